@@ -1,0 +1,577 @@
+//! A directory held by descriptor, and everything that can be done beneath it.
+//!
+//! Names given to the methods are single components unless the method says *beneath*; then they are
+//! slash-separated, relative, and resolved by the kernel with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`,
+//! or, where `openat2` is missing, one component at a time with `O_NOFOLLOW`. Both refuse `..`, links
+//! and absolute paths, so a result is always inside.
+
+use std::ffi::CStr;
+use std::ffi::CString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::AtFlags;
+use rustix::fs::CWD;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use crate::Error;
+use crate::FileKind;
+use crate::Result;
+use crate::Stat;
+use crate::file::stat_fd;
+
+const DIR_FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+
+/// `PATH_MAX` without its NUL.
+const LONGEST_PATH: usize = 4095;
+
+/// Set once `openat2` answered that it does not exist here (old kernel, seccomp).
+static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
+
+/// Makes this process resolve paths component by component even where `openat2` exists.
+///
+/// For tests of the fallback; there is no way back within the process.
+#[doc(hidden)]
+pub fn assume_no_openat2() {
+    NO_OPENAT2.store(true, Ordering::Relaxed);
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir {
+    fd: OwnedFd,
+    /// Where it was found; for messages only.
+    path: PathBuf,
+}
+
+/// One name in a directory listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name, without a slash.
+    pub name: CString,
+    /// What the listing says it is; [`FileKind::Unknown`] on file systems that do not say.
+    pub kind: FileKind,
+}
+
+impl Dir {
+    /// Opens a directory a person or a setting named. Symlinks on the way are followed.
+    pub fn open(path: &Path) -> Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(CWD, path, flags, Mode::empty())
+            .map_err(|e| Error::on("open", path, e))?;
+        Ok(Self {
+            fd,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Opens a directory that must not itself be a symlink.
+    pub fn open_nofollow(path: &Path) -> Result<Self> {
+        let fd = rustix::fs::openat(CWD, path, DIR_FLAGS, Mode::empty())
+            .map_err(|e| Error::on("open", path, e))?;
+        Ok(Self {
+            fd,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where this directory was found. For messages; never open files by it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn error(&self, verb: &'static str, name: impl Arg, errno: Errno) -> Error {
+        let name = name
+            .into_c_str()
+            .map(|n| n.into_owned().into_bytes())
+            .unwrap_or_default();
+        Error::at(verb, &self.path, &name, errno)
+    }
+
+    fn child(&self, fd: OwnedFd, name: &[u8]) -> Self {
+        use std::os::unix::ffi::OsStrExt;
+        Self {
+            fd,
+            path: self.path.join(std::ffi::OsStr::from_bytes(name)),
+        }
+    }
+
+    /// A second descriptor of the same directory.
+    pub fn try_clone(&self) -> Result<Self> {
+        let fd = self
+            .fd
+            .try_clone()
+            .map_err(|e| Error::on("open", &self.path, e))?;
+        Ok(Self {
+            fd,
+            path: self.path.clone(),
+        })
+    }
+
+    /// Opens the subdirectory `name`, refusing a symlink.
+    pub fn open_dir(&self, name: impl Arg + Copy) -> Result<Self> {
+        let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())
+            .map_err(|e| self.error("open", name, e))?;
+        let name = name
+            .into_c_str()
+            .map_err(|e| Error::on("open", &self.path, e))?;
+        Ok(self.child(fd, name.to_bytes()))
+    }
+
+    /// Opens the subdirectory `name` for a walk: like [`Dir::open_dir`], but the result keeps no path
+    /// of its own, which saves an allocation per directory. Its error messages name only `name`.
+    pub fn open_dir_for_walk(&self, name: &CStr) -> std::result::Result<Self, Errno> {
+        let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())?;
+        Ok(Self {
+            fd,
+            path: PathBuf::new(),
+        })
+    }
+
+    /// Opens a directory that a file in this one names: absolute or relative to here, links and `..`
+    /// followed. The result may be outside; only for reading.
+    pub fn open_named(&self, path: &[u8]) -> Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, path, flags, Mode::empty())
+            .map_err(|e| self.error("open", path, e))?;
+        Ok(self.child(fd, path))
+    }
+
+    /// Opens the directory at `path` beneath this one; an empty path is this directory. The path may be
+    /// longer than the kernel takes at once.
+    pub fn open_beneath(&self, path: &[u8]) -> Result<Self> {
+        let (mut part, mut rest) = split_long(path);
+        if part.is_empty() {
+            return self.try_clone();
+        }
+        let mut here = self.open_part(part)?;
+        while !rest.is_empty() {
+            (part, rest) = split_long(rest);
+            here = here.open_part(part)?;
+        }
+        Ok(here)
+    }
+
+    fn open_part(&self, path: &[u8]) -> Result<Self> {
+        match self.openat2(path) {
+            Ok(fd) => Ok(self.child(fd, path)),
+            Err(Errno::NOSYS | Errno::PERM) => self.open_by_components(path),
+            Err(e) => Err(self.error("open", path, e)),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn openat2(&self, path: &[u8]) -> std::result::Result<OwnedFd, Errno> {
+        use rustix::fs::ResolveFlags;
+        if NO_OPENAT2.load(Ordering::Relaxed) {
+            return Err(Errno::NOSYS);
+        }
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        // EAGAIN means a rename elsewhere raced with the lookup; the kernel asks to try again.
+        for _ in 0..64 {
+            match rustix::fs::openat2(&self.fd, path, DIR_FLAGS, Mode::empty(), resolve) {
+                Err(Errno::AGAIN) => {}
+                Err(Errno::NOSYS) => {
+                    NO_OPENAT2.store(true, Ordering::Relaxed);
+                    return Err(Errno::NOSYS);
+                }
+                other => return other,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn openat2(&self, _path: &[u8]) -> std::result::Result<OwnedFd, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    fn open_by_components(&self, path: &[u8]) -> Result<Self> {
+        let mut here = self.try_clone()?;
+        for name in path.split(|b| *b == b'/') {
+            if name.is_empty() || name == b"." || name == b".." {
+                return Err(self.error("open", path, Errno::XDEV));
+            }
+            let fd = rustix::fs::openat(&here.fd, name, DIR_FLAGS, Mode::empty())
+                .map_err(|e| self.error("open", path, e))?;
+            here = here.child(fd, name);
+        }
+        Ok(here)
+    }
+
+    /// Creates the directory `name` with exactly `mode`; it is fine if a directory is there already.
+    /// Returns whether it was created.
+    pub fn create_dir(&self, name: impl Arg + Copy, mode: u32) -> Result<bool> {
+        match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o700)) {
+            Ok(()) => {
+                // The mode is set explicitly: mkdir's own mode goes through the umask.
+                if mode != 0o700 {
+                    self.set_mode(name, mode)?;
+                }
+                Ok(true)
+            }
+            Err(Errno::EXIST) if self.stat(name)?.kind == FileKind::Directory => Ok(false),
+            Err(e) => Err(self.error("create directory", name, e)),
+        }
+    }
+
+    /// Creates and opens the directory `name`.
+    pub fn ensure_dir(&self, name: impl Arg + Copy, mode: u32) -> Result<Self> {
+        self.create_dir(name, mode)?;
+        self.open_dir(name)
+    }
+
+    /// Calls `each` for every entry but `.` and `..`, reusing `buffer` for the listing.
+    #[cfg(target_os = "linux")]
+    pub fn for_each_entry(
+        &self,
+        buffer: &mut ListBuffer,
+        mut each: impl FnMut(&CStr, FileKind),
+    ) -> std::result::Result<(), Errno> {
+        rustix::fs::seek(&self.fd, rustix::fs::SeekFrom::Start(0))?;
+        let mut listing = rustix::fs::RawDir::new(&self.fd, &mut buffer.0);
+        while let Some(entry) = listing.next() {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                each(name, FileKind::from_rustix(entry.file_type()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for every entry but `.` and `..`, reusing `buffer` for the listing.
+    #[cfg(not(target_os = "linux"))]
+    pub fn for_each_entry(
+        &self,
+        _buffer: &mut ListBuffer,
+        mut each: impl FnMut(&CStr, FileKind),
+    ) -> std::result::Result<(), Errno> {
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                each(entry.file_name(), FileKind::from_rustix(entry.file_type()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in this directory, sorted by bytes.
+    pub fn entries(&self) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        self.for_each_entry(&mut ListBuffer::new(), |name, kind| {
+            entries.push(Entry {
+                name: name.to_owned(),
+                kind,
+            });
+        })
+        .map_err(|e| Error::on("list", &self.path, e))?;
+        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    /// What `name` is, not following a symlink.
+    pub fn stat(&self, name: impl Arg + Copy) -> Result<Stat> {
+        self.stat_raw(name)
+            .map_err(|e| self.error("look at", name, e))
+    }
+
+    /// Like [`Dir::stat`], but `None` when nothing is there.
+    pub fn stat_opt(&self, name: impl Arg + Copy) -> Result<Option<Stat>> {
+        match self.stat_raw(name) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(self.error("look at", name, e)),
+        }
+    }
+
+    /// [`Dir::stat`] without building an error message: the walk calls this for every file.
+    #[cfg(target_os = "linux")]
+    pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
+        use rustix::fs::StatxFlags;
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+        rustix::fs::statx(&self.fd, name, flags, StatxFlags::BASIC_STATS)
+            .map(|s| Stat::from_statx(&s))
+    }
+
+    /// [`Dir::stat`] without building an error message: the walk calls this for every file.
+    #[cfg(not(target_os = "linux"))]
+    pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|s| Stat::from_stat(&s))
+    }
+
+    /// What this directory itself is.
+    pub fn stat_self(&self) -> Result<Stat> {
+        stat_fd(self.fd.as_fd()).map_err(|e| Error::on("look at", &self.path, e))
+    }
+
+    /// Opens a file for reading. Refuses symlinks and never blocks on a pipe or device.
+    pub fn open_file(&self, name: impl Arg + Copy) -> Result<File> {
+        self.open_file_raw(name)
+            .map_err(|e| self.error("open", name, e))
+    }
+
+    /// [`Dir::open_file`] without building an error message.
+    pub fn open_file_raw(&self, name: impl Arg) -> std::result::Result<File, Errno> {
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        Ok(File::from(rustix::fs::openat(
+            &self.fd,
+            name,
+            flags,
+            Mode::empty(),
+        )?))
+    }
+
+    /// Opens (creating if need be) a permanent file such as a lock, for reading and writing.
+    pub fn open_permanent(&self, name: impl Arg + Copy) -> Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))
+            .map_err(|e| self.error("open", name, e))?;
+        Ok(File::from(fd))
+    }
+
+    /// Opens a file that exists, for reading and writing.
+    pub fn open_existing(&self, name: impl Arg + Copy) -> Result<File> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())
+            .map_err(|e| self.error("open", name, e))?;
+        Ok(File::from(fd))
+    }
+
+    /// Reads a whole small file, refusing one above `limit` bytes. `None` when nothing is there.
+    pub fn read_opt(&self, name: impl Arg + Copy, limit: u64) -> Result<Option<Vec<u8>>> {
+        use std::io::Read;
+        let file = match self.open_file_raw(name) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(self.error("open", name, e)),
+        };
+        let mut bytes = Vec::new();
+        let stat = stat_fd(file.as_fd()).map_err(|e| self.error("look at", name, e))?;
+        if stat.kind != FileKind::File {
+            return Err(self.error("read", name, Errno::INVAL));
+        }
+        bytes.reserve_exact(stat.size.min(limit) as usize + 1);
+        let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|e| self.error("read", name, Errno::from_io_error(&e).unwrap_or(Errno::IO)))?;
+        if bytes.len() as u64 > limit {
+            return Err(self.error("read", name, Errno::FBIG));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Reads a whole small file, refusing one above `limit` bytes.
+    pub fn read(&self, name: impl Arg + Copy, limit: u64) -> Result<Vec<u8>> {
+        self.read_opt(name, limit)?
+            .ok_or_else(|| self.error("open", name, Errno::NOENT))
+    }
+
+    /// Where the symlink `name` points, as bytes.
+    pub fn read_link(&self, name: impl Arg + Copy) -> Result<Vec<u8>> {
+        rustix::fs::readlinkat(&self.fd, name, Vec::new())
+            .map(CString::into_bytes)
+            .map_err(|e| self.error("read link", name, e))
+    }
+
+    /// Creates a symlink; fails if the name is taken.
+    pub fn symlink(&self, target: impl Arg, name: impl Arg + Copy) -> Result<()> {
+        rustix::fs::symlinkat(target, &self.fd, name)
+            .map_err(|e| self.error("create link", name, e))
+    }
+
+    /// Creates a file that must not exist, readable and writable by the owner only.
+    pub fn create_new(&self, name: impl Arg + Copy) -> Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))
+            .map_err(|e| self.error("create", name, e))?;
+        Ok(File::from(fd))
+    }
+
+    /// Renames `name` to `to/new`, replacing what is there.
+    pub fn rename(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        rustix::fs::renameat(&self.fd, name, &to.fd, new).map_err(|e| to.error("rename to", new, e))
+    }
+
+    /// Renames `name` to `to/new`; fails if that name is taken.
+    pub fn rename_new(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
+            // File systems without the flag: a link is refused when the name is taken, too.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                self.link(name, to, new)?;
+                self.remove_file(name)
+            }
+            other => other.map_err(|e| to.error("rename to", new, e)),
+        }
+    }
+
+    /// Swaps two names of one directory in one step.
+    pub fn exchange(
+        &self,
+        a: impl Arg + Copy,
+        b: impl Arg + Copy,
+    ) -> std::result::Result<(), Errno> {
+        rustix::fs::renameat_with(&self.fd, a, &self.fd, b, RenameFlags::EXCHANGE)
+    }
+
+    /// Gives the file `name` a second name; fails if that is taken.
+    pub fn link(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        rustix::fs::linkat(&self.fd, name, &to.fd, new, AtFlags::empty())
+            .map_err(|e| to.error("create", new, e))
+    }
+
+    /// Removes a file or link. Fails if nothing is there.
+    pub fn remove_file(&self, name: impl Arg + Copy) -> Result<()> {
+        rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
+            .map_err(|e| self.error("remove", name, e))
+    }
+
+    /// Removes an empty directory.
+    pub fn remove_dir(&self, name: impl Arg + Copy) -> Result<()> {
+        rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)
+            .map_err(|e| self.error("remove directory", name, e))
+    }
+
+    /// Sets the permission bits of a file or directory, never of what a symlink points to.
+    pub fn set_mode(&self, name: impl Arg + Copy, mode: u32) -> Result<()> {
+        let fail = |e| self.error("set the mode of", name, e);
+        #[cfg(target_os = "linux")]
+        {
+            // O_PATH opens even what we may not read; the link in /proc then names exactly that inode.
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(fail)?;
+            if stat_fd(fd.as_fd()).map_err(fail)?.kind == FileKind::Symlink {
+                return Err(fail(Errno::LOOP));
+            }
+            let proc_path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+            match rustix::fs::chmodat(CWD, &proc_path, Mode::from_raw_mode(mode), AtFlags::empty())
+            {
+                Err(Errno::NOENT) => {} // no /proc here: fall through
+                other => return other.map_err(fail),
+            }
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(fail)?;
+        rustix::fs::fchmod(&fd, Mode::from_raw_mode(mode as _)).map_err(fail)
+    }
+
+    /// Sets the permission bits of this directory itself.
+    pub fn set_mode_self(&self, mode: u32) -> Result<()> {
+        rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(mode as _))
+            .map_err(|e| Error::on("set the mode of", &self.path, e))
+    }
+
+    /// Makes the names in this directory durable.
+    pub fn sync(&self) -> Result<()> {
+        match rustix::fs::fsync(&self.fd) {
+            // Some file systems cannot sync a directory; there is nothing more to be had there.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(e) => Err(Error::on("sync", &self.path, e)),
+        }
+    }
+
+    /// Makes everything written to this file system durable.
+    pub fn sync_file_system(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        rustix::fs::syncfs(&self.fd).map_err(|e| Error::on("sync", &self.path, e))?;
+        #[cfg(not(target_os = "linux"))]
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    /// Does a directory here change its mtime whenever a name in it changes?
+    ///
+    /// True for the local file systems known to keep that promise; network and pass-through file
+    /// systems may not, so their directories are listed every time.
+    pub fn keeps_directory_times(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            // ext2/3/4, xfs, btrfs, tmpfs, f2fs, zfs, bcachefs, overlayfs
+            const LOCAL: [u64; 8] = [
+                0xEF53,
+                0x5846_5342,
+                0x9123_683E,
+                0x0102_1994,
+                0xF2F5_2010,
+                0x2FC1_2FC1,
+                0xCA45_1A4E,
+                0x794C_7630,
+            ];
+            rustix::fs::fstatfs(&self.fd)
+                .is_ok_and(|s| LOCAL.contains(&(s.f_type as u64 & 0xFFFF_FFFF)))
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Bytes an unprivileged process may still write on this file system.
+    pub fn free_bytes(&self) -> Result<u64> {
+        let s = rustix::fs::fstatvfs(&self.fd).map_err(|e| Error::on("measure", &self.path, e))?;
+        Ok(s.f_bavail.saturating_mul(s.f_frsize))
+    }
+}
+
+/// Splits a path before the component with which it gets too long for the kernel.
+fn split_long(path: &[u8]) -> (&[u8], &[u8]) {
+    let longest = path.get(..=LONGEST_PATH).unwrap_or_default();
+    match longest.iter().rposition(|b| *b == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (path, b""),
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Room for one directory listing, reused from directory to directory.
+pub struct ListBuffer(Box<[std::mem::MaybeUninit<u8>]>);
+
+impl ListBuffer {
+    /// A buffer large enough for some thousand names at a time.
+    pub fn new() -> Self {
+        Self(Box::new_uninit_slice(64 * 1024))
+    }
+}
+
+impl Default for ListBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The canonical form of a path: absolute, links resolved, `..` collapsed. A tail that does not exist
+/// is kept as it is.
+pub fn canonicalize(path: &Path) -> Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Ok(path) => Ok(path),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => {
+                    Ok(canonicalize(parent)?.join(name))
+                }
+                _ => Err(Error::on("find", path, e)),
+            }
+        }
+        Err(e) => Err(Error::on("find", path, e)),
+    }
+}

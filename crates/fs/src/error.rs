@@ -1,0 +1,69 @@
+//! One error for the whole crate: what was tried, on which path, and what the system said.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+/// The result of a file system call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A file system call that did not work, with the verb and the path it was about.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {verb} {}", path.display())]
+pub struct Error {
+    /// What was tried, as a verb that fits "could not …".
+    pub verb: &'static str,
+    /// What it was tried on; for display, never used to reach the file again.
+    pub path: PathBuf,
+    /// What the system answered.
+    pub source: io::Error,
+}
+
+impl Error {
+    /// An error for `name` below `dir`.
+    pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {
+        let path = if name.is_empty() {
+            dir.to_owned()
+        } else {
+            dir.join(OsStr::from_bytes(name))
+        };
+        Self {
+            verb,
+            path,
+            source: errno.into(),
+        }
+    }
+
+    /// An error about `path` itself.
+    pub fn on(verb: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+        Self {
+            verb,
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    /// The system's error number, if it was the system that refused.
+    pub fn errno(&self) -> Option<Errno> {
+        Errno::from_io_error(&self.source)
+    }
+
+    /// Is the answer that nothing is there?
+    pub fn is_not_found(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+
+    /// Is the answer that the name is taken?
+    pub fn is_exists(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AlreadyExists
+    }
+
+    /// Is the disk, the quota or the file table full?
+    pub fn is_full(&self) -> bool {
+        matches!(self.errno(), Some(Errno::NOSPC | Errno::DQUOT))
+    }
+}

@@ -1,0 +1,185 @@
+//! The one way a file becomes visible: written beside, synced, renamed, directory synced.
+//!
+//! A reader sees the old file or the new one, never a mix, and what [`Temp::publish`] returned for has
+//! survived a power cut. A [`Temp`] that is dropped removes its file; one whose process was killed is
+//! found by its name ([`crate::process::TempName`]) and swept.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+use rustix::io::Errno;
+
+use crate::Dir;
+use crate::Error;
+use crate::Result;
+use crate::process::TempName;
+
+/// Does the caller need the bytes to survive a power cut?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced before it is named, and the name synced too.
+    Synced,
+    /// May be lost or torn by a power cut; the reader checks and can rebuild it.
+    Cache,
+}
+
+/// A file being written that nobody can see yet.
+#[derive(Debug)]
+pub struct Temp<'d> {
+    dir: &'d Dir,
+    name: String,
+    file: File,
+    published: bool,
+}
+
+impl<'d> Temp<'d> {
+    /// Starts a file in `dir`, which is on the same file system as where it will be published.
+    pub fn create(dir: &'d Dir) -> Result<Self> {
+        let name = TempName::next().to_string();
+        let file = dir.create_new(name.as_str())?;
+        Ok(Self {
+            dir,
+            name,
+            file,
+            published: false,
+        })
+    }
+
+    /// Starts a file under a name other programs agree on, such as git's `HEAD.lock`; fails if the
+    /// name is taken. Dropped or published it behaves like any other, but if the process is killed
+    /// nothing tells whose it was.
+    pub fn create_as(dir: &'d Dir, name: &str) -> Result<Self> {
+        let file = dir.create_new(name)?;
+        Ok(Self {
+            dir,
+            name: name.to_owned(),
+            file,
+            published: false,
+        })
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The temporary name, in the directory it was created in.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn error(&self, verb: &'static str, source: std::io::Error) -> Error {
+        Error::on(verb, &self.dir.path().join(&self.name), source)
+    }
+
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file
+            .write_all(bytes)
+            .map_err(|e| self.error("write", e))
+    }
+
+    /// Overwrites bytes at `offset`.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|e| self.error("write", e))
+    }
+
+    /// Makes the content durable. An error is final: the file must be discarded and written anew,
+    /// because the kernel may have dropped the pages it could not write.
+    pub fn sync(&self) -> Result<()> {
+        match rustix::fs::fsync(&self.file) {
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(e) => Err(self.error("sync", e.into())),
+        }
+    }
+
+    /// Sets the permission bits.
+    pub fn set_mode(&self, mode: u32) -> Result<()> {
+        crate::file::set_file_mode(&self.file, mode).map_err(|e| self.error("set the mode of", e))
+    }
+
+    /// Leaves the file under its temporary name, to be swept once this process is gone.
+    pub fn leave(mut self) {
+        self.published = true;
+    }
+
+    /// Renames the file to `to/name`, replacing what is there. The directory is not synced here, so
+    /// that several files can share one sync.
+    pub fn publish(mut self, to: &Dir, name: &str) -> Result<()> {
+        self.dir.rename(self.name.as_str(), to, name)?;
+        self.published = true;
+        Ok(())
+    }
+
+    /// Gives the file the name `to/name` if that is free; tells whether it was.
+    pub fn publish_new(mut self, to: &Dir, name: &str) -> Result<bool> {
+        match self.dir.rename_new(self.name.as_str(), to, name) {
+            Ok(()) => {
+                self.published = true;
+                Ok(true)
+            }
+            Err(e) if e.is_exists() => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.published {
+            // A file that cannot be removed now is swept once this process is gone.
+            let _ = self.dir.remove_file(self.name.as_str());
+        }
+    }
+}
+
+/// Writes a whole small file so that a reader sees the old content or the new one.
+pub fn write_file(
+    temp_dir: &Dir,
+    to: &Dir,
+    name: &str,
+    bytes: &[u8],
+    durability: Durability,
+) -> Result<()> {
+    let mut temp = Temp::create(temp_dir)?;
+    temp.write(bytes)?;
+    if durability == Durability::Synced {
+        // ORDER: content before name, or a power cut may leave an empty file under the name.
+        temp.sync()?;
+    }
+    temp.publish(to, name)?;
+    if durability == Durability::Synced {
+        to.sync()?;
+    }
+    Ok(())
+}
+
+/// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
+/// allocating them. The file is taken out of its place meanwhile, so a reader finds no cache, or one whose
+/// checksum does not fit; a crash loses it.
+pub fn rewrite_cache(temp_dir: &Dir, to: &Dir, name: &str, bytes: &[u8]) -> Result<()> {
+    let aside = TempName::next().to_string();
+    match to.rename(name, temp_dir, aside.as_str()) {
+        Ok(()) => {}
+        Err(e) if e.is_not_found() => {
+            return write_file(temp_dir, to, name, bytes, Durability::Cache);
+        }
+        Err(e) => return Err(e),
+    }
+    let written = temp_dir.open_existing(aside.as_str()).and_then(|file| {
+        file.write_all_at(bytes, 0)
+            .and_then(|()| file.set_len(bytes.len() as u64))
+            .map_err(|e| Error::on("write", &temp_dir.path().join(&aside), e))
+    });
+    match written {
+        Ok(()) => temp_dir.rename(aside.as_str(), to, name),
+        Err(e) => {
+            // Swept with this process if it cannot be removed now.
+            let _ = temp_dir.remove_file(aside.as_str());
+            Err(e)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the kernel says about one file, reduced to what Herma compares.
+
+use std::path::Path;
+
+use rustix::fs::AtFlags;
+use rustix::fs::CWD;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::Error;
+use crate::Result;
+
+/// The kind of a directory entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// An ordinary file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A pipe, socket or device: never opened, never saved.
+    Special,
+    /// The directory listing did not say; a stat will.
+    Unknown,
+}
+
+impl FileKind {
+    pub(crate) fn from_rustix(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Symlink,
+            FileType::Unknown => Self::Unknown,
+            _ => Self::Special,
+        }
+    }
+}
+
+/// The identity and state of a file: equal before and after means "not touched in between".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Permission bits, `0o7777` at most.
+    pub mode: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of content, nanoseconds since 1970.
+    pub mtime: i64,
+    /// Last change of content or attributes, nanoseconds since 1970. No program can set it back.
+    pub ctime: i64,
+    /// Device of the file system it lives on.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Number of names the file has.
+    pub links: u32,
+    /// Owner.
+    pub uid: u32,
+}
+
+impl Stat {
+    /// Is the owner allowed to execute it?
+    pub fn is_executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn from_statx(s: &rustix::fs::Statx) -> Self {
+        fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
+            t.tv_sec
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(i64::from(t.tv_nsec))
+        }
+        Self {
+            kind: FileKind::from_rustix(FileType::from_raw_mode(u32::from(s.stx_mode))),
+            mode: u32::from(s.stx_mode) & 0o7777,
+            size: s.stx_size,
+            mtime: nanos(&s.stx_mtime),
+            ctime: nanos(&s.stx_ctime),
+            dev: (u64::from(s.stx_dev_major) << 32) | u64::from(s.stx_dev_minor),
+            ino: s.stx_ino,
+            links: s.stx_nlink,
+            uid: s.stx_uid,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn from_stat(s: &rustix::fs::Stat) -> Self {
+        let nanos = |secs: i64, nanos: i64| secs.wrapping_mul(1_000_000_000).wrapping_add(nanos);
+        Self {
+            kind: FileKind::from_rustix(FileType::from_raw_mode(s.st_mode as _)),
+            mode: (s.st_mode as u32) & 0o7777,
+            size: s.st_size as u64,
+            mtime: nanos(s.st_mtime as i64, s.st_mtime_nsec as i64),
+            ctime: nanos(s.st_ctime as i64, s.st_ctime_nsec as i64),
+            dev: s.st_dev as u64,
+            ino: s.st_ino as u64,
+            links: s.st_nlink as u32,
+            uid: s.st_uid,
+        }
+    }
+}
+
+/// What is at `path`, not following a link in its last component. `None` when nothing is there.
+pub fn stat_path(path: &Path) -> Result<Option<Stat>> {
+    #[cfg(target_os = "linux")]
+    let found = {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+        rustix::fs::statx(CWD, path, flags, rustix::fs::StatxFlags::BASIC_STATS)
+            .map(|s| Stat::from_statx(&s))
+    };
+    #[cfg(not(target_os = "linux"))]
+    let found =
+        rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(|s| Stat::from_stat(&s));
+    match found {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(e) => Err(Error::on("look at", path, e)),
+    }
+}

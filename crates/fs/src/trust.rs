@@ -1,0 +1,66 @@
+//! Whose directory is this, and who else may write to it.
+//!
+//! A store another user can write to is a way to make Herma write that user's bytes into a project, so
+//! it is refused, whatever it contains.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::Dir;
+use crate::FileKind;
+use crate::Result;
+use crate::process::effective_uid;
+
+/// Why a directory is not ours to trust.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// It is a symlink, or something else that is not a directory.
+    #[error("{} is not a directory of its own but a link or a file", .0.display())]
+    NotADirectory(PathBuf),
+    /// Somebody else owns it.
+    #[error("{} belongs to another user (uid {owner})", path.display())]
+    ForeignOwner {
+        /// The directory.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// Group or others may write to it.
+    #[error("{} can be written by other users (mode {mode:04o})", path.display())]
+    WritableByOthers {
+        /// The directory.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+/// Checks that the open directory is owned by us and writable by nobody else.
+pub fn check(dir: &Dir) -> Result<std::result::Result<(), Distrust>> {
+    let stat = dir.stat_self()?;
+    let path = dir.path().to_owned();
+    if stat.uid != effective_uid() {
+        return Ok(Err(Distrust::ForeignOwner {
+            path,
+            owner: stat.uid,
+        }));
+    }
+    if stat.mode & 0o022 != 0 {
+        return Ok(Err(Distrust::WritableByOthers {
+            path,
+            mode: stat.mode,
+        }));
+    }
+    Ok(Ok(()))
+}
+
+/// Checks that `path` is a real directory, not a link to one.
+pub fn is_real_directory(parent: &Dir, name: &str) -> Result<std::result::Result<(), Distrust>> {
+    let stat = parent.stat(name)?;
+    if stat.kind == FileKind::Directory {
+        return Ok(Ok(()));
+    }
+    Ok(Err(Distrust::NotADirectory(
+        parent.path().join(Path::new(name)),
+    )))
+}
