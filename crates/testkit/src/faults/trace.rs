@@ -1,0 +1,289 @@
+//! The tracer: follows a process tree call by call.
+//!
+//! It lives on a thread of its own and waits with `__WNOTHREAD`, so it never reaps a child that
+//! another test of the same process started.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::io::Seek;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::ptrace;
+use nix::sys::ptrace::Options;
+use nix::sys::signal;
+use nix::sys::signal::Signal;
+use nix::sys::wait::WaitPidFlag;
+use nix::sys::wait::WaitStatus;
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+
+use super::Fault;
+use super::Faults;
+use super::Outcome;
+use super::Status;
+use super::Syscall;
+use super::syscalls;
+
+/// What to do when a call that was entered returns.
+#[derive(Clone, Copy)]
+enum AtExit {
+    KillAll,
+    Fail(i32),
+}
+
+/// The processes alive, shared with the watchdog.
+#[derive(Clone, Default)]
+struct Alive(Arc<Mutex<BTreeSet<i32>>>);
+
+impl Alive {
+    fn add(&self, pid: Pid) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(pid.as_raw());
+    }
+
+    fn remove(&self, pid: Pid) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&pid.as_raw());
+    }
+
+    fn kill(&self) {
+        for pid in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // One that is gone already needs no killing.
+            let _ = signal::kill(Pid::from_raw(*pid), Signal::SIGKILL);
+        }
+    }
+}
+
+struct Tracer {
+    root: Pid,
+    fault: Fault,
+    n: u64,
+    /// The command itself has replaced the shell that held it back.
+    started: bool,
+    killing: bool,
+    alive: Alive,
+    at_exit: HashMap<Pid, AtExit>,
+    count: u64,
+    hit: Option<Syscall>,
+    status: Status,
+}
+
+pub(super) fn run(faults: &Faults, fault: Fault, n: u64) -> Outcome {
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| trace(faults, fault, n))
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[allow(clippy::zombie_processes)] // the tracer itself waits for the child
+fn trace(faults: &Faults, fault: Fault, n: u64) -> Outcome {
+    let mut stdout = tempfile::tempfile().expect("a temporary file can be made");
+    let mut stderr = tempfile::tempfile().expect("a temporary file can be made");
+    let child = faults
+        .stopped_command()
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone().expect("a descriptor is free"))
+        .stderr(stderr.try_clone().expect("a descriptor is free"))
+        .spawn()
+        .expect("/bin/sh can be started");
+    let root = Pid::from_raw(child.id() as i32);
+    let mut tracer = Tracer {
+        root,
+        fault,
+        n,
+        started: false,
+        killing: false,
+        alive: Alive::default(),
+        at_exit: HashMap::new(),
+        count: 0,
+        hit: None,
+        status: Status::Unsupported,
+    };
+    if !tracer.seize() {
+        return Outcome::unsupported();
+    }
+    let timed_out = tracer.follow_within(faults.limit);
+    Outcome {
+        count: tracer.count,
+        status: tracer.status,
+        stdout: contents(&mut stdout),
+        stderr: contents(&mut stderr),
+        hit: tracer.hit,
+        timed_out,
+    }
+}
+
+fn contents(file: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind()
+        .and_then(|()| file.read_to_end(&mut bytes))
+        .expect("a temporary file is readable");
+    bytes
+}
+
+impl Tracer {
+    /// Takes hold of the stopped shell and lets it go on. False where tracing is forbidden.
+    fn seize(&mut self) -> bool {
+        let stopped = waitpid(self.root, Some(WaitPidFlag::WUNTRACED));
+        assert!(
+            matches!(stopped, Ok(WaitStatus::Stopped(..))),
+            "the shell stops before it runs the command, but: {stopped:?}"
+        );
+        let options = Options::PTRACE_O_TRACESYSGOOD
+            | Options::PTRACE_O_TRACEFORK
+            | Options::PTRACE_O_TRACEVFORK
+            | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_EXITKILL;
+        let seized = ptrace::seize(self.root, options);
+        if seized.is_err() {
+            let _ = signal::kill(self.root, Signal::SIGKILL);
+            let _ = waitpid(self.root, None);
+            return false;
+        }
+        self.alive.add(self.root);
+        signal::kill(self.root, Signal::SIGCONT).expect("the stopped shell is still there");
+        true
+    }
+
+    /// Follows the tree to its end, killing it when `limit` has passed. Returns whether it had to.
+    fn follow_within(&mut self, limit: std::time::Duration) -> bool {
+        let timed_out = AtomicBool::new(false);
+        let alive = self.alive.clone();
+        let (done, wait) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let timed_out = &timed_out;
+            scope.spawn(move || {
+                if wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    timed_out.store(true, Ordering::Relaxed);
+                    alive.kill();
+                }
+            });
+            self.follow();
+            drop(done);
+        });
+        timed_out.load(Ordering::Relaxed)
+    }
+
+    fn follow(&mut self) {
+        let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+        loop {
+            match waitpid(None, Some(flags)) {
+                Ok(WaitStatus::Exited(pid, code)) => self.ended(pid, Status::Exited(code)),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                    self.ended(pid, Status::Signaled(signal as i32));
+                }
+                Ok(WaitStatus::PtraceSyscall(pid)) => self.stopped_at_call(pid),
+                Ok(WaitStatus::PtraceEvent(pid, _, event)) => {
+                    self.started |= event == libc::PTRACE_EVENT_EXEC;
+                    self.resume(pid, None);
+                }
+                Ok(WaitStatus::Stopped(pid, signal)) => self.resume(pid, Some(signal)),
+                Ok(WaitStatus::Continued(_) | WaitStatus::StillAlive) | Err(Errno::EINTR) => {}
+                Err(Errno::ECHILD) => return,
+                Err(errno) => panic!("cannot follow the command any further: {errno}"),
+            }
+        }
+    }
+
+    fn ended(&mut self, pid: Pid, status: Status) {
+        self.alive.remove(pid);
+        self.at_exit.remove(&pid);
+        if pid == self.root {
+            self.status = status;
+        }
+    }
+
+    fn resume(&mut self, pid: Pid, signal: Option<Signal>) {
+        self.alive.add(pid);
+        if self.killing {
+            // Born while the others were being killed.
+            let _ = signal::kill(pid, Signal::SIGKILL);
+        }
+        // Killed in the meantime: its end is reported next.
+        let _ = ptrace::syscall(pid, signal);
+    }
+
+    fn stopped_at_call(&mut self, pid: Pid) {
+        if self.started && !self.killing {
+            // A process that was killed under our hands has nothing to be read any more.
+            let _ = self.look_at_call(pid);
+        }
+        self.resume(pid, None);
+    }
+
+    fn look_at_call(&mut self, pid: Pid) -> nix::Result<()> {
+        match ptrace::syscall_info(pid)?.op {
+            libc::PTRACE_SYSCALL_INFO_ENTRY => self.entering(pid),
+            libc::PTRACE_SYSCALL_INFO_EXIT => self.leaving(pid),
+            _ => Ok(()),
+        }
+    }
+
+    fn entering(&mut self, pid: Pid) -> nix::Result<()> {
+        let mut registers = ptrace::getregs(pid)?;
+        let Some(syscall) = syscalls::changing(pid, &registers) else {
+            return Ok(());
+        };
+        self.count += 1;
+        let lasting = matches!(self.fault, Fault::ErrorFrom(_)) && self.count > self.n;
+        if self.n == 0 || (self.count != self.n && !lasting) {
+            return Ok(());
+        }
+        match self.fault {
+            Fault::Count => return Ok(()),
+            Fault::Kill => self.kill_all(),
+            Fault::KillAfter => {
+                self.at_exit.insert(pid, AtExit::KillAll);
+            }
+            Fault::Error(errno) | Fault::ErrorFrom(errno) => {
+                // No call has this number: the kernel does nothing, and we fill in the result.
+                registers.orig_rax = u64::MAX;
+                ptrace::setregs(pid, registers)?;
+                self.at_exit.insert(pid, AtExit::Fail(errno));
+            }
+            Fault::ShortWrite => {
+                if !syscalls::halve_write(&mut registers) {
+                    return Ok(());
+                }
+                ptrace::setregs(pid, registers)?;
+            }
+        }
+        self.hit.get_or_insert(syscall);
+        Ok(())
+    }
+
+    fn leaving(&mut self, pid: Pid) -> nix::Result<()> {
+        match self.at_exit.remove(&pid) {
+            None => {}
+            Some(AtExit::KillAll) => self.kill_all(),
+            Some(AtExit::Fail(errno)) => {
+                let mut registers = ptrace::getregs(pid)?;
+                registers.rax = (-i64::from(errno)) as u64;
+                ptrace::setregs(pid, registers)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kill_all(&mut self) {
+        self.killing = true;
+        self.alive.kill();
+    }
+}

@@ -1,0 +1,244 @@
+//! Real git as the oracle: what it says about a store is what Herma must have meant.
+//!
+//! Every call runs with no configuration but the repository's own, a fixed identity and nothing from
+//! the caller's environment, so a developer's settings cannot change a test.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::OnceLock;
+
+use crate::output::Output;
+use crate::tree::Node;
+use crate::tree::Tree;
+
+/// Is git installed? Says so on standard error once if not; a test then returns.
+pub fn available() -> bool {
+    static AVAILABLE: OnceLock<bool> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| {
+        let found = Command::new("git")
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success());
+        if !found {
+            eprintln!("SKIPPED: git is not installed, nothing is compared with it");
+        }
+        found
+    })
+}
+
+/// A git command that sees only what is set here.
+pub fn command() -> Command {
+    let mut command = Command::new("git");
+    command.env_clear();
+    for kept in ["PATH", "TMPDIR"] {
+        if let Some(value) = std::env::var_os(kept) {
+            command.env(kept, value);
+        }
+    }
+    command
+        .stdin(Stdio::null())
+        .env("HOME", "/nonexistent")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C.UTF-8")
+        .env("TZ", "UTC")
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.com"]);
+    command
+}
+
+/// A repository asked by its directory, with or without a working directory.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    git_dir: PathBuf,
+}
+
+impl Repository {
+    /// The repository whose git directory is `git_dir`. It need not exist yet.
+    pub fn at(git_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            git_dir: git_dir.into(),
+        }
+    }
+
+    /// Runs `git --git-dir=… args`.
+    ///
+    /// # Panics
+    ///
+    /// If git is not installed: ask [`available`] first.
+    #[must_use = "assert `.success()` or `.code(n)`"]
+    pub fn git(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
+        let output = self
+            .command()
+            .args(args)
+            .output()
+            .expect("git is installed");
+        Output::new(output, Vec::new())
+    }
+
+    /// A command on this repository, to which environment and arguments can be added.
+    pub fn command(&self) -> Command {
+        let mut command = command();
+        command.arg("--git-dir").arg(&self.git_dir);
+        command
+    }
+
+    /// Asserts that `git fsck --strict --full` finds nothing to say. Skips loudly without git.
+    #[track_caller]
+    pub fn fsck(&self) {
+        if !available() {
+            return;
+        }
+        let output = self.git(["fsck", "--strict", "--full", "--no-progress"]);
+        let words: Vec<&str> = output
+            .text()
+            .lines()
+            .chain(output.error_text().lines())
+            // A store without branches has an unborn HEAD, which git mentions and which is meant.
+            .filter(|line| !line.starts_with("notice:"))
+            .collect();
+        assert!(
+            output.status.success() && words.is_empty(),
+            "git fsck finds the store damaged ({}):\n{}",
+            output.status,
+            words.join("\n")
+        );
+    }
+
+    /// The tree of a commit, in the form of [`Tree::as_git`].
+    #[track_caller]
+    pub fn tree(&self, commit: &str) -> Tree {
+        let listing = self
+            .git(["ls-tree", "-r", "-z", "--full-tree", commit])
+            .success();
+        let mut entries = Vec::new();
+        for line in listing
+            .stdout
+            .split(|b| *b == 0)
+            .filter(|line| !line.is_empty())
+        {
+            let tab = line
+                .iter()
+                .position(|b| *b == b'\t')
+                .expect("ls-tree puts a tab before the path");
+            let facts =
+                std::str::from_utf8(&line[..tab]).expect("ls-tree prints mode, kind and id");
+            let [mode, _kind, id] = facts.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("ls-tree prints mode, kind and id, not {facts:?}");
+            };
+            entries.push((line[tab + 1..].to_vec(), mode.to_owned(), id.to_owned()));
+        }
+        let blobs = self.blobs(entries.iter().map(|(_, _, id)| id.as_str()));
+        let mut tree = Tree::new();
+        for (path, mode, id) in entries {
+            let bytes = blobs[&id].clone();
+            let node = match mode.as_str() {
+                "120000" => Node::Link(bytes),
+                "100755" => Node::File { bytes, mode: 0o755 },
+                "100644" => Node::File { bytes, mode: 0o644 },
+                other => panic!("{}: mode {other} in {commit}", path.escape_ascii()),
+            };
+            tree.0.insert(path, node);
+        }
+        tree
+    }
+
+    /// The contents of many blobs by one process.
+    fn blobs<'a>(&self, ids: impl Iterator<Item = &'a str>) -> BTreeMap<String, Vec<u8>> {
+        let mut child = self
+            .command()
+            .args(["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("git is installed");
+        let mut input = child.stdin.take().expect("standard input is a pipe");
+        let request: String = ids.flat_map(|id| [id, "\n"]).collect();
+        // Apart, because git answers while it is still being asked.
+        let asking = std::thread::spawn(move || input.write_all(request.as_bytes()));
+        let output = child.wait_with_output().expect("git can be waited for");
+        asking
+            .join()
+            .expect("asking does not panic")
+            .expect("git reads its input");
+        let mut blobs = BTreeMap::new();
+        let mut rest = &output.stdout[..];
+        while !rest.is_empty() {
+            let end = rest
+                .iter()
+                .position(|b| *b == b'\n')
+                .expect("cat-file answers in lines");
+            let header = std::str::from_utf8(&rest[..end]).expect("cat-file answers in text");
+            let [id, "blob", size] = header.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("git cat-file: {header}");
+            };
+            let size: usize = size.parse().expect("cat-file prints a size");
+            blobs.insert(id.to_owned(), rest[end + 1..end + 1 + size].to_vec());
+            rest = &rest[end + 1 + size + 1..];
+        }
+        blobs
+    }
+
+    /// Where the git directory is.
+    pub fn path(&self) -> &Path {
+        &self.git_dir
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_committed_tree_is_read_back_whole() {
+        if !available() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let work = directory.path().join("work");
+        let mut tree = Tree::of_files([("a", "one"), ("b/c\n", "two\n"), ("empty", "")]);
+        tree.insert(
+            "run",
+            Node::File {
+                bytes: b"#!".to_vec(),
+                mode: 0o755,
+            },
+        );
+        tree.insert("link", Node::Link(b"a".to_vec()));
+        tree.write(&work);
+        let repository = Repository::at(directory.path().join("git"));
+        let run = |args: &[&str]| {
+            let output = repository
+                .command()
+                .arg("--work-tree")
+                .arg(&work)
+                .args(args)
+                .output();
+            assert!(output.unwrap().status.success(), "{args:?}");
+        };
+        run(&["init", "-q"]);
+        run(&["add", "-A"]);
+        run(&["commit", "-qm", "first"]);
+        assert_eq!(repository.tree("HEAD"), tree.as_git());
+        repository.fsck();
+        let object = repository
+            .git(["rev-parse", "HEAD:a"])
+            .success()
+            .line()
+            .to_owned();
+        let path = repository
+            .path()
+            .join("objects")
+            .join(&object[..2])
+            .join(&object[2..]);
+        std::fs::remove_file(path).unwrap();
+        let damaged = std::panic::catch_unwind(|| repository.fsck());
+        assert!(damaged.is_err(), "a missing object is noticed");
+    }
+}

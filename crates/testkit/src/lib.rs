@@ -1,0 +1,30 @@
+//! What Herma's tests stand on.
+//!
+//! * [`mod@env`]: a world of its own for one test: home, store, projects, the program under test
+//! * [`tree`] and [`edits`]: a directory tree as a value, and random changes to it
+//! * [`faults`]: crashes and errors at an exact system call of a whole process tree
+//! * [`git`]: the real git as the oracle for everything Herma stores
+//! * [`hermes`]: stores as the original writes them
+//! * [`names`]: ten thousand hostile file names
+//! * [`attack`]: directories swapped for links under the program's hands
+//! * [`redact`]: makes output the same from run to run
+//!
+//! The kit does not know the engine: what a test expects is stated in its own words.
+
+pub mod attack;
+pub mod edits;
+pub mod env;
+pub mod faults;
+pub mod git;
+pub mod hermes;
+pub mod names;
+pub mod output;
+pub mod random;
+pub mod redact;
+pub mod tree;
+
+pub use env::TestEnv;
+pub use env::WorkDir;
+pub use output::Output;
+pub use tree::Node;
+pub use tree::Tree;
