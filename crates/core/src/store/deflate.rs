@@ -1,0 +1,174 @@
+//! Entries of a pack: the header, and compression whole or streamed.
+
+use std::cell::RefCell;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use herma_fs::publish::Temp;
+use libdeflater::CompressionLvl;
+use libdeflater::Compressor;
+use libdeflater::Decompressor;
+
+use super::error::StoreError;
+use super::object::Hasher;
+use super::object::Kind;
+use crate::id::ObjectId;
+
+/// How much of a streamed file is held in memory.
+const STREAM_BUFFER: usize = 128 * 1024;
+
+thread_local! {
+    static COMPRESSOR: RefCell<Compressor> =
+        RefCell::new(Compressor::new(CompressionLvl::fastest()));
+}
+
+/// Starts a pack entry: kind and size, four and then seven bits at a time.
+pub(super) fn entry_header(kind: Kind, size: u64) -> Vec<u8> {
+    let number: u8 = match kind {
+        Kind::Commit => 1,
+        Kind::Tree => 2,
+        Kind::Blob => 3,
+        Kind::Tag => 4,
+    };
+    let mut header = Vec::with_capacity(10);
+    let mut byte = (number << 4) | (size & 15) as u8;
+    let mut rest = size >> 4;
+    while rest != 0 {
+        header.push(byte | 0x80);
+        byte = (rest & 0x7f) as u8;
+        rest >>= 7;
+    }
+    header.push(byte);
+    header
+}
+
+/// A whole pack entry.
+pub(super) fn entry(kind: Kind, data: &[u8]) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let mut entry = entry_header(kind, data.len() as u64);
+        let start = entry.len();
+        entry.resize(start + compressor.zlib_compress_bound(data.len()), 0);
+        let used = compressor
+            .zlib_compress(data, &mut entry[start..])
+            .expect("the output has the size the compressor asked for");
+        entry.truncate(start + used);
+        entry
+    })
+}
+
+/// The content of an entry whose bytes follow its header; `None` if it does not come out as `size`
+/// bytes.
+pub(super) fn inflate(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
+    let mut data = vec![0; size];
+    let length = Decompressor::new()
+        .zlib_decompress(compressed, &mut data)
+        .ok()?;
+    (length == size).then_some(data)
+}
+
+/// An entry that was streamed into a temporary file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Streamed {
+    pub(super) id: ObjectId,
+    pub(super) crc: u32,
+    pub(super) length: u64,
+}
+
+/// Writes the entry of an object of exactly `size` bytes to `temp` while hashing it.
+pub(super) fn stream_entry(
+    kind: Kind,
+    size: u64,
+    read: &mut dyn Read,
+    temp: &mut Temp<'_>,
+) -> Result<Streamed, StoreError> {
+    let mut spill = Spill {
+        temp,
+        crc: crc32fast::Hasher::new(),
+        length: 0,
+        failure: None,
+    };
+    let mut hasher = Hasher::new(kind, size);
+    let done = spill
+        .write_all(&entry_header(kind, size))
+        .map_err(|_| StoreError::Abandoned)
+        .and_then(|()| copy(size, read, &mut hasher, &mut spill));
+    if let Some(failure) = spill.failure {
+        return Err(failure.into());
+    }
+    done?;
+    let id = hasher.finish().ok_or(StoreError::Collision)?;
+    Ok(Streamed {
+        id,
+        crc: spill.crc.finalize(),
+        length: spill.length,
+    })
+}
+
+/// Compresses `size` bytes of `read` into `spill`. If the spill could not be written, the error is
+/// there and the one returned only says so.
+fn copy(
+    size: u64,
+    read: &mut dyn Read,
+    hasher: &mut Hasher,
+    spill: &mut Spill<'_, '_>,
+) -> Result<(), StoreError> {
+    let mut encoder = ZlibEncoder::new(spill, Compression::new(1));
+    let mut buffer = vec![0; STREAM_BUFFER];
+    let mut total = 0;
+    loop {
+        // One byte more than announced is asked for, to notice a file that has grown.
+        let wanted = (size - total + 1).min(STREAM_BUFFER as u64) as usize;
+        let count = match read.read(&mut buffer[..wanted]) {
+            Ok(0) if total == size => break,
+            Ok(0) => {
+                return Err(StoreError::Changed {
+                    expected: size,
+                    read: total,
+                });
+            }
+            Ok(count) => count.min(wanted),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(StoreError::Source(e)),
+        };
+        total += count as u64;
+        if total > size {
+            return Err(StoreError::Changed {
+                expected: size,
+                read: total,
+            });
+        }
+        hasher.update(&buffer[..count]);
+        encoder
+            .write_all(&buffer[..count])
+            .map_err(|_| StoreError::Abandoned)?;
+    }
+    encoder.finish().map_err(|_| StoreError::Abandoned)?;
+    Ok(())
+}
+
+/// Writes to a temporary file, counting and summing, and keeps the error `io::Write` cannot carry.
+struct Spill<'t, 'd> {
+    temp: &'t mut Temp<'d>,
+    crc: crc32fast::Hasher,
+    length: u64,
+    failure: Option<herma_fs::Error>,
+}
+
+impl Write for Spill<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Err(failure) = self.temp.write(bytes) {
+            self.failure.get_or_insert(failure);
+            return Err(io::Error::other("the temporary file could not be written"));
+        }
+        self.crc.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

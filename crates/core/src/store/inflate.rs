@@ -1,0 +1,226 @@
+//! Inflates zlib streams out of a file, never trusting a size before its bytes arrive.
+//!
+//! Reading is by `pread` through one small buffer. The buffers and the inflate state of a thread are
+//! kept for its next object: setting them up costs more than inflating a small file.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+
+use flate2::Decompress;
+use flate2::FlushDecompress;
+use flate2::Status;
+
+use super::pack_files::OpenFile;
+
+const INPUT: usize = 32 << 10;
+const OUTPUT: usize = 64 << 10;
+/// Most objects are smaller than this: the first read asks for no more.
+const FIRST_READ: usize = 4 << 10;
+/// How much room is made at first for an object, whatever size it claims.
+const FIRST_ROOM: u64 = 1 << 20;
+
+/// Why a stream could not be inflated.
+#[derive(Debug)]
+pub(crate) enum InflateError {
+    /// The file could not be read.
+    Read(io::Error),
+    /// The stream is not what its header promised.
+    Corrupt(&'static str),
+    /// The receiver of the bytes refused them.
+    Sink(io::Error),
+}
+
+struct Scratch {
+    input: Box<[u8]>,
+    output: Box<[u8]>,
+    state: Decompress,
+}
+
+thread_local! {
+    static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+fn take_scratch() -> Box<Scratch> {
+    if let Some(mut scratch) = SPARE.take() {
+        scratch.state.reset(true);
+        return scratch;
+    }
+    Box::new(Scratch {
+        input: vec![0; INPUT].into(),
+        output: vec![0; OUTPUT].into(),
+        state: Decompress::new(true),
+    })
+}
+
+/// A position in a file: raw bytes first (a header), then one zlib stream.
+pub(crate) struct Reader {
+    file: Arc<OpenFile>,
+    /// Where the next read begins.
+    next: u64,
+    /// The part of the input buffer not used yet.
+    start: usize,
+    filled: usize,
+    ended: bool,
+    /// `None` only while being dropped.
+    scratch: Option<Box<Scratch>>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // Without its output buffer it went through a panic of the receiver and is not whole.
+        let scratch = self
+            .scratch
+            .take()
+            .filter(|scratch| !scratch.output.is_empty());
+        // A thread that is ending has nowhere to keep it.
+        let _ = SPARE.try_with(|spare| spare.set(scratch));
+    }
+}
+
+impl Reader {
+    /// Stands at `offset`; nothing is read yet.
+    pub(crate) fn new(file: Arc<OpenFile>, offset: u64) -> Self {
+        let scratch = Some(take_scratch());
+        Self {
+            file,
+            next: offset,
+            start: 0,
+            filled: 0,
+            ended: false,
+            scratch,
+        }
+    }
+
+    /// The file being read.
+    pub(crate) fn file(&self) -> &OpenFile {
+        &self.file
+    }
+
+    /// Shows the next raw bytes: some hundreds at least, unless the file ends before.
+    pub(crate) fn peek(&mut self) -> io::Result<&[u8]> {
+        if self.start == self.filled {
+            self.refill(FIRST_READ)?;
+        }
+        let (start, filled) = (self.start, self.filled);
+        Ok(&self.scratch().input[start..filled])
+    }
+
+    /// Passes over raw bytes that [`Reader::peek`] has shown.
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.start = (self.start + count).min(self.filled);
+    }
+
+    fn scratch(&mut self) -> &mut Scratch {
+        self.scratch.as_mut().expect("taken only by drop")
+    }
+
+    fn refill(&mut self, most: usize) -> io::Result<()> {
+        let scratch = self.scratch.as_mut().expect("taken only by drop");
+        self.start = 0;
+        self.filled = 0;
+        self.filled =
+            herma_fs::file::read_at(&self.file.file, &mut scratch.input[..most], self.next)?;
+        self.next += self.filled as u64;
+        Ok(())
+    }
+
+    /// Inflates into `out` until it is full or the stream ends; returns how much was written.
+    pub(crate) fn fill(&mut self, out: &mut [u8]) -> Result<usize, InflateError> {
+        let mut done = 0;
+        while done < out.len() && !self.ended {
+            if self.start == self.filled {
+                let most = if self.next == 0 { FIRST_READ } else { INPUT };
+                self.refill(most).map_err(InflateError::Read)?;
+            }
+            done += self.step(&mut out[done..])?;
+        }
+        Ok(done)
+    }
+
+    fn step(&mut self, out: &mut [u8]) -> Result<usize, InflateError> {
+        let (start, filled) = (self.start, self.filled);
+        let scratch = self.scratch();
+        let (input_before, output_before) = (scratch.state.total_in(), scratch.state.total_out());
+        let input = &scratch.input[start..filled];
+        let status = scratch
+            .state
+            .decompress(input, out, FlushDecompress::None)
+            .map_err(|_| InflateError::Corrupt("its compressed data is broken"))?;
+        let used = (scratch.state.total_in() - input_before) as usize;
+        let made = (scratch.state.total_out() - output_before) as usize;
+        self.start += used;
+        self.ended = status == Status::StreamEnd;
+        if used == 0 && made == 0 && !self.ended {
+            return Err(InflateError::Corrupt("its compressed data ends early"));
+        }
+        Ok(made)
+    }
+
+    /// Checks that the stream has no more bytes, and with that its checksum.
+    pub(crate) fn expect_end(&mut self) -> Result<(), InflateError> {
+        match self.fill(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(InflateError::Corrupt(
+                "an object is longer than its header says",
+            )),
+        }
+    }
+
+    /// Reads the rest of the stream, which must be exactly `size` bytes, after the bytes in `whole`.
+    ///
+    /// Room grows with what has arrived, so that a header that lies costs no memory.
+    pub(crate) fn read_rest(
+        &mut self,
+        mut whole: Vec<u8>,
+        size: u64,
+    ) -> Result<Vec<u8>, InflateError> {
+        while (whole.len() as u64) < size {
+            let have = whole.len();
+            let more = (size - have as u64).min(FIRST_ROOM.max(have as u64)) as usize;
+            whole
+                .try_reserve_exact(more)
+                .map_err(|_| InflateError::Read(io::ErrorKind::OutOfMemory.into()))?;
+            whole.resize(have + more, 0);
+            if self.fill(&mut whole[have..])? < more {
+                return Err(InflateError::Corrupt(
+                    "an object is shorter than its header says",
+                ));
+            }
+        }
+        self.expect_end()?;
+        Ok(whole)
+    }
+
+    /// Passes the rest of the stream, which must be exactly `size` bytes, to `sink` piece by piece.
+    pub(crate) fn stream_rest(
+        &mut self,
+        size: u64,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), InflateError> {
+        let mut output = std::mem::take(&mut self.scratch().output);
+        let result = self.stream_through(&mut output, size, sink);
+        self.scratch().output = output;
+        result
+    }
+
+    fn stream_through(
+        &mut self,
+        output: &mut [u8],
+        mut left: u64,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), InflateError> {
+        while left > 0 {
+            let most = left.min(output.len() as u64) as usize;
+            let got = self.fill(&mut output[..most])?;
+            if got < most {
+                return Err(InflateError::Corrupt(
+                    "an object is shorter than its header says",
+                ));
+            }
+            sink(&output[..got]).map_err(InflateError::Sink)?;
+            left -= got as u64;
+        }
+        self.expect_end()
+    }
+}

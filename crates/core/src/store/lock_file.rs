@@ -1,0 +1,229 @@
+//! Git's `<name>.lock` protocol, without git's locks that stay for ever.
+//!
+//! A concurrent git must see our lock and we must see git's, so the lock is the file `<name>.lock`, and
+//! the new content is that file, renamed. But ours is a hard link to a file in `herma/tmp` whose name
+//! tells who made it: when that process is gone, the lock is stale and removed at once. A lock of
+//! another program is waited for, and removed only when it is ten minutes old.
+
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::Stat;
+use herma_fs::lock;
+use herma_fs::lock::Acquired;
+use herma_fs::process::TempName;
+use herma_fs::publish::Temp;
+
+use super::error::StoreError;
+use super::layout::private_temp;
+
+/// How long a lock held by somebody else is waited for.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// The age, in nanoseconds, at which another program's lock is taken for left behind.
+const ABANDONED_AFTER: i64 = 600 * 1_000_000_000;
+
+/// The permanent file whose lock is held while stale locks are removed.
+pub(super) const SWEEP: &str = "sweep";
+
+/// A held `<target>.lock`; dropping it gives it up without a change.
+#[derive(Debug)]
+pub(crate) struct LockFile<'a> {
+    /// Its drop removes the temporary name.
+    temp: Option<Temp<'a>>,
+    dir: &'a Dir,
+    target: String,
+    /// Is the lock a second name of `temp`? Where there are no hard links it is `temp` itself.
+    linked: bool,
+}
+
+impl<'a> LockFile<'a> {
+    /// Takes the lock on `target` in `dir`. `herma` is Herma's own directory and `directory` the one for
+    /// temporary files; `what` names the target in messages.
+    pub(crate) fn acquire(
+        herma: &Dir,
+        directory: &'a Dir,
+        dir: &'a Dir,
+        target: &str,
+        what: &str,
+    ) -> Result<Self, StoreError> {
+        let temp = private_temp(directory)?;
+        let now = herma_fs::file::stat_file(temp.file())
+            .map_err(|e| herma_fs::Error::on("look at", directory.path(), e))?
+            .mtime;
+        let started = Instant::now();
+        let mut temp = Some(temp);
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(lock) = Self::try_once(&mut temp, directory, dir, target)? {
+                return Ok(lock);
+            }
+            match examine(herma, directory, dir, &lock_name(target), now)? {
+                Held::No => {}
+                Held::By(holder) if started.elapsed() >= WAIT => {
+                    let what = what.to_owned();
+                    return Err(StoreError::Busy {
+                        what,
+                        holder,
+                        waited: started.elapsed(),
+                    });
+                }
+                Held::By(_) => {
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(40));
+                }
+            }
+        }
+    }
+
+    /// Tries to take the lock; `None` if somebody has it.
+    fn try_once(
+        temp: &mut Option<Temp<'a>>,
+        directory: &'a Dir,
+        dir: &'a Dir,
+        target: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        let name = lock_name(target);
+        let linked = match temp
+            .as_ref()
+            .map(|temp| directory.link(temp.name(), dir, name.as_str()))
+        {
+            Some(Ok(())) => true,
+            Some(Err(e)) if e.is_exists() => return Ok(None),
+            Some(Err(e)) if !has_no_links(&e) => return Err(e.into()),
+            _ => match Temp::create_as(dir, &name) {
+                Ok(plain) => {
+                    *temp = Some(plain);
+                    false
+                }
+                Err(e) if e.is_exists() => return Ok(None),
+                Err(e) => return Err(e.into()),
+            },
+        };
+        Ok(Some(Self {
+            temp: temp.take(),
+            dir,
+            target: target.to_owned(),
+            linked,
+        }))
+    }
+
+    /// Appends to the new content.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        match &mut self.temp {
+            Some(temp) => Ok(temp.write(bytes)?),
+            None => Err(StoreError::Abandoned),
+        }
+    }
+
+    /// Makes the new content durable, puts it in the target's place and makes that durable.
+    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+        let Some(temp) = &self.temp else {
+            return Err(StoreError::Abandoned);
+        };
+        // ORDER: content before name, or a power cut leaves an empty file under the name.
+        temp.sync()?;
+        if self.linked {
+            let name = lock_name(&self.target);
+            self.dir
+                .rename(name.as_str(), self.dir, self.target.as_str())?;
+            self.linked = false;
+        } else if let Some(temp) = self.temp.take() {
+            temp.publish(self.dir, &self.target)?;
+        }
+        Ok(self.dir.sync()?)
+    }
+}
+
+impl Drop for LockFile<'_> {
+    fn drop(&mut self) {
+        if !self.linked {
+            return;
+        }
+        // ORDER: the lock goes before the temporary name, which is what says whose lock it is.
+        let name = lock_name(&self.target);
+        let gone = || remove_if_there(self.dir, &name).is_ok();
+        if !(gone() || gone())
+            && let Some(temp) = self.temp.take()
+        {
+            // With it, the lock is stale as soon as this process is gone; without it, it would be
+            // taken for another program's and waited for.
+            temp.leave();
+        }
+    }
+}
+
+fn lock_name(target: &str) -> String {
+    format!("{target}.lock")
+}
+
+fn has_no_links(error: &herma_fs::Error) -> bool {
+    matches!(
+        error.errno(),
+        Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
+    )
+}
+
+/// Who has a lock that could not be taken.
+enum Held {
+    /// Nobody any more.
+    No,
+    /// A process, known by id if it is one of ours.
+    By(Option<u32>),
+}
+
+/// Finds out who holds the lock `name`, and removes it if it is stale.
+fn examine(herma: &Dir, tmp: &Dir, dir: &Dir, name: &str, now: i64) -> Result<Held, StoreError> {
+    // Between looking at a lock and removing it, nobody else may remove it and take it anew.
+    let _guard = match lock::acquire(herma, SWEEP, lock::Mode::Exclusive, WAIT)? {
+        Acquired::Busy { .. } => return Ok(Held::By(None)),
+        Acquired::Yes(guard) => Some(guard),
+        Acquired::Unsupported => None,
+    };
+    let Some(found) = dir.stat_opt(name)? else {
+        return Ok(Held::No);
+    };
+    match owner_of(tmp, &found)? {
+        Some((owner, _)) if owner.owner_lives() => Ok(Held::By(Some(owner.pid()))),
+        Some((_, temp_name)) => {
+            remove_if_there(dir, name)?;
+            remove_if_there(tmp, &temp_name)?;
+            Ok(Held::No)
+        }
+        None if now.saturating_sub(found.mtime) > ABANDONED_AFTER => {
+            remove_if_there(dir, name)?;
+            Ok(Held::No)
+        }
+        None => Ok(Held::By(None)),
+    }
+}
+
+/// The temporary file that is the same file as `found`, and who made it.
+fn owner_of(tmp: &Dir, found: &Stat) -> Result<Option<(TempName, String)>, StoreError> {
+    if found.links < 2 {
+        return Ok(None);
+    }
+    for entry in tmp.entries()? {
+        let Some(owner) = TempName::parse(entry.name.as_bytes()) else {
+            continue;
+        };
+        if let Some(stat) = tmp.stat_opt(entry.name.as_c_str())?
+            && (stat.dev, stat.ino) == (found.dev, found.ino)
+        {
+            return Ok(Some((owner, entry.name.to_string_lossy().into_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// Removes a file; it is fine if somebody else was faster.
+pub(super) fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError> {
+    match dir.remove_file(name) {
+        Ok(()) => Ok(true),
+        Err(e) if e.is_not_found() => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}

@@ -1,0 +1,49 @@
+//! The store: one bare git repository that holds every project's checkpoints.
+//!
+//! * [`layout`], [`locks`], [`sweep`]: making and opening it, who may work on it, what a killed process
+//!   left behind
+//! * [`pack_write`]: one pack per checkpoint, durable before anything names it
+//! * [`refs`], [`shallow`]: what is alive, and where history is cut
+//! * [`objects`]: reading, out of packs and loose files, every object checked against its id
+//! * [`object`], [`commit`]: the formats
+//!
+//! Nothing in a store is ever executed or trusted: no configuration is obeyed, every name and id is
+//! validated.
+
+mod cache;
+pub mod chain;
+pub mod commit;
+pub mod copy;
+mod deflate;
+pub mod delta;
+pub mod error;
+mod git_config;
+mod inflate;
+pub mod layout;
+mod lock_file;
+pub mod locks;
+pub mod loose;
+pub mod object;
+pub mod objects;
+pub mod pack_files;
+mod pack_finish;
+pub mod pack_index;
+mod pack_list;
+pub mod pack_read;
+pub mod pack_write;
+mod packed_refs;
+pub mod prefix;
+mod ref_name;
+pub mod refs;
+pub mod shallow;
+pub mod sweep;
+#[cfg(test)]
+mod testing;
+
+pub use error::StoreError;
+pub use layout::StoreDirs;
+pub use pack_finish::PackName;
+pub use pack_write::Known;
+pub use pack_write::PackWriter;
+pub use refs::Refs;
+pub use shallow::Shallow;

@@ -1,0 +1,190 @@
+//! Publishes a finished pack: its index, then both under their names, in the one safe order.
+
+use std::fmt;
+
+use herma_fs::Dir;
+use herma_fs::FileKind;
+use herma_fs::publish::Durability;
+use herma_fs::publish::Temp;
+use sha1::Digest;
+
+use super::error::StoreError;
+use super::layout::HermaDirs;
+use super::layout::StoreDirs;
+use super::layout::private_temp;
+use super::lock_file::remove_if_there;
+use crate::id::ObjectId;
+
+/// Offsets from here on do not fit the index's first table.
+const LARGE_OFFSET: u64 = 1 << 31;
+
+/// The name of a pack: the checksum it ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackName(ObjectId);
+
+impl PackName {
+    /// The checksum the pack ends with.
+    pub fn checksum(&self) -> ObjectId {
+        self.0
+    }
+
+    /// The pack's file name in `objects/pack`.
+    pub fn pack_file(&self) -> String {
+        format!("{self}.pack")
+    }
+
+    /// The index's file name in `objects/pack`.
+    pub fn index_file(&self) -> String {
+        format!("{self}.idx")
+    }
+}
+
+impl fmt::Display for PackName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pack-{}", self.0)
+    }
+}
+
+/// One object in a pack's index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexEntry {
+    pub(super) id: ObjectId,
+    pub(super) crc: u32,
+    pub(super) offset: u64,
+}
+
+/// The first twelve bytes of a pack.
+pub(super) fn header(count: u32) -> [u8; 12] {
+    let mut header = *b"PACK\0\0\0\x02\0\0\0\0";
+    header[8..].copy_from_slice(&count.to_be_bytes());
+    header
+}
+
+/// The bytes of a version 2 index; `entries` are sorted by id.
+fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(8 + 1024 + entries.len() * 28 + 40);
+    bytes.extend_from_slice(b"\xfftOc\0\0\0\x02");
+    let mut counted = 0;
+    for first in 0..=255_u8 {
+        counted += entries[counted..].partition_point(|entry| entry.id.as_bytes()[0] <= first);
+        bytes.extend_from_slice(&(counted as u32).to_be_bytes());
+    }
+    for entry in entries {
+        bytes.extend_from_slice(entry.id.as_bytes());
+    }
+    for entry in entries {
+        bytes.extend_from_slice(&entry.crc.to_be_bytes());
+    }
+    let mut large = Vec::new();
+    for entry in entries {
+        let offset = if entry.offset < LARGE_OFFSET {
+            entry.offset as u32
+        } else {
+            large.push(entry.offset);
+            (1 << 31) | (large.len() as u32 - 1)
+        };
+        bytes.extend_from_slice(&offset.to_be_bytes());
+    }
+    for offset in large {
+        bytes.extend_from_slice(&offset.to_be_bytes());
+    }
+    bytes.extend_from_slice(pack.as_bytes());
+    let checksum = sha1::Sha1::digest(&bytes);
+    bytes.extend_from_slice(&checksum);
+    bytes
+}
+
+/// Makes the pack in `pack` visible with its index. On an error neither is.
+pub(super) fn publish(
+    dirs: &StoreDirs,
+    herma: &HermaDirs,
+    pack: Temp<'_>,
+    trailer: ObjectId,
+    entries: &[IndexEntry],
+    durability: Durability,
+) -> Result<PackName, StoreError> {
+    let name = PackName(trailer);
+    let synced = durability == Durability::Synced;
+    let directory = dirs.objects().open_dir("pack")?;
+    pack.set_mode(0o400)?;
+    // ORDER: both files are on disk before either has its name: a name that survives a power cut
+    // then never stands for missing bytes.
+    if synced {
+        pack.sync()?;
+    }
+    let mut index_temp = private_temp(&herma.tmp)?;
+    index_temp.write(&index(entries, trailer))?;
+    index_temp.set_mode(0o400)?;
+    if synced {
+        index_temp.sync()?;
+    }
+    let existed = directory.stat_opt(name.pack_file().as_str())?.is_some();
+    // ORDER: the index last, because a pack counts only once its index is there.
+    pack.publish(&directory, &name.pack_file())?;
+    let mut published = index_temp.publish(&directory, &name.index_file());
+    if synced && published.is_ok() {
+        published = directory.sync();
+    }
+    match published {
+        Ok(()) => Ok(name),
+        Err(e) => {
+            if !existed {
+                // The first error is the one to report; without a ref the pack is only litter.
+                let _ = withdraw(&directory, name);
+            }
+            Err(e.into())
+        }
+    }
+}
+
+/// Takes back a pack that nothing refers to yet.
+fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
+    // ORDER: the index first: an index without its pack would be reported as damage.
+    let index_file = name.index_file();
+    let removed = remove_if_there(directory, &index_file);
+    let stat = directory.stat_opt(index_file.as_str())?;
+    if stat.is_some_and(|stat| stat.kind == FileKind::File) {
+        return removed.map(drop);
+    }
+    remove_if_there(directory, &name.pack_file())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::Fresh;
+    use crate::store::testing::git_output;
+
+    #[test]
+    fn offsets_beyond_two_gigabytes_are_read_back_by_git() {
+        let fresh = Fresh::new();
+        let offsets = [
+            12,
+            LARGE_OFFSET - 1,
+            LARGE_OFFSET,
+            5_000_000_000,
+            u64::from(u32::MAX),
+        ];
+        let entries: Vec<IndexEntry> = (0_u8..)
+            .zip(offsets)
+            .map(|(i, offset)| {
+                let id = ObjectId::from_bytes([i * 60; 20]);
+                IndexEntry {
+                    id,
+                    crc: u32::from(i),
+                    offset,
+                }
+            })
+            .collect();
+        let bytes = index(&entries, ObjectId::EMPTY_TREE);
+        let shown = git_output(&fresh.store(), &["show-index"], &bytes);
+        assert!(shown.status.success());
+        let expected: Vec<String> = entries
+            .iter()
+            .map(|e| format!("{} {} ({:08x})", e.offset, e.id, e.crc))
+            .collect();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+    }
+}

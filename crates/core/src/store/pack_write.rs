@@ -1,0 +1,384 @@
+//! Collects the new objects of one checkpoint into one pack.
+//!
+//! Many threads add objects through `&PackWriter`: each hashes and compresses its own, and only the
+//! appending is serialised. A small pack never touches the disk before it is published; a larger one
+//! goes to `herma/tmp` as it grows, and big files are streamed there without ever being held whole.
+//! Nothing is visible until [`PackWriter::finish`]; a writer that is dropped leaves nothing behind.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use herma_fs::file::read_at;
+use herma_fs::publish::Durability;
+use herma_fs::publish::Temp;
+
+use super::deflate;
+use super::error::StoreError;
+use super::layout::HermaDirs;
+use super::layout::StoreDirs;
+use super::layout::private_temp;
+use super::object;
+use super::object::Kind;
+use super::object::Object;
+use super::pack_finish;
+use super::pack_finish::IndexEntry;
+use super::pack_finish::PackName;
+use crate::id::ObjectId;
+
+/// Packs up to this size are kept in memory until they are published.
+const MEMORY_PACK: usize = 4 << 20;
+
+/// Larger packs are written in pieces of about this size.
+const WRITE_SIZE: usize = 1 << 20;
+
+/// Objects above this size are compressed as a stream.
+const WHOLE_ENTRY: usize = 16 << 20;
+
+/// Pending objects above this size are not read back.
+const READ_LIMIT: u64 = 64 << 20;
+
+/// Tells which objects the store has already, so that they are not written again.
+pub trait Known: Sync {
+    /// Is this object in the store?
+    fn contains(&self, id: &ObjectId) -> Result<bool, StoreError>;
+}
+
+impl<F: Fn(&ObjectId) -> Result<bool, StoreError> + Sync> Known for F {
+    fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        self(id)
+    }
+}
+
+/// A pack being written.
+pub struct PackWriter<'a> {
+    dirs: &'a StoreDirs,
+    herma: &'a HermaDirs,
+    known: &'a dyn Known,
+    /// Every object asked for, with its place if it is in this pack.
+    claimed: Mutex<HashMap<ObjectId, Option<Place>>>,
+    bytes: Mutex<Bytes<'a>>,
+    /// Set when an object that somebody may already rely on could not be added.
+    failed: AtomicBool,
+}
+
+/// Where an object is in the pack.
+#[derive(Clone, Copy)]
+struct Place {
+    kind: Kind,
+    size: u64,
+    offset: u64,
+    length: u64,
+    crc: u32,
+}
+
+impl<'a> PackWriter<'a> {
+    /// Starts an empty pack. `known` says what need not be written.
+    pub fn new(dirs: &'a StoreDirs, known: &'a dyn Known) -> Result<Self, StoreError> {
+        let herma = dirs.for_writing()?;
+        Ok(Self {
+            dirs,
+            herma,
+            known,
+            claimed: Mutex::new(HashMap::new()),
+            bytes: Mutex::new(Bytes::new(herma)),
+            failed: AtomicBool::new(false),
+        })
+    }
+
+    /// Adds an object, unless the store or this pack has it, and returns its id.
+    pub fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+        if data.len() > WHOLE_ENTRY {
+            return self.stream(kind, data.len() as u64, &mut &*data);
+        }
+        let id = object::id_of(kind, data).ok_or(StoreError::Collision)?;
+        self.claim(id, || {
+            let entry = deflate::entry(kind, data);
+            let crc = crc32fast::hash(&entry);
+            let length = entry.len() as u64;
+            let offset = lock(&self.bytes).append(&entry)?;
+            Ok(Place {
+                kind,
+                size: data.len() as u64,
+                offset,
+                length,
+                crc,
+            })
+        })
+    }
+
+    /// Adds a blob of exactly `size` bytes without holding it in memory.
+    ///
+    /// Gives [`StoreError::Changed`] if more or fewer bytes come and [`StoreError::Source`] if they
+    /// cannot be read; the pack is unaffected by either.
+    pub fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+        self.stream(Kind::Blob, size, read)
+    }
+
+    fn stream(&self, kind: Kind, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+        let mut spill = private_temp(&self.herma.tmp)?;
+        let streamed = deflate::stream_entry(kind, size, read, &mut spill)?;
+        self.claim(streamed.id, || {
+            let offset = lock(&self.bytes).append_file(&spill, streamed.length)?;
+            Ok(Place {
+                kind,
+                size,
+                offset,
+                length: streamed.length,
+                crc: streamed.crc,
+            })
+        })
+    }
+
+    /// Makes sure the object is stored, calling `append` if nobody has it.
+    fn claim(
+        &self,
+        id: ObjectId,
+        append: impl FnOnce() -> Result<Place, StoreError>,
+    ) -> Result<ObjectId, StoreError> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(StoreError::Abandoned);
+        }
+        match lock(&self.claimed).entry(id) {
+            Entry::Occupied(_) => return Ok(id),
+            Entry::Vacant(vacant) => vacant.insert(None),
+        };
+        let added = match self.known.contains(&id) {
+            Ok(true) => return Ok(id),
+            Ok(false) => append(),
+            Err(e) => Err(e),
+        };
+        match added {
+            Ok(place) => {
+                lock(&self.claimed).insert(id, Some(place));
+                Ok(id)
+            }
+            Err(e) => {
+                // Another thread may have been told that this object is taken care of.
+                self.failed.store(true, Ordering::Release);
+                Err(e)
+            }
+        }
+    }
+
+    /// Reads back an object added to this pack; `None` if it is not in it, or above 64 MiB.
+    pub fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
+        let place = lock(&self.claimed).get(id).copied().flatten();
+        let Some(place) = place.filter(|place| place.size <= READ_LIMIT) else {
+            return Ok(None);
+        };
+        let mut entry = vec![0; place.length as usize];
+        lock(&self.bytes).read(place.offset, &mut entry)?;
+        let header = deflate::entry_header(place.kind, place.size).len();
+        let damaged = || StoreError::Damaged {
+            id: *id,
+            what: "it did not read back as it was written".to_owned(),
+        };
+        let compressed = entry.get(header..).ok_or_else(damaged)?;
+        let data = deflate::inflate(compressed, place.size as usize).ok_or_else(damaged)?;
+        if object::id_of(place.kind, &data) != Some(*id) {
+            return Err(damaged());
+        }
+        Ok(Some(Object {
+            kind: place.kind,
+            data,
+        }))
+    }
+
+    /// Has nothing been added?
+    pub fn is_empty(&self) -> bool {
+        lock(&self.bytes).objects == 0
+    }
+
+    /// How many objects the pack has.
+    pub fn object_count(&self) -> usize {
+        lock(&self.bytes).objects as usize
+    }
+
+    /// The size of the pack so far.
+    pub fn bytes(&self) -> u64 {
+        lock(&self.bytes).length()
+    }
+
+    /// Publishes the pack; `None` if it is empty. On an error nothing of it is visible.
+    pub fn finish(self, durability: Durability) -> Result<Option<PackName>, StoreError> {
+        if self.failed.into_inner() {
+            return Err(StoreError::Abandoned);
+        }
+        let claimed = self
+            .claimed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut entries: Vec<IndexEntry> = claimed
+            .into_iter()
+            .filter_map(|(id, place)| {
+                place.map(|place| IndexEntry {
+                    id,
+                    crc: place.crc,
+                    offset: place.offset,
+                })
+            })
+            .collect();
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        entries.sort_unstable_by_key(|entry| entry.id);
+        let bytes = self
+            .bytes
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let count = u32::try_from(entries.len()).map_err(|_| StoreError::Abandoned)?;
+        let (temp, trailer) = bytes.seal(count)?;
+        pack_finish::publish(self.dirs, self.herma, temp, trailer, &entries, durability).map(Some)
+    }
+}
+
+/// A thread that panicked while holding the lock has poisoned nothing: every change under these locks
+/// is a single step, and its error is reported on its own.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The bytes of a pack: a buffer, and in front of it a file once there are many.
+struct Bytes<'a> {
+    herma: &'a HermaDirs,
+    file: Option<Temp<'a>>,
+    flushed: u64,
+    buffer: Vec<u8>,
+    objects: u64,
+}
+
+impl<'a> Bytes<'a> {
+    fn new(herma: &'a HermaDirs) -> Self {
+        let buffer = pack_finish::header(0).to_vec();
+        Self {
+            herma,
+            file: None,
+            flushed: 0,
+            buffer,
+            objects: 0,
+        }
+    }
+
+    fn length(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    /// Appends an entry and returns its offset.
+    fn append(&mut self, entry: &[u8]) -> Result<u64, StoreError> {
+        let offset = self.length();
+        self.write(entry)?;
+        self.objects += 1;
+        Ok(offset)
+    }
+
+    /// Appends an entry that is in a file and returns its offset.
+    fn append_file(&mut self, entry: &Temp<'_>, length: u64) -> Result<u64, StoreError> {
+        let offset = self.length();
+        let mut chunk = vec![0; length.min(WRITE_SIZE as u64) as usize];
+        let mut done = 0;
+        while done < length {
+            let wanted = (length - done).min(WRITE_SIZE as u64) as usize;
+            read_temp(self.herma, entry, &mut chunk[..wanted], done)?;
+            self.write(&chunk[..wanted])?;
+            done += wanted as u64;
+        }
+        self.objects += 1;
+        Ok(offset)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.buffer.extend_from_slice(bytes);
+        let limit = if self.file.is_some() {
+            WRITE_SIZE
+        } else {
+            MEMORY_PACK
+        };
+        if self.buffer.len() > limit {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if self.file.is_none() {
+            self.file = Some(private_temp(&self.herma.tmp)?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write(&self.buffer)?;
+        }
+        self.flushed += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Fills `out` with the bytes at `offset`, wherever they are.
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), StoreError> {
+        let in_file = self.flushed.saturating_sub(offset).min(out.len() as u64) as usize;
+        let (from_file, from_buffer) = out.split_at_mut(in_file);
+        if let (Some(file), false) = (&self.file, from_file.is_empty()) {
+            read_temp(self.herma, file, from_file, offset)?;
+        }
+        let start = (offset + in_file as u64).saturating_sub(self.flushed) as usize;
+        let source = self.buffer.get(start..start + from_buffer.len());
+        from_buffer.copy_from_slice(source.ok_or(StoreError::Abandoned)?);
+        Ok(())
+    }
+
+    /// Sets the count, appends the checksum, and returns the file with all of it.
+    fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
+        use sha1::Digest;
+        let mut checksum = sha1::Sha1::new();
+        if self.file.is_none() {
+            self.buffer[..12].copy_from_slice(&pack_finish::header(count));
+            checksum.update(&self.buffer);
+        } else {
+            self.flush()?;
+        }
+        let mut file = match self.file.take() {
+            None => private_temp(&self.herma.tmp)?,
+            Some(file) => {
+                file.write_at(&pack_finish::header(count), 0)?;
+                let mut chunk = vec![0; WRITE_SIZE];
+                let mut done = 0;
+                while done < self.flushed {
+                    let wanted = (self.flushed - done).min(WRITE_SIZE as u64) as usize;
+                    read_temp(self.herma, &file, &mut chunk[..wanted], done)?;
+                    checksum.update(&chunk[..wanted]);
+                    done += wanted as u64;
+                }
+                file
+            }
+        };
+        let trailer = ObjectId::from_bytes(checksum.finalize().into());
+        self.buffer.extend_from_slice(trailer.as_bytes());
+        file.write(&self.buffer)?;
+        Ok((file, trailer))
+    }
+}
+
+/// Reads exactly `out.len()` bytes of a temporary file.
+fn read_temp(
+    herma: &HermaDirs,
+    file: &Temp<'_>,
+    out: &mut [u8],
+    offset: u64,
+) -> Result<(), StoreError> {
+    let fail =
+        |e: std::io::Error| herma_fs::Error::on("read", &herma.tmp.path().join(file.name()), e);
+    let count = read_at(file.file(), out, offset).map_err(fail)?;
+    if count < out.len() {
+        return Err(fail(std::io::ErrorKind::UnexpectedEof.into()).into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "pack_write_tests.rs"]
+mod tests;

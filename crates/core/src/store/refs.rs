@@ -1,0 +1,385 @@
+//! Refs: the names that keep checkpoints alive.
+//!
+//! The formats and the locking are git's, so that a git running beside us sees whole refs and never
+//! loses one of ours, nor we one of its. Reading goes loose first, packed second: git writes
+//! `packed-refs` before it removes the loose file, so a ref is always in at least one of the two.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::process::TempName;
+use herma_fs::publish::Temp;
+
+use super::error::StoreError;
+use super::layout::HermaDirs;
+use super::layout::StoreDirs;
+use super::layout::ensure_dir;
+use super::layout::private_temp;
+use super::lock_file::LockFile;
+use super::lock_file::remove_if_there;
+use super::packed_refs::PackedRefs;
+use super::ref_name;
+use super::sweep::kind_of;
+use crate::id::ObjectId;
+
+/// Refs nested deeper than this are reported as broken.
+const MAX_DEPTH: usize = 16;
+
+/// A loose ref is 41 bytes; anything much larger is something else.
+const MAX_LOOSE: u64 = 512;
+
+/// How often a directory is made again that a concurrent git removes because it is empty.
+const ATTEMPTS: usize = 5;
+
+/// The refs of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Refs<'a> {
+    dirs: &'a StoreDirs,
+}
+
+/// The refs below a prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Names and values, sorted by name.
+    pub refs: Vec<(String, ObjectId)>,
+    /// Refs that are there but cannot be read, sorted.
+    pub broken: Vec<String>,
+}
+
+/// What a loose ref's file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loose {
+    Absent,
+    Is(ObjectId),
+    Broken,
+}
+
+impl StoreDirs {
+    /// The refs of this store.
+    pub fn refs(&self) -> Refs<'_> {
+        Refs { dirs: self }
+    }
+}
+
+impl Refs<'_> {
+    /// The value of a ref; `None` if it does not exist.
+    pub fn read(self, name: &str) -> Result<Option<ObjectId>, StoreError> {
+        ref_name::check(name)?;
+        let loose = match self.dirs.store().open_beneath(parent_of(name).as_bytes()) {
+            Ok(dir) => read_loose(&dir, leaf_of(name))?,
+            Err(e) if is_absent(&e) => Loose::Absent,
+            Err(e) => return Err(e.into()),
+        };
+        match loose {
+            Loose::Is(id) => Ok(Some(id)),
+            Loose::Absent => Ok(PackedRefs::read(self.dirs.store())?.get(name)),
+            Loose::Broken => Err(StoreError::DamagedFile {
+                file: name.to_owned(),
+                what: "it does not hold an object id".to_owned(),
+            }),
+        }
+    }
+
+    /// All refs that are `prefix` or lie below it, such as `refs/herma/0123456789abcdef`.
+    pub fn list(self, prefix: &str) -> Result<Listing, StoreError> {
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        if prefix != "refs" {
+            ref_name::check(prefix)?;
+        }
+        let mut found = BTreeMap::new();
+        self.walk_loose(prefix, &mut found)?;
+        // ORDER: packed after loose, see the top of this file.
+        for (name, id) in PackedRefs::read(self.dirs.store())?.iter() {
+            let rest = name.strip_prefix(prefix.as_bytes());
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/")) {
+                let (name, value) = match str::from_utf8(name) {
+                    Ok(name) => (name.to_owned(), Some(id)),
+                    Err(_) => (String::from_utf8_lossy(name).into_owned(), None),
+                };
+                found.entry(name).or_insert(value);
+            }
+        }
+        let mut listing = Listing::default();
+        for (name, value) in found {
+            match value {
+                Some(id) => listing.refs.push((name, id)),
+                None => listing.broken.push(name),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Notes every loose ref at or below `prefix`, with `None` for a broken one.
+    fn walk_loose(
+        self,
+        prefix: &str,
+        found: &mut BTreeMap<String, Option<ObjectId>>,
+    ) -> Result<(), StoreError> {
+        let store = self.dirs.store();
+        let top = match store.open_beneath(prefix.as_bytes()) {
+            Ok(dir) => dir,
+            Err(e) if is_absent(&e) => {
+                // The prefix itself may be a ref.
+                if prefix != "refs"
+                    && let Some(value) = self.read(prefix).transpose()
+                {
+                    found.insert(prefix.to_owned(), value.ok());
+                }
+                return Ok(());
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let mut pending = vec![(top, prefix.to_owned(), 0)];
+        while let Some((dir, path, depth)) = pending.pop() {
+            for entry in dir.entries()? {
+                let bytes = entry.name.as_bytes();
+                if bytes.ends_with(b".lock") || TempName::parse(bytes).is_some() {
+                    continue;
+                }
+                let name = format!("{path}/{}", entry.name.to_string_lossy());
+                let is_named = entry.name.to_str().is_ok() && ref_name::is_valid(name.as_bytes());
+                match kind_of(&dir, &entry)? {
+                    None => {}
+                    Some(FileKind::Directory) if is_named && depth < MAX_DEPTH => {
+                        match dir.open_dir(entry.name.as_c_str()) {
+                            Ok(child) => pending.push((child, name, depth + 1)),
+                            Err(e) if e.is_not_found() => {}
+                            Err(_) => drop(found.insert(name, None)),
+                        }
+                    }
+                    Some(FileKind::File) if is_named => {
+                        match read_loose(&dir, &entry.name.to_string_lossy()) {
+                            Ok(Loose::Is(id)) => drop(found.insert(name, Some(id))),
+                            Ok(Loose::Absent) => {}
+                            Ok(Loose::Broken) | Err(_) => drop(found.insert(name, None)),
+                        }
+                    }
+                    Some(_) => drop(found.insert(name, None)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates refs that must not exist, durably and in the order given.
+    ///
+    /// If one exists, it and those after it are not created and the error is
+    /// [`StoreError::RefMoved`]. The caller holds the project's lock, which is what keeps another
+    /// Herma from creating the same name.
+    pub fn create(self, refs: &[(&str, ObjectId)]) -> Result<(), StoreError> {
+        let herma = self.dirs.for_writing()?;
+        let packed = PackedRefs::read(self.dirs.store())?;
+        for (name, _) in refs {
+            ref_name::check(name)?;
+            if let Some(found) = packed.get(name) {
+                return Err(moved(name, None, Some(found)));
+            }
+            if packed.conflicts_with(name) {
+                return Err(StoreError::BadRefName((*name).to_owned()));
+            }
+        }
+        let mut ready = Vec::with_capacity(refs.len());
+        for (name, id) in refs {
+            ready.push((*name, *id, synced_value(herma, *id)?));
+        }
+        let mut changed: BTreeMap<&str, Dir> = BTreeMap::new();
+        for (name, id, temp) in ready {
+            let dir = self.publish_new(herma, name, id, temp)?;
+            changed.insert(parent_of(name), dir);
+        }
+        for (path, dir) in &changed {
+            dir.sync()?;
+            // The directory may be left from a killed process that never made its own name durable; once
+            // older refs are in it, somebody has.
+            if dir.entries()?.len() <= refs.len() {
+                self.sync_above(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the file of a loose ref that does not hold an object id.
+    pub fn remove_broken(self, name: &str) -> Result<(), StoreError> {
+        ref_name::check(name)?;
+        let dir = self.dirs.store().open_beneath(parent_of(name).as_bytes())?;
+        if read_loose(&dir, leaf_of(name))? == Loose::Broken {
+            dir.remove_file(leaf_of(name))?;
+            dir.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the names of the directories on the way to `path` durable.
+    fn sync_above(self, path: &str) -> Result<(), StoreError> {
+        let mut above = parent_of(path);
+        while !above.is_empty() {
+            self.dirs.store().open_beneath(above.as_bytes())?.sync()?;
+            above = parent_of(above);
+        }
+        Ok(())
+    }
+
+    /// Gives a synced value its name and returns the directory, which is still to be synced.
+    fn publish_new(
+        self,
+        herma: &HermaDirs,
+        name: &str,
+        id: ObjectId,
+        temp: Temp<'_>,
+    ) -> Result<Dir, StoreError> {
+        let mut dir = self.ensure_parent(name)?;
+        let mut result = temp.publish_new(&dir, leaf_of(name));
+        for _ in 1..ATTEMPTS {
+            match result {
+                Err(e) if e.is_not_found() => {
+                    dir = self.ensure_parent(name)?;
+                    result = synced_value(herma, id)?.publish_new(&dir, leaf_of(name));
+                }
+                _ => break,
+            }
+        }
+        if result? {
+            Ok(dir)
+        } else {
+            Err(moved(name, None, self.read(name)?))
+        }
+    }
+
+    /// Sets a ref to `new` if it is at `expected`, where `None` means that it does not exist.
+    pub fn update(
+        self,
+        name: &str,
+        expected: Option<ObjectId>,
+        new: ObjectId,
+    ) -> Result<(), StoreError> {
+        self.with_lock(name, |_, mut lock| {
+            let found = self.read(name)?;
+            if found != expected {
+                return Err(moved(name, expected, found));
+            }
+            if found.is_none() && PackedRefs::read(self.dirs.store())?.conflicts_with(name) {
+                return Err(StoreError::BadRefName(name.to_owned()));
+            }
+            lock.write(format!("{new}\n").as_bytes())?;
+            lock.commit()
+        })
+    }
+
+    /// Removes a ref if it is at `expected`.
+    pub fn delete(self, name: &str, expected: ObjectId) -> Result<(), StoreError> {
+        let herma = self.dirs.for_writing()?;
+        let store = self.dirs.store();
+        self.with_lock(name, |dir, lock| {
+            let found = self.read(name)?;
+            if found != Some(expected) {
+                return Err(moved(name, Some(expected), found));
+            }
+            let mut packed_lock =
+                LockFile::acquire(&herma.dir, &herma.tmp, store, "packed-refs", "packed-refs")?;
+            let packed = PackedRefs::read(store)?;
+            // ORDER: packed before loose, or an older packed value would come back to life.
+            if packed.get(name).is_some() {
+                packed_lock.write(&packed.without(name))?;
+                packed_lock.commit()?;
+            } else {
+                drop(packed_lock);
+            }
+            remove_if_there(dir, leaf_of(name))?;
+            // ORDER: the lock goes before the sync, or a power cut could bring it back.
+            drop(lock);
+            Ok(dir.sync()?)
+        })
+    }
+
+    /// Calls `change` with the ref's directory while the ref's lock is held.
+    fn with_lock(
+        self,
+        name: &str,
+        change: impl FnOnce(&Dir, LockFile<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        ref_name::check(name)?;
+        let herma = self.dirs.for_writing()?;
+        let mut attempt = 1;
+        loop {
+            let dir = self.ensure_parent(name)?;
+            match LockFile::acquire(&herma.dir, &herma.tmp, &dir, leaf_of(name), name) {
+                Err(StoreError::Fs(e)) if e.is_not_found() && attempt < ATTEMPTS => attempt += 1,
+                Err(e) => return Err(e),
+                Ok(lock) => return change(&dir, lock),
+            }
+        }
+    }
+
+    /// Opens the directory of a ref, durably making what is missing of it.
+    fn ensure_parent(self, name: &str) -> Result<Dir, StoreError> {
+        let mut attempt = 1;
+        loop {
+            let made = self.dirs.store().try_clone().and_then(|mut dir| {
+                for component in parent_of(name).split('/') {
+                    dir = ensure_dir(&dir, OsStr::new(component))?;
+                }
+                Ok(dir)
+            });
+            match made {
+                Err(e) if e.is_not_found() && attempt < ATTEMPTS => attempt += 1,
+                other => return Ok(other?),
+            }
+        }
+    }
+}
+
+/// The directory part of a checked name, which always has one.
+fn parent_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+fn leaf_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, leaf)| leaf)
+}
+
+fn moved(name: &str, expected: Option<ObjectId>, found: Option<ObjectId>) -> StoreError {
+    StoreError::RefMoved {
+        name: name.to_owned(),
+        expected,
+        found,
+    }
+}
+
+fn is_absent(error: &herma_fs::Error) -> bool {
+    matches!(error.errno(), Some(Errno::NOENT | Errno::NOTDIR))
+}
+
+/// A temporary file that holds a ref's value, on disk already.
+fn synced_value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError> {
+    let mut temp = private_temp(&herma.tmp)?;
+    temp.write(format!("{id}\n").as_bytes())?;
+    // ORDER: content before name.
+    temp.sync()?;
+    Ok(temp)
+}
+
+/// Reads a loose ref; a directory in its place is no ref.
+fn read_loose(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
+    match dir.stat_opt(leaf)?.map(|stat| stat.kind) {
+        None | Some(FileKind::Directory) => return Ok(Loose::Absent),
+        Some(FileKind::File) => {}
+        Some(_) => return Ok(Loose::Broken),
+    }
+    let bytes = match dir.read_opt(leaf, MAX_LOOSE) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(Loose::Absent),
+        Err(e) if e.errno() == Some(Errno::FBIG) => return Ok(Loose::Broken),
+        Err(e) => return Err(e.into()),
+    };
+    Ok(match ObjectId::from_hex(bytes.trim_ascii_end()) {
+        Some(id) if !id.is_null() => Loose::Is(id),
+        _ => Loose::Broken,
+    })
+}
+
+#[cfg(test)]
+#[path = "refs_tests.rs"]
+mod tests;
