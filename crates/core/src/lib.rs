@@ -4,7 +4,9 @@
 //! settings and a clock, and get values back. All file access goes through `herma-fs`.
 //!
 //! * [`store`]: the git-compatible object store: packs, refs, locks
+//! * [`diff`]: trees, renames, lines, patches
 
+pub mod diff;
 pub mod id;
 pub mod path;
 pub mod store;
