@@ -1,0 +1,163 @@
+//! Turns a walked directory into objects, and a walked project into a new stat cache.
+
+use std::ffi::CStr;
+
+use herma_fs::Stat;
+
+use super::lists::KEPT_BITS;
+use super::lists::ListBuilder;
+use super::reason::Reason;
+use super::scan::Here;
+use super::scan::NewDir;
+use super::scan::NewEntry;
+use super::scan::Walk;
+use super::scan::Walked;
+use super::stat_cache::CacheBuilder;
+use super::stat_cache::DirRecord;
+use super::stat_cache::EntryKind;
+use super::stat_cache::EntryRecord;
+use super::stat_cache::IgnoreFiles;
+use super::stat_cache::StatCache;
+use crate::id::ObjectId;
+use crate::store::error::StoreError;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::object::id_of;
+use crate::store::object::push_tree_entry;
+
+impl<'r> Walk<'r> {
+    /// Stores the tree and the lists of a directory and notes their ids in its record.
+    pub(crate) fn build_objects(
+        &self,
+        here: &Here<'_, 'r>,
+        stat: &Stat,
+        known: Option<DirRecord>,
+        dir: &mut NewDir,
+    ) -> Result<(), StoreError> {
+        let mut tree = Vec::with_capacity(dir.entries.len() * 48);
+        let mut modes = ListBuilder::default();
+        let mut left = ListBuilder::default();
+        let mut files = ListBuilder::default();
+        for (name, entry) in dir.iter() {
+            let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
+            add_to_tree(&mut tree, name, entry, ids.as_ref());
+            self.add_mode(&mut files, name, &entry.record);
+            if let Some(reason) = listed_reason(&entry.record) {
+                left.left_out(name, reason);
+            }
+            if let Some(ids) = ids {
+                if !ids.modes.is_null() {
+                    modes.subdirectory(name, &ids.modes);
+                }
+                if !ids.left.is_null() {
+                    left.subdirectory(name, &ids.left);
+                }
+            }
+        }
+        let is_root = here.parent.is_none();
+        if is_root {
+            modes.usual_modes(self.usual);
+        }
+        let mode = stat.mode & KEPT_BITS;
+        // A directory that is in no git tree exists only through this record.
+        if mode != self.usual.directory() || (tree.is_empty() && !is_root) {
+            modes.directory_mode(mode);
+        }
+        modes.append_records(&files);
+        dir.record.ignore_files = IgnoreFiles {
+            git: here.has_gitignore,
+            herma: here.has_hermaignore,
+        };
+        dir.record.tree = self.store_tree(&tree, known, is_root)?;
+        let sink = self.reader.sink;
+        let blob = |data: &[u8]| sink.add(Kind::Blob, data);
+        let list_tree = |data: &[u8]| sink.add(Kind::Tree, data);
+        dir.record.modes = modes.finish(blob, list_tree)?;
+        dir.record.left = left.finish(blob, list_tree)?;
+        dir.record.pending = known.is_none_or(|k| k.pending || k.left != dir.record.left);
+        Ok(())
+    }
+
+    fn store_tree(
+        &self,
+        tree: &[u8],
+        known: Option<DirRecord>,
+        is_root: bool,
+    ) -> Result<ObjectId, StoreError> {
+        if tree.is_empty() && !is_root {
+            return Ok(ObjectId::NULL);
+        }
+        // The tree the cache names is in the store, or the cache would not have been believed.
+        let same = known.filter(|known| id_of(Kind::Tree, tree) == Some(known.tree));
+        if let Some(known) = same {
+            return Ok(known.tree);
+        }
+        self.reader.sink.add(Kind::Tree, tree)
+    }
+
+    fn add_mode(&self, modes: &mut ListBuilder, name: &CStr, record: &EntryRecord) {
+        let executable = match record.kind {
+            EntryKind::File => false,
+            EntryKind::Executable => true,
+            _ => return,
+        };
+        let mode = u32::from(record.mode) & KEPT_BITS;
+        if mode != self.usual.file(executable) {
+            modes.file_mode(name, mode);
+        }
+    }
+
+    /// The record of a walked subdirectory.
+    fn ids(&self, walked: &Walked) -> Option<DirRecord> {
+        match walked {
+            Walked::Same(index) => self.cache?.dir(*index),
+            Walked::New(dir) => Some(dir.record),
+            Walked::LeftOut(_) | Walked::Gone => None,
+        }
+    }
+}
+
+/// Why the receipt mentions an entry, if it does.
+fn listed_reason(record: &EntryRecord) -> Option<Reason> {
+    record
+        .kind
+        .left_out()
+        .or(record.unstable.then_some(Reason::Unstable))
+}
+
+/// Writes a walked directory and all below it into a new cache. `None` if the old cache, from which
+/// unchanged parts are copied, does not hold together.
+pub(crate) fn emit(
+    builder: &mut CacheBuilder,
+    old: Option<&StatCache>,
+    walked: &Walked,
+) -> Option<u32> {
+    let dir = match walked {
+        Walked::Same(index) => return builder.copy(old?, *index),
+        Walked::New(dir) => dir,
+        Walked::LeftOut(_) | Walked::Gone => return None,
+    };
+    let pairs = dir.iter().map(|(name, entry)| (name, entry.record));
+    let (index, first) = builder.push_dir(dir.record, pairs);
+    for (place, entry) in (first..).zip(&dir.entries) {
+        if let Some(walked @ (Walked::Same(_) | Walked::New(_))) = &entry.below {
+            let child = emit(builder, old, walked)?;
+            builder.set_child(place, child);
+        }
+    }
+    Some(index)
+}
+
+fn add_to_tree(tree: &mut Vec<u8>, name: &CStr, entry: &NewEntry, ids: Option<&DirRecord>) {
+    let (mode, id) = match entry.record.kind {
+        EntryKind::File => (EntryMode::File, entry.record.id),
+        EntryKind::Executable => (EntryMode::Executable, entry.record.id),
+        EntryKind::Symlink => (EntryMode::Symlink, entry.record.id),
+        EntryKind::Directory => match ids {
+            Some(ids) if !ids.tree.is_null() => (EntryMode::Directory, ids.tree),
+            _ => return,
+        },
+        EntryKind::LeftOut(_) | EntryKind::Watched(_) => return,
+    };
+    push_tree_entry(tree, mode, name.to_bytes(), &id);
+}

@@ -1,0 +1,385 @@
+//! What is in a directory now, compared with what the cache says was in it.
+
+use std::cmp::Ordering;
+use std::ffi::CStr;
+
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+use herma_fs::dir::ListBuffer;
+
+use super::excludes::Scope;
+use super::excludes::Verdict;
+use super::reason::Reason;
+use super::scan::Here;
+use super::scan::Walk;
+use super::stat_cache::DirRecord;
+use super::stat_cache::EntryKind;
+use super::stat_cache::EntryRecord;
+use super::stat_cache::StatCache;
+use crate::id::ObjectId;
+use crate::path::is_reserved_link;
+use crate::store::object::compare_names;
+
+/// What to do about one name.
+pub(crate) enum Child {
+    /// As the cache has it, or left out: nothing to read.
+    Known(EntryRecord),
+    /// A file or link that has to be looked into.
+    Look(Stat),
+    /// A directory to walk.
+    Directory {
+        cached: Option<u32>,
+        judged: Verdict,
+    },
+}
+
+/// The names of one directory, in git's order.
+pub(crate) struct Listed<'n> {
+    pub(crate) children: Vec<(&'n CStr, Child)>,
+    /// Are all names here, or only the directories, because all else is as cached?
+    pub(crate) complete: bool,
+    /// How many names there are.
+    pub(crate) names: usize,
+    /// Is anything here different from the cache?
+    pub(crate) changed: bool,
+    /// Did an ignore file here or above change, so that names below must be judged anew?
+    pub(crate) rules_changed: bool,
+}
+
+type Known<'c> = Option<(u32, &'c StatCache, DirRecord)>;
+
+thread_local! {
+    static LIST_BUFFER: std::cell::RefCell<ListBuffer> = std::cell::RefCell::new(ListBuffer::new());
+}
+
+/// Lists `here`, from the cache if the directory is unchanged. `names` holds the names read from disk.
+pub(crate) fn list<'n, 'r>(
+    walk: &Walk<'r>,
+    here: &mut Here<'_, 'r>,
+    stat: &Stat,
+    known: Known<'n>,
+    rules_changed: bool,
+    names: &'n mut Vec<u8>,
+) -> Result<Listed<'n>, Errno> {
+    if let Some((index, cache, record)) = known {
+        here.has_gitignore = record.ignore_files.git;
+        here.has_hermaignore = record.ignore_files.herma;
+        let trusted = walk.trust_listings
+            && !walk.judge_all
+            && !rules_changed
+            && !record.unsettled
+            && record.same_state(stat);
+        let trusted = trusted && !ignore_files_changed(here, cache, index);
+        if let Some(listed) = trusted.then(|| from_cache(here, cache, index)).flatten() {
+            return Ok(listed);
+        }
+    }
+    from_disk(walk, here, known, rules_changed, names)
+}
+
+/// Has an ignore file of this directory changed since the cache was written?
+fn ignore_files_changed(here: &Here<'_, '_>, cache: &StatCache, index: u32) -> bool {
+    let changed = |present: bool, name: &[u8]| {
+        let entry = if present {
+            cache.find_kind(index, name, false)
+        } else {
+            None
+        };
+        entry.is_some_and(|entry| {
+            here.dir
+                .stat_raw(name)
+                .map_or(true, |stat| !entry.is_clean(&stat))
+        })
+    };
+    changed(here.has_gitignore, b".gitignore") || changed(here.has_hermaignore, b".hermaignore")
+}
+
+/// The names as the cache has them, each file compared with its record.
+///
+/// Nearly always nothing changed, and then only the directories are listed: the rest is made from the
+/// cache again ([`known_children`]) if something below turns out to have changed.
+fn from_cache<'n>(here: &Here<'_, '_>, cache: &'n StatCache, index: u32) -> Option<Listed<'n>> {
+    let mut directories = Vec::new();
+    let entries = cache.entries(index)?;
+    let names = entries.len();
+    for entry in entries {
+        let entry = entry?;
+        match entry.kind {
+            EntryKind::Directory => directories.push((cache.name(&entry)?, directory(&entry))),
+            EntryKind::LeftOut(_) => {}
+            _ => {
+                let stat = here.dir.stat_raw(cache.name(&entry)?);
+                if entry.is_dir || !stat.is_ok_and(|stat| entry.is_clean(&stat)) {
+                    return changed_since_cached(here, cache, index);
+                }
+            }
+        }
+    }
+    Some(Listed {
+        children: directories,
+        complete: false,
+        names,
+        changed: false,
+        rules_changed: false,
+    })
+}
+
+fn directory(entry: &EntryRecord) -> Child {
+    Child::Directory {
+        cached: entry.child(),
+        judged: entry.descend.map_or(Verdict::Keep, Verdict::Descend),
+    }
+}
+
+/// Every name of a directory in which nothing changed.
+pub(crate) fn known_children(cache: &StatCache, index: u32) -> Option<Vec<(&CStr, Child)>> {
+    let entries = cache.entries(index)?;
+    entries
+        .map(|entry| {
+            let entry = entry?;
+            let child = match entry.kind {
+                EntryKind::Directory => directory(&entry),
+                _ => Child::Known(entry),
+            };
+            Some((cache.name(&entry)?, child))
+        })
+        .collect()
+}
+
+/// The names as the cache has them, in a directory in which a file changed.
+fn changed_since_cached<'n>(
+    here: &Here<'_, '_>,
+    cache: &'n StatCache,
+    index: u32,
+) -> Option<Listed<'n>> {
+    let entries = cache.entries(index)?;
+    let mut children = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let entry = entry?;
+        let name = cache.name(&entry)?;
+        let child = match entry.kind {
+            EntryKind::Directory => directory(&entry),
+            EntryKind::LeftOut(_) => Child::Known(entry),
+            // A directory that could not be entered is tried again each time.
+            EntryKind::Watched(_) if entry.is_dir => Child::Directory {
+                cached: None,
+                judged: Verdict::Keep,
+            },
+            _ => match here.dir.stat_raw(name) {
+                Ok(stat) if entry.is_clean(&stat) => Child::Known(entry),
+                Ok(stat) if stat.kind == FileKind::Directory => return None,
+                Ok(stat) => Child::Look(stat),
+                Err(Errno::NOENT) => continue,
+                Err(_) => Child::Known(unreadable()),
+            },
+        };
+        children.push((name, child));
+    }
+    Some(Listed {
+        names: children.len(),
+        children,
+        complete: true,
+        changed: true,
+        rules_changed: false,
+    })
+}
+
+struct Name {
+    start: usize,
+    end: usize,
+    kind: FileKind,
+}
+
+fn from_disk<'n, 'r>(
+    walk: &Walk<'r>,
+    here: &mut Here<'_, 'r>,
+    known: Known<'n>,
+    rules_changed: bool,
+    names: &'n mut Vec<u8>,
+) -> Result<Listed<'n>, Errno> {
+    let mut found = read_names(here, names)?;
+    let names: &'n [u8] = names;
+    let bytes = |name: &Name| &names[name.start..name.end];
+    found.sort_unstable_by(|a, b| {
+        let is_dir = |n: &Name| n.kind == FileKind::Directory;
+        compare_names(bytes(a), is_dir(a), bytes(b), is_dir(b))
+    });
+    let has = |wanted: &[u8]| {
+        found
+            .iter()
+            .any(|n| bytes(n) == wanted && n.kind == FileKind::File)
+    };
+    let (had_gitignore, had_hermaignore) = (here.has_gitignore, here.has_hermaignore);
+    here.has_gitignore = has(b".gitignore");
+    here.has_hermaignore = has(b".hermaignore");
+    let rules_changed = rules_changed
+        || known.is_some_and(|(index, cache, _)| {
+            had_gitignore != here.has_gitignore
+                || had_hermaignore != here.has_hermaignore
+                || ignore_files_changed(here, cache, index)
+        });
+    let mut cached = CachedNames::new(known);
+    let mut children = Vec::with_capacity(found.len());
+    for name in &found {
+        let c_name = CStr::from_bytes_with_nul(&names[name.start..=name.end])
+            .expect("names are collected with their NUL");
+        let old = cached.take(bytes(name), name.kind == FileKind::Directory);
+        let old_judgement = old.filter(|_| !rules_changed && !walk.judge_all);
+        let judged = match old_judgement.and_then(|entry| judged_before(&entry)) {
+            Some(verdict) => verdict,
+            None => judge(walk, here, bytes(name), name.kind),
+        };
+        if let Some(child) = child(here, c_name, name.kind, judged, old) {
+            children.push((c_name, child));
+        }
+    }
+    Ok(Listed {
+        names: children.len(),
+        children,
+        complete: true,
+        changed: true,
+        rules_changed,
+    })
+}
+
+/// Reads the directory; names are stored each with a NUL behind it.
+fn read_names(here: &Here<'_, '_>, names: &mut Vec<u8>) -> Result<Vec<Name>, Errno> {
+    let mut found = Vec::new();
+    LIST_BUFFER.with_borrow_mut(|buffer| {
+        here.dir.for_each_entry(buffer, |name, kind| {
+            let start = names.len();
+            names.extend_from_slice(name.to_bytes_with_nul());
+            found.push(Name {
+                start,
+                end: names.len() - 1,
+                kind,
+            });
+        })
+    })?;
+    // File systems that do not say what an entry is have to be asked.
+    for name in &mut found {
+        if name.kind == FileKind::Unknown {
+            let stat = here.dir.stat_raw(&names[name.start..name.end]);
+            name.kind = stat.map_or(FileKind::Special, |s| s.kind);
+        }
+    }
+    Ok(found)
+}
+
+/// The judgement a cached entry implies, if the rules alone decided it.
+fn judged_before(entry: &EntryRecord) -> Option<Verdict> {
+    match (entry.kind, entry.descend) {
+        (EntryKind::LeftOut(Reason::Special | Reason::OtherFileSystem), _) => None,
+        (EntryKind::LeftOut(reason), _) => Some(Verdict::LeaveOut(reason)),
+        (EntryKind::Watched(reason), _) if reason.is_rule() || reason == Reason::Secret => {
+            Some(Verdict::LeaveOut(reason))
+        }
+        (_, Some(reason)) => Some(Verdict::Descend(reason)),
+        _ => Some(Verdict::Keep),
+    }
+}
+
+fn judge<'r>(walk: &Walk<'r>, here: &Here<'_, 'r>, name: &[u8], kind: FileKind) -> Verdict {
+    if kind == FileKind::Symlink && is_reserved_link(name) {
+        return Verdict::LeaveOut(Reason::ReservedName);
+    }
+    let mut path = here.path();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    walk.scope(here)
+        .judge(&path, kind == FileKind::Directory, walk.tracked)
+}
+
+/// What to do about a name that was found on disk.
+fn child(
+    here: &Here<'_, '_>,
+    name: &CStr,
+    kind: FileKind,
+    judged: Verdict,
+    old: Option<EntryRecord>,
+) -> Option<Child> {
+    let is_dir = kind == FileKind::Directory;
+    if let Verdict::LeaveOut(reason) = judged {
+        return left_out(here, name, kind, reason);
+    }
+    if is_dir {
+        return Some(Child::Directory {
+            cached: old.and_then(|entry| entry.child()),
+            judged,
+        });
+    }
+    if let Verdict::Descend(reason) = judged {
+        return left_out(here, name, kind, reason);
+    }
+    if kind == FileKind::Special {
+        return left_out(here, name, kind, Reason::Special);
+    }
+    match here.dir.stat_raw(name) {
+        Ok(stat) => match old {
+            Some(entry) if entry.is_clean(&stat) && !entry.is_dir => Some(Child::Known(entry)),
+            _ => Some(Child::Look(stat)),
+        },
+        Err(Errno::NOENT) => None,
+        Err(_) => Some(Child::Known(unreadable())),
+    }
+}
+
+/// An entry of which only the name is known: its directory may be listed, but not entered.
+fn unreadable() -> EntryRecord {
+    let kind = EntryKind::Watched(Reason::Unreadable);
+    let mut record = EntryRecord::new(kind, None, ObjectId::NULL);
+    record.unsettled = true;
+    record
+}
+
+/// An entry that is left out. Ignore files keep being watched: their rules count even so.
+fn left_out(here: &Here<'_, '_>, name: &CStr, kind: FileKind, reason: Reason) -> Option<Child> {
+    if kind == FileKind::File && Scope::depends_on(name.to_bytes()) {
+        let stat = here.dir.stat_raw(name).ok()?;
+        let record = EntryRecord::new(EntryKind::Watched(reason), Some(&stat), ObjectId::NULL);
+        return Some(Child::Known(record));
+    }
+    let mut record = EntryRecord::new(EntryKind::LeftOut(reason), None, ObjectId::NULL);
+    record.is_dir = kind == FileKind::Directory;
+    Some(Child::Known(record))
+}
+
+/// The cached entries of one directory, asked for in git's order.
+struct CachedNames<'c> {
+    cache: Option<&'c StatCache>,
+    entries: Vec<EntryRecord>,
+    next: usize,
+}
+
+impl<'c> CachedNames<'c> {
+    fn new(known: Known<'c>) -> Self {
+        let entries = known
+            .and_then(|(index, cache, _)| cache.entries(index)?.collect::<Option<Vec<_>>>())
+            .unwrap_or_default();
+        Self {
+            cache: known.map(|k| k.1),
+            entries,
+            next: 0,
+        }
+    }
+
+    /// The cached entry of this name and kind, if there is one.
+    fn take(&mut self, name: &[u8], is_dir: bool) -> Option<EntryRecord> {
+        let cache = self.cache?;
+        while let Some(entry) = self.entries.get(self.next) {
+            let cached_name = cache.name(entry)?.to_bytes();
+            match compare_names(cached_name, entry.is_dir, name, is_dir) {
+                Ordering::Less => self.next += 1,
+                Ordering::Equal => {
+                    self.next += 1;
+                    return Some(*entry);
+                }
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+}

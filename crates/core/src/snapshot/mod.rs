@@ -1,0 +1,27 @@
+//! Takes a checkpoint: scan → hash → pack → publish.
+//!
+//! * [`scan`], [`listing`], [`read_file`], [`build`]: the walk, what each directory holds, the files
+//!   that changed, and the trees made of them
+//! * [`stat_cache`]: what every file looked like last time
+//! * [`excludes`], [`tracked`]: what belongs to the project and what is left out
+//! * [`lists`]: full modes and left-out names, stored beside the tree
+//! * [`present`]: one whole scan, for a save or for a comparison
+//!
+//! # Limits
+//!
+//! * Files that change during a scan are each consistent, not mutually.
+//! * A store through a shared mapping into a page that was dirty already moves no time stamp. Recently
+//!   changed files are written back before they are hashed, which makes the next such store visible on
+//!   disk file systems; on tmpfs only `rehash` is a complete answer.
+
+mod build;
+pub mod excludes;
+mod listing;
+pub mod lists;
+pub mod present;
+mod read_file;
+pub mod reason;
+mod scan;
+pub mod sink;
+pub mod stat_cache;
+pub mod tracked;

@@ -1,0 +1,217 @@
+//! Reads one file of the project into a sink, and notices when it changes meanwhile.
+//!
+//! The descriptor is examined before and after reading. If the file moved under us it is read again, a
+//! few times; then what was read last is kept and the file is listed as unstable. Whatever goes wrong
+//! with one file costs one line in the receipt, never the checkpoint.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::Read;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+use herma_fs::file::stat_file;
+use herma_fs::file::write_back;
+
+use super::reason::Reason;
+use super::sink::Sink;
+use super::stat_cache::EntryKind;
+use super::stat_cache::EntryRecord;
+use crate::id::ObjectId;
+use crate::store::error::StoreError;
+use crate::store::object::Kind;
+
+/// Files up to this size are read whole; larger ones are streamed.
+const WHOLE: u64 = 8 << 20;
+/// How often a changing file is read before it is called unstable.
+const TRIES: usize = 4;
+/// Files changed within this time may still have dirty pages that a mapping writes to unseen.
+const RECENT: i64 = 60_000_000_000;
+/// Writing back is a courtesy to such files; a bulk save does not pay for it.
+const WRITE_BACKS: u32 = 32;
+
+/// How files are read in one scan.
+pub(super) struct Reader<'a> {
+    /// Where the content goes.
+    pub(super) sink: &'a dyn Sink,
+    /// Larger files are left out.
+    pub(super) max_size: Option<u64>,
+    /// The file clock when the scan began.
+    pub(super) started: i64,
+    /// A file last changed at or after this moment is read again next time.
+    pub(super) settle_before: i64,
+    /// Write-backs asked for so far.
+    pub(super) write_backs: AtomicU32,
+}
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One attempt at a file.
+enum Attempt {
+    Read {
+        id: ObjectId,
+        stat: Stat,
+        steady: bool,
+    },
+    Again,
+    LeftOut(EntryKind, Stat),
+    Gone,
+}
+
+impl Reader<'_> {
+    /// Captures the file or link `name`, last seen as `stat`. `None` when it is gone.
+    pub(super) fn capture(
+        &self,
+        dir: &Dir,
+        name: &CStr,
+        stat: Stat,
+    ) -> Result<Option<EntryRecord>, StoreError> {
+        let mut seen = stat;
+        let mut last = None;
+        for _ in 0..TRIES {
+            match self.attempt(dir, name, seen)? {
+                Attempt::Read {
+                    id,
+                    stat,
+                    steady: true,
+                } => {
+                    return Ok(Some(self.record(id, &stat, false)));
+                }
+                Attempt::Read {
+                    id,
+                    stat,
+                    steady: false,
+                } => last = Some((id, stat)),
+                Attempt::Again => {}
+                Attempt::LeftOut(kind, stat) => return Ok(Some(self.watched(kind, &stat))),
+                Attempt::Gone => return Ok(None),
+            }
+            match dir.stat_raw(name) {
+                Ok(stat) => seen = stat,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(_) => break,
+            }
+        }
+        Ok(Some(match last {
+            Some((id, stat)) => self.record(id, &stat, true),
+            None => self.watched(EntryKind::Watched(Reason::Unreadable), &seen),
+        }))
+    }
+
+    fn attempt(&self, dir: &Dir, name: &CStr, seen: Stat) -> Result<Attempt, StoreError> {
+        match seen.kind {
+            FileKind::Symlink => self.attempt_link(dir, name, seen),
+            FileKind::File => self.attempt_file(dir, name, seen),
+            FileKind::Directory => Ok(Attempt::Again),
+            FileKind::Special | FileKind::Unknown => {
+                Ok(Attempt::LeftOut(EntryKind::LeftOut(Reason::Special), seen))
+            }
+        }
+    }
+
+    fn attempt_link(&self, dir: &Dir, name: &CStr, seen: Stat) -> Result<Attempt, StoreError> {
+        match dir.read_link(name) {
+            Ok(target) => {
+                let id = self.sink.add(Kind::Blob, &target)?;
+                Ok(Attempt::Read {
+                    id,
+                    stat: seen,
+                    steady: true,
+                })
+            }
+            Err(e) if e.is_not_found() => Ok(Attempt::Gone),
+            Err(_) => Ok(Attempt::Again),
+        }
+    }
+
+    fn attempt_file(&self, dir: &Dir, name: &CStr, seen: Stat) -> Result<Attempt, StoreError> {
+        if self.is_too_large(seen.size) {
+            return Ok(Attempt::LeftOut(EntryKind::Watched(Reason::TooLarge), seen));
+        }
+        let unreadable = Attempt::LeftOut(EntryKind::Watched(Reason::Unreadable), seen);
+        let file = match dir.open_file_raw(name) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(Attempt::Gone),
+            Err(Errno::LOOP) => return Ok(Attempt::Again),
+            Err(_) => return Ok(unreadable),
+        };
+        self.write_back_if_recent(&file, &seen);
+        let Ok(before) = stat_file(&file) else {
+            return Ok(unreadable);
+        };
+        if before.kind != FileKind::File {
+            return Ok(Attempt::Again);
+        }
+        if self.is_too_large(before.size) {
+            return Ok(Attempt::LeftOut(
+                EntryKind::Watched(Reason::TooLarge),
+                before,
+            ));
+        }
+        let content = if before.size <= WHOLE {
+            self.whole(&file, before.size)
+        } else {
+            self.sink
+                .add_stream(before.size, &mut Read::take(&file, before.size))
+        };
+        match content {
+            Ok(id) => {
+                let steady = stat_file(&file).is_ok_and(|after| after == before);
+                Ok(Attempt::Read {
+                    id,
+                    stat: before,
+                    steady,
+                })
+            }
+            Err(StoreError::Changed { .. }) => Ok(Attempt::Again),
+            Err(StoreError::Source(_) | StoreError::Collision) => Ok(unreadable),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn is_too_large(&self, size: u64) -> bool {
+        self.max_size.is_some_and(|max| size > max)
+    }
+
+    fn whole(&self, file: &File, size: u64) -> Result<ObjectId, StoreError> {
+        BUFFER.with_borrow_mut(|buffer| {
+            // One byte more than expected, so that growth shows without another call.
+            buffer.resize(size as usize + 1, 0);
+            let read = herma_fs::file::read_at(file, buffer, 0).map_err(StoreError::Source)?;
+            self.sink.add(Kind::Blob, &buffer[..read])
+        })
+    }
+
+    fn write_back_if_recent(&self, file: &File, stat: &Stat) {
+        let recent = self.started.saturating_sub(stat.ctime) < RECENT;
+        if recent && self.write_backs.fetch_add(1, Ordering::Relaxed) < WRITE_BACKS {
+            write_back(file);
+        }
+    }
+
+    fn record(&self, id: ObjectId, stat: &Stat, unstable: bool) -> EntryRecord {
+        let kind = match stat.kind {
+            FileKind::Symlink => EntryKind::Symlink,
+            _ if stat.is_executable() => EntryKind::Executable,
+            _ => EntryKind::File,
+        };
+        let mut record = EntryRecord::new(kind, Some(stat), id);
+        record.unstable = unstable;
+        record.unsettled = unstable || stat.ctime >= self.settle_before;
+        record
+    }
+
+    fn watched(&self, kind: EntryKind, stat: &Stat) -> EntryRecord {
+        let mut record = EntryRecord::new(kind, Some(stat), ObjectId::NULL);
+        record.unsettled =
+            kind.left_out() == Some(Reason::Unreadable) || stat.ctime >= self.settle_before;
+        record
+    }
+}

@@ -1,0 +1,74 @@
+//! Why something is not in a checkpoint.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Why an entry was left out of a checkpoint, or taken in with a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Reason {
+    /// The built-in list, the settings or `.hermaignore` leave it out.
+    Excluded = 1,
+    /// The project's `.gitignore` or `.git/info/exclude` leaves it out.
+    Ignored = 2,
+    /// Larger than `max_file_size_mb`.
+    TooLarge = 3,
+    /// It could not be opened or read.
+    Unreadable = 4,
+    /// It kept changing while it was read. It is in the checkpoint as last read.
+    Unstable = 5,
+    /// A pipe, socket or device.
+    Special = 6,
+    /// Its name says it holds a secret.
+    Secret = 7,
+    /// No restore could write this name (see `path::check_name`).
+    ReservedName = 8,
+    /// A mount point: what is below lives on another file system.
+    OtherFileSystem = 9,
+    /// Herma's own data: the store, the home, a restore's temporary file.
+    Own = 10,
+}
+
+impl Reason {
+    /// Every reason, in the order receipts list them.
+    pub const ALL: [Self; 10] = [
+        Self::Unreadable,
+        Self::Unstable,
+        Self::TooLarge,
+        Self::Secret,
+        Self::ReservedName,
+        Self::Special,
+        Self::OtherFileSystem,
+        Self::Own,
+        Self::Ignored,
+        Self::Excluded,
+    ];
+
+    /// The reason with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| *reason as u8 == number)
+    }
+
+    /// Is it merely a rule that leaves this out? Everything else is named at once, and the exit code
+    /// says that something is missing.
+    pub fn is_rule(self) -> bool {
+        matches!(self, Self::Excluded | Self::Ignored | Self::Own)
+    }
+
+    /// The word receipts and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Excluded => "excluded",
+            Self::Ignored => "ignored",
+            Self::TooLarge => "too-large",
+            Self::Unreadable => "unreadable",
+            Self::Unstable => "unstable",
+            Self::Special => "special",
+            Self::Secret => "secret",
+            Self::ReservedName => "reserved-name",
+            Self::OtherFileSystem => "other-file-system",
+            Self::Own => "own",
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Walks the project and turns what changed into objects.
+//!
+//! Directories are walked in parallel, each held by its descriptor, every name looked at relative to
+//! it. A directory whose own times are unchanged is not listed again; its files are only compared with
+//! the stat cache; a directory in which nothing changed is answered by its old tree. Rules are judged
+//! only for names not seen before, and only if that happens are paths built and ignore files read.
+
+use std::ffi::CStr;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::Stat;
+use rayon::prelude::*;
+
+use super::excludes::Rules;
+use super::excludes::Scope;
+use super::excludes::Tracked;
+use super::excludes::Verdict;
+use super::listing;
+use super::listing::Child;
+use super::lists::UsualModes;
+use super::read_file::Reader;
+use super::reason::Reason;
+use super::stat_cache::DirRecord;
+use super::stat_cache::EntryKind;
+use super::stat_cache::EntryRecord;
+use super::stat_cache::StatCache;
+use crate::id::ObjectId;
+use crate::store::error::StoreError;
+
+/// What a walk needs to know, shared by all threads.
+pub(crate) struct Walk<'a> {
+    pub(crate) cache: Option<&'a StatCache>,
+    pub(crate) reader: Reader<'a>,
+    pub(crate) rules: &'a Rules,
+    pub(crate) info_exclude: Option<&'a [u8]>,
+    pub(crate) tracked: &'a dyn Tracked,
+    /// Judge every name anew: the rules changed.
+    pub(crate) judge_all: bool,
+    /// Build every list anew: the usual modes changed.
+    pub(crate) rebuild: bool,
+    /// May an unchanged directory be taken as listed?
+    pub(crate) trust_listings: bool,
+    pub(crate) usual: UsualModes,
+    pub(crate) root_dev: u64,
+    pub(crate) files_seen: AtomicU64,
+    pub(crate) stop: AtomicBool,
+    pub(crate) failure: Mutex<Option<StoreError>>,
+    /// Is the caller tired of waiting?
+    pub(crate) cancelled: &'a (dyn Fn(u64) -> bool + Sync),
+}
+
+/// A directory being walked. Lives on the stack of its walk, so children can reach upwards.
+pub(crate) struct Here<'h, 'r> {
+    pub(crate) dir: Dir,
+    pub(crate) parent: Option<&'h Here<'h, 'r>>,
+    pub(crate) name: &'h [u8],
+    pub(crate) judged: Verdict,
+    pub(crate) has_gitignore: bool,
+    pub(crate) has_hermaignore: bool,
+    scope: OnceLock<Scope<'r>>,
+}
+
+impl<'h, 'r> Here<'h, 'r> {
+    pub(crate) fn new(
+        dir: Dir,
+        parent: Option<&'h Here<'h, 'r>>,
+        name: &'h [u8],
+        judged: Verdict,
+    ) -> Self {
+        Self {
+            dir,
+            parent,
+            name,
+            judged,
+            has_gitignore: false,
+            has_hermaignore: false,
+            scope: OnceLock::new(),
+        }
+    }
+
+    /// The path from the root, built only when somebody asks.
+    pub(crate) fn path(&self) -> Vec<u8> {
+        let mut path = self.parent.map(Here::path).unwrap_or_default();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(self.name);
+        path
+    }
+}
+
+/// What came of walking a directory.
+pub(crate) enum Walked {
+    /// Exactly as in the cache, all the way down.
+    Same(u32),
+    /// Something changed, here or below.
+    New(Box<NewDir>),
+    /// It could not be entered, or must not be.
+    LeftOut(Reason),
+    /// It is gone.
+    Gone,
+}
+
+/// A directory as it is now.
+pub(crate) struct NewDir {
+    pub(crate) record: DirRecord,
+    /// Names, each ended by a NUL, in the order of `entries`.
+    pub(crate) names: Vec<u8>,
+    pub(crate) entries: Vec<NewEntry>,
+}
+
+/// One name in a directory as it is now.
+pub(crate) struct NewEntry {
+    pub(crate) name_end: usize,
+    pub(crate) record: EntryRecord,
+    pub(crate) below: Option<Walked>,
+}
+
+impl NewDir {
+    /// The names with their entries.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&CStr, &NewEntry)> {
+        let mut start = 0;
+        self.entries.iter().map(move |entry| {
+            let name = &self.names[start..entry.name_end];
+            start = entry.name_end;
+            (
+                CStr::from_bytes_with_nul(name).expect("names are pushed with their NUL"),
+                entry,
+            )
+        })
+    }
+}
+
+impl<'r> Walk<'r> {
+    /// The rules in force in a directory; reads the ignore files on the way down when first asked.
+    pub(crate) fn scope<'s>(&self, here: &'s Here<'_, 'r>) -> &'s Scope<'r> {
+        here.scope.get_or_init(|| {
+            let read = |present: bool, name: &str| {
+                // An ignore file that cannot be read has no rules: more is captured, never less.
+                if present {
+                    here.dir.read_opt(name, 4 << 20).ok().flatten()
+                } else {
+                    None
+                }
+            };
+            let gitignore = read(here.has_gitignore, ".gitignore");
+            let hermaignore = read(here.has_hermaignore, ".hermaignore");
+            let above = match here.parent {
+                Some(parent) => self.scope(parent).clone(),
+                None => Scope::root(self.rules, self.info_exclude),
+            };
+            let path = here.path();
+            above.enter(
+                &path,
+                gitignore.as_deref(),
+                hermaignore.as_deref(),
+                here.judged,
+            )
+        })
+    }
+
+    /// Walks the subdirectory `name` of `parent`.
+    fn walk(
+        &self,
+        parent: &Here<'_, 'r>,
+        name: &CStr,
+        cached: Option<u32>,
+        judged: Verdict,
+        rules_changed: bool,
+    ) -> Walked {
+        let dir = match parent.dir.open_dir_for_walk(name) {
+            Ok(dir) => dir,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Walked::Gone,
+            Err(_) => return Walked::LeftOut(Reason::Unreadable),
+        };
+        let mut here = Here::new(dir, Some(parent), name.to_bytes(), judged);
+        self.walk_open(&mut here, cached, rules_changed)
+    }
+
+    /// Walks an open directory.
+    pub(crate) fn walk_open(
+        &self,
+        here: &mut Here<'_, 'r>,
+        cached: Option<u32>,
+        rules_changed: bool,
+    ) -> Walked {
+        if self.stop.load(Ordering::Relaxed) {
+            return Walked::Gone;
+        }
+        let Ok(stat) = here.dir.stat_self() else {
+            return Walked::LeftOut(Reason::Unreadable);
+        };
+        if stat.dev != self.root_dev {
+            return Walked::LeftOut(Reason::OtherFileSystem);
+        }
+        let known = cached.and_then(|index| Some((index, self.cache?, self.cache?.dir(index)?)));
+        let mut names = Vec::new();
+        let listed = listing::list(self, here, &stat, known, rules_changed, &mut names);
+        let Ok(listed) = listed else {
+            return Walked::LeftOut(Reason::Unreadable);
+        };
+        let seen = self
+            .files_seen
+            .fetch_add(listed.names as u64, Ordering::Relaxed);
+        self.stop_if_cancelled(seen);
+        let below = self.walk_children(here, &listed.children, listed.rules_changed);
+        let mut children = listed.children;
+        if let Some((index, cache, record)) = known {
+            let same = !listed.changed && !self.rebuild && !record.pending;
+            if same && children_same(&children, &below) {
+                return Walked::Same(index);
+            }
+            if !listed.complete {
+                match listing::known_children(cache, index) {
+                    Some(known) => children = known,
+                    None => return self.fail(damaged_cache()),
+                }
+            }
+        }
+        match self.capture_children(here, &stat, known.map(|k| k.2), children, below) {
+            Ok(dir) => Walked::New(Box::new(dir)),
+            Err(e) => self.fail(e),
+        }
+    }
+
+    fn stop_if_cancelled(&self, seen: u64) {
+        if (self.cancelled)(seen) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn fail(&self, error: StoreError) -> Walked {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+        Walked::Gone
+    }
+
+    /// Walks the subdirectories in parallel; one result per child that is a directory, in order.
+    fn walk_children(
+        &self,
+        here: &Here<'_, 'r>,
+        children: &[(&CStr, Child)],
+        rules_changed: bool,
+    ) -> Vec<Walked> {
+        let dirs: Vec<(&CStr, Option<u32>, Verdict)> = children
+            .iter()
+            .filter_map(|(name, child)| match child {
+                Child::Directory { cached, judged } => Some((*name, *cached, *judged)),
+                _ => None,
+            })
+            .collect();
+        let walk = |&(name, cached, judged): &(&CStr, Option<u32>, Verdict)| {
+            self.walk(here, name, cached, judged, rules_changed)
+        };
+        match &dirs[..] {
+            [] => Vec::new(),
+            [one] => vec![walk(one)],
+            many => many.par_iter().map(walk).collect(),
+        }
+    }
+
+    /// Reads what changed in this directory and builds its tree and lists.
+    fn capture_children(
+        &self,
+        here: &Here<'_, 'r>,
+        stat: &Stat,
+        known: Option<DirRecord>,
+        children: Vec<(&CStr, Child)>,
+        below: Vec<Walked>,
+    ) -> Result<NewDir, StoreError> {
+        let read = self.read_changed(here, &children)?;
+        let (mut read, mut below) = (read.into_iter(), below.into_iter());
+        let mut names = Vec::new();
+        let mut entries = Vec::with_capacity(children.len());
+        for (name, child) in children {
+            let (record, walked) = match child {
+                Child::Known(record) => (record, None),
+                Child::Look(_) => match read.next().flatten() {
+                    Some(record) => (record, None),
+                    None => continue,
+                },
+                Child::Directory { judged, .. } => {
+                    let walked = below.next().unwrap_or(Walked::Gone);
+                    let mut record = match &walked {
+                        Walked::Gone => continue,
+                        Walked::LeftOut(reason) => {
+                            EntryRecord::new(EntryKind::Watched(*reason), None, ObjectId::NULL)
+                        }
+                        _ => EntryRecord::new(EntryKind::Directory, None, ObjectId::NULL),
+                    };
+                    record.is_dir = true;
+                    record.unsettled = matches!(walked, Walked::LeftOut(_));
+                    record.descend = match judged {
+                        Verdict::Descend(reason) => Some(reason),
+                        _ => None,
+                    };
+                    (record, Some(walked))
+                }
+            };
+            names.extend_from_slice(name.to_bytes_with_nul());
+            entries.push(NewEntry {
+                name_end: names.len(),
+                record,
+                below: walked,
+            });
+        }
+        let unsettled = stat.ctime >= self.reader.settle_before;
+        let mut dir = NewDir {
+            record: DirRecord::new(stat, unsettled),
+            names,
+            entries,
+        };
+        self.build_objects(here, stat, known, &mut dir)?;
+        Ok(dir)
+    }
+
+    fn read_changed(
+        &self,
+        here: &Here<'_, 'r>,
+        children: &[(&CStr, Child)],
+    ) -> Result<Vec<Option<EntryRecord>>, StoreError> {
+        let changed: Vec<(&CStr, Stat)> = children
+            .iter()
+            .filter_map(|(name, child)| match child {
+                Child::Look(stat) => Some((*name, *stat)),
+                _ => None,
+            })
+            .collect();
+        let capture = |&(name, stat): &(&CStr, Stat)| {
+            self.stop_if_cancelled(self.files_seen.load(Ordering::Relaxed));
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            self.reader.capture(&here.dir, name, stat)
+        };
+        if changed.len() < 2 {
+            return changed.iter().map(capture).collect();
+        }
+        changed.par_iter().with_max_len(8).map(capture).collect()
+    }
+}
+
+/// A stat cache with a correct checksum that makes no sense. Removing the file helps; `rehash` does too.
+fn damaged_cache() -> StoreError {
+    StoreError::DamagedFile {
+        file: "stat-cache".to_owned(),
+        what: "its names do not hold together".to_owned(),
+    }
+}
+
+/// Is every subdirectory exactly the one the cache has?
+fn children_same(children: &[(&CStr, Child)], below: &[Walked]) -> bool {
+    let cached = children.iter().filter_map(|(_, child)| match child {
+        Child::Directory { cached, .. } => Some(*cached),
+        _ => None,
+    });
+    cached.zip(below).all(|(cached, walked)| match walked {
+        Walked::Same(index) => cached == Some(*index),
+        _ => false,
+    })
+}

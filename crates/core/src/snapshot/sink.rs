@@ -1,0 +1,61 @@
+//! Where a scan puts the objects it makes: into a pack, or nowhere.
+
+use std::io::Read;
+
+use crate::id::ObjectId;
+use crate::store::error::StoreError;
+use crate::store::object::Hasher;
+use crate::store::object::Kind;
+use crate::store::object::id_of;
+use crate::store::pack_write::PackWriter;
+
+/// Takes objects from many threads at once.
+pub trait Sink: Sync {
+    /// Takes an object; returns its id.
+    fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError>;
+
+    /// Takes a blob of exactly `size` bytes without holding it in memory.
+    fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError>;
+}
+
+impl Sink for PackWriter<'_> {
+    fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+        PackWriter::add(self, kind, data)
+    }
+
+    fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+        PackWriter::add_stream(self, size, read)
+    }
+}
+
+/// Only computes ids: for comparing the present with a checkpoint, which writes nothing.
+pub struct HashOnly;
+
+impl Sink for HashOnly {
+    fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+        id_of(kind, data).ok_or(StoreError::Collision)
+    }
+
+    fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+        let mut hasher = Hasher::new(Kind::Blob, size);
+        let mut buffer = vec![0; 128 << 10];
+        let mut done = 0;
+        loop {
+            let n = match read.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(StoreError::Source(e)),
+            };
+            done += n as u64;
+            hasher.update(&buffer[..n]);
+        }
+        if done != size {
+            return Err(StoreError::Changed {
+                expected: size,
+                read: done,
+            });
+        }
+        hasher.finish().ok_or(StoreError::Collision)
+    }
+}

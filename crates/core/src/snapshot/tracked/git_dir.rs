@@ -1,0 +1,113 @@
+//! Finds the user's git directory and reads from it what decides what belongs to a project.
+//!
+//! Nothing here runs git, follows a linked `.git`, or writes. A project without a repository is the
+//! ordinary case; a repository that cannot be read is an error the caller reports and carries on after,
+//! because a save must not depend on it.
+
+use bstr::ByteSlice;
+use herma_fs::Dir;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+
+use super::IndexError;
+use super::TrackedFiles;
+
+/// Larger indexes are not read: about five million files.
+const LARGEST_INDEX: u64 = 1 << 30;
+/// git itself reads no larger ignore file.
+const LARGEST_EXCLUDE: u64 = 100 << 20;
+const LARGEST_POINTER: u64 = 64 * 1024;
+
+/// Why a repository could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum GitDirError {
+    /// The file `.git` or `commondir` does not name a directory.
+    #[error("{0} does not say where the git directory is")]
+    BadPointer(&'static str),
+    /// The index is damaged or of an unknown kind.
+    #[error("the git index cannot be read")]
+    Index(#[from] IndexError),
+    /// The shared part of a split index is not there.
+    #[error("the shared git index {0} is missing")]
+    NoBase(String),
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] herma_fs::Error),
+}
+
+/// The user's own git directory, for reading.
+#[derive(Debug)]
+pub struct GitDir {
+    own: Dir,
+    /// Where worktrees of one repository keep what they share.
+    common: Option<Dir>,
+}
+
+/// The git directory of the project at `root`: the directory `.git`, or the one the file `.git` names.
+/// `None` when there is no `.git`, or it is a link.
+pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
+    let own = match root.stat_opt(".git")?.map(|stat| stat.kind) {
+        Some(FileKind::Directory) => root.open_dir(".git")?,
+        Some(FileKind::File) => {
+            let content = root.read(".git", LARGEST_POINTER)?;
+            let path = content.strip_prefix(b"gitdir:").map(pointed_at);
+            let path = path.filter(|path| !path.is_empty() && !path.contains(&0));
+            root.open_named(path.ok_or(GitDirError::BadPointer(".git"))?)?
+        }
+        _ => return Ok(None),
+    };
+    let common = match own.read_opt("commondir", LARGEST_POINTER)? {
+        Some(content) => {
+            let path = pointed_at(&content);
+            if path.is_empty() || path.contains(&0) {
+                return Err(GitDirError::BadPointer("commondir"));
+            }
+            Some(own.open_named(path)?)
+        }
+        None => None,
+    };
+    Ok(Some(GitDir { own, common }))
+}
+
+/// The path in a pointer file: without the space before it and the line end behind it.
+fn pointed_at(content: &[u8]) -> &[u8] {
+    let content = content.strip_prefix(b" ").unwrap_or(content);
+    content.trim_end_with(|c| c == '\n' || c == '\r')
+}
+
+impl GitDir {
+    /// The directory itself.
+    pub fn dir(&self) -> &Dir {
+        &self.own
+    }
+
+    /// What the index file is now, to know whether it must be read again. `None` before the first add.
+    pub fn index_stat(&self) -> Result<Option<Stat>, GitDirError> {
+        Ok(self.own.stat_opt("index")?)
+    }
+
+    /// What the repository tracks, split index included.
+    pub fn tracked(&self) -> Result<TrackedFiles, GitDirError> {
+        let Some(bytes) = self.own.read_opt("index", LARGEST_INDEX)? else {
+            return Ok(TrackedFiles::default());
+        };
+        let tracked = TrackedFiles::parse(&bytes)?;
+        let Some(base) = tracked.base() else {
+            return Ok(tracked);
+        };
+        let name = format!("sharedindex.{base}");
+        let bytes = self.own.read_opt(&*name, LARGEST_INDEX)?;
+        let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
+        Ok(tracked.with_base(&TrackedFiles::parse(&bytes)?))
+    }
+
+    /// The content of `info/exclude`, which worktrees share.
+    pub fn info_exclude(&self) -> Result<Option<Vec<u8>>, GitDirError> {
+        let shared = self.common.as_ref().unwrap_or(&self.own);
+        match shared.open_named(b"info") {
+            Ok(info) => Ok(info.read_opt("exclude", LARGEST_EXCLUDE)?),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
