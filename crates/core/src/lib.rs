@@ -3,20 +3,38 @@
 //! The engine never prints, prompts, reads the environment or asks the clock: callers hand it paths,
 //! [`Settings`] and a [`Clock`], and get values back. All file access goes through `herma-fs`.
 //!
+//! * [`engine`]: the doors the command line and the bindings use
 //! * [`project`]: which directory is the project, and may it be saved at all
 //! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
 //! * [`store`]: the git-compatible object store: packs, refs, locks
 //! * [`diff`]: trees, renames, lines, patches
+//! * [`restore`]: plan → apply → verify, with the journal and undo
+//! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
+pub mod checkpoint;
+pub mod clock;
 pub mod diff;
+pub mod engine;
+pub mod error;
+mod history;
 pub mod id;
+pub mod message;
 pub mod path;
 pub mod project;
 pub mod receipt;
+pub mod restore;
 pub mod settings;
+mod side;
 pub mod snapshot;
 pub mod store;
 
+pub use checkpoint::Checkpoint;
+pub use checkpoint::Spec;
+pub use clock::Clock;
+pub use engine::Engine;
+pub use engine::EngineOptions;
+pub use engine::Project;
+pub use error::Error;
 pub use id::ObjectId;
 pub use id::ProjectId;
 pub use path::RelPath;

@@ -1,0 +1,251 @@
+//! A checkpoint as callers see it, and the words that name one.
+
+use bstr::BString;
+
+use crate::clock::Timestamp;
+use crate::id::ObjectId;
+
+/// Who asked for a checkpoint, and while doing what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The conversation.
+    pub session: Option<String>,
+    /// The user prompt within the conversation.
+    pub turn: Option<String>,
+    /// The tool about to run.
+    pub tool: Option<String>,
+}
+
+/// How a checkpoint came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Somebody asked for it.
+    Saved,
+    /// Taken before a restore, undo or redo changed files.
+    Safety,
+    /// Written by Hermes.
+    Hermes,
+}
+
+impl Origin {
+    /// The word trailers and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::Safety => "safety",
+            Self::Hermes => "hermes",
+        }
+    }
+}
+
+/// What changed between a checkpoint and the one before it, counted once, at save.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCount {
+    /// Files added, removed or changed.
+    pub files: u64,
+    /// Lines added.
+    pub insertions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+    /// Were the lines counted? They are not when very many files changed.
+    pub lines_known: bool,
+}
+
+/// A saved state of one project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The commit that is the checkpoint.
+    pub id: ObjectId,
+    /// Its place in the list, 1 being the newest.
+    pub number: usize,
+    /// Its place in the order of saving; never changes.
+    pub sequence: u64,
+    /// The project's tree.
+    pub tree: ObjectId,
+    /// Full modes and empty directories, where they differ from what a tree can say.
+    pub modes: Option<ObjectId>,
+    /// The receipt and the modes, as one tree; Hermes checkpoints have none.
+    pub extra: Option<ObjectId>,
+    /// When it was taken, by the clock of that moment.
+    pub time: Timestamp,
+    /// Why, exactly as given.
+    pub reason: BString,
+    /// How it came to be.
+    pub origin: Origin,
+    /// Who asked for it.
+    pub facts: Facts,
+    /// What changed since the checkpoint before it; `None` for the first one and for Hermes's.
+    pub changes: Option<ChangeCount>,
+    /// Names given to it.
+    pub names: Vec<String>,
+    /// Does it stay whatever cleaning does?
+    pub pinned: bool,
+}
+
+impl Checkpoint {
+    /// The first line of the reason.
+    pub fn subject(&self) -> &[u8] {
+        let reason: &[u8] = &self.reason;
+        reason.split(|b| *b == b'\n').next().unwrap_or_default()
+    }
+}
+
+/// A checkpoint that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedCheckpoint {
+    /// The ref that names it.
+    pub name: String,
+    /// Its place in the list, if it has one.
+    pub number: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// The way a person names a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spec {
+    /// `3`: the third in the list, 1 being the newest.
+    Number(usize),
+    /// `@`, `@-2`: the newest, or so many before it.
+    Back(usize),
+    /// `7f2c…` or `id:1234567`: the beginning of its id, lower-case.
+    Id(String),
+    /// A name given with `herma name`.
+    Name(String),
+}
+
+/// A text that cannot name a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSpec {
+    /// Nothing was given.
+    #[error("an empty text names no checkpoint")]
+    Empty,
+    /// Looks like an option.
+    #[error("`{0}` begins with a dash")]
+    Dash(String),
+    /// `@` with something other than `-N` behind it, or a number out of reach.
+    #[error("`{0}` is not a checkpoint: write a number, an id, a name or `@-2`")]
+    Malformed(String),
+}
+
+impl Spec {
+    /// Reads what a person typed. Digits are a list number; an id of digits only is written `id:1234567`.
+    pub fn parse(text: &str) -> Result<Self, BadSpec> {
+        let malformed = || BadSpec::Malformed(crate::path::escape(text.as_bytes()));
+        if text.is_empty() {
+            return Err(BadSpec::Empty);
+        }
+        if text.starts_with('-') {
+            return Err(BadSpec::Dash(crate::path::escape(text.as_bytes())));
+        }
+        if let Some(id) = text.strip_prefix("id:") {
+            return parse_id(id).map(Self::Id).ok_or_else(malformed);
+        }
+        if let Some(back) = text.strip_prefix('@') {
+            return match back.strip_prefix('-') {
+                None if back.is_empty() => Ok(Self::Back(0)),
+                Some(digits) => digits.parse().map(Self::Back).map_err(|_| malformed()),
+                None => Err(malformed()),
+            };
+        }
+        if text.bytes().all(|b| b.is_ascii_digit()) {
+            return text.parse().map(Self::Number).map_err(|_| malformed());
+        }
+        if let Some(id) = parse_id(text) {
+            return Ok(Self::Id(id));
+        }
+        check_checkpoint_name(text).map_err(|_| malformed())?;
+        Ok(Self::Name(text.to_owned()))
+    }
+}
+
+/// 4 to 40 hexadecimal digits, as lower case.
+fn parse_id(text: &str) -> Option<String> {
+    let valid = (4..=40).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    valid.then(|| text.to_ascii_lowercase())
+}
+
+/// Why a text cannot be given to a checkpoint as its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCheckpointName {
+    /// Empty, or longer than 100 bytes.
+    #[error("a name has 1 to 100 bytes")]
+    Length,
+    /// A number or something that reads as an id.
+    #[error("it would be taken for a number or an id")]
+    LooksLikeNumber,
+    /// A character that cannot be part of a name.
+    #[error(
+        "a name is made of letters, digits, `-`, `_`, `.` and `/`, and begins with a letter or digit"
+    )]
+    Character,
+}
+
+/// Checks a name before it is given to a checkpoint.
+pub fn check_checkpoint_name(name: &str) -> Result<(), BadCheckpointName> {
+    if name.is_empty() || name.len() > 100 {
+        return Err(BadCheckpointName::Length);
+    }
+    if name.bytes().all(|b| b.is_ascii_digit()) || parse_id(name).is_some() {
+        return Err(BadCheckpointName::LooksLikeNumber);
+    }
+    let first = name.chars().next().is_some_and(char::is_alphanumeric);
+    let all = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
+    // Git's own rules for refs: no `..`, no empty or dot-led component, no `.lock` at the end of one.
+    let parts = name.split('/').all(|part| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && !part.ends_with('.')
+            && part.strip_suffix(".lock").is_none()
+    });
+    if first && all && parts && !name.contains("..") {
+        Ok(())
+    } else {
+        Err(BadCheckpointName::Character)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_digit_id_prefix_is_not_taken_for_a_list_number() {
+        assert_eq!(Spec::parse("1234567"), Ok(Spec::Number(1_234_567)));
+        assert_eq!(Spec::parse("id:1234567"), Ok(Spec::Id("1234567".into())));
+        assert_eq!(Spec::parse("12ab"), Ok(Spec::Id("12ab".into())));
+        assert_eq!(Spec::parse("DEADBEEF"), Ok(Spec::Id("deadbeef".into())));
+    }
+
+    #[test]
+    fn the_other_ways_to_name_a_checkpoint() {
+        assert_eq!(Spec::parse("@"), Ok(Spec::Back(0)));
+        assert_eq!(Spec::parse("@-2"), Ok(Spec::Back(2)));
+        assert_eq!(
+            Spec::parse("before-refactor"),
+            Ok(Spec::Name("before-refactor".into()))
+        );
+        for bad in [
+            "", "-p", "--patch", "@x", "@-", "a..b", "a b", "x\n", "id:", "id:xyz", "x.lock",
+        ] {
+            assert!(Spec::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(Spec::parse("99999999999999999999999").is_err());
+    }
+
+    #[test]
+    fn names_never_read_as_something_else() {
+        for bad in [
+            "", "12", "beef", "@-1", "-x", ".hidden", "a//b", "a/.b", "x.lock", "a..b",
+        ] {
+            assert!(check_checkpoint_name(bad).is_err(), "{bad:?}");
+        }
+        for good in ["before-refactor", "v1.2", "größer", "feature/login"] {
+            assert_eq!(check_checkpoint_name(good), Ok(()), "{good:?}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Comparing two states of a project. Nothing is written, neither to the store nor to the project.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::NoProgress;
+use super::Project;
+use super::open::OpenStore;
+use crate::checkpoint::Checkpoint;
+use crate::diff;
+use crate::diff::Change;
+use crate::diff::Side;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::restore::undo::StateIds;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::store::object::EntryMode;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// A saved state.
+    Checkpoint(Box<Checkpoint>),
+    /// The files as they are.
+    Present,
+}
+
+/// What differs between two states, with the means to look inside.
+pub struct Comparison {
+    /// The differences, sorted by path.
+    pub changes: Vec<Change>,
+    /// Do permissions or empty directories differ, which no git patch can say?
+    pub modes_differ: bool,
+    store: Option<OpenStore>,
+    present: Option<PresentSide>,
+    old_is_present: bool,
+    new_is_present: bool,
+}
+
+impl Comparison {
+    /// The older side.
+    pub fn old_side(&self) -> Box<dyn Side + '_> {
+        self.side(self.old_is_present)
+    }
+
+    /// The newer side.
+    pub fn new_side(&self) -> Box<dyn Side + '_> {
+        self.side(self.new_is_present)
+    }
+
+    fn side(&self, is_present: bool) -> Box<dyn Side + '_> {
+        match (&self.present, &self.store) {
+            (Some(present), _) if is_present => Box::new(present),
+            (_, Some(store)) => Box::new(StoreSide::new(&store.objects)),
+            _ => Box::new(diff::Nothing),
+        }
+    }
+}
+
+impl Project<'_> {
+    /// Compares two states, within `scope` if that is not empty.
+    pub fn changes(
+        &self,
+        from: &State,
+        to: &State,
+        scope: &[RelPath],
+        renames: bool,
+    ) -> Result<Comparison, Error> {
+        let store = self.read_store()?;
+        let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
+        let present = if needs_present {
+            Some(self.present_side(&store)?)
+        } else {
+            None
+        };
+        let mut comparison = Comparison {
+            changes: Vec::new(),
+            modes_differ: false,
+            old_is_present: matches!(from, State::Present),
+            new_is_present: matches!(to, State::Present),
+            present: None,
+            store: None,
+        };
+        let present_tree = present
+            .as_ref()
+            .map_or(ObjectId::EMPTY_TREE, |(_, state)| state.0);
+        let present_modes = present.as_ref().and_then(|(_, state)| state.1);
+        let modes = |state: &State| match state {
+            State::Checkpoint(checkpoint) => checkpoint.modes,
+            State::Present => present_modes,
+        };
+        let known = [from, to].iter().all(|state| match state {
+            State::Checkpoint(checkpoint) => checkpoint.extra.is_some(),
+            State::Present => true,
+        });
+        comparison.modes_differ = known && modes(from) != modes(to);
+        let tree = |state: &State| match state {
+            State::Checkpoint(checkpoint) => checkpoint.tree,
+            State::Present => present_tree,
+        };
+        comparison.present = present.map(|(side, _)| side);
+        comparison.store = Some(store);
+        let changes = {
+            let (old, new) = (comparison.old_side(), comparison.new_side());
+            self.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
+            let changes = diff::compare(Some((&*old, tree(from))), Some((&*new, tree(to))), scope)?;
+            if renames {
+                let options = diff::renames::RenameOptions::default();
+                diff::renames::detect(changes, &*old, &*new, &options)?.changes
+            } else {
+                changes
+            }
+        };
+        comparison.changes = changes;
+        Ok(comparison)
+    }
+
+    /// Checks that every path asked for is on one of the sides, or at least on disk.
+    fn check_scope(&self, sides: &[(&dyn Side, ObjectId)], scope: &[RelPath]) -> Result<(), Error> {
+        let root = self.open_root()?;
+        for path in scope {
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let mut found = root
+                .open_beneath(parent.as_bytes())
+                .and_then(|dir| dir.stat(name))
+                .is_ok();
+            for (side, tree) in sides {
+                found = found || is_in(*side, *tree, path)?;
+            }
+            if !found {
+                return Err(Error::PathUnknown { path: path.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn present_side(&self, store: &OpenStore) -> Result<(PresentSide, StateIds), Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let present = self.look(store, &history, &NoProgress)?;
+        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        Ok((side, (present.tree, present.modes)))
+    }
+
+    /// The path of a file inside this project, taken literally: nothing is resolved but the directory
+    /// the project is in.
+    pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
+        use std::os::unix::ffi::OsStrExt;
+        let outside = || Error::PathOutside {
+            path: argument.to_owned(),
+            root: self.root.clone(),
+        };
+        let clean = lexically_clean(argument);
+        let inside = if let Ok(inside) = clean.strip_prefix(&self.root) {
+            inside.to_owned()
+        } else {
+            // The argument may lead to the root through a symlink; only its directories are resolved.
+            let (Some(parent), Some(name)) = (clean.parent(), clean.file_name()) else {
+                return Err(outside());
+            };
+            let resolved = herma_fs::dir::canonicalize(parent)?.join(name);
+            resolved
+                .strip_prefix(&self.root)
+                .map_err(|_| outside())?
+                .to_owned()
+        };
+        RelPath::new(inside.as_os_str().as_bytes()).map_err(|source| Error::BadPath {
+            path: argument.to_owned(),
+            source,
+        })
+    }
+}
+
+/// Is there a file or a directory at this path?
+fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error> {
+    let mut dir = RelPath::root();
+    let mut here = Some((EntryMode::Directory, tree));
+    for name in path.components() {
+        let Some((EntryMode::Directory, id)) = here else {
+            return Ok(false);
+        };
+        let entries = side.entries(&dir, &id)?;
+        here = entries
+            .iter()
+            .find(|e| e.name == name)
+            .map(|e| (e.mode, e.id));
+        dir = dir.join(name);
+    }
+    Ok(here.is_some())
+}
+
+/// Removes `.` and resolves `..` by the text alone.
+fn lexically_clean(path: &Path) -> std::path::PathBuf {
+    use std::path::Component;
+    let mut clean = std::path::PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}

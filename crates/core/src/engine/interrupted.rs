@@ -1,0 +1,136 @@
+//! A restore that did not get to its end: noticing it, finishing it, cleaning up behind it.
+
+use herma_fs::Dir;
+
+use super::NoProgress;
+use super::Progress;
+use super::Project;
+use super::open::OpenStore;
+use super::restoring::Restored;
+use super::restoring::Task;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::restore::journal::Journal;
+use crate::restore::journal::TempKind;
+use crate::restore::journal::parse_temp_name;
+use crate::restore::undo::UndoRecord;
+use crate::restore::write::content_id;
+use crate::snapshot::reason::Reason;
+use crate::snapshot::sink::HashOnly;
+
+/// A restore that was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The checkpoint of the state before it.
+    pub safety: ObjectId,
+    /// The checkpoint it was bringing back.
+    pub target: ObjectId,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+}
+
+impl Project<'_> {
+    pub(super) fn records(
+        &self,
+        store: &OpenStore,
+    ) -> Result<(Option<Journal>, UndoRecord), Error> {
+        match self.own_state(store)? {
+            Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
+            None => Ok((None, UndoRecord::default())),
+        }
+    }
+
+    /// This project's own state, if there is any.
+    fn own_state(&self, store: &OpenStore) -> Result<Option<Dir>, Error> {
+        let Some(herma) = store.dirs.herma() else {
+            return Ok(None);
+        };
+        match herma.projects.open_dir(self.id.as_str()) {
+            Ok(dir) => Ok(Some(dir)),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// A restore of this project that was interrupted, if there is one.
+    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(None);
+        };
+        let (journal, _) = self.records(&store)?;
+        if journal.is_none() || self.is_locked(&store)? {
+            return Ok(None);
+        }
+        Ok(journal.map(|j| Interrupted {
+            safety: j.safety,
+            target: j.target,
+            started: j.started,
+        }))
+    }
+
+    /// Is a save or restore of this project under way?
+    fn is_locked(&self, store: &OpenStore) -> Result<bool, Error> {
+        use herma_fs::lock;
+        let Some(dir) = self.own_state(store)? else {
+            return Ok(false);
+        };
+        let free =
+            lock::acquire_existing(&dir, "lock", lock::Mode::Shared, std::time::Duration::ZERO)?;
+        Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
+    }
+
+    /// Finishes an interrupted restore.
+    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let journal = Journal::read(&self.state_dir(&store.dirs)?)?;
+        let journal = journal.ok_or(Error::NothingToContinue)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let target = all.into_iter().find(|c| c.id == journal.target);
+        let target = target.ok_or(Error::NotFound {
+            spec: journal.target.to_hex(),
+        })?;
+        let options = journal.options.clone();
+        self.restore_locked(&store, &target, &options, &Task::Finish(journal), progress)
+    }
+
+    /// Removes temporary files that a killed restore left in the project.
+    pub(crate) fn sweep_interrupted(&self, store: &OpenStore) -> Result<(), Error> {
+        let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else {
+            return Ok(());
+        };
+        let present = self.scan(None, false, &HashOnly, &NoProgress)?;
+        let root = self.open_root()?;
+        let mut litter = Vec::new();
+        present.cache.each_left_out(|path, reason| {
+            if reason == Reason::Own {
+                litter.extend(RelPath::new(path).ok());
+            }
+            true
+        });
+        for path in litter {
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let Some(kind) = parse_temp_name(name, journal.token) else {
+                continue;
+            };
+            let dir = root.open_beneath(parent.as_bytes())?;
+            if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
+                dir.remove_file(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does the store hold exactly what this file or link holds?
+fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool, Error> {
+    match content_id(dir, name) {
+        Some(id) => Ok(store.objects.contains(&id)?),
+        None => Ok(false),
+    }
+}

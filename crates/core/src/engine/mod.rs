@@ -1,0 +1,194 @@
+//! The doors of the engine: what the command line and the bindings call.
+//!
+//! An [`Engine`] knows where the store is and how to behave; a [`Project`] is one directory in it. Each
+//! operation opens the store, takes the locks it needs, does its work and lets go.
+
+mod adopt;
+mod compare;
+mod history_cuts;
+mod interrupted;
+mod labels;
+mod open;
+mod receipts;
+mod restoring;
+mod saving;
+mod stepping;
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use compare::Comparison;
+pub use compare::State;
+pub use interrupted::Interrupted;
+pub use restoring::Restored;
+pub use saving::SaveOptions;
+pub use saving::Saved;
+pub use stepping::Undone;
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::id::ProjectId;
+use crate::project;
+use crate::settings::Settings;
+
+/// What an engine needs to know about the world.
+#[derive(Clone)]
+pub struct EngineOptions {
+    /// Herma's home, `~/.hermes` by default: the store is `checkpoints/store` in it.
+    pub home: PathBuf,
+    /// The user's home directory, which is never a project.
+    pub user_home: Option<PathBuf>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// What the user set.
+    pub settings: Settings,
+}
+
+/// What the engine is doing, for somebody who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Another process works on this project.
+    Waiting,
+    /// Looking at the files.
+    Scanning,
+    /// Making the checkpoint durable.
+    Saving,
+    /// Writing and removing files.
+    Restoring,
+    /// Comparing the result with the checkpoint.
+    Verifying,
+}
+
+/// Hears how far the engine has got, and may stop it before anything is changed.
+pub trait Progress: Sync {
+    /// A new stage begins.
+    fn stage(&self, stage: Stage);
+
+    /// So many files are done.
+    fn files(&self, done: u64, total: Option<u64>);
+
+    /// Should the engine stop?
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody is listening.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn stage(&self, _stage: Stage) {}
+
+    fn files(&self, _done: u64, _total: Option<u64>) {}
+}
+
+/// The engine.
+#[derive(Clone)]
+pub struct Engine {
+    options: EngineOptions,
+}
+
+/// A directory the store has heard of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownProject {
+    /// Its id.
+    pub id: ProjectId,
+    /// Where it was when it was last saved.
+    pub workdir: Option<PathBuf>,
+    /// Is something there now?
+    pub exists: bool,
+    /// How many live checkpoints it has.
+    pub checkpoints: usize,
+    /// When it was last saved, in seconds since 1970.
+    pub last_touch: Option<f64>,
+}
+
+/// One project.
+pub struct Project<'e> {
+    pub(crate) engine: &'e Engine,
+    root: PathBuf,
+    id: ProjectId,
+}
+
+impl Engine {
+    /// An engine with these options. Nothing is opened yet.
+    pub fn new(options: EngineOptions) -> Self {
+        Self { options }
+    }
+
+    /// Where the store is.
+    pub fn store_dir(&self) -> PathBuf {
+        self.base().join("store")
+    }
+
+    pub(crate) fn base(&self) -> PathBuf {
+        self.options.home.join("checkpoints")
+    }
+
+    /// What the user set.
+    pub fn settings(&self) -> &Settings {
+        &self.options.settings
+    }
+
+    /// The project a file or directory belongs to: the nearest directory with a project marker, else
+    /// the nearest one the store knows, else the directory itself.
+    pub fn find_root(&self, start: &Path) -> Result<PathBuf, Error> {
+        let found = project::find_root(start, self.options.user_home.as_deref())?;
+        if project::has_marker(&found) {
+            return Ok(found);
+        }
+        let known = found.ancestors().find(|dir| self.knows(dir));
+        Ok(known.map_or(found.clone(), Path::to_owned))
+    }
+
+    /// Has this directory checkpoints?
+    fn knows(&self, dir: &Path) -> bool {
+        let id = ProjectId::of(dir);
+        self.open_for_reading().ok().flatten().is_some_and(|store| {
+            store
+                .dirs
+                .refs()
+                .list(&format!("refs/herma/{id}"))
+                .is_ok_and(|listing| !listing.refs.is_empty())
+                || store
+                    .dirs
+                    .refs()
+                    .read(&crate::history::mirror_ref(&id))
+                    .is_ok_and(|r| r.is_some())
+        })
+    }
+
+    /// The project at `root`, if that may be one.
+    pub fn project(&self, root: &Path) -> Result<Project<'_>, Error> {
+        let root = herma_fs::dir::canonicalize(root)?;
+        project::check_root(&root, self.options.user_home.as_deref(), &self.options.home)?;
+        let id = ProjectId::of(&root);
+        Ok(Project {
+            engine: self,
+            root,
+            id,
+        })
+    }
+}
+
+impl Project<'_> {
+    /// Its directory, canonical.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &ProjectId {
+        &self.id
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.engine.options.settings
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.engine.options.clock.as_ref()
+    }
+}

@@ -1,0 +1,260 @@
+//! Opening the store for one operation.
+
+use std::sync::Arc;
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::rewrite_cache;
+use herma_fs::publish::write_file;
+
+use super::Engine;
+use super::Project;
+use super::saving::Stored;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::DamagedCheckpoint;
+use crate::checkpoint::Spec;
+use crate::clock::Timestamp;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::project::Identity;
+use crate::project::Parent;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::error::StoreError;
+use crate::store::layout;
+use crate::store::layout::StoreDirs;
+use crate::store::locks::Guard;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+use crate::store::pack_write::Known;
+
+/// Stat caches grow with the project: a million files need some 80 MB.
+const MAX_CACHE: u64 = 1 << 30;
+const CACHE_FILE: &str = "stat-cache";
+
+/// The store, opened and held against collection for as long as this lives.
+pub(crate) struct OpenStore {
+    pub(crate) dirs: StoreDirs,
+    pub(crate) objects: Objects,
+    _shared: Guard,
+}
+
+impl Engine {
+    /// Opens the store without writing to it; `None` if there is none.
+    pub(crate) fn open_for_reading(&self) -> Result<Option<OpenStore>, Error> {
+        let Some(dirs) = layout::open(&self.base())? else {
+            return Ok(None);
+        };
+        Ok(Some(self.hold(dirs)?))
+    }
+
+    /// Opens the store for writing, making it if need be.
+    pub(crate) fn open_for_writing(&self) -> Result<OpenStore, Error> {
+        let stamp = stamp(&self.options.clock.now());
+        let dirs = layout::create_or_open(&self.base(), &stamp)?;
+        self.hold(dirs)
+    }
+
+    fn hold(&self, dirs: StoreDirs) -> Result<OpenStore, Error> {
+        let shared = dirs.lock_shared(self.options.settings.lock_wait)?;
+        let objects = Objects::open(dirs.objects().try_clone()?);
+        Ok(OpenStore {
+            dirs,
+            objects,
+            _shared: shared,
+        })
+    }
+}
+
+/// The local time as `YYYYmmdd-HHMMSS`, for naming the archive of legacy repositories.
+fn stamp(now: &Timestamp) -> String {
+    let local = now.seconds + i64::from(now.offset_minutes) * 60;
+    let (days, second) = (local.div_euclid(86_400), local.rem_euclid(86_400));
+    // Days to a civil date, counting years from March so that leap days come last.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 {
+        month_index + 3
+    } else {
+        month_index - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!(
+        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{:02}",
+        second % 60
+    )
+}
+
+impl Known for Objects {
+    /// An object counts as known only if it can be read: a damaged copy is written again, from the file
+    /// that is still whole.
+    fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
+        if !Objects::contains_listed(self, id).map_err(into_store_error)? {
+            return Ok(false);
+        }
+        match self.is_whole(id) {
+            Err(ObjectError::Fs(e)) => Err(e.into()),
+            whole => Ok(whole.is_ok()),
+        }
+    }
+}
+
+/// An object error as a store error.
+pub(crate) fn into_store_error(error: ObjectError) -> StoreError {
+    match error {
+        ObjectError::Missing { id } => StoreError::Missing { id },
+        ObjectError::Damaged { id, what } => StoreError::Damaged { id, what },
+        ObjectError::TooLarge { id, size } => StoreError::Damaged {
+            id,
+            what: format!("it claims to have {size} bytes"),
+        },
+        ObjectError::UnreadablePack(pack) => StoreError::DamagedFile {
+            file: pack.pack,
+            what: pack.what,
+        },
+        ObjectError::Sink(e) => StoreError::Source(e),
+        ObjectError::Fs(e) => StoreError::Fs(e),
+    }
+}
+
+impl Project<'_> {
+    /// Opens the store for reading; an error if there is none.
+    pub(crate) fn read_store(&self) -> Result<OpenStore, Error> {
+        self.engine
+            .open_for_reading()?
+            .ok_or_else(|| Error::NoStore(self.engine.store_dir()))
+    }
+
+    /// Opens the project directory.
+    pub(crate) fn open_root(&self) -> Result<Dir, Error> {
+        Ok(Dir::open_nofollow(&self.root)?)
+    }
+
+    /// Takes this project's lock: one save or restore at a time.
+    pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard, Error> {
+        Ok(dirs.lock_project(&self.id, self.settings().lock_wait)?)
+    }
+
+    /// This project's own state in the store.
+    pub(crate) fn state_dir(&self, dirs: &StoreDirs) -> Result<Dir, Error> {
+        let herma = dirs.for_writing()?;
+        Ok(herma.projects.ensure_dir(self.id.as_str(), 0o700)?)
+    }
+
+    /// The stat cache of the last save, if the checkpoint it describes is alive.
+    pub(crate) fn load_cache(
+        &self,
+        store: &OpenStore,
+        history: &History,
+    ) -> Option<Arc<StatCache>> {
+        let dir = store
+            .dirs
+            .herma()?
+            .projects
+            .open_dir(self.id.as_str())
+            .ok()?;
+        let cache = StatCache::parse(dir.read_opt(CACHE_FILE, MAX_CACHE).ok()??)?;
+        let alive = cache.header().checkpoint.is_some_and(|id| {
+            history.contains(&id) && store.objects.contains(&id).unwrap_or(false)
+        });
+        alive.then(|| Arc::new(cache))
+    }
+
+    /// Writes the stat cache. It is only a cache: failing to write it costs time, nothing else.
+    pub(crate) fn write_cache(
+        &self,
+        dirs: &StoreDirs,
+        cache: Arc<StatCache>,
+        describes: ObjectId,
+        stored: Stored,
+    ) {
+        let Some(mut cache) = Arc::into_inner(cache) else {
+            return;
+        };
+        if stored == Stored::All {
+            cache.all_stored();
+        }
+        let bytes = cache.into_bytes(describes);
+        let written = self.state_dir(dirs).and_then(|to| {
+            let tmp = &dirs.for_writing()?.tmp;
+            Ok(rewrite_cache(tmp, &to, CACHE_FILE, &bytes)?)
+        });
+        drop(written);
+    }
+
+    /// The newest checkpoint first.
+    pub fn list(&self) -> Result<Vec<Checkpoint>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        history.readable(&store.dirs, &store.objects, &self.id)
+    }
+
+    /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
+    /// others keep their numbers.
+    pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        history.damaged(&store.dirs, &store.objects, &self.id)
+    }
+
+    /// The checkpoint a person named.
+    pub fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
+        let store = self.read_store()?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        if history.entries.is_empty() {
+            return Err(Error::NoCheckpoints {
+                root: self.root.clone(),
+            });
+        }
+        let index = history.find(spec, &store.dirs, &self.id)?;
+        history.checkpoint(index, &store.dirs, &store.objects, &self.id)
+    }
+
+    /// Keeps `projects/<id>.json`, which Hermes reads, in step.
+    pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<(), Error> {
+        let herma = dirs.for_writing()?;
+        let projects = dirs.store().ensure_dir("projects", 0o700)?;
+        let file = format!("{}.json", self.id);
+        // Unreadable metadata is written anew: it must never cost a checkpoint.
+        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
+        let mut identity = old.as_deref().map(Identity::parse).unwrap_or_default();
+        let parent = self.root.parent().and_then(|parent| Dir::open(parent).ok());
+        let parent_stat = parent.and_then(|dir| dir.stat_self().ok());
+        let parent = parent_stat.as_ref().map(Parent::from_stat);
+        identity.touch(&self.root, self.clock().now().as_float(), parent);
+        let bytes = identity.render();
+        write_file(&herma.tmp, &projects, &file, bytes.as_bytes(), durability)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stamp_is_the_local_date_and_time() {
+        let at = |seconds, offset_minutes| {
+            stamp(&Timestamp {
+                seconds,
+                nanos: 0,
+                offset_minutes,
+            })
+        };
+        assert_eq!(at(0, 0), "19700101-000000");
+        assert_eq!(at(951_782_399, 60), "20000229-005959");
+        assert_eq!(at(1_794_702_913, -300), "20261114-193513");
+        assert_eq!(at(-1, 0), "19691231-235959");
+    }
+}

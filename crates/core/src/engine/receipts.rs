@@ -1,0 +1,140 @@
+//! Writing and reading what a checkpoint says about itself besides its tree.
+
+use crate::checkpoint::Checkpoint;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::receipt::LeftOut;
+use crate::receipt::Receipt;
+use crate::receipt::Summary;
+use crate::snapshot::lists;
+use crate::snapshot::reason::Reason;
+use crate::store::objects::Objects;
+
+use super::Project;
+
+/// More lists than this are not a project but an attack.
+const MAX_LISTS: usize = 4_000_000;
+
+/// The counts as lines of `key value`.
+pub(crate) fn encode_summary(summary: &Summary) -> String {
+    use std::fmt::Write;
+    let mut text = format!(
+        "files {}\nbytes {}\ndirectories {}\n",
+        summary.files, summary.bytes, summary.directories
+    );
+    for (reason, count) in &summary.left_out {
+        let _ = writeln!(text, "left-out {} {count}", reason.word());
+    }
+    text
+}
+
+/// Reads the counts back; lines it does not know are skipped.
+fn parse_summary(text: &[u8]) -> Summary {
+    let mut summary = Summary::default();
+    for line in String::from_utf8_lossy(text).lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["files", n] => summary.files = n.parse().unwrap_or(0),
+            ["bytes", n] => summary.bytes = n.parse().unwrap_or(0),
+            ["directories", n] => summary.directories = n.parse().unwrap_or(0),
+            ["left-out", word, n] => {
+                if let (Some(reason), Ok(count)) = (reason_of(word.as_bytes()), n.parse()) {
+                    summary.left_out.insert(reason, count);
+                }
+            }
+            _ => {}
+        }
+    }
+    summary
+}
+
+fn reason_of(word: &[u8]) -> Option<Reason> {
+    Reason::ALL
+        .into_iter()
+        .find(|reason| reason.word().as_bytes() == word)
+}
+
+impl Project<'_> {
+    /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
+    pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
+        let store = self.read_store()?;
+        let Some(extra) = checkpoint.extra else {
+            return Ok(Receipt::default());
+        };
+        let parts = store.objects.read_tree(&extra)?;
+        let mut receipt = Receipt::default();
+        if let Some(summary) = parts.iter().find(|e| e.name == "summary") {
+            receipt.summary = parse_summary(&store.objects.read(&summary.id)?.data);
+        }
+        receipt.left_out = read_left_out(&store.objects, checkpoint)?;
+        Ok(receipt)
+    }
+}
+
+/// Everything a checkpoint left out, sorted by path.
+pub(crate) fn read_left_out(
+    objects: &Objects,
+    checkpoint: &Checkpoint,
+) -> Result<Vec<LeftOut>, Error> {
+    let Some(extra) = checkpoint.extra else {
+        return Ok(Vec::new());
+    };
+    let list = objects
+        .read_tree(&extra)?
+        .iter()
+        .find(|e| e.name == "left-out")
+        .map(|e| e.id);
+    let mut found = Vec::new();
+    let mut stack: Vec<(Vec<u8>, ObjectId)> = list.into_iter().map(|id| (Vec::new(), id)).collect();
+    let mut seen = 0;
+    while let Some((path, id)) = stack.pop() {
+        seen += 1;
+        if seen > MAX_LISTS {
+            break;
+        }
+        let below = |name: &[u8]| {
+            let mut full = path.clone();
+            if !full.is_empty() {
+                full.push(b'/');
+            }
+            full.extend_from_slice(name);
+            full
+        };
+        let (records, dirs) = lists::parts(&objects.read_tree(&id)?);
+        if let Some(records) = records {
+            for record in lists::records(&objects.read(&records)?.data) {
+                if let Some(reason) = reason_of(record.word) {
+                    found.push(LeftOut {
+                        path: below(record.name).into(),
+                        reason,
+                    });
+                }
+            }
+        }
+        if let Some(dirs) = dirs {
+            for entry in objects.read_tree(&dirs)? {
+                stack.push((below(&entry.name), entry.id));
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_reads_back() {
+        let mut summary = Summary {
+            files: 3,
+            bytes: 99,
+            directories: 2,
+            ..Summary::default()
+        };
+        summary.left_out.insert(Reason::TooLarge, 1);
+        summary.left_out.insert(Reason::Ignored, 7);
+        assert_eq!(parse_summary(encode_summary(&summary).as_bytes()), summary);
+    }
+}

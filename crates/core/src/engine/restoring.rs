@@ -1,0 +1,459 @@
+//! Restoring: save the present, plan, apply, verify.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use herma_fs::Dir;
+
+use super::NoProgress;
+use super::Progress;
+use super::Project;
+use super::SaveOptions;
+use super::Stage;
+use super::open::OpenStore;
+use super::receipts::read_left_out;
+use super::saving::Saved;
+use super::saving::Stored;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Origin;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::receipt::Receipt;
+use crate::restore::ActionKind;
+use crate::restore::Kept;
+use crate::restore::KeptWhy;
+use crate::restore::Plan;
+use crate::restore::RestoreError;
+use crate::restore::RestoreOptions;
+use crate::restore::apply::Applied;
+use crate::restore::apply::Applier;
+use crate::restore::journal::Journal;
+use crate::restore::modes::Modes;
+use crate::restore::plan::Planner;
+use crate::restore::plan::Prepared;
+use crate::restore::undo::Move;
+use crate::restore::undo::StateIds;
+use crate::restore::undo::UndoRecord;
+use crate::restore::write::Writer;
+use crate::restore::write::read_link_target;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::snapshot::present::Present;
+use crate::snapshot::present::in_pool;
+use crate::snapshot::reason::Reason;
+use crate::snapshot::sink::HashOnly;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// Up to this many files are synced one by one; beyond it the file system is synced once.
+const SYNC_EACH: usize = 64;
+/// So many bytes of content are read and hashed before the first file changes.
+const READ_AHEAD: u64 = 64 << 20;
+
+/// What a restore did.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The checkpoint that was brought back.
+    pub target: Checkpoint,
+    /// The checkpoint of the state before.
+    pub safety: Checkpoint,
+    /// Was that checkpoint made for this restore?
+    pub safety_is_new: bool,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Files, links and modes written.
+    pub written: usize,
+    /// Files and directories removed.
+    pub removed: usize,
+    /// What was left alone, and why.
+    pub kept: Vec<Kept>,
+}
+
+/// What a restore is for.
+pub(super) enum Task {
+    /// It is one of its own.
+    New(Move),
+    /// It finishes one that was interrupted.
+    Finish(Journal),
+    /// It takes back one that was interrupted.
+    Reverse(Journal),
+}
+
+impl Project<'_> {
+    /// What restoring a checkpoint would do. Nothing is written anywhere.
+    pub fn plan_restore(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Plan, Error> {
+        let store = self.read_store()?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        history.entry(&target.id)?;
+        let present = self.look(&store, &history, progress)?;
+        let prepared = self.prepare(&store, target, options, &present)?;
+        prepared.check_paths()?;
+        Ok(prepared.plan)
+    }
+
+    /// Scans the present without writing anything.
+    pub(crate) fn look(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        let cache = self.load_cache(store, history);
+        self.scan(cache, false, &HashOnly, progress)
+    }
+
+    /// Brings a checkpoint back. The present state is saved first.
+    pub fn restore(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let task = Task::New(Move::Restore);
+        self.restore_locked(&store, target, options, &task, progress)
+    }
+
+    fn prepare(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        present: &Present,
+    ) -> Result<Prepared, Error> {
+        let root = self.open_root()?;
+        let target_modes = match target.extra {
+            Some(_) => Modes::read(&store.objects, target.modes)?,
+            None => Modes::unknown(root.stat_self()?.mode),
+        };
+        let target_left_out: BTreeMap<Vec<u8>, Reason> = read_left_out(&store.objects, target)?
+            .into_iter()
+            .filter(|item| item.reason != Reason::Unstable)
+            .map(|item| (item.path.into(), item.reason))
+            .collect();
+        let target_side = StoreSide::new(&store.objects);
+        let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
+        let planner = Planner {
+            root: &root,
+            target,
+            target_side: &target_side,
+            target_modes: &target_modes,
+            target_left_out: &target_left_out,
+            present_side: &&present_side,
+            present: &present.cache,
+            present_tree: present.tree,
+            present_modes: present.modes,
+            options,
+        };
+        planner.plan()
+    }
+
+    pub(super) fn restore_locked(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        task: &Task,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        self.sweep_interrupted(store)?;
+        // Refused before anything is saved: a wrong path, a damaged checkpoint or a file that cannot be
+        // saved adds no entry.
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        history.entry(&target.id)?;
+        let present = self.look(store, &history, progress)?;
+        let prepared = self.prepare(store, target, options, &present)?;
+        // An interrupted restore may have removed a path already: going on with it asks nothing.
+        if matches!(task, Task::New(Move::Restore)) {
+            prepared.check_paths()?;
+        }
+        check_readable(store, &prepared)?;
+        check_saved(&prepared.plan, &present.cache)?;
+        if let Some(safety) = self.saved_before(store, &history, &present)? {
+            return self.carry_out(store, &safety, prepared, present, options, task, progress);
+        }
+        drop(present);
+        let (safety, present) = self.save_before(store, target, progress)?;
+        let prepared = self.prepare(store, target, options, &present)?;
+        check_saved(&prepared.plan, &present.cache)?;
+        self.carry_out(store, &safety, prepared, present, options, task, progress)
+    }
+
+    /// An older checkpoint that holds exactly the present state, so that going back and forth between
+    /// checkpoints does not fill the list with copies.
+    fn saved_before(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+    ) -> Result<Option<Saved>, Error> {
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let now = (present.tree, present.modes);
+        let found = all
+            .into_iter()
+            .find(|c| c.extra.is_some() && (c.tree, c.modes) == now);
+        Ok(found.map(|checkpoint| Saved {
+            checkpoint,
+            is_new: false,
+            receipt: Receipt::default(),
+            notes: Vec::new(),
+        }))
+    }
+
+    /// Saves the present state, so that a restore can be taken back.
+    fn save_before(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        progress: &dyn Progress,
+    ) -> Result<(Saved, Present), Error> {
+        let short = &target.id.to_hex()[..8];
+        let options = SaveOptions {
+            reason: format!("pre-rollback snapshot (restoring to {short})").into(),
+            ..SaveOptions::default()
+        };
+        let state = self.save_locked(store, &options, Origin::Safety, progress)?;
+        Ok((state.saved, state.present))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the last step of one operation")]
+    fn carry_out(
+        &self,
+        store: &OpenStore,
+        safety: &Saved,
+        prepared: Prepared,
+        present: Present,
+        options: &RestoreOptions,
+        task: &Task,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let herma = store.dirs.for_writing()?;
+        let state_dir = self.state_dir(&store.dirs)?;
+        let mut target = prepared.plan.target.clone();
+        // The safety checkpoint, if there is a new one, has moved every other down the list.
+        target.number += usize::from(safety.is_new);
+        let token = self.token();
+        let journal = match task {
+            Task::New(step) => Journal {
+                token,
+                safety: safety.checkpoint.id,
+                target: target.id,
+                options: options.clone(),
+                started: self.clock().now().seconds,
+                step: *step,
+                undo: UndoRecord::read(&state_dir)?,
+            },
+            // What was interrupted stays what it was, so that both ways stay open until one is gone.
+            Task::Finish(interrupted) | Task::Reverse(interrupted) => Journal {
+                token,
+                ..interrupted.clone()
+            },
+        };
+        let changes_anything = !prepared.plan.actions.is_empty();
+        let mut applied = Applied::default();
+        if changes_anything {
+            // ORDER: the journal is durable before the first file changes.
+            journal.write(&herma.tmp, &state_dir)?;
+            progress.stage(Stage::Restoring);
+            applied = self.apply(store, &prepared, &present, journal.token, progress)?;
+            progress.stage(Stage::Verifying);
+        }
+        let after = self.verify(store, &target, options, &present, &mut applied)?;
+        let (from, to) = (journal.safety, journal.target);
+        let mut record = match task {
+            Task::Reverse(_) => journal.undo.reversed(from, to, after),
+            _ => journal.undo.moved(journal.step, from, to, after),
+        };
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        record.newest = history.newest().map(|entry| entry.id);
+        record.write(&herma.tmp, &state_dir)?;
+        // ORDER: the journal closes last; until then the next command can finish or reverse.
+        Journal::close(&state_dir)?;
+        if safety.is_new {
+            self.write_cache(
+                &store.dirs,
+                present.cache,
+                safety.checkpoint.id,
+                Stored::All,
+            );
+        }
+        let mut kept = prepared.plan.kept.clone();
+        kept.extend(applied.kept);
+        kept.sort_unstable();
+        kept.dedup();
+        Ok(Restored {
+            target,
+            safety: safety.checkpoint.clone(),
+            safety_is_new: safety.is_new,
+            written: applied.written,
+            removed: applied.removed,
+            kept,
+            plan: prepared.plan,
+        })
+    }
+
+    /// A number no other restore's temporary files carry.
+    fn token(&self) -> u32 {
+        let now = self.clock().now();
+        let mix = xxhash_rust::xxh3::xxh3_64(
+            format!(
+                "{} {} {}",
+                now.as_nanos(),
+                herma_fs::process::file_clock(),
+                std::process::id()
+            )
+            .as_bytes(),
+        );
+        mix as u32
+    }
+
+    fn apply(
+        &self,
+        store: &OpenStore,
+        prepared: &Prepared,
+        present: &Present,
+        token: u32,
+        progress: &dyn Progress,
+    ) -> Result<Applied, Error> {
+        let root = self.open_root()?;
+        let total = prepared.plan.actions.len();
+        let writer = Writer {
+            objects: &store.objects,
+            token,
+            serial: AtomicU32::new(0),
+            sync_each: total <= SYNC_EACH,
+        };
+        let report = |done: u64| progress.files(done, Some(total as u64));
+        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
+        let result = in_pool(self.settings().threads, || applier.apply())??;
+        if total > SYNC_EACH {
+            root.sync_file_system()?;
+        } else {
+            sync_parents(&root, &prepared.plan)?;
+        }
+        Ok(result)
+    }
+
+    /// Looks at the project again: nothing of the plan may be left to do, but for what somebody changed
+    /// meanwhile, and what is no longer ignored because the ignore file is as it was then. Returns the
+    /// state it is in.
+    fn verify(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        before: &Present,
+        applied: &mut Applied,
+    ) -> Result<StateIds, Error> {
+        let cache = Some(Arc::clone(&before.cache));
+        let after = self.scan(cache, false, &HashOnly, &NoProgress)?;
+        let rest = self.prepare(store, target, options, &after)?;
+        let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
+        for action in rest.plan.actions {
+            if !known.contains(&action.path) {
+                applied.kept.push(why_left(&before.cache, action.path));
+            }
+        }
+        Ok((after.tree, after.modes))
+    }
+}
+
+/// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or
+/// it changed since.
+fn why_left(saved: &StatCache, path: RelPath) -> Kept {
+    let mut above = RelPath::root();
+    for name in path.components() {
+        above = above.join(name);
+        let entry = saved.entry_at(above.as_bytes());
+        if let Some(reason) = entry.and_then(|entry| entry.kind.left_out()) {
+            let why = KeptWhy::NotSaved(reason);
+            return Kept { path: above, why };
+        }
+    }
+    let why = KeptWhy::ChangedMeanwhile;
+    Kept { path, why }
+}
+
+/// Checks that every file the plan changes or removes is held, whole, by the save just made.
+fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
+    let touched = plan.actions.iter().filter(|action| {
+        matches!(
+            action.kind,
+            ActionKind::RemoveFile
+                | ActionKind::Write { new: false }
+                | ActionKind::Link { new: false }
+        )
+    });
+    let paths: Vec<RelPath> = touched
+        .filter(|action| {
+            saved
+                .entry_at(action.path.as_bytes())
+                .is_none_or(|entry| entry.unstable || !entry.kind.is_captured_file())
+        })
+        .map(|action| action.path.clone())
+        .collect();
+    if paths.is_empty() {
+        Ok(())
+    } else {
+        Err(RestoreError::Unsafe { paths })
+    }
+}
+
+/// Checks that the store has everything the plan will write, and that files and links can be made of it,
+/// before anything is changed. Content is read and hashed as far as that costs little; what is damaged
+/// beyond that stops the restore part way, and undo brings everything back.
+fn check_readable(store: &OpenStore, prepared: &Prepared) -> Result<(), RestoreError> {
+    let mut left = READ_AHEAD;
+    for (path, content) in &prepared.contents {
+        let found = match content.mode {
+            EntryMode::Symlink => read_link_target(&store.objects, &content.id).map(drop),
+            _ => check_blob(&store.objects, &content.id, &mut left),
+        };
+        found.map_err(|source| RestoreError::Damaged {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+fn check_blob(objects: &Objects, id: &ObjectId, left: &mut u64) -> Result<(), ObjectError> {
+    match objects.read_header(id)? {
+        (Kind::Blob, size) if size <= *left => {
+            *left -= size;
+            objects.read(id).map(drop)
+        }
+        (Kind::Blob, _) => Ok(()),
+        (kind, _) => Err(ObjectError::wrong_kind(id, kind, Kind::Blob)),
+    }
+}
+
+/// Makes the names in every directory a plan touched durable.
+fn sync_parents(root: &Dir, plan: &Plan) -> Result<(), Error> {
+    let mut parents: Vec<RelPath> = plan
+        .actions
+        .iter()
+        .filter_map(|action| Some(action.path.split()?.0))
+        .collect();
+    parents.sort_unstable();
+    parents.dedup();
+    for parent in parents {
+        // A directory that was removed has nothing left to sync.
+        if let Ok(dir) = root.open_beneath(parent.as_bytes()) {
+            dir.sync()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,426 @@
+//! Saving: scan, store, publish, in the order that makes a crash leave the old state or the new one.
+
+use std::sync::Arc;
+
+use bstr::BString;
+use herma_fs::publish::Durability;
+
+use super::Progress;
+use super::Project;
+use super::Stage;
+use super::open::OpenStore;
+use crate::checkpoint::ChangeCount;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Facts;
+use crate::checkpoint::Origin;
+use crate::checkpoint::check_checkpoint_name;
+use crate::clock::Timestamp;
+use crate::diff;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::history::Entry;
+use crate::history::History;
+use crate::history::checkpoint_ref;
+use crate::history::extra_ref;
+use crate::history::mirror_ref;
+use crate::history::name_ref;
+use crate::id::ObjectId;
+use crate::message::Message;
+use crate::receipt::LeftOut;
+use crate::receipt::Receipt;
+use crate::restore::undo::StateIds;
+use crate::side::StoreSide;
+use crate::snapshot::present::Present;
+use crate::snapshot::present::ScanOptions;
+use crate::snapshot::present::scan;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::commit::Commit;
+use crate::store::commit::Signature;
+use crate::store::error::StoreError;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::object::push_tree_entry;
+use crate::store::pack_write::PackWriter;
+
+/// Line counts are for people; beyond this a save does not wait for them.
+const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
+    max_files: 1000,
+    max_bytes: 64 << 20,
+};
+
+/// What to save, and why.
+#[derive(Clone, Debug, Default)]
+pub struct SaveOptions {
+    /// Why the checkpoint is taken; its first line is what lists show.
+    pub reason: BString,
+    /// A name to give to it.
+    pub name: Option<String>,
+    /// Who asks.
+    pub facts: Facts,
+    /// Read every file, whatever the stat cache says.
+    pub rehash: bool,
+}
+
+/// What came of a save.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The checkpoint that holds the present state.
+    pub checkpoint: Checkpoint,
+    /// Was it made now? If not, nothing had changed since it was.
+    pub is_new: bool,
+    /// The counts, and what is missing that no rule leaves out.
+    pub receipt: Receipt,
+    /// Things worth telling that did not keep the checkpoint from being saved.
+    pub notes: Vec<String>,
+}
+
+/// A save together with the state it found, for a restore to go on from.
+pub(crate) struct SavedState {
+    pub(crate) saved: Saved,
+    pub(crate) present: Present,
+}
+
+impl Project<'_> {
+    /// Saves the project, unless nothing changed since the newest checkpoint.
+    pub fn save(&self, options: &SaveOptions, progress: &dyn Progress) -> Result<Saved, Error> {
+        if let Some(name) = &options.name {
+            check_checkpoint_name(name).map_err(|source| Error::BadName {
+                name: name.clone(),
+                source,
+            })?;
+        }
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        if let Some(name) = &options.name {
+            self.check_name_free(&store, name)?;
+        }
+        let state = self.save_locked(&store, options, Origin::Saved, progress)?;
+        let SavedState { mut saved, present } = state;
+        if let Some(name) = &options.name {
+            if !saved.is_new {
+                self.give_name(&store, &saved.checkpoint.id, name)?;
+            }
+            saved.checkpoint.names.push(name.clone());
+        }
+        if saved.is_new || !present.same_as_cache {
+            let stored = if saved.is_new {
+                Stored::All
+            } else {
+                Stored::TreesOnly
+            };
+            self.write_cache(&store.dirs, present.cache, saved.checkpoint.id, stored);
+        }
+        Ok(saved)
+    }
+
+    /// Saves while the project's lock is held. The stat cache is left for the caller to write.
+    pub(crate) fn save_locked(
+        &self,
+        store: &OpenStore,
+        options: &SaveOptions,
+        origin: Origin,
+        progress: &dyn Progress,
+    ) -> Result<SavedState, Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let cache = self.load_cache(store, &history);
+        self.sweep_interrupted(store)?;
+        let writer = PackWriter::new(&store.dirs, &store.objects)?;
+        let present = self.scan(cache.clone(), options.rehash, &writer, progress)?;
+        let newest = newest_readable(store, &history, cache.as_deref())?;
+        let now = (present.tree, present.modes);
+        let is_newest = |entry: &Entry| history.newest() == Some(entry);
+        if newest.is_some_and(|(entry, state)| is_newest(entry) && state == now) {
+            match self.unchanged(store, &history, &present) {
+                // The state is known from the cache, but nobody could go back to it.
+                Err(e) if e.kind() == ErrorKind::Damaged => {}
+                saved => {
+                    let saved = saved?;
+                    return Ok(SavedState { saved, present });
+                }
+            }
+        }
+        progress.stage(Stage::Saving);
+        let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
+        let saved = self.publish(store, &history, before, &present, writer, options, origin)?;
+        Ok(SavedState { saved, present })
+    }
+
+    /// Scans the project with `writer` taking what is new.
+    pub(crate) fn scan(
+        &self,
+        cache: Option<Arc<StatCache>>,
+        rehash: bool,
+        sink: &dyn crate::snapshot::sink::Sink,
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        progress.stage(Stage::Scanning);
+        let root = self.open_root()?;
+        let cancelled = |seen: u64| {
+            progress.files(seen, None);
+            progress.is_cancelled()
+        };
+        let options = ScanOptions {
+            root: &root,
+            settings: self.settings(),
+            cache,
+            rehash,
+            cancelled: &cancelled,
+        };
+        Ok(scan(&options, sink)?)
+    }
+
+    /// Nothing changed: the newest checkpoint is the answer.
+    fn unchanged(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+    ) -> Result<Saved, Error> {
+        let newest = history.entries.len() - 1;
+        let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
+        // The answer stands whether or not the time of this visit could be noted.
+        let _ = self.touch(&store.dirs, Durability::Cache);
+        let receipt = named_at_once(present);
+        Ok(Saved {
+            checkpoint,
+            is_new: false,
+            receipt,
+            notes: Vec::new(),
+        })
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of one operation, called once"
+    )]
+    fn publish(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        before: Option<(ObjectId, ObjectId)>,
+        present: &Present,
+        writer: PackWriter<'_>,
+        options: &SaveOptions,
+        origin: Origin,
+    ) -> Result<Saved, Error> {
+        let mut notes = Vec::new();
+        let changes = before.and_then(|(_, tree)| {
+            count_changes(store, tree, present.tree, &writer)
+                .inspect_err(|e| notes.push(format!("the changes could not be counted: {e}")))
+                .ok()
+        });
+        let receipt = named_at_once(present);
+        let extra = store_extra(&writer, present)?;
+        let now = self.clock().now();
+        let message = Message {
+            reason: options.reason.clone(),
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            extra: Some(extra),
+        };
+        let commit = commit(present.tree, before.map(|(id, _)| id), &now, &message);
+        let id = writer.add(Kind::Commit, &commit.encode())?;
+        self.touch(&store.dirs, self.settings().durability)?;
+        // ORDER: the pack is durable before a ref names anything in it.
+        writer.finish(self.settings().durability)?;
+        let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
+        notes.extend(self.move_mirror(store, history.mirror, id));
+        let checkpoint = Checkpoint {
+            id,
+            number: 1,
+            sequence,
+            tree: present.tree,
+            modes: present.modes,
+            extra: Some(extra),
+            time: Timestamp { nanos: 0, ..now },
+            reason: Message::parse(&message.encode()).reason,
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            names: Vec::new(),
+            pinned: false,
+        };
+        Ok(Saved {
+            checkpoint,
+            is_new: true,
+            receipt,
+            notes,
+        })
+    }
+
+    /// Creates the refs of a new checkpoint, after those of checkpoints Hermes added alone.
+    fn publish_refs(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        id: ObjectId,
+        extra: ObjectId,
+        name: Option<&str>,
+    ) -> Result<u64, Error> {
+        let sequence = history.next_sequence();
+        let mut refs: Vec<(String, ObjectId)> = history
+            .entries
+            .iter()
+            .filter(|entry| !entry.has_ref)
+            .map(|entry| (checkpoint_ref(&self.id, entry.sequence), entry.id))
+            .collect();
+        // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
+        refs.push((extra_ref(&self.id, sequence), extra));
+        refs.extend(name.map(|name| (name_ref(&self.id, name), id)));
+        refs.push((checkpoint_ref(&self.id, sequence), id));
+        clear_leftover(store, &refs)?;
+        let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
+        store.dirs.refs().create(&refs)?;
+        Ok(sequence)
+    }
+
+    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
+    pub(crate) fn move_mirror(
+        &self,
+        store: &OpenStore,
+        from: Option<ObjectId>,
+        to: ObjectId,
+    ) -> Option<String> {
+        let name = mirror_ref(&self.id);
+        let refs = store.dirs.refs();
+        let moved = match refs.update(&name, from, to) {
+            // A power cut may have left it empty. It says nothing, so nothing is lost with it.
+            Err(StoreError::DamagedFile { .. }) => refs
+                .remove_broken(&name)
+                .and_then(|()| refs.update(&name, refs.read(&name)?, to)),
+            moved => moved,
+        };
+        moved
+            .err()
+            .map(|e| format!("{name} was not moved, the next save will do it: {e}"))
+    }
+}
+
+/// Which of the objects a stat cache names are in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// All of them.
+    All,
+    /// Trees, blobs and modes; lists of what was left out may be missing.
+    TreesOnly,
+}
+
+/// The counts, and everything missing that no rule leaves out.
+fn named_at_once(present: &Present) -> Receipt {
+    let mut receipt = Receipt {
+        summary: present.cache.header().summary.clone(),
+        left_out: Vec::new(),
+    };
+    if receipt.summary.is_partial() {
+        present.cache.each_left_out(|path, reason| {
+            if !reason.is_rule() {
+                receipt.left_out.push(LeftOut {
+                    path: path.into(),
+                    reason,
+                });
+            }
+            true
+        });
+        receipt.left_out.sort_unstable();
+    }
+    receipt
+}
+
+fn count_changes(
+    store: &OpenStore,
+    old: ObjectId,
+    new: ObjectId,
+    writer: &PackWriter<'_>,
+) -> Result<ChangeCount, diff::DiffError> {
+    let old_side = StoreSide::new(&store.objects);
+    let pending = |id: &ObjectId| writer.read(id);
+    let new_side = StoreSide::with_pending(&store.objects, &pending);
+    let changes = diff::trees::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?;
+    let stats = diff::stat::stats(&changes, &old_side, &new_side, COUNT_BUDGET)?;
+    Ok(ChangeCount {
+        files: stats.files,
+        insertions: stats.insertions,
+        deletions: stats.deletions,
+        lines_known: stats.lines_known,
+    })
+}
+
+/// Stores the receipt's counts, the modes and what was left out as one tree.
+fn store_extra(writer: &PackWriter<'_>, present: &Present) -> Result<ObjectId, StoreError> {
+    let summary = super::receipts::encode_summary(&present.cache.header().summary);
+    let summary = writer.add(Kind::Blob, summary.as_bytes())?;
+    let mut extra = Vec::new();
+    if let Some(left) = &present.left {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"left-out", left);
+    }
+    if let Some(modes) = &present.modes {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"modes", modes);
+    }
+    push_tree_entry(&mut extra, EntryMode::File, b"summary", &summary);
+    writer.add(Kind::Tree, &extra)
+}
+
+fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &Message) -> Commit {
+    let signature = Signature {
+        name: "Herma".into(),
+        email: "herma@local".into(),
+        seconds: now.seconds.max(0),
+        offset_minutes: now.offset_minutes,
+    };
+    Commit {
+        tree,
+        parents: parent.into_iter().collect(),
+        author: signature.clone(),
+        committer: signature,
+        message: message.encode().into(),
+    }
+}
+
+/// The newest checkpoint that can be read, and its state. A damaged one is lost itself, but does not
+/// keep later ones from being saved.
+fn newest_readable<'h>(
+    store: &OpenStore,
+    history: &'h History,
+    cache: Option<&StatCache>,
+) -> Result<Option<(&'h Entry, StateIds)>, Error> {
+    for entry in history.entries.iter().rev() {
+        match state_of(store, entry, cache) {
+            Err(e) if e.kind() == ErrorKind::Damaged => {}
+            state => return Ok(Some((entry, state?))),
+        }
+    }
+    Ok(None)
+}
+
+/// The tree and the modes of a checkpoint; from the cache if that describes it.
+fn state_of(
+    store: &OpenStore,
+    entry: &Entry,
+    cache: Option<&StatCache>,
+) -> Result<StateIds, Error> {
+    let described = cache.filter(|c| c.header().checkpoint == Some(entry.id));
+    if let Some(root) = described.and_then(|c| c.dir(StatCache::ROOT)) {
+        return Ok((root.tree, (!root.modes.is_null()).then_some(root.modes)));
+    }
+    let commit = store.objects.read_commit(&entry.id)?;
+    let modes = match Message::parse(&commit.message).extra {
+        Some(extra) => {
+            let tree = store.objects.read_tree(&extra)?;
+            tree.iter().find(|e| e.name == "modes").map(|e| e.id)
+        }
+        None => None,
+    };
+    Ok((commit.tree, modes))
+}
+
+/// Removes refs a killed save left behind without having made its checkpoint exist.
+fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
+    for (name, _) in refs {
+        if let Some(stale) = store.dirs.refs().read(name)? {
+            store.dirs.refs().delete(name, stale)?;
+        }
+    }
+    Ok(())
+}

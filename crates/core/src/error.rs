@@ -1,0 +1,184 @@
+//! What can go wrong, as the callers of the engine see it.
+
+use std::path::PathBuf;
+
+use crate::checkpoint::BadCheckpointName;
+use crate::checkpoint::BadSpec;
+use crate::diff::DiffError;
+use crate::id::ObjectId;
+use crate::path::BadName;
+use crate::path::RelPath;
+use crate::project::RootError;
+use crate::project::RootRefused;
+use crate::restore::RestoreError;
+use crate::snapshot::present::ScanError;
+use crate::store::error::StoreError;
+use crate::store::objects::ObjectError;
+
+/// What an engine call answers when it cannot do its work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no store yet: nothing was ever saved.
+    #[error("there is no store at {}", .0.display())]
+    NoStore(PathBuf),
+    /// The project has no checkpoints.
+    #[error("no checkpoints for {}", .root.display())]
+    NoCheckpoints {
+        /// The project.
+        root: PathBuf,
+    },
+    /// Nothing in this project goes by that name.
+    #[error("no checkpoint of this project is called `{spec}`")]
+    NotFound {
+        /// What was asked for.
+        spec: String,
+    },
+    /// An id prefix fits several checkpoints.
+    #[error("`{prefix}` fits {} checkpoints", .matches.len())]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// The checkpoints it fits.
+        matches: Vec<ObjectId>,
+    },
+    /// A list number beyond the list.
+    #[error("there is no checkpoint number {number}: the list has {count}")]
+    OutOfRange {
+        /// What was asked for.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A text that cannot name a checkpoint.
+    #[error(transparent)]
+    BadSpec(#[from] BadSpec),
+    /// A name that cannot be given.
+    #[error("`{name}` cannot be a checkpoint's name: {source}")]
+    BadName {
+        /// The name.
+        name: String,
+        /// Why not.
+        source: BadCheckpointName,
+    },
+    /// The name is in use.
+    #[error("the name `{name}` belongs to checkpoint {id}")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Whose it is.
+        id: ObjectId,
+    },
+    /// This directory cannot be a project.
+    #[error(transparent)]
+    Root(#[from] RootRefused),
+    /// The project could not be found.
+    #[error(transparent)]
+    FindRoot(#[from] RootError),
+    /// A path outside the project.
+    #[error("{} is not inside {}", path.display(), root.display())]
+    PathOutside {
+        /// The path.
+        path: PathBuf,
+        /// The project.
+        root: PathBuf,
+    },
+    /// A path no project can contain.
+    #[error("{} cannot be part of a project: {source}", path.display())]
+    BadPath {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        source: BadName,
+    },
+    /// A path that is neither in the checkpoint nor in the project.
+    #[error("{path} is neither in the checkpoint nor in the project")]
+    PathUnknown {
+        /// The path.
+        path: RelPath,
+    },
+    /// The store could not be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Saved data is missing or damaged.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The project could not be scanned.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+    /// Two states could not be compared.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+    /// A restore could not be planned or applied.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// There is nothing older to go back to.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// Nothing was undone, or the undone state is gone.
+    #[error("there is nothing to redo")]
+    NothingToRedo,
+    /// Files changed after the undo, so there is no straight way forward.
+    #[error("files changed since the last undo, so there is nothing to redo")]
+    ChangedSinceUndo,
+    /// An interrupted restore needs this checkpoint to be finished or reversed.
+    #[error("checkpoint {id} is needed by the restore that was interrupted")]
+    NeededByInterrupted {
+        /// The checkpoint.
+        id: ObjectId,
+    },
+    /// No restore was interrupted.
+    #[error("no restore was interrupted here")]
+    NothingToContinue,
+    /// The file system refused.
+    #[error(transparent)]
+    Fs(#[from] herma_fs::Error),
+}
+
+/// What kind of failure it is; each has an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// It did not work.
+    Failed,
+    /// It was asked for wrongly.
+    Usage,
+    /// There is no store or no such checkpoint.
+    NothingThere,
+    /// Somebody else is working on it.
+    Busy,
+    /// Saved data is damaged.
+    Damaged,
+    /// The caller stopped it.
+    Cancelled,
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoStore(_)
+            | Self::NoCheckpoints { .. }
+            | Self::NotFound { .. }
+            | Self::OutOfRange { .. } => ErrorKind::NothingThere,
+            Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } => ErrorKind::Usage,
+            Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
+            Self::Scan(ScanError::Cancelled) => ErrorKind::Cancelled,
+            Self::Object(ObjectError::Fs(_)) => ErrorKind::Failed,
+            Self::Object(_) | Self::Diff(DiffError::Damaged { .. } | DiffError::Store { .. }) => {
+                ErrorKind::Damaged
+            }
+            Self::Restore(e) => e.kind(),
+            _ => ErrorKind::Failed,
+        }
+    }
+}
+
+pub(crate) fn store_kind(error: &StoreError) -> ErrorKind {
+    match error {
+        StoreError::Busy { .. } => ErrorKind::Busy,
+        StoreError::Missing { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::DamagedFile { .. } => ErrorKind::Damaged,
+        _ => ErrorKind::Failed,
+    }
+}

@@ -1,0 +1,432 @@
+//! The checkpoints of one project, as the refs tell them.
+//!
+//! `refs/herma/<project>/<sequence>` is the truth: one ref per live checkpoint. Beside it,
+//! `<sequence>.extra` keeps the receipt and the modes reachable for git. `refs/hermes/<project>` names the
+//! newest checkpoint for Hermes and `git log`; Hermes may have moved it. Commits it added are
+//! checkpoints too, and get the next sequence numbers; copies it rewrote (same tree, same subject) are
+//! recognised and not counted twice.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use bstr::BString;
+use bstr::ByteSlice;
+
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::DamagedCheckpoint;
+use crate::checkpoint::Spec;
+use crate::clock::Timestamp;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::id::ObjectId;
+use crate::id::ProjectId;
+use crate::message::Message;
+use crate::store::commit::Commit;
+use crate::store::error::StoreError;
+use crate::store::layout::StoreDirs;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// Numbers above this are no place in an order of saving, and there must be one after the last.
+const MAX_SEQUENCE: u64 = 1 << 48;
+
+/// How far back a foreign chain of commits is followed.
+const MAX_FOREIGN: usize = 100_000;
+
+/// One live checkpoint: its place in the order of saving, and its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) sequence: u64,
+    pub(crate) id: ObjectId,
+    /// Does a ref of ours name it, or only Hermes's?
+    pub(crate) has_ref: bool,
+}
+
+/// The live checkpoints of a project, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    pub(crate) entries: Vec<Entry>,
+    /// Where `refs/hermes/<project>` stands.
+    pub(crate) mirror: Option<ObjectId>,
+    /// Refs that are there but cannot be read.
+    pub(crate) broken: Vec<String>,
+}
+
+/// The ref of a checkpoint.
+pub(crate) fn checkpoint_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma/{project}/{sequence:08}")
+}
+
+/// The ref that keeps a checkpoint's receipt and modes reachable.
+pub(crate) fn extra_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma/{project}/{sequence:08}.extra")
+}
+
+/// The ref Hermes reads.
+pub(crate) fn mirror_ref(project: &ProjectId) -> String {
+    format!("refs/hermes/{project}")
+}
+
+/// The ref of a name. Slashes are encoded, so that `a` and `a/b` can both be names.
+pub(crate) fn name_ref(project: &ProjectId, name: &str) -> String {
+    format!(
+        "refs/herma-names/{project}/{}",
+        name.replace('%', "%25").replace('/', "%2f")
+    )
+}
+
+fn name_of(leaf: &str) -> String {
+    leaf.replace("%2f", "/").replace("%25", "%")
+}
+
+/// The ref of a pin.
+pub(crate) fn pin_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma-pins/{project}/{sequence:08}")
+}
+
+/// The last component of a ref below a prefix, if it is directly below.
+fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
+    name.strip_prefix(prefix)?
+        .strip_prefix('/')
+        .filter(|leaf| !leaf.contains('/'))
+}
+
+/// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
+fn sequence_of(leaf: &str) -> Option<u64> {
+    let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
+    (format!("{number:08}") == leaf).then_some(number)
+}
+
+impl History {
+    /// Reads the refs of a project, and follows Hermes's where it has gone on alone.
+    pub(crate) fn load(
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Self, Error> {
+        let prefix = format!("refs/herma/{project}");
+        let listing = dirs.refs().list(&prefix)?;
+        let mut entries: Vec<Entry> = listing
+            .refs
+            .iter()
+            .filter_map(|(name, id)| {
+                let sequence = sequence_of(leaf(name, &prefix)?)?;
+                Some(Entry {
+                    sequence,
+                    id: *id,
+                    has_ref: true,
+                })
+            })
+            .collect();
+        entries.sort_unstable_by_key(|entry| entry.sequence);
+        let mirror = match dirs.refs().read(&mirror_ref(project)) {
+            Ok(mirror) => mirror,
+            // A torn mirror is healed by the next save; what it pointed to has refs of its own.
+            Err(StoreError::DamagedFile { .. }) => None,
+            Err(e) => return Err(e.into()),
+        };
+        let mut history = Self {
+            entries,
+            mirror,
+            broken: listing.broken,
+        };
+        history.adopt_foreign(dirs, objects)?;
+        Ok(history)
+    }
+
+    /// Takes in what Hermes committed on its own.
+    fn adopt_foreign(&mut self, dirs: &StoreDirs, objects: &Objects) -> Result<(), Error> {
+        let Some(tip) = self.mirror else {
+            return Ok(());
+        };
+        let known: HashSet<ObjectId> = self.entries.iter().map(|entry| entry.id).collect();
+        if known.contains(&tip) {
+            return Ok(());
+        }
+        let foreign = foreign_chain(dirs, objects, tip, &known)?;
+        let mut copies = HashMap::new();
+        for entry in &self.entries {
+            if let Ok(commit) = objects.read_commit(&entry.id) {
+                *copies.entry(likeness(&commit)).or_insert(0_usize) += 1;
+            }
+        }
+        let mut next = self.next_sequence();
+        for (id, commit) in foreign.into_iter().rev() {
+            match copies.get_mut(&likeness(&commit)) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => {
+                    self.entries.push(Entry {
+                        sequence: next,
+                        id,
+                        has_ref: false,
+                    });
+                    next += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number the next checkpoint gets.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        let broken = self.broken.iter().filter_map(|name| {
+            let leaf = name.rsplit('/').next()?;
+            sequence_of(leaf.split('.').next()?)
+        });
+        let used = self
+            .entries
+            .iter()
+            .map(|entry| entry.sequence)
+            .chain(broken);
+        used.max().map_or(1, |last| last + 1)
+    }
+
+    /// The newest checkpoint.
+    pub(crate) fn newest(&self) -> Option<&Entry> {
+        self.entries.last()
+    }
+
+    /// Is this commit a live checkpoint?
+    pub(crate) fn contains(&self, id: &ObjectId) -> bool {
+        self.entries.iter().any(|entry| entry.id == *id)
+    }
+
+    /// The live checkpoint with this commit. Anything else is refused, be it another project's checkpoint
+    /// or one that was dropped since the caller found it.
+    pub(crate) fn entry(&self, id: &ObjectId) -> Result<&Entry, Error> {
+        let found = self.entries.iter().find(|entry| entry.id == *id);
+        found.ok_or_else(|| Error::NotFound { spec: id.to_hex() })
+    }
+
+    /// Where something named by a spec stands, as an index into `entries`.
+    pub(crate) fn find(
+        &self,
+        spec: &Spec,
+        dirs: &StoreDirs,
+        project: &ProjectId,
+    ) -> Result<usize, Error> {
+        let count = self.entries.len();
+        match spec {
+            Spec::Number(number) => {
+                let index = count.checked_sub(*number).filter(|_| *number > 0);
+                index.ok_or(Error::OutOfRange {
+                    number: *number,
+                    count,
+                })
+            }
+            Spec::Back(back) => {
+                let index = count.checked_sub(back.saturating_add(1));
+                index.ok_or(Error::OutOfRange {
+                    number: back.saturating_add(1),
+                    count,
+                })
+            }
+            Spec::Id(prefix) => self.find_id(prefix, dirs, project),
+            Spec::Name(name) => self
+                .find_name(name, dirs, project)?
+                .ok_or_else(|| Error::NotFound { spec: name.clone() }),
+        }
+    }
+
+    fn find_id(&self, prefix: &str, dirs: &StoreDirs, project: &ProjectId) -> Result<usize, Error> {
+        let mut found = Vec::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            if entry.id.to_hex().starts_with(prefix) {
+                found.push((index, entry.id));
+            }
+        }
+        match found[..] {
+            [(index, _)] => Ok(index),
+            [] => self
+                .find_name(prefix, dirs, project)?
+                .ok_or_else(|| Error::NotFound {
+                    spec: prefix.to_owned(),
+                }),
+            _ => Err(Error::Ambiguous {
+                prefix: prefix.to_owned(),
+                matches: found.into_iter().map(|(_, id)| id).collect(),
+            }),
+        }
+    }
+
+    fn find_name(
+        &self,
+        name: &str,
+        dirs: &StoreDirs,
+        project: &ProjectId,
+    ) -> Result<Option<usize>, Error> {
+        let Some(id) = dirs.refs().read(&name_ref(project, name))? else {
+            return Ok(None);
+        };
+        Ok(self.entries.iter().position(|entry| entry.id == id))
+    }
+
+    /// Every checkpoint that can be read, newest first: for operations that need some of them, which a
+    /// damaged one must not stop.
+    pub(crate) fn readable(
+        &self,
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Vec<Checkpoint>, Error> {
+        let labels = Labels::load(dirs, project)?;
+        let numbered = self.entries.iter().rev().zip(1..);
+        let read = numbered.map(|(entry, number)| read(objects, entry, number, &labels));
+        read.filter(|read| !matches!(read, Err(e) if e.kind() == ErrorKind::Damaged))
+            .collect()
+    }
+
+    /// Checkpoints that cannot be read, newest first, and refs that name nothing.
+    pub(crate) fn damaged(
+        &self,
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Vec<DamagedCheckpoint>, Error> {
+        let labels = Labels::load(dirs, project)?;
+        let mut found = Vec::new();
+        for (entry, number) in self.entries.iter().rev().zip(1..) {
+            if let Err(error) = read(objects, entry, number, &labels) {
+                found.push(DamagedCheckpoint {
+                    name: checkpoint_ref(project, entry.sequence),
+                    number: Some(number),
+                    what: error.to_string(),
+                });
+            }
+        }
+        found.extend(self.broken.iter().map(|name| DamagedCheckpoint {
+            name: name.clone(),
+            number: None,
+            what: "it does not hold an object id".to_owned(),
+        }));
+        Ok(found)
+    }
+
+    /// One checkpoint in full.
+    pub(crate) fn checkpoint(
+        &self,
+        index: usize,
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Checkpoint, Error> {
+        let labels = Labels::load(dirs, project)?;
+        read(
+            objects,
+            &self.entries[index],
+            self.entries.len() - index,
+            &labels,
+        )
+    }
+}
+
+/// What makes a rewritten copy the same checkpoint: its tree and its subject, which is all that Hermes
+/// copies of a message. To git that is the whole first paragraph, as one line.
+fn likeness(commit: &Commit) -> (ObjectId, BString) {
+    let lines = commit.message.lines().map(<[u8]>::trim_ascii_end);
+    let lines = lines.skip_while(|line| line.is_empty());
+    let paragraph: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+    (commit.tree, paragraph.join(&b' ').into())
+}
+
+/// The commits from `tip` back to the first known one, newest first.
+fn foreign_chain(
+    dirs: &StoreDirs,
+    objects: &Objects,
+    tip: ObjectId,
+    known: &HashSet<ObjectId>,
+) -> Result<Vec<(ObjectId, Commit)>, Error> {
+    let shallow = dirs.shallow().read()?;
+    let mut chain = Vec::new();
+    let mut seen = HashSet::new();
+    let mut next = Some(tip);
+    while let Some(id) = next.filter(|id| !known.contains(id) && seen.insert(*id)) {
+        if chain.len() >= MAX_FOREIGN {
+            break;
+        }
+        let commit = match objects.read_commit(&id) {
+            Ok(commit) => commit,
+            // A ref that names what is missing or no commit ends the chain: what is older and live has
+            // refs of its own, and the next save must not fail for it.
+            Err(ObjectError::Missing { .. } | ObjectError::Damaged { .. }) => break,
+            Err(e) => return Err(e.into()),
+        };
+        next = commit
+            .parents
+            .first()
+            .copied()
+            .filter(|_| !shallow.contains(&id));
+        chain.push((id, commit));
+    }
+    Ok(chain)
+}
+
+/// The names and pins of a project.
+pub(crate) struct Labels {
+    names: Vec<(String, ObjectId)>,
+    pins: HashSet<u64>,
+}
+
+impl Labels {
+    /// Is the checkpoint with this sequence number pinned?
+    pub(crate) fn is_pinned(&self, sequence: u64) -> bool {
+        self.pins.contains(&sequence)
+    }
+
+    /// The names of a checkpoint.
+    pub(crate) fn names_of(&self, id: &ObjectId) -> impl Iterator<Item = &str> {
+        let names = self.names.iter().filter(move |(_, of)| of == id);
+        names.map(|(name, _)| name.as_str())
+    }
+
+    pub(crate) fn load(dirs: &StoreDirs, project: &ProjectId) -> Result<Self, StoreError> {
+        let names_prefix = format!("refs/herma-names/{project}");
+        let pins_prefix = format!("refs/herma-pins/{project}");
+        let names = dirs.refs().list(&names_prefix)?.refs;
+        let pins = dirs.refs().list(&pins_prefix)?.refs;
+        Ok(Self {
+            names: names
+                .iter()
+                .filter_map(|(name, id)| Some((name_of(leaf(name, &names_prefix)?), *id)))
+                .collect(),
+            pins: pins
+                .iter()
+                .filter_map(|(name, _)| leaf(name, &pins_prefix)?.parse().ok())
+                .collect(),
+        })
+    }
+}
+
+fn read(
+    objects: &Objects,
+    entry: &Entry,
+    number: usize,
+    labels: &Labels,
+) -> Result<Checkpoint, Error> {
+    let commit = objects.read_commit(&entry.id)?;
+    let message = Message::parse(&commit.message);
+    let mut modes = None;
+    if let Some(extra) = &message.extra {
+        let tree = objects.read_tree(extra)?;
+        modes = tree.iter().find(|e| e.name == "modes").map(|e| e.id);
+    }
+    Ok(Checkpoint {
+        id: entry.id,
+        number,
+        sequence: entry.sequence,
+        tree: commit.tree,
+        modes,
+        extra: message.extra,
+        time: Timestamp {
+            seconds: commit.author.seconds,
+            nanos: 0,
+            offset_minutes: commit.author.offset_minutes,
+        },
+        reason: message.reason,
+        origin: message.origin,
+        facts: message.facts,
+        changes: message.changes,
+        names: labels.names_of(&entry.id).map(str::to_owned).collect(),
+        pinned: labels.is_pinned(entry.sequence),
+    })
+}

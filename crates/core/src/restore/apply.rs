@@ -1,0 +1,488 @@
+//! Carries out a plan.
+//!
+//! Order: whatever stands where something of another kind belongs is removed first; then directories are
+//! made and files written; then everything else is removed, files before the directories they were in;
+//! modes of directories come last, so that a read-only one does not get in the way of its own content.
+//! Directories that refuse changes are opened up for the time of the restore.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use rayon::prelude::*;
+
+use super::ActionKind;
+use super::Kept;
+use super::KeptWhy;
+use super::RestoreError;
+use super::plan::Prepared;
+use super::write::Done;
+use super::write::WriteError;
+use super::write::Writer;
+use crate::path::RelPath;
+use crate::snapshot::stat_cache::StatCache;
+
+/// What applying a plan did.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    pub(crate) written: usize,
+    pub(crate) removed: usize,
+    /// What changed while the restore was running, and was therefore left alone.
+    pub(crate) kept: Vec<Kept>,
+}
+
+/// Does something of another kind belong where a directory stands?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InTheWay {
+    Yes,
+    No,
+}
+
+/// Applies a plan below `root`.
+pub(crate) struct Applier<'a> {
+    pub(crate) root: &'a Dir,
+    pub(crate) present: &'a StatCache,
+    pub(crate) writer: Writer<'a>,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) progress: &'a (dyn Fn(u64) + Sync),
+    /// Directories opened up for this restore, with the mode they had.
+    opened: Mutex<BTreeMap<RelPath, u32>>,
+    applied: Mutex<Applied>,
+}
+
+impl<'a> Applier<'a> {
+    pub(crate) fn new(
+        root: &'a Dir,
+        present: &'a StatCache,
+        writer: Writer<'a>,
+        prepared: &'a Prepared,
+        progress: &'a (dyn Fn(u64) + Sync),
+    ) -> Self {
+        Self {
+            root,
+            present,
+            writer,
+            prepared,
+            progress,
+            opened: Mutex::default(),
+            applied: Mutex::default(),
+        }
+    }
+
+    /// Carries out the plan.
+    pub(crate) fn apply(self) -> Result<Applied, RestoreError> {
+        let result = self.carry_out();
+        // Modes are put back even when something stopped the rest.
+        let modes = self.set_directory_modes();
+        result?;
+        modes?;
+        Ok(self
+            .applied
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn carry_out(&self) -> Result<(), RestoreError> {
+        let (first, last) = self.removals();
+        self.remove_files(&first)?;
+        self.remove_directories(InTheWay::Yes)?;
+        self.make_directories()?;
+        self.write_files()?;
+        self.remove_files(&last)?;
+        self.remove_directories(InTheWay::No)?;
+        self.set_file_modes()
+    }
+
+    fn paths(&self, wanted: impl Fn(ActionKind) -> bool) -> Vec<&RelPath> {
+        let actions = self.prepared.plan.actions.iter();
+        actions
+            .filter(|action| wanted(action.kind))
+            .map(|action| &action.path)
+            .collect()
+    }
+
+    /// Files to remove, those in the way of something else first.
+    fn removals(&self) -> (Vec<&RelPath>, Vec<&RelPath>) {
+        self.paths(|kind| kind == ActionKind::RemoveFile)
+            .into_iter()
+            .partition(|path| {
+                let above = self.prepared.contents.contains_key(*path);
+                let within_replaced =
+                    ancestors(path).any(|dir| self.prepared.contents.contains_key(&dir));
+                above || within_replaced || self.prepared.directory_modes.contains_key(*path)
+            })
+    }
+
+    fn remove_files(&self, paths: &[&RelPath]) -> Result<(), RestoreError> {
+        for path in paths {
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let Some(expected) = self.present.entry_at(path.as_bytes()) else {
+                continue;
+            };
+            let dir = match self.root.open_beneath(parent.as_bytes()) {
+                Err(e) if e.is_not_found() => continue,
+                _ => self.open_directory(&parent)?,
+            };
+            let remove = || self.writer.remove(&dir, name, &expected);
+            match self.with_access(&parent, remove, path)? {
+                Done::Yes => self.note(|applied| applied.removed += 1),
+                Done::ChangedMeanwhile => self.note_changed(path),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a file or link take the place of this directory, or of one it is in?
+    fn in_the_way(&self, path: &RelPath) -> InTheWay {
+        let mut places = ancestors(path).chain([path.clone()]);
+        if places.any(|place| self.prepared.contents.contains_key(&place)) {
+            InTheWay::Yes
+        } else {
+            InTheWay::No
+        }
+    }
+
+    /// Removes directories that are empty by now, deepest first: those in the way of a file, or the
+    /// others. One that is not empty holds something that appeared meanwhile, and stays.
+    fn remove_directories(&self, which: InTheWay) -> Result<(), RestoreError> {
+        let mut paths = self.paths(|kind| kind == ActionKind::RemoveDirectory);
+        // A directory a file replaces has a write action instead; its own removal is implied.
+        let replaced: Vec<RelPath> = self.replaced_directories();
+        paths.extend(replaced.iter());
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths.into_iter().rev() {
+            if self.in_the_way(path) != which {
+                continue;
+            }
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let Ok(dir) = self.open_directory(&parent) else {
+                continue;
+            };
+            let remove = || match dir.remove_dir(name) {
+                Ok(()) => Ok(Done::Yes),
+                Err(e) if e.is_not_found() => Ok(Done::Yes),
+                Err(e)
+                    if matches!(
+                        e.errno(),
+                        Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR)
+                    ) =>
+                {
+                    Ok(Done::ChangedMeanwhile)
+                }
+                Err(e) => Err(WriteError::Fs(e)),
+            };
+            match self.with_access(&parent, remove, path)? {
+                Done::Yes => self.note(|applied| applied.removed += 1),
+                Done::ChangedMeanwhile => self.note_changed(path),
+            }
+        }
+        Ok(())
+    }
+
+    /// Present directories that a file or link takes the place of, with everything below them.
+    fn replaced_directories(&self) -> Vec<RelPath> {
+        let mut found = Vec::new();
+        for path in self.prepared.contents.keys() {
+            let Some(dir) = self
+                .present
+                .dir_at(path.as_bytes())
+                .filter(|_| !path.is_root())
+            else {
+                continue;
+            };
+            let mut stack = vec![(path.clone(), dir)];
+            while let Some((path, dir)) = stack.pop() {
+                for entry in self.present.entries(dir).into_iter().flatten().flatten() {
+                    if let (Some(child), Some(name)) = (entry.child(), self.present.name(&entry)) {
+                        stack.push((path.join(name.to_bytes()), child));
+                    }
+                }
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    fn make_directories(&self) -> Result<(), RestoreError> {
+        for path in self.prepared.directory_modes.keys() {
+            if self.present.dir_at(path.as_bytes()).is_none() {
+                self.make_directory(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a directory and those above it, as far as they are missing.
+    fn make_directory(&self, path: &RelPath) -> Result<(), RestoreError> {
+        let Some((parent, name)) = path.split() else {
+            return Ok(());
+        };
+        let stopped = |source| RestoreError::Stopped {
+            path: path.clone(),
+            source,
+        };
+        if self.root.open_beneath(path.as_bytes()).is_ok() {
+            return Ok(());
+        }
+        if self
+            .root
+            .open_beneath(parent.as_bytes())
+            .is_err_and(|e| e.is_not_found())
+        {
+            self.make_directory(&parent)?;
+        }
+        let dir = self.open_directory(&parent)?;
+        let make = || match dir.create_dir(name, 0o700) {
+            Ok(_) => Ok(Done::Yes),
+            Err(e) if matches!(e.errno(), Some(Errno::EXIST)) => Ok(Done::ChangedMeanwhile),
+            Err(e) => Err(WriteError::Fs(e)),
+        };
+        match self.with_access(&parent, make, path)? {
+            Done::Yes => {
+                if self.writer.sync_each {
+                    dir.sync().map_err(stopped)?;
+                }
+                Ok(())
+            }
+            Done::ChangedMeanwhile => {
+                self.note_changed(path);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes all files, directory by directory, several directories at once.
+    fn write_files(&self) -> Result<(), RestoreError> {
+        let writes =
+            self.paths(|kind| matches!(kind, ActionKind::Write { .. } | ActionKind::Link { .. }));
+        let mut by_parent: BTreeMap<RelPath, Vec<&RelPath>> = BTreeMap::new();
+        for path in writes {
+            if let Some((parent, _)) = path.split() {
+                by_parent.entry(parent).or_default().push(path);
+            }
+        }
+        let groups: Vec<_> = by_parent.into_iter().collect();
+        groups
+            .par_iter()
+            .try_for_each(|(parent, paths)| self.write_group(parent, paths))
+    }
+
+    fn write_group(&self, parent: &RelPath, paths: &[&RelPath]) -> Result<(), RestoreError> {
+        if self
+            .root
+            .open_beneath(parent.as_bytes())
+            .is_err_and(|e| e.is_not_found())
+        {
+            self.make_directory(parent)?;
+        }
+        let dir = match self.open_directory(parent) {
+            Ok(dir) => dir,
+            // Something that is no directory took the place of one meanwhile.
+            Err(_) if self.is_obstructed(parent) => {
+                for path in paths {
+                    self.note_changed(path);
+                }
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        for path in paths {
+            let Some((_, name)) = path.split() else {
+                continue;
+            };
+            let Some(content) = self.prepared.contents.get(*path) else {
+                continue;
+            };
+            let expected = self
+                .present
+                .entry_at(path.as_bytes())
+                .filter(|entry| entry.kind.is_captured_file());
+            let put = || self.writer.put(&dir, name, content, expected.as_ref());
+            match self.with_access(parent, put, path)? {
+                Done::Yes => self.note(|applied| applied.written += 1),
+                Done::ChangedMeanwhile => self.note_changed(path),
+            }
+        }
+        if self.writer.sync_each {
+            let stopped = |source| RestoreError::Stopped {
+                path: parent.clone(),
+                source,
+            };
+            dir.sync().map_err(stopped)?;
+        }
+        Ok(())
+    }
+
+    fn is_obstructed(&self, directory: &RelPath) -> bool {
+        let opened = self.root.open_beneath(directory.as_bytes());
+        opened.is_err_and(|e| matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP | Errno::NOENT)))
+    }
+
+    /// Sets the modes of files whose content stays.
+    fn set_file_modes(&self) -> Result<(), RestoreError> {
+        for action in &self.prepared.plan.actions {
+            let ActionKind::Mode { to, .. } = action.kind else {
+                continue;
+            };
+            let Some((parent, name)) = action.path.split() else {
+                continue;
+            };
+            let Some(expected) = self.present.entry_at(action.path.as_bytes()) else {
+                continue;
+            };
+            if expected.is_dir {
+                continue;
+            }
+            let dir = self.open_directory(&parent)?;
+            let current = dir.stat_opt(name).map_err(|source| RestoreError::Stopped {
+                path: action.path.clone(),
+                source,
+            })?;
+            if current.is_some_and(|stat| stat.ino == expected.ino) {
+                let set = || {
+                    dir.set_mode(name, to)
+                        .map(|()| Done::Yes)
+                        .map_err(WriteError::Fs)
+                };
+                self.with_access(&parent, set, &action.path)?;
+                self.note(|applied| applied.written += 1);
+            } else {
+                self.note_changed(&action.path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives directories the mode they are to have, and those opened up the mode they had.
+    fn set_directory_modes(&self) -> Result<(), RestoreError> {
+        let mut modes = self
+            .opened
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        for (path, mode) in &self.prepared.directory_modes {
+            modes.insert(path.clone(), *mode);
+        }
+        for (path, mode) in modes.into_iter().rev() {
+            let Ok(dir) = self.root.open_beneath(path.as_bytes()) else {
+                continue;
+            };
+            let stopped = |source| RestoreError::Stopped {
+                path: path.clone(),
+                source,
+            };
+            let now = dir.stat_self().map_err(stopped)?.mode;
+            // Bits a checkpoint does not keep, such as setgid on a shared directory, stay as they are.
+            let to = (now & 0o6000) | mode;
+            if now != to {
+                dir.set_mode_self(to).map_err(stopped)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Applied)) {
+        let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut applied);
+        (self.progress)((applied.written + applied.removed) as u64);
+    }
+
+    fn note_changed(&self, path: &RelPath) {
+        let kept = Kept {
+            path: path.clone(),
+            why: KeptWhy::ChangedMeanwhile,
+        };
+        self.note(|applied| applied.kept.push(kept));
+    }
+
+    /// Opens a directory of the project, opening up those above it that may not be entered.
+    fn open_directory(&self, path: &RelPath) -> Result<Dir, RestoreError> {
+        let stopped = |source| RestoreError::Stopped {
+            path: path.clone(),
+            source,
+        };
+        match self.root.open_beneath(path.as_bytes()) {
+            Err(e) if e.errno() == Some(Errno::ACCESS) => {}
+            other => return other.map_err(stopped),
+        }
+        let mut above: Vec<RelPath> = ancestors(path).collect();
+        above.reverse();
+        above.push(path.clone());
+        for directory in above {
+            self.open_up(&directory).map_err(stopped)?;
+        }
+        self.root.open_beneath(path.as_bytes()).map_err(stopped)
+    }
+
+    /// Runs `work` in a directory; if that refuses, opens it up and tries once more.
+    fn with_access(
+        &self,
+        directory: &RelPath,
+        work: impl Fn() -> Result<Done, WriteError>,
+        path: &RelPath,
+    ) -> Result<Done, RestoreError> {
+        let result = match work() {
+            Err(WriteError::Fs(e)) if e.errno() == Some(Errno::ACCESS) => {
+                let opened = self.open_up(directory);
+                opened.map_err(|source| RestoreError::Stopped {
+                    path: path.clone(),
+                    source,
+                })?;
+                work()
+            }
+            other => other,
+        };
+        result.map_err(|e| match e {
+            WriteError::Fs(source) => RestoreError::Stopped {
+                path: path.clone(),
+                source,
+            },
+            WriteError::Object(source) => RestoreError::Damaged {
+                path: path.clone(),
+                source,
+            },
+        })
+    }
+
+    /// Lets the owner write to a directory, remembering the mode it had.
+    fn open_up(&self, path: &RelPath) -> herma_fs::Result<()> {
+        let (dir, name);
+        let stat = match path.split() {
+            None => self.root.stat_self()?,
+            Some((parent, leaf)) => {
+                dir = self.root.open_beneath(parent.as_bytes())?;
+                name = leaf.to_vec();
+                let stat = dir.stat(&name[..])?;
+                if stat.mode & 0o700 != 0o700 {
+                    dir.set_mode(&name[..], stat.mode | 0o700)?;
+                }
+                stat
+            }
+        };
+        if path.is_root() && stat.mode & 0o700 != 0o700 {
+            self.root.set_mode_self(stat.mode | 0o700)?;
+        }
+        if stat.mode & 0o700 != 0o700 {
+            let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.entry(path.clone()).or_insert(stat.mode & 0o1777);
+        }
+        Ok(())
+    }
+}
+
+/// The directories a path is in, innermost first, without the root.
+pub(super) fn ancestors(path: &RelPath) -> impl Iterator<Item = RelPath> + use<> {
+    let mut next = path.split().map(|(parent, _)| parent);
+    std::iter::from_fn(move || {
+        let here = next.take().filter(|path| !path.is_root())?;
+        next = here.split().map(|(parent, _)| parent);
+        Some(here)
+    })
+}

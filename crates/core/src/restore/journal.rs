@@ -1,0 +1,194 @@
+//! The journal of a restore in progress: enough to finish it or to reverse it after a crash.
+//!
+//! It is written and synced before the first file changes and removed, synced too, after the last one
+//! is durable. Finding one means a restore was interrupted: the project may be part old, part new.
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::RestoreOptions;
+use super::undo;
+use super::undo::Move;
+use super::undo::UndoRecord;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+
+const FILE: &str = "journal";
+const VERSION: u32 = 1;
+
+/// What a restore in progress set out to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// Part of the names of its temporary files.
+    pub token: u32,
+    /// The checkpoint of the state before.
+    pub safety: ObjectId,
+    /// The checkpoint to bring back.
+    pub target: ObjectId,
+    /// What part of it.
+    pub options: RestoreOptions,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// How it moves the place where undo and redo stand.
+    pub step: Move,
+    /// Where they stood before it.
+    pub undo: UndoRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Form {
+    version: u32,
+    token: u32,
+    safety: String,
+    target: String,
+    /// Bytes, because a path need not be text.
+    paths: Vec<Vec<u8>>,
+    keep: Vec<Vec<u8>>,
+    started: i64,
+    step: Move,
+    undo: undo::Form,
+}
+
+impl Journal {
+    /// Reads the journal of a project; `None` if no restore is in progress. One that cannot be read
+    /// counts as none: it was never synced, so no file was changed under it.
+    pub fn read(dir: &Dir) -> Result<Option<Self>, Error> {
+        let bytes = read_record(dir, FILE, 16 << 20)?;
+        Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let form: Form = serde_json::from_slice(bytes).ok()?;
+        let paths = |list: Vec<Vec<u8>>| {
+            list.into_iter()
+                .map(RelPath::new)
+                .collect::<Result<Vec<_>, _>>()
+                .ok()
+        };
+        (form.version == VERSION).then_some(())?;
+        Some(Self {
+            token: form.token,
+            safety: ObjectId::from_hex(form.safety.as_bytes())?,
+            target: ObjectId::from_hex(form.target.as_bytes())?,
+            options: RestoreOptions {
+                paths: paths(form.paths)?,
+                keep: paths(form.keep)?,
+            },
+            started: form.started,
+            step: form.step,
+            undo: UndoRecord::from_form(&form.undo)?,
+        })
+    }
+
+    /// Makes the journal durable.
+    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+        let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
+        let form = Form {
+            version: VERSION,
+            token: self.token,
+            safety: self.safety.to_hex(),
+            target: self.target.to_hex(),
+            paths: bytes(&self.options.paths),
+            keep: bytes(&self.options.keep),
+            started: self.started,
+            step: self.step,
+            undo: self.undo.to_form(),
+        };
+        let text = serde_json::to_vec(&form).expect("numbers, strings and bytes always serialise");
+        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
+    }
+
+    /// Closes the journal: the restore is complete.
+    pub fn close(dir: &Dir) -> Result<(), Error> {
+        match dir.remove_file(FILE) {
+            Ok(()) => Ok(dir.sync()?),
+            Err(e) if e.is_not_found() => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// Reads a small file of a project's own state. Something else in its place, or more than any record
+/// has, is a damaged record and counts as none.
+pub(super) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+    match dir.read_opt(name, limit) {
+        Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => Ok(None),
+        other => Ok(other?),
+    }
+}
+
+/// What a temporary file of a restore is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TempKind {
+    /// Being written; never complete, never anybody's only copy.
+    Unfinished,
+    /// Complete, or a file that was taken out of the project: look before removing it.
+    Finished,
+}
+
+/// The name of a restore's temporary file.
+pub fn temp_name(token: u32, kind: TempKind, serial: u32) -> String {
+    let letter = match kind {
+        TempKind::Unfinished => 'a',
+        TempKind::Finished => 'b',
+    };
+    format!(".herma-{token:08x}{letter}{:07x}.tmp", serial & 0x0fff_ffff)
+}
+
+/// What kind of temporary file of the restore `token` a name is, if it is one.
+pub fn parse_temp_name(name: &[u8], token: u32) -> Option<TempKind> {
+    let middle = name.strip_prefix(b".herma-")?.strip_suffix(b".tmp")?;
+    let rest = middle.strip_prefix(format!("{token:08x}").as_bytes())?;
+    match rest.first()? {
+        b'a' => Some(TempKind::Unfinished),
+        b'b' => Some(TempKind::Finished),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_reads_back_even_with_paths_that_are_not_text() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let journal = Journal {
+            token: 7,
+            safety: ObjectId::EMPTY_TREE,
+            target: ObjectId::NULL,
+            options: RestoreOptions {
+                paths: vec![RelPath::new(*b"a\xff/b\n").unwrap()],
+                keep: vec![RelPath::root()],
+            },
+            started: 5,
+            step: Move::Redo,
+            undo: UndoRecord {
+                past: vec![ObjectId::EMPTY_TREE],
+                ..UndoRecord::default()
+            },
+        };
+        journal.write(&dir, &dir).unwrap();
+        assert_eq!(Journal::read(&dir).unwrap(), Some(journal));
+        Journal::close(&dir).unwrap();
+        Journal::close(&dir).unwrap();
+        assert_eq!(Journal::read(&dir).unwrap(), None);
+    }
+
+    #[test]
+    fn only_the_temporary_files_of_the_same_restore_are_recognised() {
+        let name = temp_name(0xabc, TempKind::Finished, 3);
+        assert_eq!(
+            parse_temp_name(name.as_bytes(), 0xabc),
+            Some(TempKind::Finished)
+        );
+        assert_eq!(parse_temp_name(name.as_bytes(), 0xabd), None);
+        assert_eq!(parse_temp_name(b".herma-x.tmp", 0), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! Brings a project back to a checkpoint: plan → apply → verify.
+//!
+//! A [`Plan`] is the exact list of what will be written, removed and left alone. It is made from two
+//! trees, the checkpoint and the present, and printing it and applying it use the same value. Before
+//! anything is applied the present is saved, and only files that this save holds are touched. What no
+//! checkpoint vouches for (ignored, excluded, too large, unreadable) is never written over or removed.
+//!
+//! Applying works on directory descriptors. Each new file is written beside its target, checked, and
+//! exchanged with it in one step; the file that comes back from the exchange must be the one the plan
+//! saw, or the exchange is reversed. So an edit made while the restore runs is never lost.
+
+pub mod apply;
+pub mod journal;
+pub mod modes;
+pub mod plan;
+mod plan_dirs;
+pub mod undo;
+pub(crate) mod write;
+
+use std::fmt;
+
+use crate::checkpoint::Checkpoint;
+use crate::error::ErrorKind;
+use crate::path::RelPath;
+use crate::snapshot::reason::Reason;
+use crate::store::objects::ObjectError;
+
+/// What part of a checkpoint to bring back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// Only these files and directories; empty means everything.
+    pub paths: Vec<RelPath>,
+    /// Leave these files and directories as they are.
+    pub keep: Vec<RelPath>,
+}
+
+/// What a restore will do to the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The checkpoint to bring back.
+    pub target: Checkpoint,
+    /// What will change, sorted by path.
+    pub actions: Vec<Action>,
+    /// What would have to change for an exact result but is left alone, sorted by path.
+    pub kept: Vec<Kept>,
+}
+
+/// One change to the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Where.
+    pub path: RelPath,
+    /// What.
+    pub kind: ActionKind,
+}
+
+/// What is done at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// The file is written.
+    Write {
+        /// Is nothing there yet?
+        new: bool,
+    },
+    /// The symlink is made.
+    Link {
+        /// Is nothing there yet?
+        new: bool,
+    },
+    /// Only the permission bits of the file or directory change.
+    Mode {
+        /// The bits now.
+        from: u32,
+        /// The bits then.
+        to: u32,
+    },
+    /// The directory is made.
+    CreateDirectory,
+    /// The file or symlink is removed.
+    RemoveFile,
+    /// The directory is removed once it is empty.
+    RemoveDirectory,
+}
+
+impl ActionKind {
+    /// The word listings and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Write { new: true } => "create",
+            Self::Write { new: false } => "write",
+            Self::Link { .. } => "link",
+            Self::Mode { .. } => "mode",
+            Self::CreateDirectory => "create-directory",
+            Self::RemoveFile => "remove",
+            Self::RemoveDirectory => "remove-directory",
+        }
+    }
+}
+
+/// Something a restore leaves as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kept {
+    /// Where.
+    pub path: RelPath,
+    /// Why.
+    pub why: KeptWhy,
+}
+
+/// Why a restore leaves something as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeptWhy {
+    /// The caller asked for it.
+    Asked,
+    /// It is on disk, but no checkpoint holds it.
+    NotSaved(Reason),
+    /// Something no checkpoint holds stands where the file belongs.
+    InTheWay(Reason),
+    /// The checkpoint knows it only as a nested repository, without its content.
+    NestedRepository,
+    /// It changed while the restore was running.
+    ChangedMeanwhile,
+}
+
+impl KeptWhy {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::NotSaved(_) => "not-saved",
+            Self::InTheWay(_) => "in-the-way",
+            Self::NestedRepository => "nested-repository",
+            Self::ChangedMeanwhile => "changed-meanwhile",
+        }
+    }
+}
+
+impl fmt::Display for KeptWhy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("kept as asked"),
+            Self::NotSaved(reason) => write!(f, "no checkpoint holds it ({})", reason.word()),
+            Self::InTheWay(reason) => {
+                write!(
+                    f,
+                    "something no checkpoint holds stands in the way ({})",
+                    reason.word()
+                )
+            }
+            Self::NestedRepository => f.write_str("only its commit was recorded, not its files"),
+            Self::ChangedMeanwhile => f.write_str("it changed while the restore was running"),
+        }
+    }
+}
+
+/// Why a restore could not be planned or applied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The present state of these files could not be saved; nothing was changed.
+    #[error("the present state of {} could not be saved first", names(.paths))]
+    Unsafe {
+        /// The files.
+        paths: Vec<RelPath>,
+    },
+    /// The checkpoint cannot be read. Nothing was changed, or the journal knows the way back.
+    #[error("{path} cannot be read from the checkpoint")]
+    Damaged {
+        /// The file or directory.
+        path: RelPath,
+        /// What the store said.
+        source: ObjectError,
+    },
+    /// The checkpoint's list of modes is malformed; nothing was changed.
+    #[error("the checkpoint's list of modes is malformed")]
+    BadModes,
+    /// Writing stopped part way. The journal knows how to go on or back.
+    #[error("the restore stopped at {path}")]
+    Stopped {
+        /// Where.
+        path: RelPath,
+        /// What the system said.
+        source: herma_fs::Error,
+    },
+}
+
+impl RestoreError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Damaged {
+                source: ObjectError::Fs(_),
+                ..
+            } => ErrorKind::Failed,
+            Self::Damaged { .. } | Self::BadModes => ErrorKind::Damaged,
+            _ => ErrorKind::Failed,
+        }
+    }
+}
+
+fn names(paths: &[RelPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
+    match paths.len() {
+        0..=3 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), more - 3),
+    }
+}

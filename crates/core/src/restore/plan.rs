@@ -1,0 +1,362 @@
+//! Works out what has to change, from the checkpoint and the present.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use herma_fs::Dir;
+
+use super::Action;
+use super::ActionKind;
+use super::Kept;
+use super::KeptWhy;
+use super::Plan;
+use super::RestoreOptions;
+use super::apply::ancestors;
+use super::modes::Modes;
+use crate::checkpoint::Checkpoint;
+use crate::diff;
+use crate::diff::Change;
+use crate::diff::Side;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::reason::Reason;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::object::EntryMode;
+
+/// Everything a plan is made from.
+pub(crate) struct Planner<'a> {
+    pub(crate) root: &'a Dir,
+    pub(crate) target: &'a Checkpoint,
+    pub(crate) target_side: &'a dyn Side,
+    pub(crate) target_modes: &'a Modes,
+    /// What the checkpoint left out: paths it says nothing about.
+    pub(crate) target_left_out: &'a BTreeMap<Vec<u8>, Reason>,
+    pub(crate) present_side: &'a dyn Side,
+    pub(crate) present: &'a StatCache,
+    pub(crate) present_tree: ObjectId,
+    pub(crate) present_modes: Option<ObjectId>,
+    pub(crate) options: &'a RestoreOptions,
+}
+
+/// A plan with what applying it needs to know beyond what it shows.
+pub(crate) struct Prepared {
+    pub(crate) plan: Plan,
+    /// Blob and full mode of each file to write, target of each link.
+    pub(crate) contents: BTreeMap<RelPath, Content>,
+    /// The mode every directory of the target that the plan touches ends up with.
+    pub(crate) directory_modes: BTreeMap<RelPath, u32>,
+    /// A path that was asked for and is neither in the checkpoint nor in the project.
+    unknown: Option<RelPath>,
+}
+
+impl Prepared {
+    /// Checks that every path asked for is in the checkpoint or in the project.
+    pub(crate) fn check_paths(&self) -> Result<(), Error> {
+        let unknown = self.unknown.clone();
+        unknown.map_or(Ok(()), |path| Err(Error::PathUnknown { path }))
+    }
+}
+
+/// What belongs at a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) id: ObjectId,
+    pub(crate) mode: EntryMode,
+    pub(crate) bits: u32,
+}
+
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) actions: BTreeMap<RelPath, ActionKind>,
+    pub(super) kept: BTreeMap<RelPath, KeptWhy>,
+    contents: BTreeMap<RelPath, Content>,
+    /// Directories whose content must stay, because something in them is not ours to remove.
+    blocked: BTreeSet<RelPath>,
+}
+
+impl Draft {
+    /// Is this path in a directory whose content must stay?
+    pub(super) fn is_blocked(&self, path: &RelPath) -> bool {
+        !self.blocked.is_empty() && self.blocked.iter().any(|blocked| path.starts_with(blocked))
+    }
+}
+
+impl Planner<'_> {
+    /// Makes the plan.
+    pub(crate) fn plan(&self) -> Result<Prepared, Error> {
+        let changes = diff::compare(
+            Some((self.present_side, self.present_tree)),
+            Some((self.target_side, self.target.tree)),
+            &self.options.paths,
+        )?;
+        let mut draft = Draft::default();
+        self.block(&changes, &mut draft);
+        for change in &changes {
+            self.take(change, &mut draft)?;
+        }
+        let wanted = self.directories(&changes, &mut draft)?;
+        let actions = draft.actions.into_iter();
+        let plan = Plan {
+            target: self.target.clone(),
+            actions: actions.map(|(path, kind)| Action { path, kind }).collect(),
+            kept: draft
+                .kept
+                .into_iter()
+                .map(|(path, why)| Kept { path, why })
+                .collect(),
+        };
+        Ok(Prepared {
+            plan,
+            contents: draft.contents,
+            directory_modes: wanted,
+            unknown: self.unknown_path()?,
+        })
+    }
+
+    /// The first path asked for that is neither in the checkpoint nor in the project.
+    fn unknown_path(&self) -> Result<Option<RelPath>, Error> {
+        for path in self.options.paths.iter().chain(&self.options.keep) {
+            let present = path.is_root()
+                || self.present.entry_at(path.as_bytes()).is_some()
+                || self
+                    .target_modes
+                    .directories
+                    .keys()
+                    .any(|dir| dir.starts_with(path));
+            let taken = !self.is_below_a_file(path) && self.is_taken(path)?;
+            if !present && !taken && !self.target_has(path)? {
+                return Ok(Some(path.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn target_has(&self, path: &RelPath) -> Result<bool, Error> {
+        Ok(path.is_root() || self.target_entry(path)?.is_some())
+    }
+
+    /// What the checkpoint has at a path.
+    pub(super) fn target_entry(&self, path: &RelPath) -> Result<Option<EntryMode>, Error> {
+        let mut dir = RelPath::root();
+        let mut here = Some((EntryMode::Directory, self.target.tree));
+        for name in path.components() {
+            let Some((EntryMode::Directory, id)) = here else {
+                return Ok(None);
+            };
+            let entries = self.target_side.entries(&dir, &id)?;
+            here = entries
+                .iter()
+                .find(|e| e.name == name)
+                .map(|e| (e.mode, e.id));
+            dir = dir.join(name);
+        }
+        Ok(here.map(|(mode, _)| mode))
+    }
+
+    pub(super) fn is_asked_for(&self, path: &RelPath) -> bool {
+        let within = |scope: &[RelPath]| scope.iter().any(|dir| path.starts_with(dir));
+        self.options.paths.is_empty() || within(&self.options.paths)
+    }
+
+    pub(super) fn leads_to_asked(&self, dir: &RelPath) -> bool {
+        self.options.paths.iter().any(|path| path.starts_with(dir))
+    }
+
+    pub(super) fn is_to_be_kept(&self, path: &RelPath) -> bool {
+        self.options.keep.iter().any(|keep| path.starts_with(keep))
+    }
+
+    /// Is something to be kept at or below this path? Something that is gone keeps nothing else.
+    pub(super) fn keeps_below(&self, path: &RelPath) -> bool {
+        self.options
+            .keep
+            .iter()
+            .any(|keep| keep.starts_with(path) && self.present.entry_at(keep.as_bytes()).is_some())
+    }
+
+    /// Finds files that belong where a directory stands that holds something no checkpoint holds, and
+    /// nested repositories, of which the checkpoint does not hold the files.
+    fn block(&self, changes: &[Change], draft: &mut Draft) {
+        for change in changes {
+            let Some(new) = change.new.filter(|_| !self.is_to_be_kept(&change.path)) else {
+                continue;
+            };
+            if new.mode == EntryMode::Nested {
+                let why = KeptWhy::NestedRepository;
+                draft.kept.insert(change.path.clone(), why);
+                draft.blocked.insert(change.path.clone());
+                continue;
+            }
+            if let Some(dir) = self.present.dir_at(change.path.as_bytes()) {
+                let keeps = self.keeps_below(&change.path);
+                let found = self.left_out_below(dir);
+                if let Some(reason) = found.or(keeps.then_some(Reason::Own)) {
+                    let why = if keeps {
+                        KeptWhy::Asked
+                    } else {
+                        KeptWhy::InTheWay(reason)
+                    };
+                    draft.kept.insert(change.path.clone(), why);
+                    draft.blocked.insert(change.path.clone());
+                }
+            }
+        }
+    }
+
+    /// Why something at or below a present directory is not in the save, if anything is not.
+    pub(super) fn left_out_below(&self, dir: u32) -> Option<Reason> {
+        let mut stack = vec![dir];
+        while let Some(dir) = stack.pop() {
+            for entry in self.present.entries(dir)?.flatten() {
+                if let Some(reason) = entry.kind.left_out() {
+                    return Some(reason);
+                }
+                stack.extend(entry.child());
+            }
+        }
+        None
+    }
+
+    fn take(&self, change: &Change, draft: &mut Draft) -> Result<(), Error> {
+        let path = &change.path;
+        if draft
+            .blocked
+            .iter()
+            .any(|blocked| path.starts_with(blocked))
+        {
+            return Ok(());
+        }
+        if self.is_to_be_kept(path) {
+            draft.kept.insert(path.clone(), KeptWhy::Asked);
+            return Ok(());
+        }
+        match change.new {
+            None => self.take_removal(path, draft)?,
+            Some(new) => {
+                let obstacle = if change.old.is_none() {
+                    self.obstacle(path)?
+                } else {
+                    None
+                };
+                if let Some(why) = obstacle {
+                    draft.kept.insert(path.clone(), why);
+                    return Ok(());
+                }
+                let executable = new.mode == EntryMode::Executable;
+                let now = self.present.entry_at(path.as_bytes());
+                let bits = self.file_mode(path, executable, now.as_ref());
+                let content = Content {
+                    id: new.id,
+                    mode: new.mode,
+                    bits,
+                };
+                let new_file = change.old.is_none();
+                let kind = match (new.mode, change.old) {
+                    (EntryMode::Symlink, _) => ActionKind::Link { new: new_file },
+                    // Same bytes, other executable bit: the inode stays.
+                    (_, Some(old)) if old.id == new.id && old.mode != EntryMode::Symlink => {
+                        ActionKind::Mode {
+                            from: self.present_mode(path),
+                            to: bits,
+                        }
+                    }
+                    _ => ActionKind::Write { new: new_file },
+                };
+                draft.actions.insert(path.clone(), kind);
+                draft.contents.insert(path.clone(), content);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_removal(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
+        if let Some(reason) = self.target_said_nothing(path) {
+            draft.kept.insert(path.clone(), KeptWhy::NotSaved(reason));
+        } else if self.is_in_nested(path)? {
+            draft.kept.insert(path.clone(), KeptWhy::NestedRepository);
+        } else {
+            draft.actions.insert(path.clone(), ActionKind::RemoveFile);
+        }
+        Ok(())
+    }
+
+    /// Is a path, asked for by itself, in what the checkpoint knows only as a nested repository? Where
+    /// all paths are asked for, the repository is among them and blocks what is in it.
+    fn is_in_nested(&self, path: &RelPath) -> Result<bool, Error> {
+        for dir in ancestors(path).filter(|dir| !self.is_asked_for(dir)) {
+            if self.target_entry(&dir)? == Some(EntryMode::Nested) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Why the checkpoint does not vouch for a path: it, or a directory above it, was left out then.
+    pub(super) fn target_said_nothing(&self, path: &RelPath) -> Option<Reason> {
+        let bytes = path.as_bytes();
+        let ends = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b == b'/')
+            .map(|(at, _)| at);
+        ends.chain([bytes.len()])
+            .find_map(|end| self.target_left_out.get(&bytes[..end]).copied())
+    }
+
+    /// What stands at a path that the present save does not hold, if anything does.
+    pub(super) fn obstacle(&self, path: &RelPath) -> Result<Option<KeptWhy>, Error> {
+        let mut dir = StatCache::ROOT;
+        let mut names = path.components().peekable();
+        while let Some(name) = names.next() {
+            let Some(entry) = self.present.find(dir, name) else {
+                break;
+            };
+            if let Some(reason) = entry.kind.left_out() {
+                let is_above = names.peek().is_some();
+                return Ok(match (is_above, entry.is_dir) {
+                    // Inside a directory no save looks into, only a free name may be taken.
+                    (true, true) => self.is_taken(path)?.then_some(KeptWhy::NotSaved(reason)),
+                    (false, false) => Some(KeptWhy::NotSaved(reason)),
+                    (true, false) | (false, true) => Some(KeptWhy::InTheWay(reason)),
+                });
+            }
+            match entry.child() {
+                Some(child) => dir = child,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_taken(&self, path: &RelPath) -> Result<bool, Error> {
+        let Some((parent, name)) = path.split() else {
+            return Ok(true);
+        };
+        match self.root.open_beneath(parent.as_bytes()) {
+            Ok(dir) => Ok(dir.stat_opt(name)?.is_some()),
+            Err(e) if e.is_not_found() => Ok(false),
+            Err(_) => Ok(true),
+        }
+    }
+
+    /// Is a file or link of the project where a directory above this path would have to be?
+    fn is_below_a_file(&self, path: &RelPath) -> bool {
+        ancestors(path).any(|dir| self.present.find_file(&dir))
+    }
+
+    fn present_mode(&self, path: &RelPath) -> u32 {
+        self.present
+            .entry_at(path.as_bytes())
+            .map_or(0, |e| u32::from(e.mode) & KEPT_BITS)
+    }
+}
+
+impl StatCache {
+    /// Is there a captured file or link at this path?
+    pub(super) fn find_file(&self, path: &RelPath) -> bool {
+        self.entry_at(path.as_bytes())
+            .is_some_and(|entry| entry.kind.is_captured_file())
+    }
+}

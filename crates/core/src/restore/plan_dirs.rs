@@ -1,0 +1,282 @@
+//! The part of a plan that is about directories and about modes without content.
+//!
+//! When the checkpoint and the present have the same list of modes, only directories around changed
+//! files can differ, and nothing else is looked at. Otherwise both trees are walked whole.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use herma_fs::FileKind;
+
+use super::ActionKind;
+use super::KeptWhy;
+use super::plan::Draft;
+use super::plan::Planner;
+use crate::diff::Change;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::stat_cache::EntryKind;
+use crate::snapshot::stat_cache::EntryRecord;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::object::EntryMode;
+
+impl Planner<'_> {
+    /// Plans directories and modes. Returns the directories of the checkpoint the plan has to do with,
+    /// and the mode each ends up with.
+    pub(super) fn directories(
+        &self,
+        changes: &[Change],
+        draft: &mut Draft,
+    ) -> Result<BTreeMap<RelPath, u32>, Error> {
+        let same_modes = self.target.modes == self.present_modes;
+        let mut wanted = if same_modes {
+            self.directories_around(changes)
+        } else {
+            self.files_with_other_modes(draft)?;
+            self.target_directories()?
+        };
+        wanted.retain(|path, _| {
+            let ours = self.is_asked_for(path) || self.is_missing_above(path);
+            ours && !self.is_to_be_kept(path) && !draft.is_blocked(path)
+        });
+        for (path, to) in &wanted {
+            match self
+                .present
+                .dir_at(path.as_bytes())
+                .and_then(|dir| self.present.dir(dir))
+            {
+                Some(now) => {
+                    let from = u32::from(now.mode) & KEPT_BITS;
+                    if from != *to {
+                        draft
+                            .actions
+                            .insert(path.clone(), ActionKind::Mode { from, to: *to });
+                    }
+                }
+                None => self.make_directory(path, draft)?,
+            }
+        }
+        let candidates = if same_modes {
+            removed_around(changes)
+        } else {
+            self.all_present()
+        };
+        for path in candidates {
+            if self.is_surplus(&path, &wanted, draft)? {
+                draft
+                    .actions
+                    .entry(path)
+                    .or_insert(ActionKind::RemoveDirectory);
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Is this a directory that something asked for is in and that is not there?
+    fn is_missing_above(&self, path: &RelPath) -> bool {
+        let mut asked = self.options.paths.iter();
+        asked.any(|asked| asked.starts_with(path) && !self.is_to_be_kept(asked))
+            && !self.is_a_directory(path)
+    }
+
+    /// Directories that files to be written are in.
+    fn directories_around(&self, changes: &[Change]) -> BTreeMap<RelPath, u32> {
+        let mut found = BTreeMap::new();
+        for change in changes.iter().filter(|change| change.new.is_some()) {
+            let mut next = change.path.split().map(|(parent, _)| parent);
+            while let Some(dir) = next.filter(|dir| !dir.is_root() && !found.contains_key(dir)) {
+                found.insert(dir.clone(), self.directory_mode(&dir));
+                next = dir.split().map(|(parent, _)| parent);
+            }
+        }
+        found
+    }
+
+    /// The mode a file ends up with; `now` is what is there.
+    pub(super) fn file_mode(
+        &self,
+        path: &RelPath,
+        executable: bool,
+        now: Option<&EntryRecord>,
+    ) -> u32 {
+        let is_file =
+            |now: &&EntryRecord| now.kind.is_captured_file() && now.kind != EntryKind::Symlink;
+        let Some(now) = now.filter(|now| self.target_modes.unknown && is_file(now)) else {
+            return self.target_modes.file(path, executable);
+        };
+        let mode = u32::from(now.mode) & KEPT_BITS;
+        match (executable, mode & 0o100 != 0) {
+            // Whoever may read it may run it.
+            (true, false) => mode | (mode & 0o444) >> 2,
+            (false, true) => mode & !0o111,
+            _ => mode,
+        }
+    }
+
+    /// The mode a directory ends up with.
+    fn directory_mode(&self, path: &RelPath) -> u32 {
+        let now = self.present.dir_at(path.as_bytes());
+        match now.and_then(|dir| self.present.dir(dir)) {
+            Some(now) if self.target_modes.unknown => u32::from(now.mode) & KEPT_BITS,
+            _ => self.target_modes.directory(path),
+        }
+    }
+
+    /// Every directory of the checkpoint, with its mode.
+    fn target_directories(&self) -> Result<BTreeMap<RelPath, u32>, Error> {
+        let mut found = BTreeMap::new();
+        self.each_target_directory(|dir, _| {
+            found.insert(dir.clone(), self.directory_mode(dir));
+            Ok(())
+        })?;
+        for (path, mode) in &self.target_modes.directories {
+            found.insert(path.clone(), *mode);
+        }
+        Ok(found)
+    }
+
+    /// Calls `each` with the directories of the checkpoint that were asked for, and those around them.
+    fn each_target_directory(
+        &self,
+        mut each: impl FnMut(&RelPath, &ObjectId) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut stack = vec![(RelPath::root(), self.target.tree)];
+        while let Some((dir, tree)) = stack.pop() {
+            each(&dir, &tree)?;
+            for entry in self.target_side.entries(&dir, &tree)? {
+                if entry.mode == EntryMode::Directory {
+                    let below = dir.join(&entry.name);
+                    // Nothing else is read: a crafted tree may be small in part and endless as a whole.
+                    if self.is_asked_for(&below) || self.leads_to_asked(&below) {
+                        stack.push((below, entry.id));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Files whose content is as it was but whose mode is not.
+    fn files_with_other_modes(&self, draft: &mut Draft) -> Result<(), Error> {
+        self.each_target_directory(|dir, tree| {
+            let Some(index) = self.present.dir_at(dir.as_bytes()) else {
+                return Ok(());
+            };
+            for entry in self.target_side.entries(dir, tree)? {
+                let executable = match entry.mode {
+                    EntryMode::File => false,
+                    EntryMode::Executable => true,
+                    EntryMode::Directory | EntryMode::Symlink | EntryMode::Nested => continue,
+                };
+                let Some(now) = self.present.find_kind(index, &entry.name, false) else {
+                    continue;
+                };
+                let is_file = matches!(now.kind, EntryKind::File | EntryKind::Executable);
+                if !is_file || now.id != entry.id {
+                    continue;
+                }
+                let path = dir.join(&entry.name);
+                let from = u32::from(now.mode) & KEPT_BITS;
+                let to = self.file_mode(&path, executable, Some(&now));
+                let ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
+                if from != to && ours && !draft.is_blocked(&path) {
+                    draft.actions.insert(path, ActionKind::Mode { from, to });
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
+        match self.obstacle(path)? {
+            // A directory that is there but not looked into serves as well.
+            Some(KeptWhy::InTheWay(_)) if self.is_a_directory(path) => {}
+            Some(why) => {
+                draft.kept.insert(path.clone(), why);
+            }
+            None if self.present.find_file(path) => {
+                draft
+                    .actions
+                    .entry(path.clone())
+                    .or_insert(ActionKind::RemoveFile);
+            }
+            None => {
+                draft
+                    .actions
+                    .insert(path.clone(), ActionKind::CreateDirectory);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_a_directory(&self, path: &RelPath) -> bool {
+        let Some((parent, name)) = path.split() else {
+            return true;
+        };
+        let dir = self.root.open_beneath(parent.as_bytes());
+        dir.and_then(|dir| dir.stat(name))
+            .is_ok_and(|stat| stat.kind == FileKind::Directory)
+    }
+
+    /// Every directory of the present.
+    fn all_present(&self) -> BTreeSet<RelPath> {
+        let mut found = BTreeSet::new();
+        let mut stack = vec![(RelPath::root(), StatCache::ROOT)];
+        while let Some((path, dir)) = stack.pop() {
+            for entry in self.present.entries(dir).into_iter().flatten().flatten() {
+                if let (Some(child), Some(name)) = (entry.child(), self.present.name(&entry)) {
+                    let below = path.join(name.to_bytes());
+                    stack.push((below.clone(), child));
+                    found.insert(below);
+                }
+            }
+        }
+        found
+    }
+
+    /// Is this a present directory the checkpoint does not have, with nothing in it that is not ours?
+    fn is_surplus(
+        &self,
+        path: &RelPath,
+        wanted: &BTreeMap<RelPath, u32>,
+        draft: &mut Draft,
+    ) -> Result<bool, Error> {
+        let Some(dir) = self.present.dir_at(path.as_bytes()) else {
+            return Ok(false);
+        };
+        let descends = self
+            .present
+            .entry_at(path.as_bytes())
+            .is_some_and(|e| e.descend.is_some());
+        let ours = self.is_asked_for(path) && !self.is_to_be_kept(path) && !draft.is_blocked(path);
+        if wanted.contains_key(path) || descends || !ours {
+            return Ok(false);
+        }
+        if self.target_said_nothing(path).is_some() || self.left_out_below(dir).is_some() {
+            return Ok(false);
+        }
+        Ok(!self.keeps_below(path) && !self.target_has_directory(path)?)
+    }
+
+    fn target_has_directory(&self, path: &RelPath) -> Result<bool, Error> {
+        if self.target_modes.directories.contains_key(path) {
+            return Ok(true);
+        }
+        Ok(self.target_entry(path)? == Some(EntryMode::Directory))
+    }
+}
+
+/// Directories that files to be removed are in.
+fn removed_around(changes: &[Change]) -> BTreeSet<RelPath> {
+    let mut found = BTreeSet::new();
+    for change in changes.iter().filter(|change| change.new.is_none()) {
+        let mut next = change.path.split().map(|(parent, _)| parent);
+        while let Some(dir) = next.filter(|dir| !dir.is_root() && !found.contains(dir)) {
+            next = dir.split().map(|(parent, _)| parent);
+            found.insert(dir);
+        }
+    }
+    found
+}

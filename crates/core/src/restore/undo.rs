@@ -1,0 +1,165 @@
+//! Where undo and redo stand: a small record beside the project's stat cache.
+//!
+//! Each restore remembers the state it left behind. Undo goes back to it, redo forward again. When files
+//! changed since, undo first takes back those changes: it goes to where the restore had led if nothing was
+//! saved since, and to the newest checkpoint otherwise.
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::journal::read_record;
+use crate::error::Error;
+use crate::id::ObjectId;
+
+const FILE: &str = "undo";
+const VERSION: u32 = 1;
+/// Older steps are forgotten; their checkpoints stay in the list.
+const DEPTH: usize = 200;
+
+/// A state of the project: its tree and its list of modes.
+pub type StateIds = (ObjectId, Option<ObjectId>);
+
+/// How the project came to be as it is, as far as restores are concerned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UndoRecord {
+    /// States restores left behind, the latest last.
+    pub past: Vec<ObjectId>,
+    /// States undo left behind, the latest last.
+    pub future: Vec<ObjectId>,
+    /// The checkpoint the last restore went to.
+    pub position: Option<ObjectId>,
+    /// The state the last restore ended in.
+    pub result: Option<StateIds>,
+    /// The newest checkpoint at that time: while it still is, nothing was saved since.
+    pub newest: Option<ObjectId>,
+}
+
+/// How a restore moves the place where undo and redo stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Move {
+    /// To a checkpoint somebody chose.
+    Restore,
+    /// Back.
+    Undo,
+    /// Forward again.
+    Redo,
+}
+
+/// The record as it is written.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Form {
+    version: u32,
+    past: Vec<String>,
+    future: Vec<String>,
+    position: Option<String>,
+    tree: Option<String>,
+    modes: Option<String>,
+    newest: Option<String>,
+}
+
+impl UndoRecord {
+    /// Reads the record; a missing or damaged one says that nothing was restored yet.
+    pub fn read(dir: &Dir) -> Result<Self, Error> {
+        let bytes = read_record(dir, FILE, 1 << 20)?;
+        Ok(bytes
+            .and_then(|bytes| Self::parse(&bytes))
+            .unwrap_or_default())
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        Self::from_form(&serde_json::from_slice(bytes).ok()?)
+    }
+
+    pub(super) fn from_form(form: &Form) -> Option<Self> {
+        let id = |hex: &String| ObjectId::from_hex(hex.as_bytes());
+        (form.version == VERSION).then_some(())?;
+        let modes = form.modes.as_ref().and_then(id);
+        Some(Self {
+            past: form.past.iter().map(id).collect::<Option<_>>()?,
+            future: form.future.iter().map(id).collect::<Option<_>>()?,
+            position: form.position.as_ref().and_then(id),
+            result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
+            newest: form.newest.as_ref().and_then(id),
+        })
+    }
+
+    pub(super) fn to_form(&self) -> Form {
+        let last = |ids: &[ObjectId]| {
+            ids[ids.len().saturating_sub(DEPTH)..]
+                .iter()
+                .map(|id| id.to_hex())
+                .collect()
+        };
+        Form {
+            version: VERSION,
+            past: last(&self.past),
+            future: last(&self.future),
+            position: self.position.map(ObjectId::to_hex),
+            tree: self.result.map(|(tree, _)| tree.to_hex()),
+            modes: self
+                .result
+                .and_then(|(_, modes)| modes)
+                .map(ObjectId::to_hex),
+            newest: self.newest.map(ObjectId::to_hex),
+        }
+    }
+
+    /// Makes the record durable.
+    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+        let text = serde_json::to_vec(&self.to_form()).expect("strings always serialise");
+        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
+    }
+
+    /// The record after a restore from `before` to `target` that ended in `result`.
+    #[must_use]
+    pub fn moved(
+        mut self,
+        step: Move,
+        before: ObjectId,
+        target: ObjectId,
+        result: StateIds,
+    ) -> Self {
+        match step {
+            Move::Restore => {
+                self.past.push(before);
+                self.future.clear();
+            }
+            Move::Undo => {
+                while self.past.last().is_some_and(|id| *id == target) {
+                    self.past.pop();
+                }
+                self.future.push(before);
+            }
+            Move::Redo => {
+                while self.future.last().is_some_and(|id| *id == target) {
+                    self.future.pop();
+                }
+                self.past.push(before);
+            }
+        }
+        self.past.dedup();
+        self.position = Some(target);
+        self.result = Some(result);
+        self
+    }
+
+    /// The record after an interrupted restore from `before` to `target` was taken back: everything is
+    /// as before it, and redo does what it set out to do.
+    #[must_use]
+    pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
+        self.future.push(target);
+        self.future.dedup();
+        self.position = Some(before);
+        self.result = Some(result);
+        self
+    }
+
+    /// Is the project still as the last restore left it?
+    pub fn is_current(&self, present: StateIds) -> bool {
+        self.result == Some(present)
+    }
+}

@@ -1,0 +1,251 @@
+//! Changes one name in a directory so that nothing is lost, whoever else is writing there.
+
+use std::io;
+use std::io::Write;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+use herma_fs::file::read_at;
+use herma_fs::file::set_file_mode;
+
+use super::journal::TempKind;
+use super::journal::temp_name;
+use super::plan::Content;
+use crate::id::ObjectId;
+use crate::snapshot::stat_cache::EntryRecord;
+use crate::store::object::EntryMode;
+use crate::store::object::Hasher;
+use crate::store::object::Kind;
+use crate::store::object::id_of;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// No link can point to more bytes than the longest path the kernel takes.
+const LONGEST_TARGET: u64 = 4095;
+
+/// Why one name could not be changed.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// The store could not deliver the content.
+    Object(ObjectError),
+    /// The file system refused.
+    Fs(herma_fs::Error),
+}
+
+impl From<herma_fs::Error> for WriteError {
+    fn from(error: herma_fs::Error) -> Self {
+        Self::Fs(error)
+    }
+}
+
+/// Did it work, or had somebody changed the file since it was saved?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    Yes,
+    ChangedMeanwhile,
+}
+
+/// Writes and removes files of one restore.
+pub(crate) struct Writer<'a> {
+    pub(crate) objects: &'a Objects,
+    pub(crate) token: u32,
+    pub(crate) serial: AtomicU32,
+    /// Sync each file, rather than the whole file system at the end?
+    pub(crate) sync_each: bool,
+}
+
+impl Writer<'_> {
+    fn temp(&self, kind: TempKind) -> String {
+        temp_name(
+            self.token,
+            kind,
+            self.serial.fetch_add(1, Ordering::Relaxed),
+        )
+    }
+
+    /// Puts content under `name`. `expected` is what the safety checkpoint holds for that name.
+    pub(crate) fn put(
+        &self,
+        dir: &Dir,
+        name: &[u8],
+        content: &Content,
+        expected: Option<&EntryRecord>,
+    ) -> Result<Done, WriteError> {
+        let ready = self.prepare(dir, content)?;
+        let done = swap_in(dir, &ready, name, expected);
+        if !matches!(done, Ok(Done::Yes)) {
+            // What was prepared is in the store; the project's own file is back in its place.
+            let _ = dir.remove_file(ready.as_str());
+        }
+        Ok(done?)
+    }
+
+    /// Writes the content beside its target. The name it gets says that it is complete.
+    fn prepare(&self, dir: &Dir, content: &Content) -> Result<String, WriteError> {
+        let unfinished = self.temp(TempKind::Unfinished);
+        let made = match content.mode {
+            EntryMode::Symlink => self.make_link(dir, &unfinished, content),
+            _ => self.make_file(dir, &unfinished, content),
+        };
+        let ready = self.temp(TempKind::Finished);
+        let finished = made
+            .and_then(|()| Ok(dir.rename_new(unfinished.as_str(), dir, ready.as_str())?))
+            .inspect_err(|_| {
+                // Best effort: a file that stays is swept by the next command.
+                let _ = dir.remove_file(unfinished.as_str());
+            });
+        finished.map(|()| ready)
+    }
+
+    fn make_link(&self, dir: &Dir, name: &str, content: &Content) -> Result<(), WriteError> {
+        let target = read_link_target(self.objects, &content.id).map_err(WriteError::Object)?;
+        Ok(dir.symlink(&target[..], name)?)
+    }
+
+    fn make_file(&self, dir: &Dir, name: &str, content: &Content) -> Result<(), WriteError> {
+        let mut file = dir.create_new(name)?;
+        let fail = |source: io::Error| {
+            WriteError::Fs(herma_fs::Error::on("write", &dir.path().join(name), source))
+        };
+        // Every byte is checked against the id on its way; a mismatch is an error after the fact, and
+        // the file is then discarded.
+        self.objects
+            .stream_blob(&content.id, &mut |bytes| file.write_all(bytes))
+            .map_err(|e| match e {
+                ObjectError::Sink(source) => fail(source),
+                other => WriteError::Object(other),
+            })?;
+        set_file_mode(&file, content.bits).map_err(fail)?;
+        if self.sync_each {
+            file.sync_all().map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the file or link `name`, which the safety checkpoint holds as `expected`.
+    pub(crate) fn remove(
+        &self,
+        dir: &Dir,
+        name: &[u8],
+        expected: &EntryRecord,
+    ) -> Result<Done, WriteError> {
+        if dir.stat_opt(name)?.is_none() {
+            return Ok(Done::Yes);
+        }
+        if !is_untouched(dir, name, expected)? {
+            return Ok(Done::ChangedMeanwhile);
+        }
+        let aside = self.temp(TempKind::Finished);
+        dir.rename_new(name, dir, aside.as_str())?;
+        if is_saved(dir, &aside, expected)? {
+            dir.remove_file(aside.as_str())?;
+            return Ok(Done::Yes);
+        }
+        dir.rename_new(aside.as_str(), dir, name)?;
+        Ok(Done::ChangedMeanwhile)
+    }
+}
+
+/// Where a saved link points, if a link can point there.
+pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u8>, ObjectError> {
+    let (kind, size) = objects.read_header(id)?;
+    if kind != Kind::Blob {
+        return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
+    }
+    if (1..=LONGEST_TARGET).contains(&size) {
+        let target = objects.read(id)?.data;
+        if !target.contains(&0) {
+            return Ok(target);
+        }
+    }
+    let what = "it is no symlink target".to_owned();
+    Err(ObjectError::Damaged { id: *id, what })
+}
+
+/// Does this look like the file the safety checkpoint holds? `ctime` is another matter: renaming a file
+/// or removing another name of it moves it too.
+fn looks_saved(stat: &Stat, saved: &EntryRecord) -> bool {
+    stat.ino == saved.ino
+        && stat.size == saved.size
+        && stat.mtime == saved.mtime
+        && stat.mode == u32::from(saved.mode)
+        && matches!(stat.kind, FileKind::File | FileKind::Symlink)
+}
+
+/// Is `name` what the safety checkpoint holds, as far as time stamps tell, and its content where they
+/// do not?
+fn is_untouched(dir: &Dir, name: &[u8], saved: &EntryRecord) -> Result<bool, herma_fs::Error> {
+    Ok(dir.stat_opt(name)?.is_some_and(|stat| {
+        looks_saved(&stat, saved)
+            && (stat.ctime == saved.ctime || content_id(dir, name) == Some(saved.id))
+    }))
+}
+
+/// Is what was just taken out of its place exactly what the safety checkpoint holds, byte for byte?
+/// Somebody may have written to it a moment ago and put its time back.
+fn is_saved(dir: &Dir, name: &str, saved: &EntryRecord) -> Result<bool, herma_fs::Error> {
+    let stat = dir.stat(name)?;
+    Ok(looks_saved(&stat, saved) && content_id(dir, name.as_bytes()) == Some(saved.id))
+}
+
+/// The id of what a file or link holds, whatever its size; `None` if it cannot be read or changes
+/// meanwhile.
+pub(crate) fn content_id(dir: &Dir, name: &[u8]) -> Option<ObjectId> {
+    let stat = dir.stat(name).ok()?;
+    if stat.kind == FileKind::Symlink {
+        return id_of(Kind::Blob, &dir.read_link(name).ok()?);
+    }
+    let file = dir.open_file(name).ok()?;
+    let mut hasher = Hasher::new(Kind::Blob, stat.size);
+    let mut buffer = vec![0; stat.size.clamp(1, 1 << 20) as usize];
+    let mut at = 0;
+    loop {
+        let read = read_at(&file, &mut buffer, at).ok()?;
+        if read == 0 {
+            return hasher.finish().filter(|_| at == stat.size);
+        }
+        hasher.update(&buffer[..read]);
+        at += read as u64;
+    }
+}
+
+/// Gives the prepared file its name, and checks what came back in exchange.
+fn swap_in(
+    dir: &Dir,
+    ready: &str,
+    name: &[u8],
+    expected: Option<&EntryRecord>,
+) -> Result<Done, herma_fs::Error> {
+    let Some(expected) = expected else {
+        return match dir.rename_new(ready, dir, name) {
+            Ok(()) => Ok(Done::Yes),
+            Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
+            Err(e) => Err(e),
+        };
+    };
+    if !is_untouched(dir, name, expected)? {
+        return Ok(Done::ChangedMeanwhile);
+    }
+    match dir.exchange(ready, name) {
+        Ok(()) => {}
+        // Without exchange, the check above and the rename leave a gap of microseconds.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            dir.rename(ready, dir, name)?;
+            return Ok(Done::Yes);
+        }
+        Err(Errno::NOENT) => return Ok(Done::ChangedMeanwhile),
+        Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e)),
+    }
+    if is_saved(dir, ready, expected)? {
+        dir.remove_file(ready)?;
+        return Ok(Done::Yes);
+    }
+    // Somebody changed the file between the check and the exchange: their version goes back.
+    dir.exchange(ready, name)
+        .map_err(|e| herma_fs::Error::at("exchange", dir.path(), name, e))?;
+    Ok(Done::ChangedMeanwhile)
+}

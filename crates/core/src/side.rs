@@ -1,0 +1,165 @@
+//! The two things a comparison can stand on: a checkpoint in the store, or the files as they are.
+
+use std::sync::Arc;
+
+use herma_fs::Dir;
+
+use crate::diff::DiffError;
+use crate::diff::Side;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::snapshot::stat_cache::EntryKind;
+use crate::snapshot::stat_cache::StatCache;
+use crate::store::error::StoreError;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::object::Object;
+use crate::store::object::TreeEntry;
+use crate::store::object::parse_tree;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// A checkpoint, read from the store.
+pub(crate) struct StoreSide<'s> {
+    objects: &'s Objects,
+    pending: Option<&'s Pending<'s>>,
+}
+
+/// Reads an object that is not published yet.
+pub(crate) type Pending<'s> = dyn Fn(&ObjectId) -> Result<Option<Object>, StoreError> + Sync + 's;
+
+impl<'s> StoreSide<'s> {
+    /// What the store holds.
+    pub(crate) fn new(objects: &'s Objects) -> Self {
+        Self {
+            objects,
+            pending: None,
+        }
+    }
+
+    /// What the store will hold once what is pending is published.
+    pub(crate) fn with_pending(objects: &'s Objects, pending: &'s Pending<'s>) -> Self {
+        Self {
+            objects,
+            pending: Some(pending),
+        }
+    }
+
+    fn pending(&self, id: &ObjectId, path: &RelPath) -> Result<Option<Vec<u8>>, DiffError> {
+        let Some(pending) = self.pending else {
+            return Ok(None);
+        };
+        let object = pending(id).map_err(|e| store_error(path, e))?;
+        Ok(object.map(|object| object.data))
+    }
+}
+
+fn store_error(path: &RelPath, error: impl std::error::Error + Send + Sync + 'static) -> DiffError {
+    DiffError::Store {
+        path: path.clone(),
+        source: Box::new(error),
+    }
+}
+
+impl Side for StoreSide<'_> {
+    fn entries(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        if *id == ObjectId::EMPTY_TREE {
+            return Ok(Vec::new());
+        }
+        if let Some(data) = self.pending(id, path)? {
+            return parse_tree(&data).map_err(|e| store_error(path, e));
+        }
+        self.objects.read_tree(id).map_err(|e| store_error(path, e))
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        if let Some(data) = self.pending(id, path)? {
+            return Ok((data.len() as u64 <= limit).then_some(data));
+        }
+        let (kind, size) = self
+            .objects
+            .read_header(id)
+            .map_err(|e| store_error(path, e))?;
+        if kind != Kind::Blob {
+            let what = "it is not a file".to_owned();
+            return Err(store_error(path, ObjectError::Damaged { id: *id, what }));
+        }
+        if size > limit {
+            return Ok(None);
+        }
+        let object = self.objects.read(id).map_err(|e| store_error(path, e))?;
+        Ok(Some(object.data))
+    }
+}
+
+/// The files as they are, described by a scan.
+pub struct PresentSide {
+    root: Dir,
+    cache: Arc<StatCache>,
+}
+
+impl PresentSide {
+    /// The present of the project at `root`.
+    pub fn new(root: Dir, cache: Arc<StatCache>) -> Self {
+        Self { root, cache }
+    }
+}
+
+impl Side for &PresentSide {
+    fn entries(&self, path: &RelPath, _id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        let vanished = || DiffError::Vanished { path: path.clone() };
+        let dir = self.cache.dir_at(path.as_bytes()).ok_or_else(vanished)?;
+        let mut entries = Vec::new();
+        for entry in self.cache.entries(dir).ok_or_else(vanished)? {
+            let entry = entry.ok_or_else(vanished)?;
+            let (mode, id) = match entry.kind {
+                EntryKind::File => (EntryMode::File, entry.id),
+                EntryKind::Executable => (EntryMode::Executable, entry.id),
+                EntryKind::Symlink => (EntryMode::Symlink, entry.id),
+                EntryKind::Directory => {
+                    let below = entry
+                        .child()
+                        .and_then(|c| self.cache.dir(c))
+                        .ok_or_else(vanished)?;
+                    if below.tree.is_null() {
+                        continue;
+                    }
+                    (EntryMode::Directory, below.tree)
+                }
+                EntryKind::LeftOut(_) | EntryKind::Watched(_) => continue,
+            };
+            let name = self
+                .cache
+                .name(&entry)
+                .ok_or_else(vanished)?
+                .to_bytes()
+                .into();
+            entries.push(TreeEntry { mode, name, id });
+        }
+        Ok(entries)
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        _id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        let vanished = || DiffError::Vanished { path: path.clone() };
+        let entry = self.cache.entry_at(path.as_bytes()).ok_or_else(vanished)?;
+        if entry.size > limit {
+            return Ok(None);
+        }
+        let (parent, name) = path.split().ok_or_else(vanished)?;
+        let dir = self.root.open_beneath(parent.as_bytes())?;
+        if entry.kind == EntryKind::Symlink {
+            return Ok(Some(dir.read_link(name)?));
+        }
+        Ok(dir.read_opt(name, limit)?)
+    }
+}

@@ -1,0 +1,388 @@
+//! One project and its model, taken through the same steps and compared after each.
+
+use std::cell::RefCell;
+
+use herma_core::Checkpoint;
+use herma_core::Error;
+use herma_core::ObjectId;
+use herma_core::RelPath;
+use herma_core::Settings;
+use herma_core::engine::NoProgress;
+use herma_core::engine::Restored;
+use herma_core::engine::Undone;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::RestoreOptions;
+use herma_fs::publish::Durability;
+use herma_testkit::edits::next_edit;
+use herma_testkit::git;
+use herma_testkit::random::Random;
+use herma_testkit::tree::Tree;
+use herma_testkit::tree::assert_same;
+
+use super::model_state::Files;
+use super::model_state::Model;
+use super::model_state::Move;
+use super::model_state::Part;
+use super::model_state::Refusal;
+use super::model_state::files;
+use super::model_state::mixed;
+use super::model_state::same_content;
+use super::project::TestProject;
+
+/// A project, the model of it, and what was done so far.
+pub struct Run<'l> {
+    project: TestProject,
+    model: Model,
+    log: &'l RefCell<Vec<String>>,
+}
+
+impl<'l> Run<'l> {
+    pub fn new(log: &'l RefCell<Vec<String>>) -> Self {
+        Self {
+            project: TestProject::with(Settings {
+                // Whether a power cut is survived is not the question here.
+                durability: Durability::Cache,
+                ..Settings::default()
+            }),
+            model: Model::default(),
+            log,
+        }
+    }
+
+    fn note(&self, text: String) {
+        self.log.borrow_mut().push(text);
+    }
+
+    /// Does the step that `choice` stands for in the present state.
+    pub fn step(&mut self, choice: u64) {
+        let mut random = Random::new(choice);
+        match random.below(40) {
+            0..=15 => self.edit(&mut random),
+            16..=21 => self.save(&mut random),
+            22..=24 => self.restore_all(&mut random),
+            25..=28 => self.restore_paths(&mut random),
+            29..=31 => self.restore_keeping(&mut random),
+            32..=34 => self.undo_or_redo(Move::Undo),
+            35..=36 => self.undo_or_redo(Move::Redo),
+            37 => self.drop_one(&mut random),
+            38 => self.label(&mut random),
+            _ => self.reopen(&mut random),
+        }
+    }
+
+    fn edit(&mut self, random: &mut Random) {
+        for _ in 0..=random.below(3) {
+            let edit = next_edit(random, &self.model.disk);
+            self.note(edit.to_string());
+            edit.apply(&mut self.model.disk);
+            edit.perform(&self.project.root);
+        }
+    }
+
+    fn save(&mut self, random: &mut Random) {
+        let is_new = self.model.is_changed();
+        self.note(format!("save, new: {is_new}"));
+        let saved = self.project.save("model");
+        assert_eq!(
+            saved.is_new, is_new,
+            "a save makes a checkpoint exactly when files changed"
+        );
+        assert!(!saved.receipt.summary.is_partial(), "{:?}", saved.receipt);
+        assert_eq!(saved.notes, [""; 0]);
+        if is_new {
+            self.model.add(saved.checkpoint.id);
+        }
+        if random.one_in(3) && git::available() {
+            let by_git = self
+                .project
+                .repository()
+                .tree(&saved.checkpoint.id.to_hex());
+            assert_same(
+                &self.model.disk.as_git(),
+                &by_git,
+                "the checkpoint as git reads it",
+            );
+        }
+        self.check_list();
+    }
+
+    fn any_checkpoint(&self, random: &mut Random) -> Option<ObjectId> {
+        if self.model.saved.is_empty() {
+            return None;
+        }
+        Some(random.pick(&self.model.saved).id)
+    }
+
+    fn checkpoint(&self, id: ObjectId) -> Checkpoint {
+        self.project.find(&format!("id:{id}"))
+    }
+
+    fn restore_all(&mut self, random: &mut Random) {
+        if let Some(id) = self.any_checkpoint(random) {
+            self.restore(id, &Part::default());
+        }
+    }
+
+    fn restore_paths(&mut self, random: &mut Random) {
+        let Some(id) = self.any_checkpoint(random) else {
+            return;
+        };
+        let paths = (0..=random.below(2))
+            .map(|_| self.any_path(random, id))
+            .collect();
+        let keep = (0..random.below(4).saturating_sub(2))
+            .map(|_| self.any_path(random, id))
+            .collect();
+        self.restore(id, &Part { paths, keep });
+    }
+
+    fn restore_keeping(&mut self, random: &mut Random) {
+        let Some(id) = self.any_checkpoint(random) else {
+            return;
+        };
+        let keep = (0..=random.below(3))
+            .map(|_| self.any_path(random, id))
+            .collect();
+        let paths = Vec::new();
+        self.restore(id, &Part { paths, keep });
+    }
+
+    /// A path in the checkpoint or in the project, or one that is in neither.
+    fn any_path(&self, random: &mut Random, id: ObjectId) -> Vec<u8> {
+        let target = self.model.tree_of(&id).unwrap();
+        let tree = if random.one_in(2) {
+            target
+        } else {
+            &self.model.disk
+        };
+        let paths: Vec<_> = tree.0.keys().collect();
+        let mut path = match paths.len() {
+            0 => b"nothing".to_vec(),
+            _ => (*random.pick(&paths)).clone(),
+        };
+        match random.below(20) {
+            0 => path.extend_from_slice(b"/nothing"),
+            1 => path.clear(),
+            _ => {}
+        }
+        path
+    }
+
+    fn restore(&mut self, id: ObjectId, part: &Part) {
+        self.note(format!("restore {}{part}", self.shown(id)));
+        let target = self.model.tree_of(&id).unwrap().clone();
+        let paths = |list: &[Vec<u8>]| {
+            list.iter()
+                .map(|path| RelPath::new(path.clone()).unwrap())
+                .collect()
+        };
+        let options = RestoreOptions {
+            paths: paths(&part.paths),
+            keep: paths(&part.keep),
+        };
+        let project = self.project.project();
+        let checkpoint = self.checkpoint(id);
+        let plan = project.plan_restore(&checkpoint, &options, &NoProgress);
+        let before = files(&self.project.root);
+        let restored = project.restore(&checkpoint, &options, &NoProgress);
+        let mut named = part.paths.iter().chain(&part.keep);
+        if named.all(|path| self.model.knows(&target, path)) {
+            let restored = restored.unwrap();
+            let plan = plan.unwrap();
+            assert_eq!(
+                plan.actions, restored.plan.actions,
+                "what was planned is what was done"
+            );
+            let expected = mixed(&self.model.disk, &target, part);
+            self.arrive(Move::Restore, &restored, id, expected, &before);
+        } else {
+            assert!(matches!(plan, Err(Error::PathUnknown { .. })), "{plan:?}");
+            assert!(
+                matches!(restored, Err(Error::PathUnknown { .. })),
+                "{restored:?}"
+            );
+        }
+        self.check_list();
+    }
+
+    fn undo_or_redo(&mut self, step: Move) {
+        let expected = match step {
+            Move::Redo => self.model.redo_target(),
+            _ => self.model.undo_target(),
+        };
+        self.note(format!("{step:?} to {}", self.shown_step(expected)));
+        let before = files(&self.project.root);
+        let found = match step {
+            Move::Redo => self.project.redo(),
+            _ => self.project.undo(),
+        };
+        match (expected, found) {
+            (Ok(id), Ok(Undone::Done(restored))) => {
+                assert_eq!(
+                    restored.target.id, id,
+                    "{step:?} goes to another checkpoint"
+                );
+                let tree = self.model.tree_of(&id).unwrap().clone();
+                self.arrive(step, &restored, id, tree, &before);
+            }
+            (Err(refusal), Err(error)) => assert_eq!(refusal, Refusal::from(&error), "{error}"),
+            (expected, found) => panic!("{step:?}: expected {expected:?}, found {found:?}"),
+        }
+        self.check_list();
+    }
+
+    /// A restore is done: the files are as `expected`, and what did not change was not touched.
+    fn arrive(
+        &mut self,
+        step: Move,
+        restored: &Restored,
+        target: ObjectId,
+        expected: Tree,
+        before: &Files,
+    ) {
+        assert_same(
+            &expected,
+            &self.project.tree(),
+            "the files after the restore",
+        );
+        let is_new = !self.model.is_saved();
+        assert_eq!(restored.safety_is_new, is_new, "the safety checkpoint");
+        if restored.safety_is_new {
+            self.model.add(restored.safety.id);
+        }
+        assert_eq!(
+            self.model.tree_of(&restored.safety.id),
+            Some(&self.model.disk)
+        );
+        let asked_only = restored.kept.iter().all(|kept| kept.why == KeptWhy::Asked);
+        assert!(asked_only, "nobody else is here: {:?}", restored.kept);
+        if expected == self.model.disk {
+            assert_eq!(restored.plan.actions, [], "nothing had to change");
+        }
+        for (path, (node, stat)) in &files(&self.project.root) {
+            if let Some((_, old)) = before.get(path).filter(|(old, _)| same_content(old, node)) {
+                assert_eq!(stat, old, "{} was not to change", path.escape_ascii());
+            }
+        }
+        self.model.disk = expected;
+        self.model.moved(step, restored.safety.id, target);
+    }
+
+    fn drop_one(&mut self, random: &mut Random) {
+        let Some(id) = self.any_checkpoint(random) else {
+            return;
+        };
+        self.note(format!("drop {}", self.shown(id)));
+        let checkpoint = self.checkpoint(id);
+        let project = self.project.project();
+        project.drop_checkpoint(&checkpoint).unwrap();
+        self.model.saved.retain(|kept| kept.id != id);
+        self.check_list();
+    }
+
+    fn label(&mut self, random: &mut Random) {
+        let Some(id) = self.any_checkpoint(random) else {
+            return;
+        };
+        let name = format!("name/{}", random.below(4));
+        self.note(format!("name {name} and pin {}", self.shown(id)));
+        let checkpoint = self.checkpoint(id);
+        let project = self.project.project();
+        let holder = self
+            .model
+            .saved
+            .iter()
+            .find(|kept| kept.names.contains(&name));
+        let is_free = holder.is_none_or(|kept| kept.id == id);
+        let named = project.name(&checkpoint, &name);
+        assert_eq!(named.is_ok(), is_free, "{named:?}");
+        let pin = random.one_in(2);
+        let result = if pin {
+            project.pin(&checkpoint)
+        } else {
+            project.unpin(&checkpoint)
+        };
+        result.unwrap();
+        let kept = self
+            .model
+            .saved
+            .iter_mut()
+            .find(|kept| kept.id == id)
+            .unwrap();
+        kept.pinned = pin;
+        if is_free {
+            kept.names.insert(name.clone());
+            assert_eq!(self.project.find(&name).id, id);
+        }
+        self.check_list();
+    }
+
+    /// Another process goes on, with or without the stat cache the last one wrote.
+    fn reopen(&mut self, random: &mut Random) {
+        let forget = random.one_in(2);
+        self.note(format!("reopen, forget the cache: {forget}"));
+        self.project.reopen();
+        if forget {
+            self.project.forget_cache();
+        }
+    }
+
+    /// The list is the model's, newest first.
+    fn check_list(&self) {
+        let list = self.project.list();
+        let ids: Vec<_> = list.iter().map(|checkpoint| checkpoint.id).collect();
+        let expected: Vec<_> = self.model.saved.iter().rev().map(|kept| kept.id).collect();
+        assert_eq!(ids, expected, "the list");
+        for (checkpoint, kept) in list.iter().zip(self.model.saved.iter().rev()) {
+            let names: Vec<&String> = kept.names.iter().collect();
+            let found: Vec<&String> = checkpoint.names.iter().collect();
+            assert_eq!(
+                (found, checkpoint.pinned),
+                (names, kept.pinned),
+                "names and pin"
+            );
+        }
+    }
+
+    /// Git finds the store whole, and reaches the live checkpoints and no others.
+    pub fn fsck(&self) {
+        if !self.project.store().exists() || !git::available() {
+            return;
+        }
+        self.project.fsck_but_dangling();
+        let repository = self.project.repository();
+        let reached = repository.git(["rev-list", "--all"]).success();
+        let mut reached: Vec<&str> = reached.text().lines().collect();
+        let mut live: Vec<String> = self
+            .model
+            .saved
+            .iter()
+            .map(|kept| kept.id.to_hex())
+            .collect();
+        reached.sort_unstable();
+        live.sort_unstable();
+        assert_eq!(reached, live, "what git reaches from the refs");
+    }
+
+    /// Every live checkpoint can be brought back, exactly.
+    pub fn check_all(&mut self) {
+        self.fsck();
+        for kept in self.model.saved.clone() {
+            self.restore(kept.id, &Part::default());
+            assert_same(
+                &kept.tree,
+                &self.project.tree(),
+                "a checkpoint brought back at the end",
+            );
+        }
+    }
+
+    fn shown(&self, id: ObjectId) -> String {
+        let place = self.model.saved.iter().rev().position(|kept| kept.id == id);
+        place.map_or("?".into(), |place| (place + 1).to_string())
+    }
+
+    fn shown_step(&self, target: Result<ObjectId, Refusal>) -> String {
+        target.map_or_else(|refusal| format!("{refusal:?}"), |id| self.shown(id))
+    }
+}

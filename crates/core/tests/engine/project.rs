@@ -1,0 +1,262 @@
+//! A project in a temporary directory, with an engine of its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use herma_core::Checkpoint;
+use herma_core::Clock;
+use herma_core::Engine;
+use herma_core::EngineOptions;
+use herma_core::Error;
+use herma_core::Project;
+use herma_core::RelPath;
+use herma_core::Settings;
+use herma_core::Spec;
+use herma_core::clock::Timestamp;
+use herma_core::engine::NoProgress;
+use herma_core::engine::Restored;
+use herma_core::engine::SaveOptions;
+use herma_core::engine::Saved;
+use herma_core::engine::Undone;
+use herma_core::restore::RestoreOptions;
+use herma_core::snapshot::reason::Reason;
+use herma_testkit::git::Repository;
+use herma_testkit::tree::Tree;
+
+/// A clock that moves one second with every look.
+pub struct Ticking(std::sync::atomic::AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        let seconds = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Timestamp {
+            seconds,
+            nanos: 0,
+            offset_minutes: 60,
+        }
+    }
+}
+
+/// An engine with a clock that ticks.
+pub fn engine(home: &Path, user_home: Option<&Path>, settings: Settings) -> Engine {
+    Engine::new(EngineOptions {
+        home: home.to_owned(),
+        user_home: user_home.map(Path::to_owned),
+        clock: Arc::new(Ticking(1_700_000_000.into())),
+        settings,
+    })
+}
+
+/// A project and its engine; everything is removed when it is dropped.
+pub struct TestProject {
+    pub temp: tempfile::TempDir,
+    pub root: PathBuf,
+    pub engine: Engine,
+}
+
+impl TestProject {
+    pub fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub fn with(settings: Settings) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("project");
+        std::fs::create_dir(&root).unwrap();
+        let engine = engine(&temp.path().join("home"), None, settings);
+        Self { temp, root, engine }
+    }
+
+    /// Another engine on the same store, as another process would have it.
+    pub fn another_engine(&self) -> Engine {
+        engine(&self.home(), None, self.engine.settings().clone())
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.temp.path().join("home")
+    }
+
+    pub fn project(&self) -> Project<'_> {
+        self.engine.project(&self.root).unwrap()
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        String::from_utf8(std::fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        std::fs::symlink_metadata(self.path(path)).is_ok()
+    }
+
+    pub fn remove(&self, path: &str) {
+        let path = self.path(path);
+        if path.symlink_metadata().unwrap().is_dir() {
+            std::fs::remove_dir_all(path).unwrap();
+        } else {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    pub fn chmod(&self, path: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(self.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub fn mode(&self, path: &str) -> u32 {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::symlink_metadata(self.path(path))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o7777
+    }
+
+    pub fn try_save(&self, reason: &str) -> Result<Saved, Error> {
+        let options = SaveOptions {
+            reason: reason.into(),
+            ..SaveOptions::default()
+        };
+        self.engine.project(&self.root)?.save(&options, &NoProgress)
+    }
+
+    pub fn save(&self, reason: &str) -> Saved {
+        self.try_save(reason).unwrap()
+    }
+
+    pub fn list(&self) -> Vec<Checkpoint> {
+        self.engine.project(&self.root).unwrap().list().unwrap()
+    }
+
+    /// Why the newest checkpoint left something out, by path.
+    pub fn left_out(&self) -> BTreeMap<String, Reason> {
+        let receipt = self.project().receipt(&self.find("@")).unwrap();
+        let named = receipt.left_out.into_iter();
+        named
+            .map(|item| (item.path.to_string(), item.reason))
+            .collect()
+    }
+
+    /// What git finds in a checkpoint, as a tree.
+    pub fn saved_tree(&self, checkpoint: &Checkpoint) -> Tree {
+        self.repository().tree(&checkpoint.id.to_hex())
+    }
+
+    pub fn find(&self, spec: &str) -> Checkpoint {
+        self.engine
+            .project(&self.root)
+            .unwrap()
+            .find(&Spec::parse(spec).unwrap())
+            .unwrap()
+    }
+
+    pub fn restore_with(&self, spec: &str, options: &RestoreOptions) -> Result<Restored, Error> {
+        let project = self.engine.project(&self.root)?;
+        let target = project.find(&Spec::parse(spec)?)?;
+        project.restore(&target, options, &NoProgress)
+    }
+
+    pub fn restore(&self, spec: &str) -> Restored {
+        self.restore_with(spec, &RestoreOptions::default()).unwrap()
+    }
+
+    pub fn restore_paths(&self, spec: &str, paths: &[impl AsRef<[u8]>]) -> Result<Restored, Error> {
+        let paths = paths
+            .iter()
+            .map(|p| RelPath::new(p.as_ref()).unwrap())
+            .collect();
+        self.restore_with(
+            spec,
+            &RestoreOptions {
+                paths,
+                keep: Vec::new(),
+            },
+        )
+    }
+
+    pub fn undo(&self) -> Result<Undone, Error> {
+        self.engine
+            .project(&self.root)
+            .unwrap()
+            .undo(&NoProgress, false)
+    }
+
+    pub fn redo(&self) -> Result<Undone, Error> {
+        self.engine
+            .project(&self.root)
+            .unwrap()
+            .redo(&NoProgress, false)
+    }
+
+    pub fn tree(&self) -> Tree {
+        Tree::read(&self.root)
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.engine.store_dir()
+    }
+
+    pub fn repository(&self) -> Repository {
+        Repository::at(self.store())
+    }
+
+    /// Runs git in a directory of the project, as its user would.
+    #[track_caller]
+    pub fn git_in(&self, directory: &str, args: &[&str]) {
+        let mut command = herma_testkit::git::command();
+        let output = command
+            .current_dir(self.path(directory))
+            .args(args)
+            .output();
+        let output = output.unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "git {args:?}: {words}");
+    }
+
+    /// `git fsck --strict` finds nothing to say.
+    pub fn fsck(&self) {
+        self.repository().fsck();
+    }
+
+    /// The same after checkpoints were dropped: their objects dangle until they are collected.
+    pub fn fsck_but_dangling(&self) {
+        let checks = [
+            "fsck",
+            "--strict",
+            "--full",
+            "--no-progress",
+            "--no-dangling",
+        ];
+        let output = self.repository().git(checks).success();
+        let mut words = output.text().lines().chain(output.error_text().lines());
+        assert!(words.all(|line| line.starts_with("notice:")), "{output}");
+    }
+
+    /// Goes on with a new engine, as the next process would.
+    pub fn reopen(&mut self) {
+        self.engine = self.another_engine();
+    }
+
+    /// Loses the stat cache, as a power cut might.
+    pub fn forget_cache(&self) {
+        let id = self.engine.project(&self.root).unwrap().id().clone();
+        let state = self.store().join("herma/projects").join(id.as_str());
+        // There is none before the first save.
+        let _ = std::fs::remove_file(state.join("stat-cache"));
+    }
+
+    pub fn base(&self) -> &Path {
+        self.temp.path()
+    }
+}

@@ -1,0 +1,201 @@
+//! What a hostile review of the program found, each as a test.
+
+use herma_core::Error;
+use herma_core::Spec;
+use herma_core::engine::NoProgress;
+use herma_core::engine::Progress;
+use herma_core::engine::SaveOptions;
+use herma_core::engine::Stage;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::RestoreOptions;
+
+use super::project::TestProject;
+
+/// Does something at the moment the first file is about to change.
+struct WhenRestoring<F: Fn() + Sync>(F);
+
+impl<F: Fn() + Sync> Progress for WhenRestoring<F> {
+    fn stage(&self, stage: Stage) {
+        if stage == Stage::Restoring {
+            (self.0)();
+        }
+    }
+
+    fn files(&self, _done: u64, _total: Option<u64>) {}
+}
+
+fn restore_while(p: &TestProject, spec: &str, edit: impl Fn() + Sync) -> Vec<(String, KeptWhy)> {
+    let project = p.project();
+    let target = project.find(&Spec::parse(spec).unwrap()).unwrap();
+    let restored = project
+        .restore(&target, &RestoreOptions::default(), &WhenRestoring(edit))
+        .unwrap();
+    let kept = restored.kept.into_iter();
+    kept.map(|kept| (kept.path.to_string(), kept.why)).collect()
+}
+
+/// Writes as many bytes as are there, and puts the time of the file back.
+fn rewrite_with_old_time(p: &TestProject, path: &str, content: &str) {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(p.path(path))
+        .unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    file.write_all(content.as_bytes()).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn an_edit_whose_time_was_put_back_survives_a_restore() {
+    let p = TestProject::new();
+    p.write("changed", "1111\n");
+    p.save("first");
+    p.write("changed", "2222\n");
+    p.write("new", "aaaa\n");
+    p.save("second");
+    let kept = restore_while(&p, "2", || {
+        rewrite_with_old_time(&p, "changed", "EDIT\n");
+        rewrite_with_old_time(&p, "new", "EDIT\n");
+    });
+    let why = KeptWhy::ChangedMeanwhile;
+    assert_eq!(kept, [("changed".to_owned(), why), ("new".to_owned(), why)]);
+    assert_eq!(
+        (p.read("changed"), p.read("new")),
+        ("EDIT\n".into(), "EDIT\n".into())
+    );
+}
+
+#[test]
+fn a_mode_set_while_a_restore_runs_survives_it() {
+    let p = TestProject::new();
+    p.write("a", "1\n");
+    p.save("first");
+    p.write("a", "2\n");
+    p.save("second");
+    let kept = restore_while(&p, "2", || p.chmod("a", 0o751));
+    assert_eq!(kept, [("a".to_owned(), KeptWhy::ChangedMeanwhile)]);
+    assert_eq!((p.read("a").as_str(), p.mode("a")), ("2\n", 0o751));
+}
+
+#[test]
+fn two_names_of_one_file_are_both_brought_back() {
+    let p = TestProject::new();
+    p.write("a", "old\n");
+    p.write("b", "old\n");
+    p.save("first");
+    p.write("a", "new\n");
+    p.remove("b");
+    std::fs::hard_link(p.path("a"), p.path("b")).unwrap();
+    let restored = p.restore("1");
+    assert!(restored.kept.is_empty(), "{:?}", restored.kept);
+    assert_eq!((p.read("a"), p.read("b")), ("old\n".into(), "old\n".into()));
+}
+
+/// Flips a bit in the middle of every pack.
+fn damage_packs(p: &TestProject) {
+    for entry in std::fs::read_dir(p.store().join("objects/pack")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "pack") {
+            let mut bytes = std::fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 64;
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_save_that_reads_everything_does_not_rely_on_damaged_objects() {
+    let p = TestProject::new();
+    let numbers: Vec<String> = (0..3000).map(|n| (n * 7919 % 10007).to_string()).collect();
+    let content = numbers.join(
+        "
+",
+    );
+    p.write("a", &content);
+    p.save("first");
+    damage_packs(&p);
+    p.write("b", "new\n");
+    let options = SaveOptions {
+        reason: "second".into(),
+        rehash: true,
+        ..SaveOptions::default()
+    };
+    let saved = p.project().save(&options, &NoProgress).unwrap();
+    assert!(saved.is_new);
+    p.remove("a");
+    p.restore(&format!("id:{}", saved.checkpoint.id));
+    assert_eq!(p.read("a"), content);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_read_can_be_dropped() {
+    let p = TestProject::new();
+    p.write("a", "1\n");
+    p.save("first");
+    for entry in std::fs::read_dir(p.store().join("objects/pack")).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    p.write("b", "2\n");
+    let second = p.save("second");
+    assert_eq!(p.list().len(), 1, "the readable one");
+    p.project().drop_named(&Spec::Number(2)).unwrap();
+    p.remove("a");
+    p.restore(&format!("id:{}", second.checkpoint.id));
+    assert_eq!(
+        p.read("a"),
+        "1\n",
+        "a save never relies on a store that lost its objects"
+    );
+    p.fsck_but_dangling();
+}
+
+#[test]
+fn what_an_interrupted_restore_needs_cannot_be_dropped() {
+    let p = TestProject::new();
+    p.write("a", "1\n");
+    let first = p.save("first").checkpoint;
+    p.write("a", "2\n");
+    let second = p.save("second").checkpoint;
+    let project = p.project();
+    let state = p.store().join("herma/projects").join(project.id().as_str());
+    let state = herma_fs::Dir::open(&state).unwrap();
+    let journal = herma_core::restore::journal::Journal {
+        token: 1,
+        safety: second.id,
+        target: first.id,
+        options: RestoreOptions::default(),
+        started: 0,
+        step: herma_core::restore::undo::Move::Restore,
+        undo: herma_core::restore::undo::UndoRecord::default(),
+    };
+    journal.write(&state, &state).unwrap();
+    for checkpoint in [&first, &second] {
+        let refused = project.drop_checkpoint(checkpoint);
+        assert!(
+            matches!(refused, Err(Error::NeededByInterrupted { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(p.list().len(), 2);
+}
+
+#[test]
+fn a_ref_of_hermes_that_a_power_cut_emptied_is_healed() {
+    let p = TestProject::new();
+    p.write("a", "1\n");
+    p.save("first");
+    let mirror = p
+        .store()
+        .join("refs/hermes")
+        .join(p.project().id().as_str());
+    std::fs::write(&mirror, "").unwrap();
+    p.write("a", "2\n");
+    let saved = p.save("second");
+    assert_eq!(saved.notes, Vec::<String>::new());
+    let healed = std::fs::read_to_string(&mirror).unwrap();
+    assert_eq!(healed.trim(), saved.checkpoint.id.to_hex());
+    p.fsck();
+}
