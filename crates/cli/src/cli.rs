@@ -1,0 +1,174 @@
+//! The arguments of `herma`, as clap reads them and as the documents are generated from.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+use crate::commands::completions::CompletionsArgs;
+use crate::commands::config::ConfigArgs;
+use crate::commands::diff::DiffArgs;
+use crate::commands::doctor::DoctorArgs;
+use crate::commands::drop::DropArgs;
+use crate::commands::list::ListArgs;
+use crate::commands::man::ManArgs;
+use crate::commands::mark::NameArgs;
+use crate::commands::mark::PinArgs;
+use crate::commands::mark::UnnameArgs;
+use crate::commands::restore::RestoreArgs;
+use crate::commands::save::SaveArgs;
+use crate::commands::show::ShowArgs;
+use crate::commands::undo::UndoArgs;
+
+/// Instant undo for AI agents
+///
+/// Saves the project before files change, shows what changed, and brings any state back.
+///
+/// A CHECKPOINT is a number from `herma list` (1 is the newest), the beginning of an id, a name, or
+/// `@-2` (two before the newest). An id of digits only is written `id:1234567`.
+///
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
+/// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
+#[derive(Parser, Debug)]
+#[command(
+    name = "herma",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options every command has.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Act as if started in this directory
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Take this directory as the project, without looking for one around it
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) root: Option<PathBuf>,
+    /// Where settings and checkpoints are kept [default: `$HERMES_HOME`, or `~/.hermes`]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) home: Option<PathBuf>,
+    /// Print one JSON object, as docs/JSON.md describes it
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: ColorChoice,
+    /// Print data, warnings and errors only
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Do not send long output through a pager
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
+}
+
+/// When to use colour.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Save(SaveArgs),
+    List(ListArgs),
+    Show(ShowArgs),
+    Diff(DiffArgs),
+    Restore(RestoreArgs),
+    /// Take back the latest changes, or the last restore
+    ///
+    /// Takes back what changed since the last checkpoint or restore; if nothing did, the last restore; and
+    /// if there is none left, goes one checkpoint further back. The present state is saved first, so
+    /// `herma redo` goes forward again.
+    Undo(UndoArgs),
+    /// Repeat what `herma undo` reversed
+    Redo(UndoArgs),
+    Name(NameArgs),
+    Unname(UnnameArgs),
+    /// Keep a checkpoint whatever cleaning does
+    Pin(PinArgs),
+    /// Let cleaning remove a checkpoint again
+    Unpin(PinArgs),
+    Drop(DropArgs),
+    Doctor(DoctorArgs),
+    Config(ConfigArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+    /// Print the reference of all commands as Markdown
+    #[command(hide = true)]
+    MarkdownHelp,
+}
+
+/// What one command line changes about the settings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Do not wait for the disk.
+    pub(crate) fast: bool,
+    /// How long to wait for another process.
+    pub(crate) wait: Option<Duration>,
+}
+
+impl Command {
+    /// What this command line changes about the settings.
+    pub(crate) fn overrides(&self) -> Overrides {
+        match self {
+            Self::Save(args) => args.overrides(),
+            _ => Overrides::default(),
+        }
+    }
+
+    /// Must the settings be right before this command runs? A mistake in them must not stand between
+    /// the user and going back, so everything but a save goes on with the defaults.
+    pub(crate) fn needs_valid_settings(&self) -> bool {
+        matches!(self, Self::Save(_))
+    }
+
+    /// Does this command report the settings' problems itself?
+    pub(crate) fn reports_settings(&self) -> bool {
+        matches!(self, Self::Doctor(_) | Self::Config(_))
+    }
+}
+
+impl GlobalArgs {
+    /// `--json` and nothing else, for command lines that could not be read.
+    pub(crate) fn plain_json() -> Self {
+        Self {
+            directory: None,
+            root: None,
+            home: None,
+            json: true,
+            color: ColorChoice::Never,
+            quiet: true,
+            no_pager: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,172 @@
+//! What every command works with: the engine, the settings, the terminal, and the project around it.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use herma_core::Checkpoint;
+use herma_core::RelPath;
+use herma_core::checkpoint::Spec;
+use herma_core::clock::Clock;
+use herma_core::clock::Timestamp;
+use herma_core::engine::Engine;
+use herma_core::engine::EngineOptions;
+use herma_core::engine::Project;
+use herma_core::error::Error;
+use herma_core::path::escape;
+
+use crate::cli::GlobalArgs;
+use crate::cli::Overrides;
+use crate::command_error::CommandError;
+use crate::environment::Environment;
+use crate::environment::SystemClock;
+use crate::settings::Loaded;
+use crate::time;
+use crate::ui::Ui;
+
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done.
+    Done,
+    /// Done, but something was left out, and named.
+    LeftOut,
+    /// Looked, and found something that needs the user.
+    Problems,
+    /// Done with what can be read; some saved data is damaged, and was named.
+    Damaged,
+}
+
+impl Outcome {
+    /// The exit code.
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Problems => 1,
+            Self::LeftOut => 3,
+            Self::Damaged => 12,
+        }
+    }
+}
+
+/// What every command works with.
+pub(crate) struct CommandEnv {
+    pub(crate) ui: Ui,
+    pub(crate) engine: Engine,
+    pub(crate) settings: Loaded,
+    /// Where settings and checkpoints are kept.
+    pub(crate) home: PathBuf,
+    /// The project the user named, if they did.
+    pub(crate) named_root: Option<PathBuf>,
+    /// The directory paths on the command line are relative to.
+    pub(crate) directory: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl CommandEnv {
+    /// Reads the settings and prepares the engine. Touches neither project nor store.
+    pub(crate) fn new(
+        ui: Ui,
+        environment: &Environment,
+        global: &GlobalArgs,
+        overrides: Overrides,
+    ) -> Result<Self, CommandError> {
+        let home = environment.home(global.home.as_deref()).ok_or_else(|| {
+            CommandError::usage("cannot tell where checkpoints are kept: `HOME` is not set")
+                .with_hint("Set `HERMES_HOME`, or use `--home DIR`.")
+        })?;
+        let directory = start_directory(environment, global)?;
+        let settings = Loaded::read(&home);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let engine = Engine::new(EngineOptions {
+            home: home.clone(),
+            user_home: environment.user_home.clone(),
+            clock: Arc::clone(&clock),
+            settings: settings.for_engine(overrides),
+        });
+        let named_root = global.root.as_ref().map(|root| directory.join(root));
+        Ok(Self {
+            ui,
+            engine,
+            settings,
+            home,
+            named_root,
+            directory,
+            clock,
+        })
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The project around the directory; says so when a restore of it was interrupted.
+    pub(crate) fn open_project(&self) -> Result<Project<'_>, CommandError> {
+        let project = self.open_project_quietly()?;
+        if let Some(interrupted) = project.interrupted()? {
+            let age = time::age_of_seconds(interrupted.started, self.now());
+            self.ui.warning(format_args!(
+                "a restore of this project that began {age} was not finished."
+            ));
+            self.ui
+                .detail("`herma restore --continue` finishes it; `herma undo` reverses it.");
+        }
+        Ok(project)
+    }
+
+    /// Like [`Self::open_project`], for commands that deal with an interrupted restore themselves.
+    pub(crate) fn open_project_quietly(&self) -> Result<Project<'_>, CommandError> {
+        let root = match &self.named_root {
+            Some(root) => root.clone(),
+            None => self.engine.find_root(&self.directory)?,
+        };
+        Ok(self.engine.project(&root)?)
+    }
+
+    /// A path from the command line, made absolute.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// Paths from the command line, inside the project.
+    pub(crate) fn project_paths(
+        &self,
+        project: &Project<'_>,
+        paths: &[PathBuf],
+    ) -> Result<Vec<RelPath>, CommandError> {
+        paths
+            .iter()
+            .map(|path| Ok(project.rel_path(&self.absolute(path))?))
+            .collect()
+    }
+}
+
+/// The checkpoint a person named.
+pub(crate) fn find(project: &Project<'_>, text: &str) -> Result<Checkpoint, CommandError> {
+    let spec = Spec::parse(text).map_err(|bad| CommandError::from(Error::from(bad)))?;
+    Ok(project.find(&spec)?)
+}
+
+fn start_directory(
+    environment: &Environment,
+    global: &GlobalArgs,
+) -> Result<PathBuf, CommandError> {
+    let directory = match (&environment.directory, &global.directory) {
+        (Some(present), Some(asked)) => present.join(asked),
+        (Some(present), None) => present.clone(),
+        (None, Some(asked)) if asked.is_absolute() => asked.clone(),
+        (None, _) => {
+            return Err(CommandError::usage("the present directory was deleted")
+                .with_hint("Go to one that exists, or name one with `-C DIR`."));
+        }
+    };
+    if global.directory.is_some() && !directory.is_dir() {
+        use std::os::unix::ffi::OsStrExt;
+        let shown = escape(directory.as_os_str().as_bytes());
+        return Err(CommandError::usage(format!(
+            "there is no directory {shown}"
+        )));
+    }
+    Ok(directory)
+}

@@ -1,0 +1,367 @@
+//! Every way a command can fail, in words: what happened, what state things are in, what to type next.
+//!
+//! The engine's errors know what happened. What that means to a person at a prompt is decided here and
+//! nowhere else, together with the exit code.
+
+use std::error::Error as StdError;
+use std::io;
+
+use herma_core::diff::DiffError;
+use herma_core::error::Error;
+use herma_core::error::ErrorKind;
+use herma_core::path::escape;
+use herma_core::restore::RestoreError;
+use serde::Serialize;
+
+use crate::settings::CannotEdit;
+use crate::settings::Problem;
+
+/// The kinds of failure, each with its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It did not work.
+    Failed,
+    /// The command line makes no sense.
+    Usage,
+    /// There is no store or no such checkpoint.
+    NoStore,
+    /// Another process is at it.
+    Busy,
+    /// What was stored is damaged.
+    Damaged,
+    /// The user stopped it.
+    Cancelled,
+    /// Nobody reads the output any more: no failure, and nothing to say to anyone.
+    BrokenPipe,
+}
+
+impl Kind {
+    /// The exit code.
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NoStore => 10,
+            Self::Busy => 11,
+            Self::Damaged => 12,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// The word JSON uses.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::NoStore => "not-found",
+            Self::Busy => "busy",
+            Self::Damaged => "damaged",
+            Self::Cancelled => "cancelled",
+            Self::BrokenPipe => "broken-pipe",
+        }
+    }
+}
+
+/// A failure as the user hears of it.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    state: Option<String>,
+    hints: Vec<String>,
+}
+
+/// What `--json` prints instead of words.
+#[derive(Serialize)]
+pub(crate) struct ErrorJson<'a> {
+    schema: &'static str,
+    error: ErrorBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    kind: &'static str,
+    message: &'a str,
+    causes: &'a [String],
+    state: Option<&'a str>,
+    hints: &'a [String],
+}
+
+impl CommandError {
+    /// A failure of this kind.
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            state: None,
+            hints: Vec::new(),
+        }
+    }
+
+    /// A command line that makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// Adds what to type next.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Says what state things are in, unless that is known better already.
+    #[must_use]
+    pub(crate) fn with_state(mut self, state: impl Into<String>) -> Self {
+        self.state.get_or_insert_with(|| state.into());
+        self
+    }
+
+    fn with_causes(mut self, error: &dyn StdError) -> Self {
+        let mut next = error.source();
+        while let Some(cause) = next {
+            let text = clean(&cause.to_string());
+            // Transparent errors repeat what they wrap.
+            if text != self.message && self.causes.last() != Some(&text) {
+                self.causes.push(text);
+            }
+            next = cause.source();
+        }
+        self
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn causes(&self) -> &[String] {
+        &self.causes
+    }
+
+    pub(crate) fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    pub(crate) fn to_json(&self) -> ErrorJson<'_> {
+        ErrorJson {
+            schema: "herma.error/1",
+            error: ErrorBody {
+                kind: self.kind.word(),
+                message: &self.message,
+                causes: &self.causes,
+                state: self.state(),
+                hints: &self.hints,
+            },
+        }
+    }
+}
+
+/// An error's text may quote names from disk; a terminal must not act on them.
+fn clean(text: &str) -> String {
+    text.split('\n')
+        .map(|line| escape(line.as_bytes()))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::Usage => Kind::Usage,
+            ErrorKind::NothingThere => Kind::NoStore,
+            ErrorKind::Busy => Kind::Busy,
+            ErrorKind::Damaged => Kind::Damaged,
+            ErrorKind::Cancelled => Kind::Cancelled,
+            ErrorKind::Failed => Kind::Failed,
+        };
+        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        explain(new, &error)
+    }
+}
+
+/// Adds the state of things and what to type next to an error of the engine.
+fn explain(new: CommandError, error: &Error) -> CommandError {
+    let new = explain_kind(new);
+    match error {
+        Error::NoStore(_) | Error::NoCheckpoints { .. } => {
+            new.with_hint("`herma save` makes the first checkpoint.")
+        }
+        Error::NotFound { .. } | Error::OutOfRange { .. } => {
+            new.with_hint("`herma list` shows the checkpoints of this project.")
+        }
+        Error::Ambiguous { matches, .. } => {
+            let ids: Vec<_> = matches.iter().take(5).map(|id| id.to_hex()).collect();
+            new.with_hint(format!("Write more of the id: {}", ids.join(", ")))
+        }
+        Error::BadSpec(_) => new.with_hint(
+            "A checkpoint is a number from `herma list`, the beginning of an id, a name, or `@-2`.",
+        ),
+        Error::BadName { .. } => new.with_hint("For example: `herma name 1 before-refactor`"),
+        Error::NameTaken { name, .. } => new
+            .with_state("Nothing was saved, and the name stays where it is.")
+            .with_hint(format!(
+                "`herma unname {}` frees it.",
+                escape(name.as_bytes())
+            )),
+        Error::Root(_) | Error::FindRoot(_) => new
+            .with_state("Nothing was saved or changed.")
+            .with_hint("Go into a project, or name one with `--root DIR`."),
+        Error::PathOutside { .. } | Error::BadPath { .. } => {
+            new.with_hint("`herma doctor` shows which directory is the project, and why.")
+        }
+        Error::PathUnknown { .. } => new
+            .with_hint("`herma diff --name-only 1` lists the files that differ from a checkpoint."),
+        Error::Restore(error) => explain_restore(new, error),
+        Error::NothingToUndo => {
+            new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
+        }
+        Error::NothingToRedo => new.with_hint("`herma redo` repeats what `herma undo` reversed."),
+        Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
+            "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
+        ),
+        Error::NeededByInterrupted { .. } => new.with_state("Nothing was removed.").with_hint(
+            "`herma restore --continue` finishes that restore, `herma undo` reverses it.",
+        ),
+        Error::NothingToContinue => new.with_state("Nothing was changed."),
+        Error::Fs(error) if error.is_full() => {
+            new.with_hint("The disk is full: free some space and run the command again.")
+        }
+        _ => new,
+    }
+}
+
+/// Adds what holds for every error of its kind.
+fn explain_kind(new: CommandError) -> CommandError {
+    match new.kind {
+        Kind::Busy => {
+            new.with_hint("Try again in a moment; `herma save --wait 60` waits for a minute.")
+        }
+        Kind::Damaged => new.with_hint("`herma doctor` looks at the store."),
+        _ => new,
+    }
+}
+
+fn explain_restore(new: CommandError, error: &RestoreError) -> CommandError {
+    match error {
+        RestoreError::Unsafe { .. } => new.with_state("Nothing was changed.").with_hint(
+            "These files could not be saved first; `--keep PATH` leaves one as it is and restores the rest.",
+        ),
+        RestoreError::Stopped { .. } => new.with_state("The project is partly restored.").with_hint(
+            "`herma undo` brings back the state from before; `herma restore --continue` finishes.",
+        ),
+        RestoreError::Damaged { .. } | RestoreError::BadModes => new.with_hint(
+            "`herma list` shows the other checkpoints; undamaged ones stay usable.",
+        ),
+        _ => new,
+    }
+}
+
+impl From<DiffError> for CommandError {
+    fn from(error: DiffError) -> Self {
+        match error {
+            DiffError::Write(error) => error.into(),
+            error => {
+                let kind = match error {
+                    DiffError::Damaged { .. } | DiffError::Store { .. } => Kind::Damaged,
+                    _ => Kind::Failed,
+                };
+                let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+                match error {
+                    DiffError::Vanished { .. } => new.with_hint("Run the command again."),
+                    DiffError::TooLarge { .. } => {
+                        new.with_hint("Without `--binary` large files are only said to differ.")
+                    }
+                    DiffError::Damaged { .. } | DiffError::Store { .. } => {
+                        new.with_hint("`herma doctor` looks at the store.")
+                    }
+                    _ => new,
+                }
+            }
+        }
+    }
+}
+
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::new(Kind::BrokenPipe, "nobody reads the output");
+        }
+        Self::new(Kind::Failed, format!("could not write the output: {error}"))
+    }
+}
+
+impl From<herma_fs::Error> for CommandError {
+    fn from(error: herma_fs::Error) -> Self {
+        Self::new(Kind::Failed, clean(&error.to_string())).with_causes(&error)
+    }
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        Self::new(Kind::Failed, clean(&problem.to_string()))
+            .with_hint("`herma config show` lists the settings and what they accept.")
+    }
+}
+
+impl From<CannotEdit> for CommandError {
+    fn from(error: CannotEdit) -> Self {
+        Self::new(Kind::Failed, clean(&error.to_string()))
+            .with_state("The file is as it was.")
+            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_documented_exit_code() {
+        let codes = [
+            (Kind::Failed, 1),
+            (Kind::Usage, 2),
+            (Kind::NoStore, 10),
+            (Kind::Busy, 11),
+            (Kind::Damaged, 12),
+            (Kind::Cancelled, 130),
+            (Kind::BrokenPipe, 0),
+        ];
+        for (kind, code) in codes {
+            assert_eq!(kind.exit_code(), code, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_store_says_how_to_make_one() {
+        let error = CommandError::from(Error::NoStore("/store".into()));
+        assert_eq!(error.kind(), Kind::NoStore);
+        assert_eq!(error.hints(), ["`herma save` makes the first checkpoint."]);
+    }
+
+    #[test]
+    fn text_from_disk_cannot_move_the_cursor() {
+        let path = "a\x1b[2J".into();
+        let error = CommandError::from(Error::PathOutside {
+            path,
+            root: "/project".into(),
+        });
+        assert!(!error.message().contains('\x1b'), "{}", error.message());
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure() {
+        let error = CommandError::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(error.kind().exit_code(), 0);
+    }
+}

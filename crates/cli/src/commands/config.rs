@@ -1,0 +1,175 @@
+//! `herma config`
+
+use std::io::Write;
+
+use clap::Args;
+use clap::Subcommand;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::json::PathJson;
+use crate::settings::ConfigFile;
+use crate::settings::KEYS;
+use crate::settings::Key;
+use crate::settings::Origin;
+use crate::settings::Value;
+use crate::settings::set;
+use crate::theme::Label;
+
+/// Show or change the settings
+#[derive(Args, Debug)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    command: Option<ConfigCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum ConfigCommand {
+    /// Show the settings in force, and where each comes from
+    Show,
+    /// Change one setting; comments and layout of the file stay as they are
+    Set {
+        /// The setting, such as `checkpoints.max_snapshots`
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// Its value; any number of them for a list
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        values: Vec<String>,
+    },
+}
+
+#[derive(Serialize)]
+struct ConfigJson {
+    schema: &'static str,
+    file: PathJson,
+    settings: Vec<SettingJson>,
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SettingJson {
+    key: String,
+    value: serde_json::Value,
+    origin: &'static str,
+    line: Option<u64>,
+}
+
+pub(crate) fn cmd_config(env: &CommandEnv, args: &ConfigArgs) -> Result<Outcome, CommandError> {
+    match &args.command {
+        None | Some(ConfigCommand::Show) => show(env),
+        Some(ConfigCommand::Set { key, values }) => set_key(env, key, values),
+    }
+}
+
+fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
+    let settings = &env.settings;
+    let outcome = if settings.problems.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Problems
+    };
+    if env.ui.json {
+        env.ui.write_json(&ConfigJson {
+            schema: "herma.config/1",
+            file: PathJson::of(&settings.file),
+            settings: settings
+                .all()
+                .map(|(key, value, origin)| to_json(key, value, origin))
+                .collect(),
+            problems: settings.problems.iter().map(ToString::to_string).collect(),
+            warnings: settings.warnings.clone(),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    for (key, value, origin) in settings.all() {
+        let from = match origin {
+            Origin::Default => "default".to_owned(),
+            Origin::File(Some(line)) => format!("config.yaml:{line}"),
+            Origin::File(None) => "config.yaml".to_owned(),
+        };
+        let about = format!("# {from}; {}", key.about);
+        let about = env.ui.theme.paint(Label::Faint, &about);
+        let setting = format!(
+            "checkpoints.{}: {}",
+            key.name,
+            escape(value.to_string().as_bytes())
+        );
+        writeln!(out, "{setting:<36} {about}")?;
+    }
+    out.finish()?;
+    for problem in &settings.problems {
+        env.ui
+            .warning(format_args!("{problem}; the default is used"));
+    }
+    for warning in &settings.warnings {
+        env.ui.warning(warning);
+    }
+    Ok(outcome)
+}
+
+fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
+    let (origin, line) = match origin {
+        Origin::Default => ("default", None),
+        Origin::File(line) => ("file", line),
+    };
+    SettingJson {
+        key: format!("checkpoints.{}", key.name),
+        value: match value {
+            Value::Bool(value) => (*value).into(),
+            Value::Number(value) => (*value).into(),
+            Value::List(items) => items.clone().into(),
+        },
+        origin,
+        line,
+    }
+}
+
+fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, CommandError> {
+    let key = Key::find(name).ok_or_else(|| {
+        let known: Vec<_> = KEYS
+            .iter()
+            .map(|key| format!("checkpoints.{}", key.name))
+            .collect();
+        CommandError::usage(format!("there is no setting `{}`", escape(name.as_bytes())))
+            .with_state("The file is as it was.")
+            .with_hint(format!("There are {}", known.join(", ")))
+    })?;
+    let value = key.parse_words(words).ok_or_else(|| {
+        CommandError::usage(format!(
+            "`checkpoints.{}` must be {}",
+            key.name,
+            key.accepts()
+        ))
+        .with_state("The file is as it was.")
+    })?;
+    let file = ConfigFile::open(&env.home)?;
+    let before = file.read()?;
+    let after = set(before.as_deref().unwrap_or_default(), key, &value)?;
+    if !file.replace(&env.home, before.as_deref(), &after)? {
+        return Err(CommandError::new(
+            Kind::Busy,
+            "another program changed the settings meanwhile",
+        )
+        .with_state("The file is as that program left it.")
+        .with_hint("Run the command again."));
+    }
+    if env.ui.json {
+        env.ui.write_json(&ConfigJson {
+            schema: "herma.config/1",
+            file: PathJson::of(&env.settings.file),
+            settings: vec![to_json(key, &value, Origin::File(None))],
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        })?;
+    }
+    let value = escape(value.to_string().as_bytes());
+    env.ui
+        .status(format_args!("checkpoints.{} is now {value}", key.name));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,178 @@
+//! `herma diff`
+
+mod sides;
+mod text;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::ArgGroup;
+use clap::Args;
+use herma_core::diff::Budget;
+use herma_core::diff::FileStat;
+use herma_core::diff::PatchOptions;
+use herma_core::diff::patch;
+use herma_core::diff::stat::per_file;
+use herma_core::engine::Comparison;
+use herma_core::engine::Project;
+use herma_core::engine::State;
+use serde::Serialize;
+
+use self::sides::Sides;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+
+/// Show what changed since a checkpoint, or between two
+///
+/// Without checkpoints: from the newest checkpoint to the present files. With one: from it to the present
+/// files. An argument that names a checkpoint is one; put `--` before a path that looks like one.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("form"))]
+pub(crate) struct DiffArgs {
+    /// Up to two checkpoints, then files and directories to look at
+    #[arg(value_name = "CHECKPOINT|PATH")]
+    arguments: Vec<OsString>,
+    /// Files and directories to look at
+    #[arg(value_name = "PATH", last = true)]
+    paths: Vec<PathBuf>,
+    /// Count lines per file
+    #[arg(long, group = "form")]
+    stat: bool,
+    /// Print names only
+    #[arg(long, group = "form")]
+    name_only: bool,
+    /// Print names, and whether added (A), deleted (D), modified (M), changed in type (T) or renamed (R)
+    #[arg(long, group = "form")]
+    name_status: bool,
+    /// Carry the content of binary files, so that the patch can be applied
+    #[arg(long)]
+    binary: bool,
+    /// Show a renamed file as one deleted and one added
+    #[arg(long)]
+    no_renames: bool,
+    /// Show this many unchanged lines around a change
+    #[arg(short = 'U', long, value_name = "LINES", default_value_t = 3)]
+    unified: usize,
+    /// End records with NUL and print names exactly; with `--stat`, `--name-only` or `--name-status`
+    #[arg(short = 'z', long = "null", requires = "form", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct DiffJson {
+    schema: &'static str,
+    project: ProjectJson,
+    from: CheckpointJson,
+    to: Option<CheckpointJson>,
+    changes: Vec<ChangeJson>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson {
+    status: String,
+    #[serde(flatten)]
+    path: PathJson,
+    from: Option<PathJson>,
+    similarity: Option<u8>,
+    old_mode: Option<&'static str>,
+    new_mode: Option<&'static str>,
+    insertions: Option<u64>,
+    deletions: Option<u64>,
+    binary: bool,
+}
+
+pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let sides = Sides::choose(env, &project, &args.arguments, &args.paths)?;
+    let to = match &sides.to {
+        Some(checkpoint) => State::Checkpoint(Box::new(checkpoint.clone())),
+        None => State::Present,
+    };
+    let from = State::Checkpoint(Box::new(sides.from.clone()));
+    let comparison = project
+        .changes(&from, &to, &sides.scope, !args.no_renames)
+        .map_err(|error| sides.explain(error))?;
+    if env.ui.json {
+        return write_json(env, &project, &sides, &comparison);
+    }
+    let mut out = env.ui.listing();
+    if args.name_only || args.name_status {
+        text::write_names(
+            &mut out,
+            &env.ui,
+            &comparison.changes,
+            args.name_status,
+            args.null,
+        )?;
+    } else if args.stat {
+        text::write_stats(&mut out, &env.ui, &count(&comparison)?, args.null)?;
+    } else {
+        let options = PatchOptions {
+            context: args.unified,
+            binary: args.binary,
+            ..PatchOptions::default()
+        };
+        let (old, new) = (comparison.old_side(), comparison.new_side());
+        patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
+            text::write_patch_line(&mut out, &env.ui, line)
+        })?;
+    }
+    out.finish()?;
+    if comparison.modes_differ {
+        env.ui
+            .status("Permissions or empty directories differ, which a patch cannot say.");
+        env.ui.hint("`herma restore N --dry-run` lists them.");
+    } else if comparison.changes.is_empty() {
+        env.ui.status("No differences.");
+    }
+    Ok(Outcome::Done)
+}
+
+fn count(comparison: &Comparison) -> Result<Vec<FileStat>, CommandError> {
+    let (old, new) = (comparison.old_side(), comparison.new_side());
+    Ok(per_file(
+        &comparison.changes,
+        &*old,
+        &*new,
+        Budget::UNLIMITED,
+    )?)
+}
+
+fn write_json(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    sides: &Sides,
+    comparison: &Comparison,
+) -> Result<Outcome, CommandError> {
+    let counted = count(comparison)?;
+    let changes = comparison
+        .changes
+        .iter()
+        .zip(counted)
+        .map(|(change, stat)| ChangeJson {
+            status: text::status_letter(change).to_string(),
+            path: PathJson::new(change.path.as_bytes()),
+            from: change
+                .from
+                .as_ref()
+                .map(|from| PathJson::new(from.path.as_bytes())),
+            similarity: change.from.as_ref().map(|from| from.similarity),
+            old_mode: change.old.map(|state| state.mode.six_digits()),
+            new_mode: change.new.map(|state| state.mode.six_digits()),
+            insertions: stat.insertions,
+            deletions: stat.deletions,
+            binary: stat.binary,
+        });
+    env.ui.write_json(&DiffJson {
+        schema: "herma.diff/1",
+        project: ProjectJson::new(project),
+        from: (&sides.from).into(),
+        to: sides.to.as_ref().map(CheckpointJson::from),
+        changes: changes.collect(),
+    })?;
+    Ok(Outcome::Done)
+}

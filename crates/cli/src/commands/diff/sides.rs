@@ -1,0 +1,119 @@
+//! Which arguments of `herma diff` are checkpoints, and which are paths.
+//!
+//! An argument that names a checkpoint of this project is one. One that could only be a number or an id,
+//! but names no checkpoint, is a path if something is there, and otherwise the mistake is reported as
+//! what it looks like.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_core::Checkpoint;
+use herma_core::RelPath;
+use herma_core::checkpoint::Spec;
+use herma_core::engine::Project;
+use herma_core::error::Error;
+use herma_core::path::escape;
+use herma_fs::Dir;
+
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+
+/// What is compared.
+pub(super) struct Sides {
+    /// The older state.
+    pub(super) from: Checkpoint,
+    /// The newer state; `None`: the present files.
+    pub(super) to: Option<Checkpoint>,
+    /// Only these paths, if there are any.
+    pub(super) scope: Vec<RelPath>,
+    /// An argument that is a path only because it is nothing else, and nothing is there.
+    doubtful: Option<String>,
+}
+
+impl Sides {
+    /// Tells checkpoints and paths apart.
+    pub(super) fn choose(
+        env: &CommandEnv,
+        project: &Project<'_>,
+        arguments: &[OsString],
+        paths: &[PathBuf],
+    ) -> Result<Self, CommandError> {
+        let mut checkpoints = Vec::new();
+        let mut rest = arguments;
+        while let [first, others @ ..] = rest
+            && checkpoints.len() < 2
+            && let Some(checkpoint) = as_checkpoint(env, project, first)?
+        {
+            checkpoints.push(checkpoint);
+            rest = others;
+        }
+        let named: Vec<PathBuf> = rest.iter().map(PathBuf::from).collect();
+        let mut scope = env.project_paths(project, &named)?;
+        scope.extend(env.project_paths(project, paths)?);
+        let doubtful = rest
+            .iter()
+            .find(|argument| !is_there(&env.absolute(Path::new(argument))))
+            .map(|argument| escape(argument.as_bytes()));
+        let mut checkpoints = checkpoints.into_iter();
+        let from = match checkpoints.next() {
+            Some(checkpoint) => checkpoint,
+            None => project.find(&Spec::Back(0))?,
+        };
+        let to = checkpoints.next();
+        Ok(Self {
+            from,
+            to,
+            scope,
+            doubtful,
+        })
+    }
+
+    /// A word that is neither a checkpoint nor a path was perhaps meant to be a checkpoint.
+    pub(super) fn explain(&self, error: Error) -> CommandError {
+        match (&self.doubtful, &error) {
+            (Some(argument), Error::PathUnknown { .. }) => CommandError::new(
+                Kind::NoStore,
+                format!(
+                    "`{argument}` is neither a checkpoint nor a file, now or in the checkpoint"
+                ),
+            )
+            .with_hint("`herma list` shows the checkpoints of this project."),
+            _ => error.into(),
+        }
+    }
+}
+
+/// The checkpoint the argument names; `None` if it must be a path.
+fn as_checkpoint(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    argument: &OsStr,
+) -> Result<Option<Checkpoint>, CommandError> {
+    let Some(spec) = argument.to_str().and_then(|text| Spec::parse(text).ok()) else {
+        return Ok(None);
+    };
+    match project.find(&spec) {
+        Ok(checkpoint) => Ok(Some(checkpoint)),
+        Err(Error::NotFound { .. } | Error::OutOfRange { .. }) if is_path(env, &spec, argument) => {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A name may be a path that is gone by now; a number or an id only one that is there.
+fn is_path(env: &CommandEnv, spec: &Spec, argument: &OsStr) -> bool {
+    matches!(spec, Spec::Name(_)) || is_there(&env.absolute(Path::new(argument)))
+}
+
+fn is_there(path: &Path) -> bool {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Dir::open(parent).and_then(|dir| dir.stat(name)).is_ok(),
+        // `..` and `/` are directories.
+        _ => true,
+    }
+}

@@ -1,0 +1,203 @@
+//! The forms of a difference: names, counts, and the patch line by line.
+//!
+//! Into a pipe everything is exact, so that `git apply` takes it. On a terminal file content is data
+//! somebody else wrote: characters that would act on the terminal, or hide or reorder text, are spelled
+//! out.
+
+use std::fmt::Write as _;
+use std::io;
+use std::io::Write;
+
+use herma_core::RelPath;
+use herma_core::diff::Change;
+use herma_core::diff::FileStat;
+use herma_core::diff::PatchLine;
+use herma_core::diff::PatchLineKind;
+use herma_core::path::is_hidden;
+
+use crate::listing::counted;
+use crate::theme::Label;
+use crate::ui::Ui;
+
+/// `A`, `D`, `M`, `T` or `R`, as git has it.
+pub(super) fn status_letter(change: &Change) -> char {
+    match (change.old, change.new) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        _ if change.from.is_some() => 'R',
+        _ if change.is_type_change() => 'T',
+        _ => 'M',
+    }
+}
+
+/// Prints the names, with what happened if asked for.
+pub(super) fn write_names(
+    out: &mut dyn Write,
+    ui: &Ui,
+    changes: &[Change],
+    with_status: bool,
+    null: bool,
+) -> io::Result<()> {
+    for change in changes {
+        let letter = status_letter(change);
+        let status = match &change.from {
+            Some(from) => format!("{letter}{:03}", from.similarity),
+            None => letter.to_string(),
+        };
+        let from = change
+            .from
+            .as_ref()
+            .filter(|_| with_status)
+            .map(|from| &from.path);
+        if null {
+            if with_status {
+                write!(out, "{status}\0")?;
+            }
+            for path in from.into_iter().chain([&change.path]) {
+                write_exactly(out, path)?;
+            }
+            continue;
+        }
+        if with_status {
+            write!(out, "{}\t", ui.theme.paint(label(letter), &status))?;
+        }
+        match from {
+            Some(from) => writeln!(out, "{from}\t{}", change.path)?,
+            None => writeln!(out, "{}", change.path)?,
+        }
+    }
+    Ok(())
+}
+
+const fn label(letter: char) -> Label {
+    match letter {
+        'A' => Label::Added,
+        'D' => Label::Removed,
+        _ => Label::Changed,
+    }
+}
+
+fn write_exactly(out: &mut dyn Write, path: &RelPath) -> io::Result<()> {
+    out.write_all(path.as_bytes())?;
+    out.write_all(b"\0")
+}
+
+/// Prints how many lines changed per file, and altogether.
+pub(super) fn write_stats(
+    out: &mut dyn Write,
+    ui: &Ui,
+    files: &[FileStat],
+    null: bool,
+) -> io::Result<()> {
+    if null {
+        for file in files {
+            write!(
+                out,
+                "{}\t{}\t",
+                number(file.insertions),
+                number(file.deletions)
+            )?;
+            write_exactly(out, &file.path)?;
+        }
+        return Ok(());
+    }
+    let names: Vec<_> = files.iter().map(name).collect();
+    let width = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(60);
+    for (file, name) in files.iter().zip(&names) {
+        let counts = match (file.insertions, file.deletions) {
+            (Some(insertions), Some(deletions)) => format!(
+                "{} {}",
+                ui.theme.paint(Label::Added, &format!("+{insertions}")),
+                ui.theme.paint(Label::Removed, &format!("-{deletions}")),
+            ),
+            _ if file.binary => "binary".to_owned(),
+            _ => "not counted".to_owned(),
+        };
+        writeln!(out, "{name:<width$} | {counts}")?;
+    }
+    let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
+    let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
+    writeln!(
+        out,
+        "{} changed, +{insertions}/-{deletions}",
+        counted(files.len(), "file")
+    )
+}
+
+fn name(file: &FileStat) -> String {
+    match &file.from {
+        Some(from) => format!("{from} => {}", file.path),
+        None => file.path.to_string(),
+    }
+}
+
+/// `-` where lines are not counted, as in git's `--numstat`.
+fn number(count: Option<u64>) -> String {
+    count.map_or_else(|| "-".to_owned(), |count| count.to_string())
+}
+
+/// Prints one line of a patch.
+pub(super) fn write_patch_line(
+    out: &mut dyn Write,
+    ui: &Ui,
+    line: PatchLine<'_>,
+) -> io::Result<()> {
+    let label = match line.kind {
+        PatchLineKind::Header => Some(Label::Header),
+        PatchLineKind::HunkHeader => Some(Label::HunkHeader),
+        PatchLineKind::Added => Some(Label::Added),
+        PatchLineKind::Removed => Some(Label::Removed),
+        PatchLineKind::NoNewline => Some(Label::Faint),
+        PatchLineKind::Context | PatchLineKind::Binary => None,
+    };
+    if ui.is_terminal {
+        let text = visible(line.bytes);
+        let text = label.map_or_else(|| text.clone(), |label| ui.theme.paint(label, &text));
+        return writeln!(out, "{text}");
+    }
+    if let (Some(label), Ok(text)) = (label, std::str::from_utf8(line.bytes)) {
+        return writeln!(out, "{}", ui.theme.paint(label, text));
+    }
+    out.write_all(line.bytes)?;
+    out.write_all(b"\n")
+}
+
+/// A line of somebody's file, safe for a terminal. Tabs stay: they are how code looks.
+fn visible(line: &[u8]) -> String {
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\t' => text.push(c),
+                '\r' => text.push_str("\\r"),
+                _ if is_hidden(c) => {
+                    let _ = write!(text, "\\u{{{:x}}}", c as u32);
+                }
+                _ => text.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_never_acts_on_file_content() {
+        assert_eq!(
+            visible(b"+\tlet x = \x1b]0;title\x07 \xe2\x80\xae \xff\r"),
+            "+\tlet x = \\u{1b}]0;title\\u{7} \\u{202e} \\xff\\r"
+        );
+        assert_eq!(visible("ünï 漢".as_bytes()), "ünï 漢");
+    }
+}

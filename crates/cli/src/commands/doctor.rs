@@ -1,0 +1,156 @@
+//! `herma doctor`
+
+mod findings;
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::ProjectId;
+use herma_core::engine::KnownProject;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use self::findings::Finding;
+use self::findings::Level;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::listing::counted;
+use crate::theme::Label;
+
+/// Look at the project, the store and the settings
+///
+/// Exits with 0 when all is well, with 1 when something is wrong, and with 3 when something waits for a
+/// decision, such as an interrupted restore. Changes nothing, except with `--adopt`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Reconnect this directory with the checkpoints of a project that was moved or renamed
+    ///
+    /// Without an id, the one project that is gone and looks like this one.
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "clap's way to say: given or not, with a value or not"
+    )]
+    adopt: Option<Option<String>>,
+}
+
+#[derive(Serialize)]
+struct DoctorJson {
+    schema: &'static str,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct AdoptJson {
+    schema: &'static str,
+    project: String,
+    adopted: String,
+    checkpoints: usize,
+}
+
+pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome, CommandError> {
+    if let Some(id) = &args.adopt {
+        return adopt(env, id.as_deref());
+    }
+    let findings = findings::look(env);
+    let worst = findings.iter().map(|finding| finding.level).max();
+    let outcome = match worst {
+        None | Some(Level::Fine) => Outcome::Done,
+        Some(Level::Attention) => Outcome::LeftOut,
+        Some(Level::Wrong) => Outcome::Problems,
+    };
+    if env.ui.json {
+        let schema = "herma.doctor/1";
+        env.ui.write_json(&DoctorJson { schema, findings })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.data();
+    for finding in &findings {
+        let (label, word) = match finding.level {
+            Level::Fine => (Label::Success, "ok   "),
+            Level::Attention => (Label::Warning, "look "),
+            Level::Wrong => (Label::Error, "wrong"),
+        };
+        let word = env.ui.theme.paint(label, word);
+        writeln!(out, "{word}  {:<10} {}", finding.about, finding.text)?;
+        if let Some(hint) = &finding.hint {
+            writeln!(
+                out,
+                "       {:<10} {}",
+                "",
+                env.ui.theme.paint(Label::Hint, hint)
+            )?;
+        }
+    }
+    out.finish()?;
+    Ok(outcome)
+}
+
+fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let from = choose(env, &project, id)?;
+    let count = project.adopt(&from)?;
+    if env.ui.json {
+        env.ui.write_json(&AdoptJson {
+            schema: "herma.adopt/1",
+            project: project.id().to_string(),
+            adopted: from.id.to_string(),
+            checkpoints: count,
+        })?;
+    }
+    let count = counted(count, "checkpoint");
+    env.ui
+        .status(format_args!("Reconnected {count} of project {}.", from.id));
+    env.ui.hint("`herma list` shows them.");
+    Ok(Outcome::Done)
+}
+
+/// The project to reconnect: the one that was named, or the only one that looks like this one.
+fn choose(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    id: Option<&str>,
+) -> Result<KnownProject, CommandError> {
+    let nothing = "Nothing was changed.";
+    if let Some(id) = id {
+        let wanted = ProjectId::parse(id.as_bytes()).ok_or_else(|| {
+            let id = escape(id.as_bytes());
+            CommandError::usage(format!(
+                "`{id}` is not the id of a project: 16 digits of 0-9, a-f"
+            ))
+            .with_state(nothing)
+        })?;
+        let known = env
+            .engine
+            .projects()?
+            .into_iter()
+            .find(|known| known.id == wanted);
+        return known.ok_or_else(|| {
+            CommandError::new(
+                Kind::NoStore,
+                format!("there is no project {wanted} in the store"),
+            )
+            .with_state(nothing)
+            .with_hint("`herma doctor` lists the projects that can be reconnected.")
+        });
+    }
+    let mut candidates = project.adoptable()?;
+    match candidates.len() {
+        1 => Ok(candidates.remove(0)),
+        0 => Err(
+            CommandError::new(Kind::NoStore, "no project that is gone looks like this one")
+                .with_state(nothing),
+        ),
+        count => Err(CommandError::usage(format!(
+            "{count} projects that are gone look like this one"
+        ))
+        .with_state(nothing)
+        .with_hint(format!(
+            "Choose one: `herma doctor --adopt {}`",
+            candidates[0].id
+        ))),
+    }
+}

@@ -1,0 +1,261 @@
+//! What `herma doctor` looks at. Nothing here stops at the first trouble: that is the point of it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use herma_core::clock::Timestamp;
+use herma_core::engine::KnownProject;
+use herma_core::engine::Project;
+use herma_core::error::Error;
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_fs::trust;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::listing::counted;
+use crate::time;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Level {
+    /// As it should be.
+    Fine,
+    /// Waits for a decision.
+    Attention,
+    /// Needs repair.
+    Wrong,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Finding {
+    pub(super) about: &'static str,
+    pub(super) level: Level,
+    pub(super) text: String,
+    pub(super) hint: Option<String>,
+}
+
+/// With fewer files open at once, deep trees are left out in part.
+const FEW_OPEN_FILES: u64 = 1024;
+
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, about: &'static str, level: Level, text: impl Into<String>) {
+        self.add_with_hint(about, level, text, None);
+    }
+
+    fn add_with_hint(
+        &mut self,
+        about: &'static str,
+        level: Level,
+        text: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        let text = text.into();
+        self.0.push(Finding {
+            about,
+            level,
+            text,
+            hint,
+        });
+    }
+
+    fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
+        let error = error.into();
+        let mut text = error.message().to_owned();
+        for cause in error.causes() {
+            text.push_str(": ");
+            text.push_str(cause);
+        }
+        self.add_with_hint(about, Level::Wrong, text, error.hints().first().cloned());
+    }
+}
+
+/// Looks at everything.
+pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
+    match env.open_project_quietly() {
+        Ok(project) => look_at_project(&mut findings, env, &project),
+        Err(error) => findings.add_error("project", error),
+    }
+    look_at_store(&mut findings, env);
+    look_at_settings(&mut findings, env);
+    match herma_fs::process::open_file_limit() {
+        Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(
+            "open files",
+            Level::Attention,
+            format!("at most {limit} at once; deep trees need more"),
+            Some("`ulimit -n 4096` in the shell raises it.".to_owned()),
+        ),
+        Some(limit) => findings.add(
+            "open files",
+            Level::Fine,
+            format!("at most {limit} at once"),
+        ),
+        None => findings.add("open files", Level::Fine, "no limit"),
+    }
+    findings.0
+}
+
+fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+    let root = shown(project.root());
+    let why = if env.named_root.is_some() {
+        "named with `--root`".to_owned()
+    } else if project.root() == env.directory {
+        "the present directory".to_owned()
+    } else {
+        format!("the project around {}", shown(&env.directory))
+    };
+    findings.add(
+        "project",
+        Level::Fine,
+        format!("{root} ({why}), id {}", project.id()),
+    );
+    match project.list() {
+        Ok(list) => findings.add("checkpoints", Level::Fine, list.len().to_string()),
+        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
+            findings.add("checkpoints", Level::Fine, "none yet");
+        }
+        Err(error) => findings.add_error("checkpoints", error),
+    }
+    match project.damaged() {
+        Ok(damaged) => {
+            for one in damaged {
+                let text = format!("{} is damaged: {}", one.name, one.what);
+                findings.add("damage", Level::Wrong, text);
+            }
+        }
+        Err(error) => findings.add_error("damage", error),
+    }
+    match project.interrupted() {
+        Ok(None) => {}
+        Ok(Some(interrupted)) => findings.add_with_hint(
+            "restore",
+            Level::Attention,
+            format!(
+                "one that began {} was not finished; the state from before is {}",
+                time::age_of_seconds(interrupted.started, env.now()),
+                interrupted.safety
+            ),
+            Some("`herma restore --continue` finishes it; `herma undo` reverses it.".to_owned()),
+        ),
+        Err(error) => findings.add_error("restore", error),
+    }
+    look_for_moved(findings, env, project);
+}
+
+fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+    let moved = match project.adoptable() {
+        Ok(moved) => moved,
+        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => return,
+        Err(error) => return findings.add_error("moved", error),
+    };
+    for known in moved {
+        findings.add_with_hint(
+            "moved",
+            Level::Attention,
+            format!("{} looks like this directory", describe(&known, env.now())),
+            Some(format!(
+                "`herma doctor --adopt {}` reconnects its checkpoints.",
+                known.id
+            )),
+        );
+    }
+}
+
+fn describe(known: &KnownProject, now: Timestamp) -> String {
+    let place = match &known.workdir {
+        Some(workdir) => shown(workdir),
+        None => format!("project {}", known.id),
+    };
+    let used = known.last_touch.map(|seconds| {
+        let last = seconds as i64;
+        format!(", last used {}", time::age_of_seconds(last, now))
+    });
+    let count = counted(known.checkpoints, "checkpoint");
+    format!("{place} ({count}{})", used.unwrap_or_default())
+}
+
+fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
+    let path = env.engine.store_dir();
+    let store = match Dir::open_nofollow(&path) {
+        Ok(store) => store,
+        Err(error) if error.is_not_found() => {
+            let text = format!("{} does not exist yet", shown(&path));
+            return findings.add("store", Level::Fine, text);
+        }
+        Err(error) => return findings.add_error("store", error),
+    };
+    if let Err(error) = look_at_open_store(findings, &store) {
+        findings.add_error("store", error);
+    }
+    match env.engine.projects() {
+        Ok(projects) => {
+            let gone = projects.iter().filter(|project| !project.exists).count();
+            let count = counted(projects.len(), "project");
+            findings.add(
+                "projects",
+                Level::Fine,
+                format!("{count}, {gone} of them gone"),
+            );
+        }
+        Err(Error::NoStore(_)) => {}
+        Err(error) => findings.add_error("projects", error),
+    }
+}
+
+fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_fs::Error> {
+    let path = shown(store.path());
+    let stat = store.stat_self()?;
+    let text = format!("{path}, owner {}, mode {:04o}", stat.uid, stat.mode);
+    match trust::check(store)? {
+        Ok(()) if stat.mode & 0o077 != 0 => findings.add_with_hint(
+            "store",
+            Level::Attention,
+            format!("{text}: other users can read it"),
+            Some(format!("`chmod 700 {path}`; the next save does it too.")),
+        ),
+        Ok(()) => findings.add("store", Level::Fine, text),
+        Err(distrust) => findings.add(
+            "store",
+            Level::Wrong,
+            escape(distrust.to_string().as_bytes()),
+        ),
+    }
+    let format = match store.open_dir("herma") {
+        Ok(own) => own.read_opt("format", 64)?,
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(error),
+    };
+    let format = match format {
+        Some(format) => escape(format.trim_ascii_end()),
+        None => "made by Hermes; the next save adds what Herma needs".to_owned(),
+    };
+    findings.add("format", Level::Fine, format);
+    Ok(())
+}
+
+fn look_at_settings(findings: &mut Findings, env: &CommandEnv) {
+    let settings = &env.settings;
+    for problem in &settings.problems {
+        findings.add(
+            "settings",
+            Level::Wrong,
+            escape(problem.to_string().as_bytes()),
+        );
+    }
+    for warning in &settings.warnings {
+        findings.add("settings", Level::Attention, escape(warning.as_bytes()));
+    }
+    if settings.problems.is_empty() && settings.warnings.is_empty() {
+        findings.add("settings", Level::Fine, shown(&settings.file));
+    }
+}
+
+fn shown(path: &Path) -> String {
+    escape(path.as_os_str().as_bytes())
+}

@@ -1,0 +1,88 @@
+//! `herma drop`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::Error;
+use herma_core::Project;
+use herma_core::Spec;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_env::find;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::commands::mark::MarkJson;
+use crate::listing;
+
+/// Remove a checkpoint for good
+///
+/// The other checkpoints keep their ids and their content. On a terminal the checkpoint is shown and you
+/// are asked first.
+#[derive(Args, Debug)]
+pub(crate) struct DropArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoint: String,
+    /// Do not ask
+    #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
+    yes: bool,
+}
+
+pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoint = match find(&project, &args.checkpoint) {
+        Err(error) if error.kind() == Kind::Damaged && args.yes => {
+            return drop_damaged(env, &project, &args.checkpoint);
+        }
+        found => found?,
+    };
+    let in_words = listing::in_words(&checkpoint);
+    if !args.yes {
+        if !env.ui.can_ask() {
+            return Err(
+                CommandError::usage(format!("{in_words} would be removed for good"))
+                    .with_state("Nothing was removed: there is no terminal to ask on.")
+                    .with_hint(format!("`herma drop --yes {}`", checkpoint.id)),
+            );
+        }
+        let mut out = env.ui.data();
+        listing::write_checkpoints(
+            &mut out,
+            &env.ui,
+            std::slice::from_ref(&checkpoint),
+            env.now(),
+        )?;
+        out.flush()?;
+        out.finish()?;
+        if !env.ui.confirm("Remove this checkpoint for good?")? {
+            return Err(CommandError::new(Kind::Cancelled, "not confirmed")
+                .with_state("Nothing was removed."));
+        }
+    }
+    project
+        .drop_checkpoint(&checkpoint)
+        .map_err(|error| CommandError::from(error).with_state("Nothing was removed."))?;
+    if env.ui.json {
+        env.ui
+            .write_json(&MarkJson::new(&project, "drop", None, Some(&checkpoint)))?;
+    }
+    env.ui.status(format_args!("Removed {in_words}."));
+    Ok(Outcome::Done)
+}
+
+/// Removes a checkpoint that cannot be read, and so cannot be shown either.
+fn drop_damaged(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    checkpoint: &str,
+) -> Result<Outcome, CommandError> {
+    let spec = Spec::parse(checkpoint).map_err(Error::from)?;
+    project.drop_named(&spec)?;
+    if env.ui.json {
+        env.ui
+            .write_json(&MarkJson::new(project, "drop", None, None))?;
+    }
+    env.ui.status("Removed a damaged checkpoint.");
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,92 @@
+//! `herma list`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::Checkpoint;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::ProjectJson;
+use crate::listing;
+
+/// List the checkpoints of this project, newest first
+///
+/// Each line has the number, the id, when it was saved, why, how much changed since the checkpoint
+/// before it, and whether it is pinned or has a name.
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// Show at most this many
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// End each record with NUL: number, id, seconds since 1970, pinned (0 or 1), names separated by
+    /// commas, and the whole reason, separated by tabs
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct ListJson {
+    schema: &'static str,
+    project: ProjectJson,
+    checkpoints: Vec<CheckpointJson>,
+}
+
+pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let mut checkpoints = project.list()?;
+    let damaged = project.damaged()?;
+    for one in &damaged {
+        let number = one
+            .number
+            .map_or(String::new(), |n| format!("checkpoint {n}, "));
+        let text = format!("{number}{} is damaged: {}", one.name, one.what);
+        env.ui.warning(herma_core::path::escape(text.as_bytes()));
+    }
+    let outcome = if damaged.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Damaged
+    };
+    let is_empty = checkpoints.is_empty() && damaged.is_empty();
+    checkpoints.truncate(args.limit.unwrap_or(usize::MAX));
+    if env.ui.json {
+        env.ui.write_json(&ListJson {
+            schema: "herma.list/1",
+            project: ProjectJson::new(&project),
+            checkpoints: checkpoints.iter().map(CheckpointJson::from).collect(),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    if args.null {
+        for checkpoint in &checkpoints {
+            write_record(&mut out, checkpoint)?;
+        }
+    } else {
+        listing::write_checkpoints(&mut out, &env.ui, &checkpoints, env.now())?;
+    }
+    out.finish()?;
+    if is_empty {
+        env.ui.status("This project has no checkpoints.");
+        env.ui.hint("`herma save` makes the first one.");
+    }
+    Ok(outcome)
+}
+
+fn write_record(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {
+    write!(
+        out,
+        "{}\t{}\t{}\t{}\t{}\t",
+        checkpoint.number,
+        checkpoint.id,
+        checkpoint.time.seconds,
+        u8::from(checkpoint.pinned),
+        checkpoint.names.join(","),
+    )?;
+    out.write_all(&checkpoint.reason)?;
+    out.write_all(b"\0")
+}

@@ -1,0 +1,137 @@
+//! `herma name`, `unname`, `pin` and `unpin`: marks that say a checkpoint matters.
+
+use clap::Args;
+use herma_core::Checkpoint;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_env::find;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::ProjectJson;
+use crate::listing;
+
+/// Give a checkpoint a name; named checkpoints are never cleaned up
+#[derive(Args, Debug)]
+pub(crate) struct NameArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoint: String,
+    /// Its name: letters, digits, `-`, `_`, `.` and `/`
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// Take a name away; the checkpoint stays
+#[derive(Args, Debug)]
+pub(crate) struct UnnameArgs {
+    /// The name
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// The arguments of `pin` and `unpin`; their help is where the commands are listed.
+#[derive(Args, Debug)]
+pub(crate) struct PinArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoint: String,
+}
+
+/// What `--json` prints for a command that marks or drops a checkpoint.
+#[derive(Serialize)]
+pub(crate) struct MarkJson<'a> {
+    schema: &'static str,
+    project: ProjectJson,
+    action: &'a str,
+    name: Option<&'a str>,
+    checkpoint: Option<CheckpointJson>,
+}
+
+impl<'a> MarkJson<'a> {
+    /// What was done, and to which checkpoint as it was before.
+    pub(crate) fn new(
+        project: &Project<'_>,
+        action: &'a str,
+        name: Option<&'a str>,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Self {
+        Self {
+            schema: "herma.mark/1",
+            project: ProjectJson::new(project),
+            action,
+            name,
+            checkpoint: checkpoint.map(CheckpointJson::from),
+        }
+    }
+}
+
+pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoint = find(&project, &args.checkpoint)?;
+    project.name(&checkpoint, &args.name)?;
+    done(
+        env,
+        &MarkJson::new(&project, "name", Some(&args.name), Some(&checkpoint)),
+    )?;
+    let name = escape(args.name.as_bytes());
+    let checkpoint = listing::in_words(&checkpoint);
+    env.ui
+        .status(format_args!("`{name}` is now a name of {checkpoint}."));
+    Ok(Outcome::Done)
+}
+
+pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    project.unname(&args.name)?;
+    done(
+        env,
+        &MarkJson::new(&project, "unname", Some(&args.name), None),
+    )?;
+    let name = escape(args.name.as_bytes());
+    env.ui.status(format_args!(
+        "`{name}` is no longer a name; its checkpoint stays."
+    ));
+    Ok(Outcome::Done)
+}
+
+pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoint = find(&project, &args.checkpoint)?;
+    project.pin(&checkpoint)?;
+    done(
+        env,
+        &MarkJson::new(&project, "pin", None, Some(&checkpoint)),
+    )?;
+    let checkpoint = listing::in_words(&checkpoint);
+    env.ui.status(format_args!(
+        "Pinned {checkpoint}; cleaning will not remove it."
+    ));
+    Ok(Outcome::Done)
+}
+
+pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoint = find(&project, &args.checkpoint)?;
+    project.unpin(&checkpoint)?;
+    done(
+        env,
+        &MarkJson::new(&project, "unpin", None, Some(&checkpoint)),
+    )?;
+    let checkpoint = listing::in_words(&checkpoint);
+    env.ui.status(format_args!(
+        "Unpinned {checkpoint}; cleaning may remove it."
+    ));
+    Ok(Outcome::Done)
+}
+
+fn done(env: &CommandEnv, json: &MarkJson<'_>) -> Result<(), CommandError> {
+    if env.ui.json {
+        env.ui.write_json(json)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! `herma restore`, also `herma rollback`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::engine::Project;
+use herma_core::error::Error;
+use herma_core::restore::RestoreOptions;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_env::find;
+use crate::command_error::CommandError;
+use crate::restore_report::Format;
+use crate::restore_report::report_nothing_to_continue;
+use crate::restore_report::report_plan;
+use crate::restore_report::report_restored;
+
+/// Put files back as they were at a checkpoint
+///
+/// The present state is saved first, so `herma undo` reverses this command. Files no checkpoint vouches
+/// for (excluded, ignored, too large) are never overwritten or deleted.
+#[derive(Args, Debug)]
+#[command(visible_alias = "rollback")]
+pub(crate) struct RestoreArgs {
+    /// The checkpoint
+    #[arg(
+        value_name = "CHECKPOINT",
+        required_unless_present = "continue_restore"
+    )]
+    checkpoint: Option<String>,
+    /// Restore only these files and directories
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Leave this file or directory as it is (can be repeated)
+    #[arg(long, value_name = "PATH")]
+    keep: Vec<PathBuf>,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take back everything that changed since, whoever changed it (this is the default)
+    #[arg(long)]
+    all: bool,
+    /// Finish a restore that was interrupted
+    #[arg(
+        long = "continue",
+        conflicts_with_all = ["checkpoint", "paths", "keep", "dry_run", "all"]
+    )]
+    continue_restore: bool,
+    /// End each record with NUL: what is done, a tab, the path
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
+    let format = if args.null {
+        Format::Null
+    } else {
+        Format::Lines
+    };
+    let Some(checkpoint) = &args.checkpoint else {
+        return continue_restore(env, format);
+    };
+    let project = env.open_project()?;
+    let checkpoint = find(&project, checkpoint)?;
+    let options = RestoreOptions {
+        paths: env.project_paths(&project, &args.paths)?,
+        keep: env.project_paths(&project, &args.keep)?,
+    };
+    let progress = env.ui.progress();
+    if args.dry_run {
+        let plan = project.plan_restore(&checkpoint, &options, &progress)?;
+        drop(progress);
+        return report_plan(env, &project, &plan, format);
+    }
+    let restored = project
+        .restore(&checkpoint, &options, &progress)
+        .map_err(|error| with_state_of_files(&project, error))?;
+    drop(progress);
+    report_restored(env, &project, &restored, format, "herma undo")
+}
+
+fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, CommandError> {
+    let project = env.open_project_quietly()?;
+    if project.interrupted()?.is_none() {
+        return report_nothing_to_continue(env, &project);
+    }
+    let progress = env.ui.progress();
+    let restored = project
+        .continue_restore(&progress)
+        .map_err(|error| with_state_of_files(&project, error))?;
+    drop(progress);
+    report_restored(env, &project, &restored, format, "herma undo")
+}
+
+/// Says whether a failed restore changed anything: it did if it left something to finish.
+pub(crate) fn with_state_of_files(project: &Project<'_>, error: Error) -> CommandError {
+    let error = CommandError::from(error);
+    match project.interrupted() {
+        Ok(Some(interrupted)) => error
+            .with_state(format!(
+                "Some files may be restored already; the state from before is saved as {}",
+                interrupted.safety
+            ))
+            .with_hint(
+                "`herma restore --continue` finishes the restore; `herma undo` reverses it.",
+            ),
+        Ok(None) => error.with_state("Nothing was changed."),
+        Err(_) => error,
+    }
+}

@@ -1,0 +1,158 @@
+//! `herma save`
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use clap::Args;
+use herma_core::checkpoint::Facts;
+use herma_core::engine::SaveOptions;
+use herma_core::engine::Saved;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use crate::cli::Overrides;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::LeftOutJson;
+use crate::json::ProjectJson;
+use crate::listing;
+
+/// Save the project as a checkpoint
+///
+/// When nothing changed since the newest checkpoint, no new one is made and that one is named.
+#[derive(Args, Debug)]
+pub(crate) struct SaveArgs {
+    /// Why, in your words
+    #[arg(short, long, value_name = "REASON", default_value = "manual")]
+    message: OsString,
+    /// Give the checkpoint this name; named checkpoints are never cleaned up
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Read every file again, instead of trusting times and sizes
+    #[arg(long)]
+    rehash: bool,
+    /// Do not wait until the disk has everything: faster, but a power cut may lose this checkpoint
+    #[arg(long)]
+    fast: bool,
+    /// Wait this long for another herma to finish [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    wait: Option<u32>,
+    /// The agent the checkpoint is for
+    #[arg(long, value_name = "NAME", help_heading = "Facts")]
+    agent: Option<String>,
+    /// The conversation
+    #[arg(long, value_name = "ID", help_heading = "Facts")]
+    session: Option<String>,
+    /// The prompt within the conversation
+    #[arg(long, value_name = "ID", help_heading = "Facts")]
+    turn: Option<String>,
+    /// The tool about to run
+    #[arg(long, value_name = "NAME", help_heading = "Facts")]
+    tool: Option<String>,
+}
+
+impl SaveArgs {
+    /// What these arguments change about the settings.
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            fast: self.fast,
+            wait: self.wait.map(|seconds| Duration::from_secs(seconds.into())),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SaveJson {
+    schema: &'static str,
+    project: ProjectJson,
+    checkpoint: CheckpointJson,
+    is_new: bool,
+    files: u64,
+    bytes: u64,
+    left_out: Vec<LeftOutJson>,
+    notes: Vec<String>,
+}
+
+pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let options = SaveOptions {
+        reason: args.message.as_bytes().into(),
+        name: args.name.clone(),
+        facts: Facts {
+            agent: args.agent.clone(),
+            session: args.session.clone(),
+            turn: args.turn.clone(),
+            tool: args.tool.clone(),
+        },
+        rehash: args.rehash,
+    };
+    let progress = env.ui.progress();
+    let saved = project
+        .save(&options, &progress)
+        .map_err(|error| CommandError::from(error).with_state("No checkpoint was made."))?;
+    drop(progress);
+
+    if env.ui.json {
+        env.ui.write_json(&SaveJson {
+            schema: "herma.save/1",
+            project: ProjectJson::new(&project),
+            checkpoint: (&saved.checkpoint).into(),
+            is_new: saved.is_new,
+            files: saved.receipt.summary.files,
+            bytes: saved.receipt.summary.bytes,
+            left_out: saved
+                .receipt
+                .left_out
+                .iter()
+                .map(LeftOutJson::from)
+                .collect(),
+            notes: saved.notes.clone(),
+        })?;
+    }
+    tell(env, &saved);
+    let is_partial = saved.receipt.summary.is_partial() || !saved.receipt.left_out.is_empty();
+    Ok(if is_partial {
+        Outcome::LeftOut
+    } else {
+        Outcome::Done
+    })
+}
+
+fn tell(env: &CommandEnv, saved: &Saved) {
+    let checkpoint = listing::in_words(&saved.checkpoint);
+    if saved.is_new {
+        let files = listing::counted(saved.receipt.summary.files as usize, "file");
+        let changes = match saved.checkpoint.changes {
+            Some(count) => format!("{} changed", listing::changes_in_words(count)),
+            None => files,
+        };
+        env.ui
+            .status(format_args!("Saved {checkpoint}: {changes}."));
+    } else {
+        env.ui
+            .status(format_args!("Nothing changed since {checkpoint}."));
+    }
+    for note in &saved.notes {
+        env.ui.warning(escape(note.as_bytes()));
+    }
+    let left_out = &saved.receipt.left_out;
+    if !left_out.is_empty() {
+        let count = left_out.len();
+        let verb = if count == 1 {
+            "entry is"
+        } else {
+            "entries are"
+        };
+        env.ui.warning(format_args!(
+            "{count} {verb} not in this checkpoint as on disk:"
+        ));
+        let lines = left_out
+            .iter()
+            .map(|entry| format!("{} ({})", escape(&entry.path), entry.reason.word()));
+        env.ui
+            .name_some(lines, &format!("herma show {}", saved.checkpoint.number));
+    }
+}

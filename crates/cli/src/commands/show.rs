@@ -1,0 +1,160 @@
+//! `herma show`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::Checkpoint;
+use herma_core::path::escape;
+use herma_core::receipt::Receipt;
+use herma_core::snapshot::reason::Reason;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_env::find;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::LeftOutJson;
+use crate::json::ProjectJson;
+use crate::listing;
+use crate::theme::Label;
+use crate::time;
+use crate::ui::Ui;
+
+/// Show one checkpoint: why, when, for whom, and what is not in it
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT", default_value = "1")]
+    checkpoint: String,
+    /// Print only what was left out, each record ended with NUL: the reason, a tab, the path
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct ShowJson {
+    schema: &'static str,
+    project: ProjectJson,
+    checkpoint: CheckpointJson,
+    files: u64,
+    bytes: u64,
+    directories: u64,
+    left_out: Vec<LeftOutJson>,
+}
+
+pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoint = find(&project, &args.checkpoint)?;
+    let receipt = project.receipt(&checkpoint)?;
+    if env.ui.json {
+        env.ui.write_json(&ShowJson {
+            schema: "herma.show/1",
+            project: ProjectJson::new(&project),
+            checkpoint: (&checkpoint).into(),
+            files: receipt.summary.files,
+            bytes: receipt.summary.bytes,
+            directories: receipt.summary.directories,
+            left_out: receipt.left_out.iter().map(LeftOutJson::from).collect(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = env.ui.listing();
+    if args.null {
+        for entry in &receipt.left_out {
+            write!(out, "{}\t", entry.reason.word())?;
+            out.write_all(&entry.path)?;
+            out.write_all(b"\0")?;
+        }
+    } else {
+        write_checkpoint(&mut out, env, &checkpoint)?;
+        write_receipt(&mut out, &env.ui, &checkpoint, &receipt)?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn write_checkpoint(
+    out: &mut dyn Write,
+    env: &CommandEnv,
+    checkpoint: &Checkpoint,
+) -> std::io::Result<()> {
+    let theme = env.ui.theme;
+    let id = theme.paint(Label::Id, &checkpoint.id.to_hex());
+    let number = theme.paint(Label::Number, &checkpoint.number.to_string());
+    writeln!(out, "Checkpoint {number}  {id}")?;
+    let when = time::local(checkpoint.time);
+    writeln!(
+        out,
+        "Saved:    {when} ({})",
+        time::age(checkpoint.time, env.now())
+    )?;
+    writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
+    let facts = &checkpoint.facts;
+    let facts = [
+        ("Agent:   ", &facts.agent),
+        ("Session: ", &facts.session),
+        ("Turn:    ", &facts.turn),
+        ("Tool:    ", &facts.tool),
+    ];
+    for (label, fact) in facts {
+        if let Some(fact) = fact {
+            writeln!(out, "{label} {}", escape(fact.as_bytes()))?;
+        }
+    }
+    for name in &checkpoint.names {
+        writeln!(out, "Name:     {}", escape(name.as_bytes()))?;
+    }
+    if checkpoint.pinned {
+        writeln!(out, "Pinned:   yes")?;
+    }
+    if let Some(count) = checkpoint.changes {
+        writeln!(out, "Changed:  {}", listing::changes_in_words(count))?;
+    }
+    writeln!(out)?;
+    for line in checkpoint.reason.split(|byte| *byte == b'\n') {
+        writeln!(out, "    {}", escape(line))?;
+    }
+    writeln!(out)
+}
+
+fn write_receipt(
+    out: &mut dyn Write,
+    ui: &Ui,
+    checkpoint: &Checkpoint,
+    receipt: &Receipt,
+) -> std::io::Result<()> {
+    let summary = &receipt.summary;
+    if checkpoint.extra.is_none() {
+        return writeln!(
+            out,
+            "Saved without a receipt: what was left out is not known."
+        );
+    }
+    writeln!(
+        out,
+        "Holds {}, {}.",
+        listing::counted(summary.files as usize, "file"),
+        listing::counted(summary.bytes as usize, "byte"),
+    )?;
+    for reason in Reason::ALL {
+        let Some(count) = summary.left_out.get(&reason).filter(|count| **count > 0) else {
+            continue;
+        };
+        let label = if reason.is_rule() {
+            Label::Faint
+        } else {
+            Label::Warning
+        };
+        let heading = format!("Left out, {}: {count}", reason.word());
+        writeln!(out, "{}", ui.theme.paint(label, &heading))?;
+        for entry in receipt
+            .left_out
+            .iter()
+            .filter(|entry| entry.reason == reason)
+        {
+            writeln!(out, "    {}", escape(&entry.path))?;
+        }
+    }
+    Ok(())
+}

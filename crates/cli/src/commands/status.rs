@@ -1,0 +1,64 @@
+//! `herma` without a command: where things stand and what to type next.
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use herma_core::error::Error;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::ProjectJson;
+use crate::listing;
+
+/// How many checkpoints the status shows.
+const SHOWN: usize = 3;
+
+#[derive(Serialize)]
+struct StatusJson {
+    schema: &'static str,
+    project: ProjectJson,
+    checkpoints: usize,
+    newest: Option<CheckpointJson>,
+}
+
+pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let checkpoints = match project.list() {
+        Ok(checkpoints) => checkpoints,
+        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    if env.ui.json {
+        env.ui.write_json(&StatusJson {
+            schema: "herma.status/1",
+            project: ProjectJson::new(&project),
+            checkpoints: checkpoints.len(),
+            newest: checkpoints.first().map(CheckpointJson::from),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let root = escape(project.root().as_os_str().as_bytes());
+    let count = match checkpoints.len() {
+        0 => "no checkpoints".to_owned(),
+        count => listing::counted(count, "checkpoint"),
+    };
+    let mut out = env.ui.data();
+    writeln!(out, "{root}: {count}")?;
+    let newest = &checkpoints[..checkpoints.len().min(SHOWN)];
+    listing::write_checkpoints(&mut out, &env.ui, newest, env.now())?;
+    out.finish()?;
+    if checkpoints.is_empty() {
+        env.ui
+            .hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
+    } else {
+        env.ui.hint(
+            "`herma diff` shows what changed since the newest; `herma restore 1` goes back to it; \
+             `herma list` shows all; `herma --help` the rest.",
+        );
+    }
+    Ok(Outcome::Done)
+}

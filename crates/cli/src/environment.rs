@@ -1,0 +1,132 @@
+//! What the system says about the user and the terminal. Nothing else reads the environment.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_core::clock::Clock;
+use herma_core::clock::Timestamp;
+
+/// What the system says about the user and the terminal.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    /// `$HERMES_HOME`.
+    pub(crate) hermes_home: Option<PathBuf>,
+    /// `$HOME`.
+    pub(crate) user_home: Option<PathBuf>,
+    /// The present directory; `None` when it was deleted.
+    pub(crate) directory: Option<PathBuf>,
+    /// Did the user ask for no colour, or is the terminal unable to show any?
+    pub(crate) no_color: bool,
+    /// The pager's command line; empty means none.
+    pub(crate) pager: String,
+    /// Are these terminals?
+    pub(crate) stdin_is_terminal: bool,
+    pub(crate) stdout_is_terminal: bool,
+    pub(crate) stderr_is_terminal: bool,
+    /// Columns and lines of the terminal.
+    pub(crate) size: Option<(usize, usize)>,
+}
+
+impl Environment {
+    /// Asks the system.
+    pub(crate) fn read() -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
+        let stdout_is_terminal = std::io::stdout().is_terminal();
+        Self {
+            hermes_home: set("HERMES_HOME").map(PathBuf::from),
+            user_home: set("HOME").map(PathBuf::from),
+            directory: std::env::current_dir().ok(),
+            no_color: set("NO_COLOR").is_some() || is_dumb,
+            pager: pager_command(std::env::var_os("HERMA_PAGER"), set("PAGER"), is_dumb),
+            stdin_is_terminal: std::io::stdin().is_terminal(),
+            stdout_is_terminal,
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            size: terminal_size::terminal_size()
+                .map(|(width, height)| (usize::from(width.0), usize::from(height.0))),
+        }
+    }
+
+    /// Where settings and checkpoints are kept, made absolute; `None` when nothing says where.
+    pub(crate) fn home(&self, flag: Option<&Path>) -> Option<PathBuf> {
+        let home = flag
+            .map(Path::to_owned)
+            .or_else(|| self.hermes_home.clone())
+            .or_else(|| Some(self.user_home.as_ref()?.join(".hermes")))?;
+        match &self.directory {
+            Some(directory) => Some(directory.join(home)),
+            None => home.is_absolute().then_some(home),
+        }
+    }
+}
+
+/// `HERMA_PAGER`, which may be set to nothing to have no pager, then `PAGER`, then `less`.
+fn pager_command(own: Option<OsString>, common: Option<OsString>, is_dumb: bool) -> String {
+    let default = if is_dumb { "" } else { "less -FRX" };
+    match own.or(common) {
+        Some(command) => command.to_string_lossy().trim().to_owned(),
+        None => default.to_owned(),
+    }
+}
+
+/// The system's clock, with the offset of the user's time zone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let now = jiff::Timestamp::now();
+        let offset = jiff::tz::TimeZone::system().to_offset(now);
+        Timestamp {
+            seconds: now.as_second(),
+            // Negative only before 1970.
+            nanos: now.subsec_nanosecond().unsigned_abs(),
+            offset_minutes: offset.seconds() / 60,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment {
+            hermes_home: None,
+            user_home: Some("/home/you".into()),
+            directory: Some("/work".into()),
+            no_color: true,
+            pager: String::new(),
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            size: None,
+        }
+    }
+
+    #[test]
+    fn flag_wins_over_environment_over_default_home() {
+        let mut environment = environment();
+        assert_eq!(environment.home(None), Some("/home/you/.hermes".into()));
+        environment.hermes_home = Some("relative".into());
+        assert_eq!(environment.home(None), Some("/work/relative".into()));
+        let flag = Path::new("/elsewhere");
+        assert_eq!(environment.home(Some(flag)), Some("/elsewhere".into()));
+        environment.hermes_home = None;
+        environment.user_home = None;
+        assert_eq!(environment.home(None), None);
+    }
+
+    #[test]
+    fn an_empty_pager_means_none() {
+        assert_eq!(
+            pager_command(Some("".into()), Some("more".into()), false),
+            ""
+        );
+        assert_eq!(pager_command(None, Some("more".into()), false), "more");
+        assert_eq!(pager_command(None, None, false), "less -FRX");
+        assert_eq!(pager_command(None, None, true), "");
+    }
+}

@@ -1,0 +1,206 @@
+//! What programs get: the shapes of `--json`, described in docs/JSON.md.
+//!
+//! Text is UTF-8 in JSON and bytes on disk. A path or reason that is not UTF-8 is given twice: readable
+//! and escaped, and exactly, in base64, beside it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use herma_core::Checkpoint;
+use herma_core::checkpoint::ChangeCount;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use herma_core::receipt::LeftOut;
+use serde::Serialize;
+
+use crate::time;
+
+/// A path, and its bytes if they are not UTF-8.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct PathJson {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+}
+
+impl PathJson {
+    /// The path with these bytes.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let (path, path_bytes) = text(bytes);
+        Self { path, path_bytes }
+    }
+
+    /// The path as the system knows it.
+    pub(crate) fn of(path: &Path) -> Self {
+        Self::new(path.as_os_str().as_bytes())
+    }
+}
+
+/// Text as it is, or escaped with its bytes beside it.
+fn text(bytes: &[u8]) -> (String, Option<String>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), None),
+        Err(_) => (escape(bytes), Some(base64(bytes))),
+    }
+}
+
+/// Base64 with padding, as RFC 4648 has it.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = chunk
+            .iter()
+            .fold(0u32, |group, byte| group << 8 | u32::from(*byte));
+        let group = group << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            if place <= chunk.len() {
+                let digit = group >> (18 - 6 * place) & 63;
+                out.push(char::from(DIGITS[digit as usize]));
+            } else {
+                out.push('=');
+            }
+        }
+    }
+    out
+}
+
+/// The project a command was about.
+#[derive(Debug, Serialize)]
+pub(crate) struct ProjectJson {
+    id: String,
+    #[serde(flatten)]
+    root: PathJson,
+    interrupted_restore: bool,
+}
+
+impl ProjectJson {
+    /// Describes a project.
+    pub(crate) fn new(project: &Project<'_>) -> Self {
+        Self {
+            id: project.id().to_string(),
+            root: PathJson::of(project.root()),
+            // A command that cannot tell has failed for it already.
+            interrupted_restore: matches!(project.interrupted(), Ok(Some(_))),
+        }
+    }
+}
+
+/// A checkpoint.
+#[derive(Debug, Serialize)]
+pub(crate) struct CheckpointJson {
+    id: String,
+    number: usize,
+    sequence: u64,
+    tree: String,
+    seconds: i64,
+    time: Option<String>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason_bytes: Option<String>,
+    origin: &'static str,
+    facts: FactsJson,
+    changes: Option<ChangesJson>,
+    names: Vec<String>,
+    pinned: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct FactsJson {
+    agent: Option<String>,
+    session: Option<String>,
+    turn: Option<String>,
+    tool: Option<String>,
+}
+
+/// How much changed; lines are `null` when they were not counted.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChangesJson {
+    pub(crate) files: u64,
+    pub(crate) insertions: Option<u64>,
+    pub(crate) deletions: Option<u64>,
+}
+
+impl From<ChangeCount> for ChangesJson {
+    fn from(count: ChangeCount) -> Self {
+        Self {
+            files: count.files,
+            insertions: count.lines_known.then_some(count.insertions),
+            deletions: count.lines_known.then_some(count.deletions),
+        }
+    }
+}
+
+impl From<&Checkpoint> for CheckpointJson {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        let (reason, reason_bytes) = text(&checkpoint.reason);
+        let facts = checkpoint.facts.clone();
+        Self {
+            id: checkpoint.id.to_hex(),
+            number: checkpoint.number,
+            sequence: checkpoint.sequence,
+            tree: checkpoint.tree.to_hex(),
+            seconds: checkpoint.time.seconds,
+            time: time::rfc3339(checkpoint.time),
+            reason,
+            reason_bytes,
+            origin: checkpoint.origin.word(),
+            facts: FactsJson {
+                agent: facts.agent,
+                session: facts.session,
+                turn: facts.turn,
+                tool: facts.tool,
+            },
+            changes: checkpoint.changes.map(ChangesJson::from),
+            names: checkpoint.names.clone(),
+            pinned: checkpoint.pinned,
+        }
+    }
+}
+
+/// Something that is not in a checkpoint.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeftOutJson {
+    #[serde(flatten)]
+    path: PathJson,
+    reason: &'static str,
+}
+
+impl From<&LeftOut> for LeftOutJson {
+    fn from(left_out: &LeftOut) -> Self {
+        Self {
+            path: PathJson::new(&left_out.path),
+            reason: left_out.reason.word(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_the_one_everybody_reads() {
+        let cases: [(&[u8], &str); 7] = [
+            (b"", ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"foob", "Zm9vYg=="),
+            (b"fooba", "Zm9vYmE="),
+            (b"foobar", "Zm9vYmFy"),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(base64(bytes), expected);
+        }
+        assert_eq!(base64(&[0xff, 0xfe]), "//4=");
+    }
+
+    #[test]
+    fn paths_that_are_not_utf8_are_given_exactly_too() {
+        let plain = serde_json::to_string(&PathJson::new("ä b".as_bytes())).unwrap();
+        assert_eq!(plain, r#"{"path":"ä b"}"#);
+        let odd = serde_json::to_string(&PathJson::new(b"a\xff")).unwrap();
+        assert_eq!(odd, r#"{"path":"a\\xff","path_bytes":"Yf8="}"#);
+    }
+}

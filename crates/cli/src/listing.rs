@@ -1,0 +1,207 @@
+//! How checkpoints are shown to people: one line each, as wide as the terminal.
+
+use std::io;
+use std::io::Write;
+
+use herma_core::Checkpoint;
+use herma_core::ObjectId;
+use herma_core::checkpoint::ChangeCount;
+use herma_core::clock::Timestamp;
+use herma_core::path::escape;
+
+use crate::theme::Label;
+use crate::time;
+use crate::ui::Ui;
+
+/// The fewest digits of an id that are shown.
+const MIN_DIGITS: usize = 7;
+
+/// How many digits tell all these ids apart, 7 at least.
+pub(crate) fn id_digits(ids: &[ObjectId]) -> usize {
+    let mut hex: Vec<String> = ids.iter().map(|id| id.to_hex()).collect();
+    hex.sort_unstable();
+    hex.dedup();
+    let longest_shared = hex
+        .windows(2)
+        .map(|pair| shared_prefix(&pair[0], &pair[1]))
+        .max();
+    longest_shared.map_or(MIN_DIGITS, |shared| (shared + 1).clamp(MIN_DIGITS, 40))
+}
+
+fn shared_prefix(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+/// The beginning of an id.
+pub(crate) fn short_id(id: ObjectId, digits: usize) -> String {
+    let mut hex = id.to_hex();
+    hex.truncate(digits.max(MIN_DIGITS));
+    hex
+}
+
+/// `checkpoint 3 (7f2c1ab)`, for sentences.
+pub(crate) fn in_words(checkpoint: &Checkpoint) -> String {
+    format!(
+        "checkpoint {} ({})",
+        checkpoint.number,
+        short_id(checkpoint.id, MIN_DIGITS)
+    )
+}
+
+/// `3 files, +10/-2`.
+pub(crate) fn changes_in_words(count: ChangeCount) -> String {
+    let plural = if count.files == 1 { "" } else { "s" };
+    if count.lines_known {
+        format!(
+            "{} file{plural}, +{}/-{}",
+            count.files, count.insertions, count.deletions
+        )
+    } else {
+        format!("{} file{plural}", count.files)
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Prints one line for each checkpoint.
+pub(crate) fn write_checkpoints(
+    out: &mut dyn Write,
+    ui: &Ui,
+    checkpoints: &[Checkpoint],
+    now: Timestamp,
+) -> io::Result<()> {
+    let ids: Vec<_> = checkpoints.iter().map(|checkpoint| checkpoint.id).collect();
+    let digits = id_digits(&ids);
+    let number_width = checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.number.to_string().len())
+        .max()
+        .unwrap_or(1);
+    for checkpoint in checkpoints {
+        let number = format!("{:>number_width$}", checkpoint.number);
+        let id = short_id(checkpoint.id, digits);
+        let when = time::local(checkpoint.time);
+        let age = format!("{:<14}", time::age(checkpoint.time, now));
+        let tail = tail(checkpoint);
+        let used = [&number, &id, &when, &age, &tail].map(|part| width(part) + 2);
+        let room = ui
+            .width
+            .map(|columns| columns.saturating_sub(used.iter().sum()));
+        let reason = fit(&escape(checkpoint.subject()), room);
+        let theme = ui.theme;
+        writeln!(
+            out,
+            "{}  {}  {}  {}  {reason}{}{}",
+            theme.paint(Label::Number, &number),
+            theme.paint(Label::Id, &id),
+            when,
+            theme.paint(Label::Faint, &age),
+            if tail.is_empty() { "" } else { "  " },
+            theme.paint(Label::Name, &tail),
+        )?;
+    }
+    Ok(())
+}
+
+/// What changed, the pin and the names.
+fn tail(checkpoint: &Checkpoint) -> String {
+    let mut parts = Vec::new();
+    if let Some(count) = checkpoint.changes {
+        parts.push(format!("({})", changes_in_words(count)));
+    }
+    if checkpoint.pinned {
+        parts.push("[pinned]".to_owned());
+    }
+    parts.extend(
+        checkpoint
+            .names
+            .iter()
+            .map(|name| format!("[{}]", escape(name.as_bytes()))),
+    );
+    parts.join(" ")
+}
+
+/// The text cut to the room there is, but never to less than ten columns.
+fn fit(text: &str, room: Option<usize>) -> String {
+    let Some(room) = room.map(|room| room.max(10)) else {
+        return text.to_owned();
+    };
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            used += char_width(*c);
+            used <= room
+        })
+        .collect();
+    format!("{kept}…")
+}
+
+fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+/// Columns a character takes: two for the wide scripts and pictures, one for the rest. Too small by a
+/// little for combining characters, which only makes a line a little shorter.
+fn char_width(c: char) -> usize {
+    let is_wide = matches!(
+        c,
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+            | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
+            | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1f64f}' | '\u{1f900}'..='\u{1f9ff}'
+            | '\u{20000}'..='\u{3fffd}'
+    );
+    if is_wide { 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(first: &[u8]) -> ObjectId {
+        let mut bytes = [0; 20];
+        bytes[..first.len()].copy_from_slice(first);
+        ObjectId::from_bytes(bytes)
+    }
+
+    #[test]
+    fn ids_are_shown_as_short_as_they_can_be_told_apart() {
+        assert_eq!(id_digits(&[]), 7);
+        assert_eq!(id_digits(&[id(&[1]), id(&[2])]), 7);
+        assert_eq!(id_digits(&[id(&[1, 2, 3, 4, 5]), id(&[1, 2, 3, 4, 6])]), 10);
+        assert_eq!(id_digits(&[id(&[1]), id(&[1])]), 7);
+    }
+
+    #[test]
+    fn long_reasons_are_cut_to_the_terminal() {
+        assert_eq!(fit("short", Some(10)), "short");
+        assert_eq!(fit("exactly 10", Some(10)), "exactly 10");
+        assert_eq!(fit("more than ten", Some(10)), "more than…");
+        assert_eq!(fit("漢字漢字漢字", Some(10)), "漢字漢字…");
+        assert_eq!(fit("more than ten", None), "more than ten");
+    }
+
+    #[test]
+    fn counts_read_as_words() {
+        let count = ChangeCount {
+            files: 1,
+            insertions: 10,
+            deletions: 2,
+            lines_known: true,
+        };
+        assert_eq!(changes_in_words(count), "1 file, +10/-2");
+        let unknown = ChangeCount {
+            files: 3,
+            lines_known: false,
+            ..count
+        };
+        assert_eq!(changes_in_words(unknown), "3 files");
+    }
+}

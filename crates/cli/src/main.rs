@@ -1,0 +1,35 @@
+//! The `herma` command line: instant undo for AI agents.
+//!
+//! A thin layer over `herma-core`: it reads the arguments, the environment and the settings, calls the
+//! engine, and says what came of it. Data goes to stdout, words go to stderr, and every way to fail is
+//! put into words in one file, [`command_error`].
+//!
+//! * [`cli`]: the arguments
+//! * [`commands`]: one file per command
+//! * [`settings`]: `config.yaml`, read and edited
+//! * [`environment`]: the only place that asks the system about the user and the terminal
+//! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`]: the terminal
+//! * [`json`], [`listing`], [`restore_report`]: how checkpoints and paths are shown to programs and to people
+
+mod cli;
+mod command_env;
+mod command_error;
+mod commands;
+mod environment;
+mod json;
+mod listing;
+mod pager;
+mod progress;
+mod restore_report;
+mod run;
+mod settings;
+mod theme;
+mod time;
+mod ui;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    herma_fs::process::raise_open_file_limit();
+    ExitCode::from(run::run(std::env::args_os().collect()))
+}

@@ -1,0 +1,141 @@
+//! One line on stderr for what takes long, erased when it is done.
+//!
+//! Nothing is shown for the first quarter of a second, and then at most 30 times a second. Workers call
+//! this for every file, so the common case is one atomic load.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use herma_core::engine::Progress;
+use herma_core::engine::Stage;
+use signal_hook::consts::SIGINT;
+use signal_hook::consts::SIGTERM;
+
+/// How long a command may take in silence.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// The shortest time between two drawings.
+const PAUSE: Duration = Duration::from_millis(34);
+
+/// Shows how far the engine is, and tells it when the user wants to stop.
+pub(crate) struct TerminalProgress {
+    is_shown: bool,
+    started: Instant,
+    /// Milliseconds after the start before which nothing is drawn.
+    next_drawing: AtomicU64,
+    state: Mutex<State>,
+    cancelled: Arc<AtomicBool>,
+}
+
+struct State {
+    stage: Option<Stage>,
+    has_drawn: bool,
+}
+
+impl TerminalProgress {
+    /// Starts watching for Control-C. A second one ends the program at once; what was published by
+    /// then is complete, and an interrupted restore is finished or reversed by the next command.
+    pub(crate) fn start(is_shown: bool) -> Self {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // Without the handlers a signal ends the program at once, which is safe as well.
+            let flag = &cancelled;
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
+            let _ = signal_hook::flag::register(signal, Arc::clone(flag));
+        }
+        Self {
+            is_shown,
+            started: Instant::now(),
+            next_drawing: AtomicU64::new(SILENCE.as_millis() as u64),
+            state: Mutex::new(State {
+                stage: None,
+                has_drawn: false,
+            }),
+            cancelled,
+        }
+    }
+
+    /// Draws the line if it is time to.
+    fn draw(&self, done: u64, total: Option<u64>) {
+        let elapsed = self.started.elapsed().as_millis() as u64;
+        let due = self.next_drawing.load(Ordering::Relaxed);
+        if !self.is_shown || elapsed < due {
+            return;
+        }
+        let next = elapsed + PAUSE.as_millis() as u64;
+        let won =
+            self.next_drawing
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed);
+        if won.is_err() {
+            return;
+        }
+        if let Ok(mut state) = self.state.try_lock() {
+            state.has_drawn = true;
+            let text = line(state.stage, done, total);
+            // A terminal that takes no more text gets none; the command goes on.
+            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+        }
+    }
+}
+
+/// `Scanning: 12,345 files` and the like.
+fn line(stage: Option<Stage>, done: u64, total: Option<u64>) -> String {
+    let verb = match stage {
+        Some(Stage::Waiting) => return "Waiting for another herma to finish".to_owned(),
+        Some(Stage::Scanning) | None => "Scanning",
+        Some(Stage::Saving) => "Saving",
+        Some(Stage::Restoring) => "Restoring",
+        Some(Stage::Verifying) => "Verifying",
+    };
+    match total {
+        Some(total) => format!("{verb}: {done} of {total} files"),
+        None if done == 0 => verb.to_owned(),
+        None => format!("{verb}: {done} files"),
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn stage(&self, stage: Stage) {
+        if let Ok(mut state) = self.state.lock() {
+            state.stage = Some(stage);
+        }
+        self.draw(0, None);
+    }
+
+    fn files(&self, done: u64, total: Option<u64>) {
+        self.draw(done, total);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for TerminalProgress {
+    fn drop(&mut self) {
+        if self.state.get_mut().is_ok_and(|state| state.has_drawn) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_what_is_known() {
+        assert_eq!(line(None, 0, None), "Scanning");
+        assert_eq!(line(Some(Stage::Saving), 3, None), "Saving: 3 files");
+        assert_eq!(
+            line(Some(Stage::Restoring), 3, Some(9)),
+            "Restoring: 3 of 9 files"
+        );
+    }
+}

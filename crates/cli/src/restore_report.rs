@@ -1,0 +1,290 @@
+//! What a restore did or would do, file by file: to people, to programs, and in one sentence.
+
+use std::io;
+use std::io::Write;
+
+use herma_core::engine::Project;
+use herma_core::engine::Restored;
+use herma_core::restore::Action;
+use herma_core::restore::ActionKind;
+use herma_core::restore::Kept;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::Plan;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::listing;
+use crate::listing::counted;
+use crate::theme::Label;
+use crate::ui::SHOWN_NAMES;
+use crate::ui::Ui;
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Lines for people.
+    Lines,
+    /// Records ended with NUL.
+    Null,
+}
+
+#[derive(Serialize)]
+struct RestoreJson {
+    schema: &'static str,
+    project: ProjectJson,
+    dry_run: bool,
+    target: Option<CheckpointJson>,
+    safety: Option<CheckpointJson>,
+    safety_is_new: Option<bool>,
+    written: Option<usize>,
+    removed: Option<usize>,
+    actions: Vec<ActionJson>,
+    kept: Vec<KeptJson>,
+}
+
+#[derive(Serialize)]
+struct ActionJson {
+    action: &'static str,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+#[derive(Serialize)]
+struct KeptJson {
+    why: &'static str,
+    reason: Option<&'static str>,
+    text: String,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+/// Tells what a restore would do.
+pub(crate) fn report_plan(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    plan: &Plan,
+    format: Format,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        env.ui
+            .write_json(&to_json(project, plan, &plan.kept, None))?;
+        return Ok(outcome(&plan.kept));
+    }
+    write_files(&env.ui, plan, &plan.kept, format)?;
+    let target = listing::in_words(&plan.target);
+    if plan.actions.is_empty() {
+        env.ui
+            .status(format_args!("Nothing to do: the files are as in {target}."));
+    } else {
+        let count = counted(plan.actions.len(), "change");
+        env.ui.status(format_args!(
+            "{count} would restore {target}. Nothing was changed."
+        ));
+    }
+    Ok(outcome(&plan.kept))
+}
+
+/// Tells what a restore did.
+pub(crate) fn report_restored(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    restored: &Restored,
+    format: Format,
+    what_reverses: &str,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        let json = to_json(project, &restored.plan, &restored.kept, Some(restored));
+        env.ui.write_json(&json)?;
+        return Ok(outcome(&restored.kept));
+    }
+    write_files(&env.ui, &restored.plan, &restored.kept, format)?;
+    let target = listing::in_words(&restored.target);
+    if restored.plan.actions.is_empty() {
+        if restored.kept.is_empty() {
+            env.ui
+                .status(format_args!("Nothing to do: the files are as in {target}."));
+        } else {
+            let kept = counted(restored.kept.len(), "entry");
+            env.ui.status(format_args!(
+                "Nothing was changed: {kept} kept, the rest is as in {target}."
+            ));
+        }
+        return Ok(outcome(&restored.kept));
+    }
+    env.ui.status(format_args!(
+        "Restored {target}: {} written, {} deleted, {} kept.",
+        counted(restored.written, "file"),
+        restored.removed,
+        restored.kept.len()
+    ));
+    env.ui.status(format_args!(
+        "`{what_reverses}` brings back the state from before."
+    ));
+    Ok(outcome(&restored.kept))
+}
+
+/// Tells that there was nothing to finish.
+pub(crate) fn report_nothing_to_continue(
+    env: &CommandEnv,
+    project: &Project<'_>,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        env.ui.write_json(&RestoreJson {
+            schema: "herma.restore/1",
+            project: ProjectJson::new(project),
+            dry_run: false,
+            target: None,
+            safety: None,
+            safety_is_new: None,
+            written: None,
+            removed: None,
+            actions: Vec::new(),
+            kept: Vec::new(),
+        })?;
+    }
+    env.ui.status("No restore of this project was interrupted.");
+    Ok(Outcome::Done)
+}
+
+/// What was kept although nobody asked for it makes the restore a partial one.
+fn outcome(kept: &[Kept]) -> Outcome {
+    let is_partial = kept.iter().any(|kept| kept.why != KeptWhy::Asked);
+    if is_partial {
+        Outcome::LeftOut
+    } else {
+        Outcome::Done
+    }
+}
+
+fn to_json(
+    project: &Project<'_>,
+    plan: &Plan,
+    kept: &[Kept],
+    restored: Option<&Restored>,
+) -> RestoreJson {
+    let action = |action: &Action| ActionJson {
+        action: action.kind.word(),
+        path: PathJson::new(action.path.as_bytes()),
+    };
+    RestoreJson {
+        schema: "herma.restore/1",
+        project: ProjectJson::new(project),
+        dry_run: restored.is_none(),
+        target: Some((&plan.target).into()),
+        safety: restored.map(|restored| (&restored.safety).into()),
+        safety_is_new: restored.map(|restored| restored.safety_is_new),
+        written: restored.map(|restored| restored.written),
+        removed: restored.map(|restored| restored.removed),
+        actions: plan.actions.iter().map(action).collect(),
+        kept: kept.iter().map(kept_json).collect(),
+    }
+}
+
+fn kept_json(kept: &Kept) -> KeptJson {
+    let reason = match kept.why {
+        KeptWhy::NotSaved(reason) | KeptWhy::InTheWay(reason) => Some(reason.word()),
+        KeptWhy::Asked | KeptWhy::NestedRepository | KeptWhy::ChangedMeanwhile => None,
+    };
+    KeptJson {
+        why: kept.why.word(),
+        reason,
+        text: kept.why.to_string(),
+        path: PathJson::new(kept.path.as_bytes()),
+    }
+}
+
+const fn label(kind: ActionKind) -> Label {
+    match kind {
+        ActionKind::Write { new: true }
+        | ActionKind::Link { new: true }
+        | ActionKind::CreateDirectory => Label::Added,
+        ActionKind::Write { .. } | ActionKind::Link { .. } | ActionKind::Mode { .. } => {
+            Label::Changed
+        }
+        ActionKind::RemoveFile | ActionKind::RemoveDirectory => Label::Removed,
+    }
+}
+
+fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -> io::Result<()> {
+    let mut out = ui.data();
+    match format {
+        Format::Null => {
+            for action in &plan.actions {
+                write_record(&mut out, action.kind.word(), action.path.as_bytes())?;
+            }
+            for kept in kept {
+                write_record(&mut out, "keep", kept.path.as_bytes())?;
+            }
+        }
+        Format::Lines => {
+            // A person gets the first names; a program reading lines gets them all.
+            let limit = if ui.is_terminal {
+                SHOWN_NAMES
+            } else {
+                usize::MAX
+            };
+            for action in plan.actions.iter().take(limit) {
+                let word = format!("{:<6}", action.kind.word());
+                let word = ui.theme.paint(label(action.kind), &word);
+                writeln!(out, "{word} {}", details(action))?;
+            }
+            write_more(&mut out, plan.actions.len(), limit)?;
+            for kept in kept.iter().take(limit) {
+                let word = ui.theme.paint(Label::Warning, "keep  ");
+                writeln!(out, "{word} {} ({})", kept.path, kept.why)?;
+            }
+            write_more(&mut out, kept.len(), limit)?;
+        }
+    }
+    out.finish()
+}
+
+fn details(action: &Action) -> String {
+    match action.kind {
+        ActionKind::Mode { from, to } => format!("{} ({from:04o} -> {to:04o})", action.path),
+        _ => action.path.to_string(),
+    }
+}
+
+fn write_more(out: &mut dyn Write, count: usize, limit: usize) -> io::Result<()> {
+    match count.saturating_sub(limit) {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more: `--json` or `-z` lists all"),
+    }
+}
+
+fn write_record(out: &mut dyn Write, word: &str, path: &[u8]) -> io::Result<()> {
+    write!(out, "{word}\t")?;
+    out.write_all(path)?;
+    out.write_all(b"\0")
+}
+
+#[cfg(test)]
+mod tests {
+    use herma_core::RelPath;
+    use herma_core::snapshot::reason::Reason;
+
+    use super::*;
+
+    fn kept(why: KeptWhy) -> Vec<Kept> {
+        let path = RelPath::new(*b"a").unwrap();
+        vec![Kept { path, why }]
+    }
+
+    #[test]
+    fn only_what_nobody_asked_to_keep_makes_a_restore_partial() {
+        assert_eq!(outcome(&kept(KeptWhy::Asked)), Outcome::Done);
+        for why in [
+            KeptWhy::NotSaved(Reason::Ignored),
+            KeptWhy::NotSaved(Reason::TooLarge),
+            KeptWhy::ChangedMeanwhile,
+        ] {
+            assert_eq!(outcome(&kept(why)), Outcome::LeftOut, "{why:?}");
+        }
+    }
+}

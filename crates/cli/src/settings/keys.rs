@@ -1,0 +1,193 @@
+//! The keys of the section `checkpoints`, with their defaults: those of Hermes, and ours beside them.
+
+use std::fmt;
+
+/// What a key holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number.
+    Number(u64),
+    /// Texts.
+    List(Vec<String>),
+}
+
+/// As YAML, on one line. JSON's strings are YAML's double-quoted ones.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => value.fmt(f),
+            Self::Number(value) => value.fmt(f),
+            Self::List(items) => {
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| serde_json::Value::from(item.as_str()).to_string())
+                    .collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+        }
+    }
+}
+
+/// A default that can stand in a constant.
+#[derive(Clone, Copy, Debug)]
+enum Default {
+    Bool(bool),
+    Number(u64),
+    EmptyList,
+}
+
+/// A key of the section `checkpoints`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// Its name inside the section.
+    pub(crate) name: &'static str,
+    default: Default,
+    /// What it does, for `herma config show`.
+    pub(crate) about: &'static str,
+}
+
+impl Key {
+    /// The key a person means, with or without `checkpoints.` before it.
+    pub(crate) fn find(text: &str) -> Option<&'static Self> {
+        let name = text.strip_prefix("checkpoints.").unwrap_or(text);
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The value when nobody set one.
+    pub(crate) fn default(&self) -> Value {
+        match self.default {
+            Default::Bool(value) => Value::Bool(value),
+            Default::Number(value) => Value::Number(value),
+            Default::EmptyList => Value::List(Vec::new()),
+        }
+    }
+
+    /// What it accepts, to follow "must be".
+    pub(crate) fn accepts(&self) -> &'static str {
+        match self.default {
+            Default::Bool(_) => "`true` or `false`",
+            Default::Number(_) => "a whole number, 0 or more",
+            Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
+        }
+    }
+
+    /// The value written in the file, if it is one this key accepts. Hermes reads YAML 1.1, so `yes`
+    /// and `off` are answers too.
+    pub(crate) fn read(&self, value: &serde_json::Value) -> Option<Value> {
+        match self.default {
+            Default::Bool(_) => match value {
+                serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
+                serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
+                _ => None,
+            },
+            Default::Number(_) => whole_number(value).map(Value::Number),
+            Default::EmptyList => {
+                let texts = value.as_array()?.iter();
+                let texts: Option<_> = texts.map(|v| v.as_str().map(str::to_owned)).collect();
+                Some(Value::List(texts?))
+            }
+        }
+    }
+
+    /// The value given on the command line, if it is one this key accepts. A list takes any number of
+    /// texts, everything else exactly one.
+    pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
+        match (self.default, words) {
+            (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
+            (Default::Number(_), [word]) => word.parse().ok().map(Value::Number),
+            (Default::EmptyList, words) => Some(Value::List(words.to_vec())),
+            _ => None,
+        }
+    }
+}
+
+fn yes_or_no(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number, also when it is written as `7.0`.
+fn whole_number(value: &serde_json::Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
+        is_whole.then_some(number as u64)
+    })
+}
+
+const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
+    Key {
+        name,
+        default,
+        about,
+    }
+}
+
+/// Every key, in the order they are shown.
+#[rustfmt::skip]
+pub(crate) const KEYS: &[Key] = &[
+    key("enabled", Default::Bool(false), "save automatically when an agent asks; `herma save` always works"),
+    key("max_snapshots", Default::Number(20), "checkpoints kept per project"),
+    key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
+    key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),
+    key("auto_prune", Default::Bool(true), "clean up from time to time"),
+    key("retention_days", Default::Number(7), "days after which an untouched project is cleaned up"),
+    key("delete_orphans", Default::Bool(true), "clean up after projects that were deleted"),
+    key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
+    key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
+    key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
+    key("secrets", Default::Bool(true), "leave out files whose name says they hold a secret"),
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn key(name: &str) -> &'static Key {
+        Key::find(name).unwrap()
+    }
+
+    #[test]
+    fn wrong_types_are_refused_not_guessed_at() {
+        assert_eq!(key("enabled").read(&json!("yes")), Some(Value::Bool(true)));
+        assert_eq!(key("enabled").read(&json!(1)), None);
+        assert_eq!(
+            key("max_snapshots").read(&json!(7.0)),
+            Some(Value::Number(7))
+        );
+        for bad in [
+            json!(-1),
+            json!("7"),
+            json!(1.5),
+            json!(true),
+            json!([1]),
+            json!(1e300),
+        ] {
+            assert_eq!(key("max_snapshots").read(&bad), None, "{bad}");
+        }
+        for bad in [json!("*.bin"), json!([1]), json!([["a"]])] {
+            assert_eq!(key("exclude").read(&bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_are_found_with_and_without_their_section() {
+        assert_eq!(key("checkpoints.exclude").name, key("exclude").name);
+        assert!(Key::find("sessions.auto_prune").is_none());
+    }
+
+    #[test]
+    fn lists_are_written_so_that_yaml_reads_them_back() {
+        let value = Value::List(vec!["*.bin".into(), "a \"b\": #\n".into()]);
+        let text = value.to_string();
+        let read: Vec<String> = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(Value::List(read), value);
+    }
+}

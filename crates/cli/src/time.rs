@@ -1,0 +1,99 @@
+//! Moments put into words: when, in the reader's time zone, and how long ago.
+
+use herma_core::clock::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The moment in the reader's time zone, to the second.
+pub(crate) fn local(time: Timestamp) -> String {
+    format_in(time, &TimeZone::system())
+}
+
+fn format_in(time: Timestamp, zone: &TimeZone) -> String {
+    match jiff::Timestamp::from_second(time.seconds) {
+        Ok(moment) => moment
+            .to_zoned(zone.clone())
+            .strftime("%Y-%m-%d %H:%M:%S")
+            .to_string(),
+        // A store can claim any year; the number is all that can be said about such a one.
+        Err(_) => format!("@{}", time.seconds),
+    }
+}
+
+/// The moment as programs read it: RFC 3339 in UTC. `None` for a year beyond 9999.
+pub(crate) fn rfc3339(time: Timestamp) -> Option<String> {
+    let moment = jiff::Timestamp::from_second(time.seconds).ok()?;
+    Some(moment.to_string())
+}
+
+/// How long before `now` the moment was, in one unit.
+pub(crate) fn age(time: Timestamp, now: Timestamp) -> String {
+    age_of_seconds(time.seconds, now)
+}
+
+/// Like [`age`], for a moment in seconds since 1970.
+pub(crate) fn age_of_seconds(then: i64, now: Timestamp) -> String {
+    let seconds = now.seconds.saturating_sub(then);
+    if seconds < 0 {
+        return "in the future".to_owned();
+    }
+    let (count, unit) = match seconds {
+        0..10 => return "just now".to_owned(),
+        10..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        86_400..5_184_000 => (seconds / 86_400, "day"),
+        5_184_000..63_072_000 => (seconds / 2_592_000, "month"),
+        _ => (seconds / 31_536_000, "year"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp {
+            seconds,
+            nanos: 0,
+            offset_minutes: 0,
+        }
+    }
+
+    #[test]
+    fn ages_use_one_unit() {
+        let ages: Vec<_> = [
+            0, 9, 10, 59, 60, 119, 3600, 86_399, 86_400, 5_184_000, 63_072_000,
+        ]
+        .map(|seconds| age(at(0), at(seconds)))
+        .into();
+        let expected = [
+            "just now",
+            "just now",
+            "10 seconds ago",
+            "59 seconds ago",
+            "1 minute ago",
+            "1 minute ago",
+            "1 hour ago",
+            "23 hours ago",
+            "1 day ago",
+            "2 months ago",
+            "2 years ago",
+        ];
+        assert_eq!(ages, expected);
+        assert_eq!(age(at(5), at(0)), "in the future");
+        assert_eq!(age(at(i64::MIN), at(i64::MAX)), "292471208677 years ago");
+    }
+
+    #[test]
+    fn times_no_calendar_has_are_shown_as_numbers() {
+        assert_eq!(format_in(at(0), &TimeZone::UTC), "1970-01-01 00:00:00");
+        assert_eq!(
+            format_in(at(i64::MAX), &TimeZone::UTC),
+            format!("@{}", i64::MAX)
+        );
+        assert_eq!(rfc3339(at(0)).as_deref(), Some("1970-01-01T00:00:00Z"));
+        assert_eq!(rfc3339(at(i64::MIN)), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! What people see: data on stdout, words on stderr.
+//!
+//! Everything printed passes here. Names and reasons must be escaped before they come; this file adds
+//! colour, the pager and the confirmation.
+
+use std::fmt::Display;
+use std::io;
+use std::io::BufRead;
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::cli::ColorChoice;
+use crate::cli::GlobalArgs;
+use crate::command_error::CommandError;
+use crate::environment::Environment;
+use crate::pager::Output;
+use crate::progress::TerminalProgress;
+use crate::theme::Label;
+use crate::theme::Theme;
+
+/// How many names are shown to a person before "and N more".
+pub(crate) const SHOWN_NAMES: usize = 20;
+
+/// The terminal, or what stands in for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ui {
+    /// Colours for stdout.
+    pub(crate) theme: Theme,
+    words_theme: Theme,
+    /// Is a person reading stdout?
+    pub(crate) is_terminal: bool,
+    stderr_is_terminal: bool,
+    stdin_is_terminal: bool,
+    /// Columns, when a person is reading.
+    pub(crate) width: Option<usize>,
+    height: Option<usize>,
+    pager: String,
+    /// Print JSON instead of text?
+    pub(crate) json: bool,
+    quiet: bool,
+}
+
+#[expect(
+    clippy::unused_self,
+    reason = "printing is asked of the terminal, also where all terminals print alike"
+)]
+impl Ui {
+    /// A terminal as the environment and the arguments want it.
+    pub(crate) fn new(environment: &Environment, global: &GlobalArgs) -> Self {
+        let colored = |is_terminal: bool| match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !environment.no_color,
+        };
+        let is_terminal = environment.stdout_is_terminal;
+        let pager = if global.no_pager || global.json {
+            String::new()
+        } else {
+            environment.pager.clone()
+        };
+        Self {
+            theme: Theme::new(colored(is_terminal)),
+            words_theme: Theme::new(colored(environment.stderr_is_terminal)),
+            is_terminal,
+            stderr_is_terminal: environment.stderr_is_terminal,
+            stdin_is_terminal: environment.stdin_is_terminal,
+            width: environment.size.filter(|_| is_terminal).map(|size| size.0),
+            height: environment.size.filter(|_| is_terminal).map(|size| size.1),
+            pager,
+            json: global.json,
+            quiet: global.quiet,
+        }
+    }
+
+    /// Where a listing goes: through the pager when a person reads it and it is long.
+    pub(crate) fn listing(&self) -> Output {
+        match self.height {
+            Some(height) if !self.pager.is_empty() => Output::paged(height, self.pager.clone()),
+            _ => Output::direct(),
+        }
+    }
+
+    /// Where other data goes.
+    pub(crate) fn data(&self) -> Output {
+        Output::direct()
+    }
+
+    /// Prints one JSON object and a newline.
+    pub(crate) fn write_json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let mut out = self.data();
+        serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+        out.write_all(b"\n")?;
+        Ok(out.finish()?)
+    }
+
+    /// Says a sentence about what was done.
+    pub(crate) fn status(&self, text: impl Display) {
+        if !self.quiet && !self.json {
+            self.words(&text.to_string());
+        }
+    }
+
+    /// Says what to type next.
+    pub(crate) fn hint(&self, text: impl Display) {
+        self.status(format_args!(
+            "{} {text}",
+            self.words_theme.paint(Label::Hint, "Hint:")
+        ));
+    }
+
+    /// Says what the user should know even when quiet.
+    pub(crate) fn warning(&self, text: impl Display) {
+        let label = self.words_theme.paint(Label::Warning, "Warning:");
+        self.words(&format!("{label} {text}"));
+    }
+
+    /// Continues a warning.
+    pub(crate) fn detail(&self, text: impl Display) {
+        self.words(&format!("  {text}"));
+    }
+
+    /// Names the first things of a list, then how many more there are and where to see them.
+    pub(crate) fn name_some(&self, lines: impl ExactSizeIterator<Item = String>, see_all: &str) {
+        let more = lines.len().saturating_sub(SHOWN_NAMES);
+        for line in lines.take(SHOWN_NAMES) {
+            self.detail(line);
+        }
+        if more > 0 {
+            self.detail(format_args!("and {more} more: `{see_all}`"));
+        }
+    }
+
+    /// Puts an error into words, or into JSON.
+    pub(crate) fn error(&self, error: &CommandError) {
+        if self.json {
+            // Nothing is left to do about an error that cannot be reported.
+            let _ = self.write_json(&error.to_json());
+            return;
+        }
+        let label = self.words_theme.paint(Label::Error, "Error:");
+        self.words(&format!("{label} {}", error.message()));
+        for cause in error.causes() {
+            self.words(&format!("Because: {cause}"));
+        }
+        if let Some(state) = error.state() {
+            self.words(state);
+        }
+        for hint in error.hints() {
+            let label = self.words_theme.paint(Label::Hint, "Hint:");
+            self.words(&format!("{label} {hint}"));
+        }
+    }
+
+    /// Words nobody can read any more are not worth failing for.
+    fn words(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Shows how far a long operation is, and lets Control-C end it in an orderly way.
+    pub(crate) fn progress(&self) -> TerminalProgress {
+        TerminalProgress::start(self.stderr_is_terminal && !self.quiet && !self.json)
+    }
+
+    /// Can the user be asked?
+    pub(crate) fn can_ask(&self) -> bool {
+        self.stdin_is_terminal && self.stderr_is_terminal && !self.json
+    }
+
+    /// Asks a question that is answered with yes or no; anything but yes is no.
+    pub(crate) fn confirm(&self, question: &str) -> io::Result<bool> {
+        let mut stderr = io::stderr().lock();
+        write!(stderr, "{question} [y/N] ")?;
+        stderr.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(matches!(
+            answer.trim().to_ascii_lowercase().as_str(),
+            "y" | "yes"
+        ))
+    }
+}

@@ -1,0 +1,125 @@
+//! `herma config` and the settings file.
+
+use herma_testkit::TestEnv;
+
+use super::json;
+use super::test_env;
+
+#[allow(clippy::disallowed_methods)]
+fn write_config(env: &TestEnv, text: &str) {
+    std::fs::create_dir_all(env.home()).expect("the home is ours");
+    std::fs::write(env.home().join("config.yaml"), text).expect("the home is ours");
+}
+
+fn read_config(env: &TestEnv) -> String {
+    std::fs::read_to_string(env.home().join("config.yaml")).expect("the file was written")
+}
+
+#[test]
+fn show_tells_where_each_setting_comes_from() {
+    let env = test_env();
+    write_config(
+        &env,
+        "model: x\ncheckpoints:\n  max_snapshots: 50\n  exclude: ['*.bin']\n",
+    );
+    let output = env
+        .work_dir("project")
+        .run(["config", "show", "--json"])
+        .success();
+    let json = json(&output);
+    assert_eq!(json["schema"], "herma.config/1");
+    let settings = json["settings"].as_array().unwrap();
+    let of = |key: &str| {
+        settings
+            .iter()
+            .find(|setting| setting["key"] == key)
+            .unwrap()
+    };
+    assert_eq!(of("checkpoints.max_snapshots")["value"], 50);
+    assert_eq!(of("checkpoints.max_snapshots")["line"], 3);
+    assert_eq!(of("checkpoints.enabled")["origin"], "default");
+    assert_eq!(of("checkpoints.exclude")["value"][0], "*.bin");
+}
+
+#[test]
+fn a_wrong_type_names_the_key_the_line_and_what_is_accepted() {
+    let env = test_env();
+    write_config(&env, "checkpoints:\n  max_file_size_mb: big\n");
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    let output = project.run(["save"]).code(1);
+    insta::assert_snapshot!(output, @r#"
+    ------- stderr -------
+    Error: $ROOT/hermes/config.yaml:2: `checkpoints.max_file_size_mb` must be a whole number, 0 or more, not `"big"`
+    No checkpoint was made.
+    Hint: `herma config show` lists the settings and what they accept.
+    [exit status: 1]
+    "#);
+    project.run(["config"]).code(1);
+    let doctor = project.run(["doctor", "--json"]).code(1);
+    assert!(doctor.text().contains("max_file_size_mb"), "{doctor}");
+}
+
+#[test]
+fn a_mistake_in_the_settings_does_not_stop_reading() {
+    let env = test_env();
+    write_config(&env, "checkpoints: {max_snapshots: [\n");
+    let output = env.work_dir("project").run(["list", "--json"]);
+    assert_ne!(output.status.code(), Some(1), "{output}");
+    assert!(
+        output.error_text().contains("not readable as YAML"),
+        "{output}"
+    );
+}
+
+#[test]
+fn set_changes_one_line_and_keeps_the_rest() {
+    let env = test_env();
+    write_config(&env, "# mine\ncheckpoints: true # on\nmodel: x\n");
+    let project = env.work_dir("project");
+    let output = project
+        .run(["config", "set", "checkpoints.max_snapshots", "7"])
+        .success();
+    assert_eq!(output.error_text(), "checkpoints.max_snapshots is now 7\n");
+    assert_eq!(
+        read_config(&env),
+        "# mine\ncheckpoints: # on\n  enabled: true\n  max_snapshots: 7\nmodel: x\n"
+    );
+}
+
+#[test]
+fn set_makes_the_file_when_there_is_none() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project
+        .run(["config", "set", "exclude", "*.bin", "data/"])
+        .success();
+    assert_eq!(
+        read_config(&env),
+        "checkpoints:\n  exclude: [\"*.bin\", \"data/\"]\n"
+    );
+}
+
+#[test]
+fn set_refuses_what_it_does_not_know_or_cannot_edit() {
+    let env = test_env();
+    let text = "checkpoints: {enabled: true}\n";
+    write_config(&env, text);
+    let project = env.work_dir("project");
+    project
+        .run(["config", "set", "checkpoints.nonsense", "1"])
+        .code(2);
+    project
+        .run(["config", "set", "checkpoints.max_snapshots", "-1"])
+        .code(2);
+    project
+        .run(["config", "set", "checkpoints.max_snapshots"])
+        .code(2);
+    let output = project
+        .run(["config", "set", "checkpoints.max_snapshots", "1"])
+        .code(1);
+    assert!(
+        output.error_text().contains("The file is as it was."),
+        "{output}"
+    );
+    assert_eq!(read_config(&env), text);
+}

@@ -1,0 +1,91 @@
+//! `herma restore`, `undo` and `redo`.
+
+use super::json;
+use super::test_env;
+
+#[test]
+fn restore_undo_and_redo_go_there_and_back() {
+    let env = test_env();
+    let project = env
+        .work_dir("project")
+        .files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    project.run(["save"]).success();
+    project.write("a.txt", "two\n");
+    project.write("new.txt", "new\n");
+    let changed = project.tree();
+
+    let plan = project.run(["restore", "1", "--dry-run"]).success();
+    assert_eq!(plan.text(), "write  a.txt\nremove new.txt\n");
+    assert_eq!(project.tree(), changed, "a dry run changes nothing");
+
+    let restored = project.run(["rollback", "1"]).success();
+    assert_eq!(restored.text(), plan.text(), "the plan is what was done");
+    assert!(
+        restored
+            .error_text()
+            .ends_with("`herma undo` brings back the state from before.\n"),
+        "{restored}"
+    );
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert!(!project.exists("new.txt"));
+
+    project.run(["undo"]).success();
+    assert_eq!(project.tree(), changed);
+    project.run(["redo"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+}
+
+#[test]
+fn only_the_named_paths_are_restored_and_kept_ones_stay() {
+    let env = test_env();
+    let files = [
+        ("a.txt", "one\n"),
+        ("sub/b.txt", "one\n"),
+        ("sub/c.txt", "one\n"),
+    ];
+    let project = env.work_dir("project").files(files);
+    project.run(["save"]).success();
+    for (path, _) in files {
+        project.write(path, "two\n");
+    }
+    project
+        .run(["restore", "1", "sub", "--keep", "sub/c.txt"])
+        .success();
+    let contents = files.map(|(path, _)| project.read(path));
+    assert_eq!(contents, ["two\n", "one\n", "two\n"]);
+}
+
+#[test]
+fn a_restore_tells_programs_what_it_did() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    project.write("a.txt", "two\n");
+    let json = json(&project.run(["restore", "1", "--json"]).success());
+    assert_eq!(json["schema"], "herma.restore/1");
+    assert_eq!(json["dry_run"], false);
+    assert_eq!(json["actions"][0]["action"], "write");
+    assert_eq!(json["actions"][0]["path"], "a.txt");
+    assert_eq!(json["safety_is_new"], true);
+}
+
+#[test]
+fn without_an_interrupted_restore_there_is_nothing_to_continue() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    let output = project.run(["restore", "--continue"]).success();
+    assert_eq!(
+        output.error_text(),
+        "No restore of this project was interrupted.\n"
+    );
+}
+
+#[test]
+fn nothing_to_undo_is_said_with_what_to_type_instead() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    let output = project.run(["redo"]);
+    assert!(!output.status.success());
+    assert!(output.error_text().contains("Hint: "), "{output}");
+}
