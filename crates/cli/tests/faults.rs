@@ -1,0 +1,63 @@
+//! The program under faults: killed, refused and short-changed at every call that changes storage, run
+//! many times at once, without rights, on full disks.
+//!
+//! `HERMA_FAULT_STEP=1 cargo test --release -p herma --test faults` visits every call; without it, every
+//! seventh is visited. `--nocapture` shows how many that were.
+// Helpers of tests are tests: they prepare files, run programs, and say what was skipped or visited.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stderr)]
+
+mod faults {
+    mod copy;
+    mod errors;
+    mod full_disk;
+    mod kill;
+    mod many;
+    mod rights;
+    mod scene;
+    mod signals;
+    mod sweep;
+    mod syscalls;
+
+    use herma_testkit::TestEnv;
+    use herma_testkit::git::Repository;
+
+    fn test_env() -> TestEnv {
+        TestEnv::with_program(env!("CARGO_BIN_EXE_herma"))
+    }
+
+    /// What a command printed with `--json`.
+    #[track_caller]
+    fn json(output: &herma_testkit::Output) -> serde_json::Value {
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("one JSON object on stdout: {e}\n{output}"))
+    }
+
+    /// Asserts that git finds nothing wrong with a store. What a killed process wrote and nothing names
+    /// is no damage: it waits for collection.
+    #[track_caller]
+    fn assert_sound(store: &Repository) {
+        let args = [
+            "fsck",
+            "--strict",
+            "--full",
+            "--no-dangling",
+            "--no-progress",
+        ];
+        let output = store.git(args).success();
+        let said = output.text().lines().chain(output.error_text().lines());
+        // A store without branches has an unborn HEAD, which is meant.
+        let said: Vec<&str> = said.filter(|line| !line.starts_with("notice:")).collect();
+        assert!(said.is_empty(), "git fsck says: {}", said.join("\n"));
+    }
+
+    /// Is a program there? Says so on standard error if not; a test then returns.
+    fn has_program(name: &str) -> bool {
+        let found = std::env::var_os("PATH").is_some_and(|path| {
+            std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+        });
+        if !found {
+            eprintln!("SKIPPED: {name} is not installed");
+        }
+        found
+    }
+}

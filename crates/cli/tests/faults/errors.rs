@@ -1,0 +1,66 @@
+//! Calls that fail: an error that names it, or a right result; never wrong bytes, nothing left behind.
+
+use herma_testkit::faults::Fault;
+
+use super::scene::Scene;
+use super::sweep::sweep;
+
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+/// All errors, on one command.
+fn fail_everywhere(name: &str, scene: &Scene) {
+    sweep(name, scene, Fault::Error(ENOSPC), 3);
+    sweep(name, scene, Fault::Error(EIO), 3);
+    sweep(name, scene, Fault::ErrorFrom(ENOSPC), 3);
+}
+
+#[test]
+fn the_first_save_on_a_new_machine() {
+    fail_everywhere("first save", &Scene::first_save());
+}
+
+#[test]
+fn a_save_of_changes() {
+    fail_everywhere("save", &Scene::second_save());
+}
+
+#[test]
+fn a_restore_over_unsaved_changes() {
+    fail_everywhere("restore", &Scene::restore());
+}
+
+#[test]
+fn an_undo() {
+    fail_everywhere("undo", &Scene::undo());
+}
+
+#[test]
+fn a_redo() {
+    fail_everywhere("redo", &Scene::redo());
+}
+
+#[test]
+fn the_end_of_a_restore_that_was_killed_before() {
+    fail_everywhere("continue", &Scene::finish());
+}
+
+#[test]
+fn the_reversal_of_a_restore_that_was_killed_before() {
+    fail_everywhere("reverse", &Scene::reverse());
+}
+
+#[test]
+fn a_drop_of_a_named_and_pinned_checkpoint() {
+    fail_everywhere("drop", &Scene::drop());
+}
+
+#[test]
+fn a_name() {
+    fail_everywhere("name", &Scene::mark(&["name", "2", "good"]));
+}
+
+#[test]
+fn a_pin() {
+    fail_everywhere("pin", &Scene::mark(&["pin", "2"]));
+}

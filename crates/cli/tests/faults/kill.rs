@@ -1,0 +1,64 @@
+//! Killed at every call that changes storage: the old state or the new one, nothing to repair, no lock
+//! to remove.
+
+use herma_testkit::faults::Fault;
+
+use super::scene::Scene;
+use super::sweep::sweep;
+
+/// All ways to die, on one command.
+fn die_everywhere(name: &str, scene: &Scene) {
+    sweep(name, scene, Fault::Kill, 1);
+    sweep(name, scene, Fault::KillAfter, 3);
+    sweep(name, scene, Fault::ShortWrite, 1);
+}
+
+#[test]
+fn the_first_save_on_a_new_machine() {
+    die_everywhere("first save", &Scene::first_save());
+}
+
+#[test]
+fn a_save_of_changes() {
+    die_everywhere("save", &Scene::second_save());
+}
+
+#[test]
+fn a_restore_over_unsaved_changes() {
+    die_everywhere("restore", &Scene::restore());
+}
+
+#[test]
+fn an_undo() {
+    die_everywhere("undo", &Scene::undo());
+}
+
+#[test]
+fn a_redo() {
+    die_everywhere("redo", &Scene::redo());
+}
+
+#[test]
+fn the_end_of_a_restore_that_was_killed_before() {
+    die_everywhere("continue", &Scene::finish());
+}
+
+#[test]
+fn the_reversal_of_a_restore_that_was_killed_before() {
+    die_everywhere("reverse", &Scene::reverse());
+}
+
+#[test]
+fn a_drop_of_a_named_and_pinned_checkpoint() {
+    die_everywhere("drop", &Scene::drop());
+}
+
+#[test]
+fn a_name() {
+    die_everywhere("name", &Scene::mark(&["name", "2", "good"]));
+}
+
+#[test]
+fn a_pin() {
+    die_everywhere("pin", &Scene::mark(&["pin", "2"]));
+}

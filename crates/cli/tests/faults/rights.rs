@@ -1,0 +1,242 @@
+//! Without root's powers: what may not be read, written or trusted.
+
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use herma_testkit::Node;
+use herma_testkit::Output;
+use herma_testkit::TestEnv;
+use herma_testkit::Tree;
+use herma_testkit::WorkDir;
+use herma_testkit::tree::assert_same;
+use tempfile::TempDir;
+
+use super::has_program;
+use super::json;
+
+const NOBODY: &str = "65534";
+
+/// A world whose user is not root.
+struct Nobody {
+    env: TestEnv,
+    /// A copy of the program where everybody can run it.
+    _program: TempDir,
+    is_root: bool,
+}
+
+impl Nobody {
+    /// `None`, said loudly, where root cannot become somebody else.
+    fn new() -> Option<Self> {
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
+        if is_root && !has_program("setpriv") {
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        chmod(directory.path(), 0o755);
+        let program = directory.path().join("herma");
+        std::fs::copy(env!("CARGO_BIN_EXE_herma"), &program).unwrap();
+        Some(Self {
+            env: TestEnv::with_program(program),
+            _program: directory,
+            is_root,
+        })
+    }
+
+    /// Writes a project that belongs to the user.
+    fn project(&self, tree: &Tree) -> WorkDir<'_> {
+        let project = self.env.work_dir("project");
+        tree.write(project.path());
+        self.give(self.env.root());
+        project
+    }
+
+    /// Makes everything below `path` the user's.
+    fn give(&self, path: &Path) {
+        if self.is_root {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            run(Command::new("chown").args(["-hR", &owner]).arg(path));
+        }
+    }
+
+    /// Runs the program as the user.
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> Output {
+        let project = self.env.work_dir("project");
+        let mut plain = self.env.command(project.path());
+        plain.args(args);
+        if !self.is_root {
+            return self.env.finish(&mut plain);
+        }
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+            .arg(plain.get_program())
+            .args(args)
+            .env_clear()
+            .envs(self.env.variables())
+            .current_dir(project.path());
+        self.env.finish(&mut command)
+    }
+
+    /// The number of a project's checkpoints.
+    #[track_caller]
+    fn checkpoints(&self) -> usize {
+        let listed = json(&self.run(&["list", "--json"]).success());
+        listed["checkpoints"].as_array().map_or(0, Vec::len)
+    }
+}
+
+#[track_caller]
+fn run(command: &mut Command) {
+    let status = command.status().expect("the program is there");
+    assert!(status.success(), "{command:?}");
+}
+
+fn chmod(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_saved() {
+    let Some(nobody) = Nobody::new() else { return };
+    let files = [
+        ("open.txt", "open\n"),
+        ("closed.txt", "x"),
+        ("shut/in.txt", "x"),
+    ];
+    let project = nobody.project(&Tree::of_files(files));
+    project.chmod("closed.txt", 0o000);
+    project.chmod("shut", 0o000);
+    for message in ["first", "nothing changed, and still something is missing"] {
+        let output = nobody.run(&["save", "--json", "-m", message]).code(3);
+        let left_out = json(&output)["left_out"].clone();
+        let named = left_out.as_array().unwrap().iter();
+        let named: Vec<_> = named
+            .map(|e| (e["path"].as_str(), e["reason"].as_str()))
+            .collect();
+        let expected = ["closed.txt", "shut"].map(|path| (Some(path), Some("unreadable")));
+        assert_eq!(named, expected);
+        for path in ["closed.txt", "shut"] {
+            assert!(output.error_text().contains(path), "{output}");
+        }
+    }
+    assert_eq!(nobody.checkpoints(), 1);
+    project.write("open.txt", "changed\n");
+    nobody.run(&["restore", "1"]).success();
+    project.chmod("closed.txt", 0o644);
+    project.chmod("shut", 0o755);
+    assert_same(
+        &Tree::of_files(files),
+        &project.tree(),
+        "what was not saved is not touched",
+    );
+}
+
+#[test]
+fn read_only_directories_are_restored_and_stay_read_only() {
+    let Some(nobody) = Nobody::new() else { return };
+    let mut old = Tree::of_files([("locked/deep/a", "one\n"), ("locked/b", "one\n")]);
+    old.insert("locked/deep", Node::Dir { mode: 0o555 });
+    old.insert("locked", Node::Dir { mode: 0o555 });
+    let project = nobody.project(&old);
+    nobody.run(&["save"]).success();
+    let mut new = Tree::of_files([("locked/deep/a", "two\n"), ("locked/c/d", "new\n")]);
+    for path in ["locked/c", "locked/deep", "locked"] {
+        new.insert(path, Node::Dir { mode: 0o500 });
+    }
+    new.write(project.path());
+    nobody.give(project.path());
+    nobody.run(&["restore", "1"]).success();
+    assert_same(&old, &project.tree(), "restored");
+    nobody.run(&["undo"]).success();
+    assert_same(&new, &project.tree(), "undone");
+}
+
+/// A store nobody must trust: everything refuses it and says why.
+#[track_caller]
+fn refused(nobody: &Nobody, why: &str) {
+    let before = nobody.env.work_dir("project").tree();
+    for args in [
+        &["save"][..],
+        &["list"],
+        &["restore", "1"],
+        &["undo"],
+        &["drop", "-f", "1"],
+    ] {
+        let output = nobody.run(args).code(1);
+        assert!(output.error_text().contains(why), "{args:?}: {output}");
+    }
+    let after = nobody.env.work_dir("project").tree();
+    assert_same(&before, &after, "refused, so nothing changes");
+}
+
+/// A store with one checkpoint, and a change since.
+fn with_a_store() -> Option<Nobody> {
+    let nobody = Nobody::new()?;
+    let project = nobody.project(&Tree::of_files([("a.txt", "one\n")]));
+    nobody.run(&["save"]).success();
+    project.write("a.txt", "two\n");
+    Some(nobody)
+}
+
+#[test]
+fn a_store_of_another_user_is_refused() {
+    let Some(nobody) = with_a_store() else { return };
+    if !nobody.is_root {
+        eprintln!("SKIPPED: only root can give a store to another user");
+        return;
+    }
+    let store = nobody.env.store();
+    run(Command::new("chown").args(["-R", "1:1"]).arg(&store));
+    run(Command::new("chmod").args(["-R", "a+rX"]).arg(&store));
+    refused(&nobody, "belongs to another user");
+}
+
+#[test]
+fn a_store_others_can_write_to_is_refused() {
+    let Some(nobody) = with_a_store() else { return };
+    chmod(&nobody.env.store(), 0o777);
+    refused(&nobody, "can be written by other users");
+    chmod(&nobody.env.store(), 0o700);
+    nobody.run(&["restore", "1"]).success();
+}
+
+#[test]
+fn a_store_that_is_a_link_is_refused() {
+    let Some(nobody) = with_a_store() else { return };
+    let store = nobody.env.store();
+    let moved: PathBuf = nobody.env.root().join("moved");
+    std::fs::rename(&store, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &store).unwrap();
+    nobody.give(nobody.env.root());
+    refused(&nobody, "not a directory of its own");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_can_still_be_read() {
+    let Some(nobody) = with_a_store() else { return };
+    let home = nobody.env.home();
+    run(Command::new("chmod").args(["-R", "a-w"]).arg(&home));
+    let before = Tree::read(&home);
+    assert_eq!(nobody.checkpoints(), 1);
+    nobody.run(&["show", "1"]).success();
+    let diff = nobody.run(&["diff"]).success();
+    assert!(diff.text().contains("+two"), "{diff}");
+    nobody.run(&["restore", "1", "--dry-run"]).success();
+    let refused = nobody.run(&["save"]).code(1);
+    assert!(
+        refused.error_text().contains("ermission denied"),
+        "{refused}"
+    );
+    let refused = nobody.run(&["restore", "1"]).code(1);
+    assert!(
+        refused.error_text().contains("Nothing was changed."),
+        "{refused}"
+    );
+    assert_eq!(nobody.env.work_dir("project").read("a.txt"), "two\n");
+    assert_same(&before, &Tree::read(&home), "a reader writes nothing");
+    run(Command::new("chmod").args(["-R", "u+w"]).arg(&home));
+}

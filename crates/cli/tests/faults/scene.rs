@@ -1,0 +1,359 @@
+//! What stands before a command is run with a fault, put back for every position of a sweep.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_testkit::Node;
+use herma_testkit::Output;
+use herma_testkit::TestEnv;
+use herma_testkit::Tree;
+use herma_testkit::WorkDir;
+use herma_testkit::faults::Fault;
+use herma_testkit::faults::Faults;
+use herma_testkit::tree::assert_same;
+use tempfile::TempDir;
+
+use super::copy::copy;
+use super::json;
+use super::test_env;
+
+/// What a command does to the project, and what is checked after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// It makes a checkpoint of [`Scene::present`].
+    Save,
+    /// It moves the project from one state to another, or finishes or reverses such a move.
+    Restore(Transaction),
+    /// It removes the oldest checkpoint.
+    Drop,
+    /// It changes marks only.
+    Mark,
+}
+
+/// A state of the project's files.
+type State = fn() -> Tree;
+
+/// A move from one state of the project to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transaction {
+    pub(super) from: State,
+    pub(super) to: State,
+    /// Does the command take it back, rather than bring it to its end?
+    pub(super) is_taken_back: bool,
+    /// The command that goes to the other end when it is over.
+    pub(super) other_way: &'static str,
+}
+
+/// A project and a store, and the command to be disturbed.
+pub(super) struct Scene {
+    pub(super) env: TestEnv,
+    pub(super) action: Action,
+    pub(super) present: Tree,
+    /// Checkpoints that were acknowledged before, oldest first.
+    pub(super) saved: Vec<(String, Tree)>,
+    args: Vec<String>,
+    template: TempDir,
+}
+
+fn file(text: &str, mode: u32) -> Node {
+    let bytes = text.into();
+    Node::File { bytes, mode }
+}
+
+/// A small tree with one of everything.
+pub(super) fn first() -> Tree {
+    let mut tree = Tree::of_files([
+        ("a.txt", "one\n"),
+        ("b.txt", "stays\n"),
+        ("src/main.rs", "fn main() {}\n"),
+        ("src/deep/er/x", "x\n"),
+        ("swap-to-file/inner/f", "below\n"),
+        ("swap-to-dir", "a file\n"),
+        ("gone/only.txt", "only in the first\n"),
+    ]);
+    tree.insert("run", file("#!/bin/sh\n", 0o755));
+    tree.insert("private", file("mine\n", 0o600));
+    tree.insert("link", Node::Link(b"a.txt".to_vec()));
+    tree.insert("link-to-file", Node::Link(b"src".to_vec()));
+    tree.insert("empty", Node::Dir { mode: 0o750 });
+    tree.insert("locked/in", file("in a read-only directory\n", 0o444));
+    tree.insert("locked", Node::Dir { mode: 0o555 });
+    tree
+}
+
+/// The same project after some work.
+pub(super) fn second() -> Tree {
+    let mut tree = first();
+    for path in [
+        "swap-to-file",
+        "swap-to-dir",
+        "gone",
+        "empty",
+        "link-to-file",
+    ] {
+        tree.remove(path.as_bytes());
+    }
+    tree.insert("a.txt", file("two, and longer\n", 0o644));
+    tree.insert("src/main.rs", file("fn main() { work() }\n", 0o640));
+    tree.insert("swap-to-file", file("a file now\n", 0o644));
+    tree.insert("swap-to-dir/with/f", file("a directory now\n", 0o644));
+    tree.insert("link", Node::Link(b"b.txt".to_vec()));
+    tree.insert("link-to-file", file("a file now\n", 0o644));
+    tree.insert("run", file("#!/bin/sh\n", 0o644));
+    tree.insert("locked/in", file("changed in there\n", 0o444));
+    tree.insert("locked/new", file("new in there\n", 0o644));
+    tree.insert("new/empty", Node::Dir { mode: 0o700 });
+    tree.insert("new/file", file("new\n", 0o644));
+    tree
+}
+
+/// The project with changes nobody saved yet.
+pub(super) fn third() -> Tree {
+    let mut tree = second();
+    tree.remove(b"new");
+    tree.insert("a.txt", file("three\n", 0o644));
+    tree.insert("src/later.rs", file("not saved by anybody\n", 0o644));
+    tree.insert("empty/no-more", file("x", 0o644));
+    tree
+}
+
+impl Scene {
+    /// A new user's machine: no home, no store.
+    pub(super) fn first_save() -> Self {
+        Self::new(&[], &first(), |_| (), &["save", "--json"], Action::Save)
+    }
+
+    /// A save of changes.
+    pub(super) fn second_save() -> Self {
+        let args = ["save", "--json", "--name", "kept"];
+        Self::new(&[first()], &second(), |_| (), &args, Action::Save)
+    }
+
+    /// A move of the project, over changes that were not saved.
+    fn moving(
+        prepare: impl FnOnce(&WorkDir<'_>),
+        args: &[&str],
+        ends: (State, State),
+        is_taken_back: bool,
+        other_way: &'static str,
+    ) -> Self {
+        let transaction = Transaction {
+            from: ends.0,
+            to: ends.1,
+            is_taken_back,
+            other_way,
+        };
+        let saves = [first(), second()];
+        let action = Action::Restore(transaction);
+        Self::new(&saves, &third(), prepare, args, action)
+    }
+
+    /// A restore of the oldest checkpoint.
+    pub(super) fn restore() -> Self {
+        Self::moving(|_| (), &["restore", "2"], (third, first), false, "undo")
+    }
+
+    /// An undo of such a restore.
+    pub(super) fn undo() -> Self {
+        let prepare = |project: &WorkDir<'_>| {
+            project.run(["restore", "2"]).success();
+        };
+        Self::moving(prepare, &["undo"], (first, third), false, "redo")
+    }
+
+    /// A redo after such an undo.
+    pub(super) fn redo() -> Self {
+        let prepare = |project: &WorkDir<'_>| {
+            project.run(["restore", "2"]).success();
+            project.run(["undo"]).success();
+        };
+        Self::moving(prepare, &["redo"], (third, first), false, "undo")
+    }
+
+    /// The end of a restore that was killed when most of it was done.
+    pub(super) fn finish() -> Self {
+        let args = ["restore", "--continue"];
+        Self::moving(kill_a_restore, &args, (third, first), false, "undo")
+    }
+
+    /// The reversal of a restore that was killed when most of it was done.
+    pub(super) fn reverse() -> Self {
+        Self::moving(kill_a_restore, &["undo"], (third, first), true, "redo")
+    }
+
+    /// The removal of the oldest checkpoint, which has a name, a pin and a child.
+    pub(super) fn drop() -> Self {
+        let prepare = |project: &WorkDir<'_>| {
+            project.run(["name", "3", "old"]).success();
+            project.run(["pin", "3"]).success();
+        };
+        let trees = [first(), second(), third()];
+        let args = ["drop", "--yes", "3"];
+        Self::new(&trees, &third(), prepare, &args, Action::Drop)
+    }
+
+    /// A mark on the older of two checkpoints.
+    pub(super) fn mark(args: &[&str]) -> Self {
+        let trees = [first(), second()];
+        Self::new(&trees, &second(), |_| (), args, Action::Mark)
+    }
+
+    fn new(
+        history: &[Tree],
+        present: &Tree,
+        prepare: impl FnOnce(&WorkDir<'_>),
+        args: &[&str],
+        action: Action,
+    ) -> Self {
+        let env = test_env();
+        let project = env.work_dir("project");
+        let mut saved = Vec::new();
+        for tree in history {
+            tree.write(project.path());
+            let output = json(&project.run(["save", "--json"]).success());
+            saved.push((id_of(&output["checkpoint"]), tree.clone()));
+        }
+        present.write(project.path());
+        prepare(&project);
+        let mut scene = Self {
+            action,
+            present: project.tree(),
+            saved,
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            template: tempfile::tempdir().expect("a temporary directory can be made"),
+            env,
+        };
+        // Saves that a preparing restore made count as acknowledged as well.
+        for id in scene.listed().into_iter().rev() {
+            if !scene.saved.iter().any(|(known, _)| *known == id) {
+                let stored = scene.env.archive_tree(&id);
+                let mut states = [first(), third()].into_iter();
+                let tree = states.find(|tree| tree.as_git() == stored);
+                scene
+                    .saved
+                    .push((id, tree.expect("one of the states there were")));
+            }
+        }
+        copy(scene.env.root(), scene.template.path());
+        scene
+    }
+
+    pub(super) fn project(&self) -> WorkDir<'_> {
+        self.env.work_dir("project")
+    }
+
+    /// The command, to be run with a fault.
+    pub(super) fn faults(&self) -> Faults {
+        self.project().faults(&self.args)
+    }
+
+    /// The command, to be run without one.
+    #[track_caller]
+    pub(super) fn run_again(&self) -> Output {
+        self.project().run(&self.args)
+    }
+
+    /// Puts everything back to where it was before the command.
+    pub(super) fn reset(&self) {
+        copy(self.template.path(), self.env.root());
+    }
+
+    /// A copy of how things are now, to come back to with [`Scene::reset_to`].
+    pub(super) fn stash(&self) -> TempDir {
+        let stash = tempfile::tempdir().expect("a temporary directory can be made");
+        copy(self.env.root(), stash.path());
+        stash
+    }
+
+    pub(super) fn reset_to(&self, stash: &TempDir) {
+        copy(stash.path(), self.env.root());
+    }
+
+    /// The ids of all checkpoints, newest first.
+    #[track_caller]
+    pub(super) fn listed(&self) -> Vec<String> {
+        let output = json(&self.project().run(["list", "--json"]).success());
+        let checkpoints = output["checkpoints"].as_array().expect("a list");
+        checkpoints.iter().map(id_of).collect()
+    }
+
+    /// Does the program say that a restore was interrupted?
+    #[track_caller]
+    pub(super) fn is_interrupted(&self) -> bool {
+        let status = self.project().run(["list", "--json"]).success();
+        let says = json(&status)["project"]["interrupted_restore"] == true;
+        let warns = status.error_text().contains("was not finished");
+        assert_eq!(says, warns, "in words and in JSON:\n{status}");
+        says
+    }
+
+    /// Asserts that a checkpoint brings back exactly this tree.
+    #[track_caller]
+    pub(super) fn assert_restores(&self, id: &str, tree: &Tree) {
+        self.project().run(["restore", id]).success();
+        let what = format!("restored from {id}");
+        assert_same(tree, &self.project().tree(), &what);
+    }
+
+    /// Files in the store whose name ends so, and everything in its temporary directory.
+    pub(super) fn litter(&self) -> Vec<PathBuf> {
+        let mut found = files_below(&self.env.store());
+        found.retain(|path| {
+            let is_temporary = path.parent().is_some_and(|dir| dir.ends_with("herma/tmp"));
+            is_temporary || path.extension() == Some(OsStr::new("lock"))
+        });
+        found
+    }
+}
+
+/// Starts a restore of the oldest checkpoint and kills it when three quarters of its calls are made.
+fn kill_a_restore(project: &WorkDir<'_>) {
+    if !herma_testkit::faults::available() {
+        return;
+    }
+    let stash = tempfile::tempdir().expect("a temporary directory can be made");
+    let root = project
+        .path()
+        .ancestors()
+        .nth(2)
+        .expect("the world around it");
+    copy(root, stash.path());
+    let restore = project.faults(["restore", "2"]);
+    let count = restore.run(Fault::Count, 0).count;
+    copy(stash.path(), root);
+    let killed = restore.run(Fault::Kill, count * 3 / 4);
+    assert!(killed.hit.is_some(), "{killed:?}");
+}
+
+pub(super) fn id_of(checkpoint: &serde_json::Value) -> String {
+    checkpoint["id"].as_str().expect("an id").to_owned()
+}
+
+/// A project's tree without the temporary files of a restore, and how many there were.
+pub(super) fn without_temporary(mut tree: Tree) -> (Tree, usize) {
+    let all = tree.0.len();
+    tree.0.retain(|path, _| {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        !(name.starts_with(b".herma-") && name.ends_with(b".tmp"))
+    });
+    let temporary = all - tree.0.len();
+    (tree, temporary)
+}
+
+/// All files below a directory; none if it does not exist.
+pub(super) fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.expect("a directory can be listed to its end").path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
