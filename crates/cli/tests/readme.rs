@@ -1,0 +1,71 @@
+//! The demonstration in the README is what really happens.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the session is played by a shell"
+)]
+
+use std::path::Path;
+use std::process::Command;
+
+use herma_testkit::env::TestEnv;
+use herma_testkit::redact::redact;
+
+/// One command of the demonstration and what it is said to print.
+struct Step {
+    command: String,
+    output: String,
+}
+
+fn steps() -> Vec<Step> {
+    let readme = include_str!("../../../README.md");
+    let session = readme
+        .split("```console\n")
+        .nth(1)
+        .expect("a session in the README");
+    let session = session.split("```").next().expect("the end of the session");
+    let mut steps: Vec<Step> = Vec::new();
+    for line in session.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => {
+                steps.push(Step {
+                    command: command.to_owned(),
+                    output: String::new(),
+                });
+            }
+            (None, Some(step)) => {
+                step.output.push_str(line);
+                step.output.push('\n');
+            }
+            (None, None) => panic!("the session begins with a command, not {line:?}"),
+        }
+    }
+    steps
+}
+
+#[test]
+fn the_demonstration_in_the_readme_is_what_really_happens() {
+    let env = TestEnv::with_program(env!("CARGO_BIN_EXE_herma"));
+    let shop = env.work_dir("shop").files([
+        ("README.md", "# Shop\n"),
+        ("package.json", "{\"name\": \"shop\"}\n"),
+        ("src/cart.py", "def total(items):\n    return sum(items)\n"),
+    ]);
+    let programs = Path::new(env!("CARGO_BIN_EXE_herma"))
+        .parent()
+        .expect("a directory");
+    for step in steps() {
+        let mut shell = Command::new("sh");
+        let path = format!("{}:/usr/bin:/bin", programs.display());
+        shell.args(["-c", &format!("{} 2>&1", step.command)]);
+        shell
+            .current_dir(shop.path())
+            .env_clear()
+            .envs(env.variables())
+            .env("PATH", path);
+        let output = shell.output().expect("sh runs");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = redact(&step.output, &[]);
+        assert_eq!(redact(&printed, &[]), said, "$ {}", step.command);
+        assert!(output.status.success(), "$ {}", step.command);
+    }
+}

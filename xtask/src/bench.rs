@@ -1,0 +1,304 @@
+//! `cargo xtask bench`: is saving as fast as we say?
+//!
+//! The promise is a ratio: a save that finds nothing changed costs little more than walking the tree,
+//! and less than git. Rounds are interleaved, so that a slow minute of the machine hits all alike, and
+//! medians are compared. Everything runs with a warm cache. Without git its rows are missing, and the
+//! report says so.
+
+mod measure;
+mod report;
+mod tree;
+mod walk;
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use measure::Series;
+pub use measure::print_peak_memory;
+use measure::time;
+use report::Report;
+
+use crate::Result;
+use crate::workspace;
+
+/// The hidden command that measures the memory of another command.
+pub const PEAK_MEMORY: &str = "peak-memory";
+
+const WALK: &str = "bare walk";
+const HERMA_SAME: &str = "herma save, nothing changed";
+const HERMA_ONE: &str = "herma save, one file changed";
+const HERMA_FIRST: &str = "herma save, first";
+const GIT_SAME: &str = "git add, nothing changed";
+const GIT_ONE: &str = "git add, one file changed";
+const GIT_FIRST: &str = "git add, first";
+const START: &str = "herma --version";
+
+/// First saves take long: fewer rounds say enough.
+const FIRST_ROUNDS: usize = 3;
+
+struct Options {
+    files: usize,
+    tree: Option<PathBuf>,
+    rounds: usize,
+    json: Option<PathBuf>,
+    herma: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut options = Self {
+            files: 80_000,
+            tree: None,
+            rounds: 11,
+            json: None,
+            herma: None,
+        };
+        let mut args = args.iter();
+        while let Some(name) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{name} needs a value"));
+            match name.as_str() {
+                "--files" => options.files = value()?.parse()?,
+                "--rounds" => options.rounds = value()?.parse()?,
+                "--tree" => options.tree = Some(PathBuf::from(value()?).canonicalize()?),
+                "--json" => options.json = Some(value()?.into()),
+                "--herma" => options.herma = Some(PathBuf::from(value()?).canonicalize()?),
+                _ => return Err(format!("bench: unknown option {name}").into()),
+            }
+        }
+        if options.files == 0 || options.rounds == 0 {
+            return Err("bench: --files and --rounds must be at least 1".into());
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the benchmark. The walk is part of this program, so an unoptimised one starts an optimised one.
+pub fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse(args)?;
+    if cfg!(debug_assertions) {
+        let release = [
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "xtask",
+            "--",
+            "bench",
+        ];
+        let here = std::env::current_dir()?;
+        let manifest = workspace::root()?.join("Cargo.toml");
+        let mut command = workspace::cargo()?;
+        command
+            .args(&release[..1])
+            .arg("--manifest-path")
+            .arg(manifest)
+            .args(&release[1..]);
+        return workspace::run(command.args(args).current_dir(here));
+    }
+    let herma = match &options.herma {
+        Some(program) => program.clone(),
+        None => {
+            workspace::run(workspace::cargo()?.args(["build", "--release", "-p", "herma"]))?;
+            workspace::target()?.join("release/herma")
+        }
+    };
+    let place = workspace::target()?.join("bench");
+    fs::create_dir_all(&place)?;
+    let root = match &options.tree {
+        Some(tree) => tree.clone(),
+        None => {
+            let root = place.join(format!("tree-{}", options.files));
+            tree::ensure(&root, options.files)?;
+            root
+        }
+    };
+    let report = Bench::new(herma, root, place)?.measure(options.rounds)?;
+    report.print();
+    if let Some(file) = options.json {
+        fs::write(
+            file,
+            serde_json::to_string_pretty(&report.to_json())? + "\n",
+        )?;
+    }
+    Ok(())
+}
+
+struct Bench {
+    herma: PathBuf,
+    root: PathBuf,
+    /// `HERMES_HOME` and the git directory, both outside the tree and deleted for each first save.
+    home: PathBuf,
+    git_dir: PathBuf,
+    has_git: bool,
+    threads: usize,
+    /// The file that changes, and what it says when nothing has.
+    changing: PathBuf,
+    original: Option<Vec<u8>>,
+}
+
+impl Bench {
+    fn new(herma: PathBuf, root: PathBuf, place: PathBuf) -> Result<Self> {
+        let threads = std::thread::available_parallelism()?.get().max(2);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()?;
+        let changing = root.join("herma-bench-changes-this.txt");
+        let original = fs::read(&changing).ok();
+        Ok(Self {
+            herma,
+            root,
+            home: place.join("home"),
+            git_dir: place.join("git"),
+            has_git: herma_testkit::git::available(),
+            threads,
+            changing,
+            original,
+        })
+    }
+
+    fn measure(&self, rounds: usize) -> Result<Report> {
+        let names = [
+            WALK,
+            HERMA_SAME,
+            HERMA_ONE,
+            GIT_SAME,
+            GIT_ONE,
+            HERMA_FIRST,
+            GIT_FIRST,
+            START,
+        ];
+        let mut rows: Vec<_> = names.map(|name| (name, Series::default())).into();
+        let mut push = |name, time| {
+            if let Some((_, series)) = rows.iter_mut().find(|(row, _)| *row == name) {
+                series.push(time);
+            }
+        };
+        self.change("before the first save")?;
+        let seen = walk::walk(&self.root)?;
+        let mut memory = Vec::new();
+        for round in 0..FIRST_ROUNDS {
+            eprintln!("── first save, round {} of {FIRST_ROUNDS}", round + 1);
+            self.start_over()?;
+            push(HERMA_FIRST, time(&mut self.save())?);
+            self.check_saved()?;
+            if self.has_git {
+                push(GIT_FIRST, self.git_add()?);
+            }
+        }
+        for round in 0..=rounds {
+            let text = format!("round {round}");
+            let measured = self.one_round(&text)?;
+            // Round zero only warms up.
+            if round > 0 {
+                measured
+                    .into_iter()
+                    .for_each(|(name, time)| push(name, time));
+            }
+        }
+        memory.push((HERMA_SAME, measure::peak_memory(PEAK_MEMORY, &self.save())?));
+        self.start_over()?;
+        memory.push((
+            HERMA_FIRST,
+            measure::peak_memory(PEAK_MEMORY, &self.save())?,
+        ));
+        let machine = report::describe_machine(&self.root, self.threads);
+        Ok(Report {
+            seen,
+            rows,
+            memory,
+            machine,
+        })
+    }
+
+    fn one_round(&self, text: &str) -> Result<Vec<(&'static str, std::time::Duration)>> {
+        let mut times = Vec::new();
+        let start = Instant::now();
+        walk::walk(&self.root)?;
+        times.push((WALK, start.elapsed()));
+        times.push((HERMA_SAME, time(&mut self.save())?));
+        if self.has_git {
+            times.push((GIT_SAME, self.git_add()?));
+        }
+        self.change(text)?;
+        times.push((HERMA_ONE, time(&mut self.save())?));
+        if self.has_git {
+            times.push((GIT_ONE, self.git_add()?));
+        }
+        times.push((START, time(self.herma().arg("--version"))?));
+        Ok(times)
+    }
+
+    fn change(&self, text: &str) -> Result<()> {
+        Ok(fs::write(&self.changing, format!("{text}\n"))?)
+    }
+
+    fn start_over(&self) -> Result<()> {
+        for place in [&self.home, &self.git_dir] {
+            if place.exists() {
+                fs::remove_dir_all(place)?;
+            }
+        }
+        if self.has_git {
+            time(self.git().args(["init", "--quiet"]))?;
+        }
+        Ok(())
+    }
+
+    /// A program that exits with 0 and saves nothing is very fast.
+    fn check_saved(&self) -> Result<()> {
+        let references = self.home.join("checkpoints/store/refs/hermes");
+        let saved = fs::read_dir(references).is_ok_and(|entries| entries.count() > 0);
+        if saved {
+            Ok(())
+        } else {
+            Err("`herma save` did not save anything".into())
+        }
+    }
+
+    fn herma(&self) -> Command {
+        let mut command = Command::new(&self.herma);
+        command
+            .current_dir(&self.root)
+            .env("HERMES_HOME", &self.home)
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    fn save(&self) -> Command {
+        let mut command = self.herma();
+        // The tree may lie inside another project: the benchmark is about this one.
+        command.arg("--root").arg(&self.root);
+        command.args(["save", "-m", "bench"]);
+        command
+    }
+
+    fn git(&self) -> Command {
+        let mut command = herma_testkit::git::command();
+        command
+            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_WORK_TREE", &self.root);
+        command.current_dir(&self.root);
+        command
+    }
+
+    fn git_add(&self) -> Result<std::time::Duration> {
+        let add = time(self.git().args(["add", "-A"]))?;
+        Ok(add + time(self.git().arg("write-tree"))?)
+    }
+}
+
+impl Drop for Bench {
+    /// The tree may be somebody's own: leave it as it was.
+    fn drop(&mut self) {
+        let restored = match &self.original {
+            Some(bytes) => fs::write(&self.changing, bytes),
+            None => fs::remove_file(&self.changing),
+        };
+        if let Err(error) = restored {
+            eprintln!("{}: {error}", Path::display(&self.changing));
+        }
+    }
+}

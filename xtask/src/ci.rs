@@ -1,0 +1,61 @@
+//! What a change must pass.
+
+use herma_testkit::faults::STEP_VARIABLE;
+
+use crate::Result;
+use crate::workspace::cargo;
+use crate::workspace::run;
+
+/// Runs every check, cheapest first.
+pub fn check_everything() -> Result<()> {
+    run(cargo()?.args(["fmt", "--all", "--check"]))?;
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    run(cargo()?.args(clippy))?;
+    run(cargo()?.args(["test", "--workspace"]))?;
+    let doc = ["doc", "--workspace", "--no-deps", "--quiet"];
+    run(cargo()?.args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
+    check_licences()
+}
+
+fn check_licences() -> Result<()> {
+    let installed = cargo()?
+        .args(["deny", "--version"])
+        .output()
+        .is_ok_and(|o| o.status.success());
+    if !installed {
+        eprintln!("── cargo deny check: SKIPPED, cargo-deny is not installed");
+        return Ok(());
+    }
+    run(cargo()?.args(["deny", "check", "bans", "licenses", "sources"]))?;
+    // The list of known vulnerabilities comes over the network and changes without us: report it,
+    // but do not fail an unrelated change for it.
+    if let Err(error) = run(cargo()?.args(["deny", "check", "advisories"])) {
+        eprintln!("WARNING: advisories were found, or their list could not be fetched: {error}");
+    }
+    Ok(())
+}
+
+/// Runs the fault tests of the command line in release mode.
+///
+/// With `--full` the step of every sweep is one system call and the tests marked as slow run too;
+/// without it the step is the tests' own, which is what `cargo test` does.
+pub fn run_fault_tests(args: &[String]) -> Result<()> {
+    let full = args.iter().any(|arg| arg == "--full");
+    let filters: Vec<_> = args.iter().filter(|arg| *arg != "--full").collect();
+    if let Some(unknown) = filters.iter().find(|arg| arg.starts_with('-')) {
+        return Err(format!("faults: unknown option {unknown}").into());
+    }
+    let mut command = cargo()?;
+    command.args(["test", "-p", "herma", "--release", "--test", "faults", "--"]);
+    if full {
+        command.env(STEP_VARIABLE, "1").arg("--include-ignored");
+    }
+    run(command.args(filters))
+}

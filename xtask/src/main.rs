@@ -1,0 +1,53 @@
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`.
+
+mod bench;
+mod ci;
+mod demo;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// Chores fail with a sentence for the person who started them.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const USAGE: &str = "\
+Usage: cargo xtask <COMMAND>
+
+  demo                      Plays the session of the README in a temporary directory
+  ci                        Everything a change must pass: format, lints, tests, documents, licences
+  faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
+                            (HERMA_FAULT_STEP=1) instead of every 7th, and runs the ignored ones too
+  bench [OPTIONS]           Measures saving against a bare walk and against git, as ratios
+      --files N             Files of the generated tree [default: 80000]
+      --tree PATH           Measure this tree instead; one file in it is changed and changed back
+      --rounds N            Interleaved rounds [default: 11]
+      --json FILE           Also write the numbers as JSON
+      --herma PATH          Measure this program instead of building one
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let done = match args.first().map(String::as_str) {
+        Some("ci") if rest.is_empty() => ci::check_everything(),
+        Some("demo") if rest.is_empty() => demo::play(),
+        Some("faults") => ci::run_fault_tests(rest),
+        Some("bench") => bench::run(rest),
+        Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
