@@ -281,3 +281,32 @@ fn a_checkpoint_without_files_and_a_link_out_of_the_project_can_be_restored() {
     p.restore(&first.checkpoint.id.to_hex());
     assert_same(&full, &p.tree(), "and all of it is back");
 }
+
+// HERMES defect 12: every rollback took back one user turn, whatever the checkpoint, because a checkpoint
+// did not say which turn it belongs to. What is taken back of a conversation is the host's business; which
+// turn a restore led to is ours.
+#[test]
+fn a_restore_says_which_turn_it_went_back_to() {
+    let p = TestProject::new();
+    for turn in ["1", "1", "2", "3"] {
+        p.write("a.txt", format!("{turn} {}\n", p.list().len()));
+        let options = herma_core::engine::SaveOptions {
+            reason: "before write_file".into(),
+            facts: herma_core::checkpoint::Facts {
+                session: Some("s".into()),
+                turn: Some(turn.into()),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let saved = p.project().save(&options, &herma_core::engine::NoProgress);
+        assert!(saved.unwrap().is_new);
+    }
+    let turns: Vec<_> = p.list().into_iter().map(|c| c.facts.turn).collect();
+    assert_eq!(turns, ["3", "2", "1", "1"].map(|t| Some(t.to_owned())));
+    let whole = p.restore("3");
+    assert_eq!(whole.target.facts.turn.as_deref(), Some("1"));
+    let one_file = p.restore_paths("2", &["a.txt"]).unwrap();
+    assert_eq!(one_file.target.facts.turn.as_deref(), Some("2"));
+    assert_eq!(one_file.plan.actions.len(), 1, "a single file is no turn");
+}
