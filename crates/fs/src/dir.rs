@@ -31,7 +31,7 @@ use crate::Result;
 use crate::Stat;
 use crate::file::stat_fd;
 
-const DIR_FLAGS: OFlags = OFlags::RDONLY
+pub(crate) const DIR_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
@@ -40,7 +40,7 @@ const DIR_FLAGS: OFlags = OFlags::RDONLY
 const LONGEST_PATH: usize = 4095;
 
 /// Set once `openat2` answered that it does not exist here (old kernel, seccomp).
-static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
+pub(crate) static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
 
 /// Makes this process resolve paths component by component even where `openat2` exists.
 ///
@@ -102,7 +102,7 @@ impl Dir {
         Error::at(verb, &self.path, &name, errno)
     }
 
-    fn child(&self, fd: OwnedFd, name: &[u8]) -> Self {
+    pub(crate) fn child(&self, fd: OwnedFd, name: &[u8]) -> Self {
         use std::os::unix::ffi::OsStrExt;
         Self {
             fd,
@@ -525,6 +525,12 @@ impl Dir {
     pub fn free_bytes(&self) -> Result<u64> {
         let s = rustix::fs::fstatvfs(&self.fd).map_err(|e| Error::on("measure", &self.path, e))?;
         Ok(s.f_bavail.saturating_mul(s.f_frsize))
+    }
+
+    /// Files an unprivileged process may still make on this file system; `None` where there is no limit.
+    pub fn free_inodes(&self) -> Result<Option<u64>> {
+        let s = rustix::fs::fstatvfs(&self.fd).map_err(|e| Error::on("measure", &self.path, e))?;
+        Ok((s.f_files > 0).then_some(s.f_favail))
     }
 }
 

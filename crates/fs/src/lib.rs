@@ -4,29 +4,35 @@
 //! names are single components and nothing follows a symlink. Holding the descriptor, not a path, is
 //! what keeps a restore inside the project while someone swaps directories for links.
 //!
+//! * [`background`]: work that goes on after the command is done
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`file`]: read, measure and mark open files
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
+//! * [`tree`]: whole directory trees, measured and removed
 //! * [`trust`]: whose directory is this, and who else may write to it
 //!
 //! Every call that changes storage is a method of [`Dir`] or of [`publish::Temp`], so a fault-injecting
 //! twin has few places to stand in for.
 
+pub mod background;
 pub mod dir;
 mod error;
 pub mod file;
+mod inode;
 pub mod lock;
 pub mod process;
 pub mod publish;
 mod stat;
+pub mod tree;
 pub mod trust;
 
 pub use dir::Dir;
 pub use dir::Entry;
 pub use error::Error;
 pub use error::Result;
+pub use inode::Inode;
 pub use rustix::io::Errno;
 pub use stat::FileKind;
 pub use stat::Stat;

@@ -31,6 +31,14 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    waited: Duration,
+}
+
+impl Lock {
+    /// How long it was held by others after it was asked for.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
 }
 
 impl Drop for Lock {
@@ -86,13 +94,15 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
         Mode::Shared => FlockOperation::NonBlockingLockShared,
         Mode::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
-    let deadline = Instant::now() + wait;
+    let start = Instant::now();
+    let mut waited = Duration::ZERO;
     let mut pause = Duration::from_micros(200);
     loop {
         match flock(&file, operation) {
             Ok(()) => break,
-            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
+            Err(Errno::WOULDBLOCK) if waited < wait => {
                 thread::sleep(pause);
+                waited = start.elapsed();
                 pause = (pause * 2).min(Duration::from_millis(10));
             }
             Err(Errno::WOULDBLOCK) => {
@@ -110,7 +120,7 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
     if mode == Mode::Exclusive {
         write_holder(&file);
     }
-    Ok(Acquired::Yes(Lock { file }))
+    Ok(Acquired::Yes(Lock { file, waited }))
 }
 
 /// Notes who holds the lock. Only messages read it, so failing to write it changes nothing.
@@ -136,6 +146,7 @@ mod tests {
         let Acquired::Yes(lock) = take() else {
             panic!("nobody holds it");
         };
+        assert_eq!(lock.waited(), Duration::ZERO);
         // What a fork leaves in the child.
         let _copy = lock.file.try_clone().unwrap();
         assert!(matches!(take(), Acquired::Busy { .. }));

@@ -5,6 +5,8 @@
 //! found by its name ([`crate::process::TempName`]) and swept.
 
 use std::fs::File;
+use std::io::Seek;
+use std::io::SeekFrom;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
@@ -85,6 +87,15 @@ impl<'d> Temp<'d> {
         self.file
             .write_all_at(bytes, offset)
             .map_err(|e| self.error("write", e))
+    }
+
+    /// Takes back everything from `length` on; the next bytes are appended there.
+    pub fn cut(&mut self, length: u64) -> Result<()> {
+        self.file
+            .set_len(length)
+            .and_then(|()| self.file.seek(SeekFrom::Start(length)))
+            .map(drop)
+            .map_err(|e| self.error("shorten", e))
     }
 
     /// Makes the content durable. An error is final: the file must be discarded and written anew,

@@ -68,11 +68,6 @@ impl Stat {
 
     #[cfg(target_os = "linux")]
     pub(crate) fn from_statx(s: &rustix::fs::Statx) -> Self {
-        fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
-            t.tv_sec
-                .wrapping_mul(1_000_000_000)
-                .wrapping_add(i64::from(t.tv_nsec))
-        }
         Self {
             kind: FileKind::from_rustix(FileType::from_raw_mode(u32::from(s.stx_mode))),
             mode: u32::from(s.stx_mode) & 0o7777,
@@ -101,6 +96,13 @@ impl Stat {
             uid: s.st_uid,
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
+    t.tv_sec
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(i64::from(t.tv_nsec))
 }
 
 /// What is at `path`, not following a link in its last component. `None` when nothing is there.

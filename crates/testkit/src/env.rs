@@ -28,6 +28,7 @@ use tempfile::TempDir;
 use crate::faults::Faults;
 use crate::git::Repository;
 use crate::output::Output;
+use crate::terminal::Terminal;
 use crate::tree::Tree;
 use crate::tree::remove_all;
 use crate::tree::set_mode;
@@ -136,6 +137,8 @@ impl TestEnv {
             ("NO_COLOR".into(), "1".into()),
             ("TZ".into(), "UTC".into()),
             ("LC_ALL".into(), "C.UTF-8".into()),
+            // What runs beside a test makes it a matter of luck; `set` with an empty value allows it.
+            ("HERMA_NO_BACKGROUND".into(), "1".into()),
         ];
         // The second keeps the counters of a coverage build out of the test's directories.
         for kept in ["PATH", "LLVM_PROFILE_FILE"] {
@@ -180,14 +183,16 @@ impl TestEnv {
         let output = command
             .output()
             .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        Output::new(output, self.words())
+    }
+
+    /// What paths are called in shown output.
+    fn words(&self) -> Vec<(String, &'static str)> {
         let word = |path: PathBuf, word| (path.to_string_lossy().into_owned(), word);
-        Output::new(
-            output,
-            vec![
-                word(self.user_home(), "$HOME"),
-                word(self.root.clone(), "$ROOT"),
-            ],
-        )
+        vec![
+            word(self.user_home(), "$HOME"),
+            word(self.root.clone(), "$ROOT"),
+        ]
     }
 
     #[track_caller]
@@ -306,6 +311,14 @@ impl WorkDir<'_> {
     #[track_caller]
     pub fn run(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
         self.env.finish(self.env.command(&self.path).args(args))
+    }
+
+    /// Starts the program under test here, in a terminal.
+    #[track_caller]
+    pub fn in_terminal(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Terminal {
+        let mut command = self.env.command(&self.path);
+        command.args(args);
+        Terminal::start(command, self.env.words())
     }
 
     /// The program under test, to be run here with faults.

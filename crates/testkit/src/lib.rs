@@ -4,9 +4,10 @@
 //! * [`tree`] and [`edits`]: a directory tree as a value, and random changes to it
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
 //! * [`git`]: the real git as the oracle for everything Herma stores
-//! * [`hermes`]: stores as the original writes them
+//! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
 //! * [`names`]: ten thousand hostile file names
 //! * [`attack`]: directories swapped for links under the program's hands
+//! * [`terminal`]: a terminal with somebody at it who answers questions
 //! * [`redact`]: makes output the same from run to run
 //!
 //! The kit does not know the engine: what a test expects is stated in its own words.
@@ -17,10 +18,12 @@ pub mod env;
 pub mod faults;
 pub mod git;
 pub mod hermes;
+pub mod hermes_v1;
 pub mod names;
 pub mod output;
 pub mod random;
 pub mod redact;
+pub mod terminal;
 pub mod tree;
 
 pub use env::TestEnv;

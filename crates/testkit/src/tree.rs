@@ -249,6 +249,19 @@ fn clear(root: &Path) {
     }
 }
 
+/// The bytes of all files below a directory, as they are at some moment.
+pub fn bytes_below(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return 0;
+    };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

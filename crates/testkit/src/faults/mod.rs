@@ -45,6 +45,16 @@ pub const STEP_VARIABLE: &str = "HERMA_FAULT_STEP";
 /// The step of a sweep when [`STEP_VARIABLE`] is not set.
 pub const DEFAULT_STEP: u64 = 7;
 
+/// The environment variable that asks for crowds of processes in their full size.
+///
+/// `cargo xtask faults --full` sets it; without it a smaller run of the same is made.
+pub const FULL_VARIABLE: &str = "HERMA_FAULT_FULL";
+
+/// Are crowds of processes asked for in their full size, by [`FULL_VARIABLE`]?
+pub fn is_full() -> bool {
+    std::env::var_os(FULL_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
 /// What happens at the chosen system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {

@@ -1,0 +1,344 @@
+//! Whole directory trees below an open directory: how large they are, and removing them.
+//!
+//! Both walks are loops with one open directory at a time, so neither a deep tree nor a small limit on
+//! open files stops them. Nothing follows a symlink, and neither walk enters a directory on which
+//! something is mounted: what lies there belongs to somebody else.
+
+use std::ffi::CStr;
+use std::ffi::CString;
+
+use rustix::io::Errno;
+
+use crate::Dir;
+use crate::Error;
+use crate::FileKind;
+use crate::Result;
+use crate::Stat;
+use crate::process::effective_uid;
+
+/// How often a directory is listed again because somebody still puts files into it.
+const ATTEMPTS: usize = 4;
+
+/// A directory on the way down: its name and what is still to be visited in it.
+struct Level {
+    name: CString,
+    left: Vec<CString>,
+    attempts: usize,
+}
+
+/// A walk through one tree. `path` leads from the top to the directory that is open.
+struct Walk {
+    top: Dir,
+    here: Dir,
+    path: Vec<u8>,
+    levels: Vec<Level>,
+}
+
+impl Dir {
+    /// Removes the directory `name` with everything in it; returns the bytes of the ordinary files.
+    ///
+    /// Directories of ours that forbid it are made accessible first. Stops with an error at something
+    /// that is mounted inside. What was removed until an error stays removed.
+    pub fn remove_tree(&self, name: &CStr) -> Result<u64> {
+        let top = self.open_below(name, Access::Change)?;
+        let mut bytes = 0;
+        let left = remove_files(&top, &mut bytes)?;
+        let mut walk = Walk::new(top, left)?;
+        loop {
+            if let Some(name) = walk.next() {
+                walk.enter(name, Access::Change)?;
+                let left = remove_files(&walk.here, &mut bytes)?;
+                walk.found(left);
+            } else if let Some(level) = walk.leave()? {
+                match walk.here.remove_dir(level.name.as_c_str()) {
+                    Err(e) if e.is_not_found() => {}
+                    Err(e) if is_not_empty(&e) && level.attempts < ATTEMPTS => {
+                        walk.again(level)?;
+                        let left = remove_files(&walk.here, &mut bytes)?;
+                        walk.found(left);
+                    }
+                    other => other?,
+                }
+            } else {
+                self.remove_dir(name)?;
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// The sizes of all ordinary files in the directory `name`, added up.
+    ///
+    /// Files and directories that vanish meanwhile count for nothing, and so does what is mounted
+    /// inside.
+    pub fn tree_bytes(&self, name: &CStr) -> Result<u64> {
+        let top = self.open_below(name, Access::Look)?;
+        let mut bytes = 0;
+        let left = measure_files(&top, &mut bytes)?;
+        let mut walk = Walk::new(top, left)?;
+        loop {
+            if let Some(name) = walk.next() {
+                match walk.enter(name, Access::Look) {
+                    Ok(()) => {
+                        let left = measure_files(&walk.here, &mut bytes)?;
+                        walk.found(left);
+                    }
+                    Err(e) if e.is_not_found() || e.errno() == Some(Errno::XDEV) => {}
+                    Err(e) => return Err(e),
+                }
+            } else if walk.leave()?.is_none() {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Opens the subdirectory `name` unless something is mounted there.
+    fn open_below(&self, name: &CStr, access: Access) -> Result<Self> {
+        let opened = match self.open_same_mount(name) {
+            Err(e) if access == Access::Change && e.errno() == Some(Errno::ACCESS) => {
+                self.allow_owner(name)?;
+                self.open_same_mount(name)?
+            }
+            other => other?,
+        };
+        let stat = opened.stat_self()?;
+        if access == Access::Change && stat.mode & 0o700 != 0o700 && stat.uid == effective_uid() {
+            opened.set_mode_self(stat.mode | 0o700)?;
+        }
+        Ok(opened)
+    }
+
+    fn allow_owner(&self, name: &CStr) -> Result<()> {
+        let stat = self.stat(name)?;
+        if stat.uid == effective_uid() {
+            self.set_mode(name, stat.mode | 0o700)?;
+        }
+        Ok(())
+    }
+
+    /// Opens the subdirectory `name`; `EXDEV` if something is mounted there, be it the same file system.
+    #[cfg(target_os = "linux")]
+    fn openat2_same_mount(&self, name: &CStr) -> std::result::Result<Self, Errno> {
+        use rustix::fs::Mode;
+        use rustix::fs::ResolveFlags;
+
+        use crate::dir;
+        if dir::NO_OPENAT2.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Errno::NOSYS);
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let fd = rustix::fs::openat2(self, name, dir::DIR_FLAGS, Mode::empty(), resolve)?;
+        Ok(self.child(fd, name.to_bytes()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn openat2_same_mount(&self, _name: &CStr) -> std::result::Result<Self, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    fn open_same_mount(&self, name: &CStr) -> Result<Self> {
+        match self.openat2_same_mount(name) {
+            Ok(opened) => return Ok(opened),
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            Err(e) => return Err(Error::at("enter", self.path(), name.to_bytes(), e)),
+        }
+        // Without `openat2` a mount of the same file system cannot be told from a directory.
+        let opened = self.open_dir(name)?;
+        if opened.stat_self()?.dev == self.stat_self()?.dev {
+            return Ok(opened);
+        }
+        Err(Error::at(
+            "enter",
+            self.path(),
+            name.to_bytes(),
+            Errno::XDEV,
+        ))
+    }
+}
+
+/// What a directory is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Look,
+    Change,
+}
+
+impl Walk {
+    fn new(top: Dir, left: Vec<CString>) -> Result<Self> {
+        let here = top.try_clone()?;
+        let levels = vec![Level {
+            name: CString::default(),
+            left,
+            attempts: 0,
+        }];
+        Ok(Self {
+            top,
+            here,
+            path: Vec::new(),
+            levels,
+        })
+    }
+
+    /// The next subdirectory of the open one.
+    fn next(&mut self) -> Option<CString> {
+        self.levels.last_mut()?.left.pop()
+    }
+
+    /// Goes down into a subdirectory.
+    fn enter(&mut self, name: CString, access: Access) -> Result<()> {
+        self.here = self.here.open_below(&name, access)?;
+        if !self.path.is_empty() {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(name.to_bytes());
+        self.levels.push(Level {
+            name,
+            left: Vec::new(),
+            attempts: 0,
+        });
+        Ok(())
+    }
+
+    /// Notes what is to be visited in the open directory.
+    fn found(&mut self, left: Vec<CString>) {
+        if let Some(level) = self.levels.last_mut() {
+            level.left = left;
+        }
+    }
+
+    /// Goes back up; `None` at the top.
+    fn leave(&mut self) -> Result<Option<Level>> {
+        if self.levels.len() < 2 {
+            return Ok(None);
+        }
+        let level = self.levels.pop();
+        let end = self.path.iter().rposition(|b| *b == b'/').unwrap_or(0);
+        self.path.truncate(end);
+        self.here = self.top.open_beneath(&self.path)?;
+        Ok(level)
+    }
+
+    /// Goes down again into a directory that was not empty in the end.
+    fn again(&mut self, level: Level) -> Result<()> {
+        let attempts = level.attempts + 1;
+        self.enter(level.name, Access::Change)?;
+        if let Some(level) = self.levels.last_mut() {
+            level.attempts = attempts;
+        }
+        Ok(())
+    }
+}
+
+/// Removes everything but directories from `dir` and returns the names of those.
+fn remove_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
+    let mut directories = Vec::new();
+    for entry in dir.entries()? {
+        let Some(stat) = dir.stat_opt(entry.name.as_c_str())? else {
+            continue;
+        };
+        if stat.kind == FileKind::Directory {
+            directories.push(entry.name);
+            continue;
+        }
+        match dir.remove_file(entry.name.as_c_str()) {
+            Ok(()) => *bytes += file_bytes(&stat),
+            Err(e) if e.is_not_found() => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(directories)
+}
+
+fn measure_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
+    let mut directories = Vec::new();
+    for entry in dir.entries()? {
+        match dir.stat_opt(entry.name.as_c_str())? {
+            Some(stat) if stat.kind == FileKind::Directory => directories.push(entry.name),
+            Some(stat) => *bytes += file_bytes(&stat),
+            None => {}
+        }
+    }
+    Ok(directories)
+}
+
+fn file_bytes(stat: &Stat) -> u64 {
+    match stat.kind {
+        FileKind::File => stat.size,
+        _ => 0,
+    }
+}
+
+fn is_not_empty(error: &Error) -> bool {
+    matches!(error.errno(), Some(Errno::NOTEMPTY | Errno::EXIST))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn open(temp: &tempfile::TempDir) -> Dir {
+        Dir::open(temp.path()).unwrap()
+    }
+
+    #[test]
+    fn a_tree_goes_whole_and_what_its_links_point_to_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let tree = temp.path().join("tree");
+        fs::create_dir_all(tree.join("a/b/c")).unwrap();
+        fs::create_dir(temp.path().join("outside")).unwrap();
+        fs::write(temp.path().join("outside/kept"), "kept").unwrap();
+        fs::write(tree.join("one"), "12345").unwrap();
+        fs::write(tree.join("a/b/two"), "123").unwrap();
+        symlink("../outside", tree.join("link")).unwrap();
+        symlink("../../../outside", tree.join("a/b/link")).unwrap();
+        fs::set_permissions(tree.join("a/b"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(tree.join("a"), fs::Permissions::from_mode(0o500)).unwrap();
+        assert_eq!(open(&temp).remove_tree(c"tree").unwrap(), 8);
+        assert!(!tree.exists());
+        assert_eq!(fs::read(temp.path().join("outside/kept")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn sizes_are_those_of_ordinary_files() {
+        let temp = tempfile::tempdir().unwrap();
+        let tree = temp.path().join("tree");
+        fs::create_dir_all(tree.join("x/y")).unwrap();
+        fs::write(tree.join("x/y/file"), vec![0; 1000]).unwrap();
+        fs::write(tree.join("file"), vec![0; 24]).unwrap();
+        symlink("file", tree.join("link")).unwrap();
+        assert_eq!(open(&temp).tree_bytes(c"tree").unwrap(), 1024);
+    }
+
+    #[test]
+    fn only_directories_are_trees() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("real")).unwrap();
+        fs::write(temp.path().join("real/kept"), "").unwrap();
+        symlink("real", temp.path().join("link")).unwrap();
+        fs::write(temp.path().join("file"), "").unwrap();
+        let dir = open(&temp);
+        for name in [c"link", c"file", c"missing"] {
+            assert!(dir.remove_tree(name).is_err(), "{name:?}");
+            assert!(dir.tree_bytes(name).is_err(), "{name:?}");
+        }
+        assert!(temp.path().join("real/kept").exists());
+    }
+
+    #[test]
+    fn a_tree_deeper_than_any_path_goes_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let name = CString::new(vec![b'd'; 100]).unwrap();
+        let mut here = open(&temp).ensure_dir("tree", 0o700).unwrap();
+        for _ in 0..300 {
+            here = here.ensure_dir(name.as_c_str(), 0o700).unwrap();
+        }
+        here.create_new("leaf").unwrap();
+        drop(here);
+        assert_eq!(open(&temp).tree_bytes(c"tree").unwrap(), 0);
+        assert_eq!(open(&temp).remove_tree(c"tree").unwrap(), 0);
+        assert!(!temp.path().join("tree").exists());
+    }
+}

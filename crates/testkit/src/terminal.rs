@@ -1,0 +1,160 @@
+//! A terminal with somebody at it: for commands that ask.
+//!
+//! ```no_run
+//! # use herma_testkit::env::TestEnv;
+//! # let env = TestEnv::with_program("target/debug/herma");
+//! # let project = env.work_dir("project");
+//! let mut terminal = project.in_terminal(["checkpoints", "clear"]);
+//! terminal.wait_for("Proceed? [y/N]: ");
+//! terminal.answer("n");
+//! terminal.finish().code(1);
+//! ```
+
+use std::fs::File;
+use std::io::Read;
+use std::io::Write;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+use std::time::Instant;
+
+use nix::pty::openpty;
+use nix::sys::signal::Signal;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+use rustix::io::FdFlags;
+use rustix::io::fcntl_setfd;
+
+use crate::output::Output;
+
+/// No command takes this long to say something.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What ends the input on a terminal, and what a terminal's owner types to send it.
+const CONTROL_D: &[u8] = b"\x04";
+
+/// A program that runs in a terminal of its own.
+#[derive(Debug)]
+pub struct Terminal {
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+    shown: Vec<u8>,
+    child: Child,
+    paths: Vec<(String, &'static str)>,
+}
+
+impl Terminal {
+    /// Starts a command with a terminal for all its streams.
+    pub(crate) fn start(mut command: Command, paths: Vec<(String, &'static str)>) -> Self {
+        let pair = openpty(None, None).expect("a terminal can be made");
+        for end in [&pair.master, &pair.slave] {
+            // Programs that other tests start must not hold it open.
+            fcntl_setfd(end, FdFlags::CLOEXEC).expect("it was just opened");
+        }
+        let stream = || Stdio::from(pair.slave.try_clone().expect("descriptors are left"));
+        command.stdin(stream()).stdout(stream()).stderr(stream());
+        let child = command
+            .spawn()
+            .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        // Only the program may hold this end: its going away ends the reading.
+        drop((pair.slave, command));
+        let keyboard = File::from(pair.master);
+        let mut reader = keyboard.try_clone().expect("descriptors are left");
+        let (sender, screen) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            keyboard,
+            screen,
+            shown: Vec::new(),
+            child,
+            paths,
+        }
+    }
+
+    /// Waits until the program has printed this.
+    #[track_caller]
+    pub fn wait_for(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !String::from_utf8_lossy(&self.shown).contains(text) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(bytes) = self.screen.recv_timeout(left) else {
+                let shown = String::from_utf8_lossy(&self.shown);
+                panic!("{text:?} was never printed:\n{shown}");
+            };
+            self.shown.extend(bytes);
+        }
+    }
+
+    /// Types a line.
+    pub fn answer(&mut self, line: &str) {
+        writeln!(self.keyboard, "{line}").expect("the program runs");
+    }
+
+    /// Ends the input.
+    pub fn end_input(&mut self) {
+        self.keyboard
+            .write_all(CONTROL_D)
+            .expect("the program runs");
+    }
+
+    /// Types Control-C.
+    pub fn interrupt(&mut self) {
+        let pid = Pid::from_raw(self.child.id() as i32);
+        kill(pid, Signal::SIGINT).expect("the program runs");
+    }
+
+    /// Waits for the end. What was typed is part of the output, as on every terminal.
+    #[must_use = "assert `.success()` or `.code(n)`"]
+    #[track_caller]
+    pub fn finish(mut self) -> Output {
+        let status = self.child.wait().expect("it is our child");
+        while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
+            self.shown.extend(bytes);
+        }
+        let text = String::from_utf8_lossy(&self.shown).replace("\r\n", "\n");
+        let output = std::process::Output {
+            status,
+            stdout: text.into_bytes(),
+            stderr: Vec::new(),
+        };
+        Output::new(output, self.paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Terminal {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        Terminal::start(command, Vec::new())
+    }
+
+    #[test]
+    fn questions_are_answered() {
+        let mut terminal =
+            shell("test -t 0 && test -t 2; printf 'well? '; read a; echo got $a; exit 3");
+        terminal.wait_for("well? ");
+        terminal.answer("yes");
+        assert_eq!(terminal.finish().code(3).text(), "well? yes\ngot yes\n");
+    }
+
+    #[test]
+    fn the_input_can_end() {
+        let mut terminal = shell("printf 'well? '; read a || echo no answer");
+        terminal.wait_for("well? ");
+        terminal.end_input();
+        assert!(terminal.finish().success().text().contains("no answer"));
+    }
+}
