@@ -86,17 +86,20 @@ impl TerminalProgress {
 
 /// `Scanning: 12,345 files` and the like.
 fn line(stage: Option<Stage>, done: u64, total: Option<u64>) -> String {
-    let verb = match stage {
+    let (verb, what) = match stage {
         Some(Stage::Waiting) => return "Waiting for another herma to finish".to_owned(),
-        Some(Stage::Scanning) | None => "Scanning",
-        Some(Stage::Saving) => "Saving",
-        Some(Stage::Restoring) => "Restoring",
-        Some(Stage::Verifying) => "Verifying",
+        Some(Stage::Scanning) | None => ("Scanning", "files"),
+        Some(Stage::Saving) => ("Saving", "files"),
+        Some(Stage::Restoring) => ("Restoring", "files"),
+        Some(Stage::Verifying) => ("Verifying", "files"),
+        Some(Stage::Marking) => ("Looking at what is needed", "objects"),
+        Some(Stage::Merging) => ("Merging packs", "objects"),
+        Some(Stage::Removing) => ("Removing what is not needed", "files"),
     };
     match total {
-        Some(total) => format!("{verb}: {done} of {total} files"),
+        Some(total) => format!("{verb}: {done} of {total} {what}"),
         None if done == 0 => verb.to_owned(),
-        None => format!("{verb}: {done} files"),
+        None => format!("{verb}: {done} {what}"),
     }
 }
 
@@ -136,6 +139,10 @@ mod tests {
         assert_eq!(
             line(Some(Stage::Restoring), 3, Some(9)),
             "Restoring: 3 of 9 files"
+        );
+        assert_eq!(
+            line(Some(Stage::Merging), 3, None),
+            "Merging packs: 3 objects"
         );
     }
 }

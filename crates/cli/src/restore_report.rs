@@ -39,6 +39,7 @@ struct RestoreJson {
     project: ProjectJson,
     dry_run: bool,
     target: Option<CheckpointJson>,
+    receipt_damaged: bool,
     safety: Option<CheckpointJson>,
     safety_is_new: Option<bool>,
     written: Option<usize>,
@@ -70,10 +71,11 @@ pub(crate) fn report_plan(
     plan: &Plan,
     format: Format,
 ) -> Result<Outcome, CommandError> {
+    warn_of_receipt(&env.ui, plan);
     if env.ui.json {
         env.ui
             .write_json(&to_json(project, plan, &plan.kept, None))?;
-        return Ok(outcome(&plan.kept));
+        return Ok(outcome(plan, &plan.kept));
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
     let target = listing::in_words(&plan.target);
@@ -86,7 +88,7 @@ pub(crate) fn report_plan(
             "{count} would restore {target}. Nothing was changed."
         ));
     }
-    Ok(outcome(&plan.kept))
+    Ok(outcome(plan, &plan.kept))
 }
 
 /// Tells what a restore did.
@@ -97,10 +99,11 @@ pub(crate) fn report_restored(
     format: Format,
     what_reverses: &str,
 ) -> Result<Outcome, CommandError> {
+    warn_of_receipt(&env.ui, &restored.plan);
     if env.ui.json {
         let json = to_json(project, &restored.plan, &restored.kept, Some(restored));
         env.ui.write_json(&json)?;
-        return Ok(outcome(&restored.kept));
+        return Ok(outcome(&restored.plan, &restored.kept));
     }
     write_files(&env.ui, &restored.plan, &restored.kept, format)?;
     let target = listing::in_words(&restored.target);
@@ -114,7 +117,7 @@ pub(crate) fn report_restored(
                 "Nothing was changed: {kept} kept, the rest is as in {target}."
             ));
         }
-        return Ok(outcome(&restored.kept));
+        return Ok(outcome(&restored.plan, &restored.kept));
     }
     env.ui.status(format_args!(
         "Restored {target}: {} written, {} deleted, {} kept.",
@@ -125,7 +128,7 @@ pub(crate) fn report_restored(
     env.ui.status(format_args!(
         "`{what_reverses}` brings back the state from before."
     ));
-    Ok(outcome(&restored.kept))
+    Ok(outcome(&restored.plan, &restored.kept))
 }
 
 /// Tells that there was nothing to finish.
@@ -139,6 +142,7 @@ pub(crate) fn report_nothing_to_continue(
             project: ProjectJson::new(project),
             dry_run: false,
             target: None,
+            receipt_damaged: false,
             safety: None,
             safety_is_new: None,
             written: None,
@@ -151,13 +155,28 @@ pub(crate) fn report_nothing_to_continue(
     Ok(Outcome::Done)
 }
 
-/// What was kept although nobody asked for it makes the restore a partial one.
-fn outcome(kept: &[Kept]) -> Outcome {
-    let is_partial = kept.iter().any(|kept| kept.why != KeptWhy::Asked);
-    if is_partial {
+fn outcome(plan: &Plan, kept: &[Kept]) -> Outcome {
+    if plan.receipt_damaged || is_partial(kept) {
         Outcome::LeftOut
     } else {
         Outcome::Done
+    }
+}
+
+/// What was kept although nobody asked for it makes the restore a partial one.
+fn is_partial(kept: &[Kept]) -> bool {
+    kept.iter().any(|kept| kept.why != KeptWhy::Asked)
+}
+
+/// Says what a checkpoint whose receipt is lost cannot give back.
+fn warn_of_receipt(ui: &Ui, plan: &Plan) {
+    if plan.receipt_damaged {
+        let target = listing::in_words(&plan.target);
+        ui.warning(format_args!(
+            "the modes of {target}, or what it left out, cannot be read"
+        ));
+        ui.detail("Files that are there keep the modes they have, others get the usual ones.");
+        ui.detail("`herma checkpoints repair` looks for what is lost.");
     }
 }
 
@@ -176,6 +195,7 @@ fn to_json(
         project: ProjectJson::new(project),
         dry_run: restored.is_none(),
         target: Some((&plan.target).into()),
+        receipt_damaged: plan.receipt_damaged,
         safety: restored.map(|restored| (&restored.safety).into()),
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
@@ -188,7 +208,10 @@ fn to_json(
 fn kept_json(kept: &Kept) -> KeptJson {
     let reason = match kept.why {
         KeptWhy::NotSaved(reason) | KeptWhy::InTheWay(reason) => Some(reason.word()),
-        KeptWhy::Asked | KeptWhy::NestedRepository | KeptWhy::ChangedMeanwhile => None,
+        KeptWhy::Asked
+        | KeptWhy::NestedRepository
+        | KeptWhy::ChangedMeanwhile
+        | KeptWhy::ReceiptDamaged => None,
     };
     KeptJson {
         why: kept.why.word(),
@@ -278,13 +301,14 @@ mod tests {
 
     #[test]
     fn only_what_nobody_asked_to_keep_makes_a_restore_partial() {
-        assert_eq!(outcome(&kept(KeptWhy::Asked)), Outcome::Done);
+        assert!(!is_partial(&kept(KeptWhy::Asked)));
         for why in [
             KeptWhy::NotSaved(Reason::Ignored),
             KeptWhy::NotSaved(Reason::TooLarge),
             KeptWhy::ChangedMeanwhile,
+            KeptWhy::ReceiptDamaged,
         ] {
-            assert_eq!(outcome(&kept(why)), Outcome::LeftOut, "{why:?}");
+            assert!(is_partial(&kept(why)), "{why:?}");
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct Checkpoint {
     pub modes: Option<ObjectId>,
     /// The receipt and the modes, as one tree; Hermes checkpoints have none.
     pub extra: Option<ObjectId>,
+    /// The receipt and the modes cannot be read; the files can.
+    pub receipt_damaged: bool,
     /// When it was taken, by the clock of that moment.
     pub time: Timestamp,
     /// Why, exactly as given.

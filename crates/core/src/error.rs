@@ -130,6 +130,15 @@ pub enum Error {
     /// No restore was interrupted.
     #[error("no restore was interrupted here")]
     NothingToContinue,
+    /// Checkpoints came or went since somebody was shown what would be removed.
+    #[error("checkpoints were saved or dropped since this was shown")]
+    ChangedSinceShown,
+    /// There is no such archive of version 1.
+    #[error("there is no legacy archive or repository called `{name}`")]
+    NoSuchArchive {
+        /// What was asked for.
+        name: String,
+    },
     /// The file system refused.
     #[error(transparent)]
     Fs(#[from] herma_fs::Error),
@@ -159,6 +168,7 @@ impl Error {
             Self::NoStore(_)
             | Self::NoCheckpoints { .. }
             | Self::NotFound { .. }
+            | Self::NoSuchArchive { .. }
             | Self::OutOfRange { .. } => ErrorKind::NothingThere,
             Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } => ErrorKind::Usage,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),

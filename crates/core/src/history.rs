@@ -62,6 +62,30 @@ pub(crate) fn extra_ref(project: &ProjectId, sequence: u64) -> String {
     format!("refs/herma/{project}/{sequence:08}.extra")
 }
 
+/// Refs of receipts and modes whose checkpoint is gone: a process was killed while it dropped one, or before
+/// it had made one exist. The caller holds the project's lock.
+pub(crate) fn stray_extras(
+    dirs: &StoreDirs,
+    project: &ProjectId,
+) -> Result<Vec<String>, StoreError> {
+    let names: Vec<String> = {
+        let listing = dirs.refs().list(&format!("refs/herma/{project}"))?;
+        let broken = listing.broken.into_iter();
+        listing
+            .refs
+            .into_iter()
+            .map(|(name, _)| name)
+            .chain(broken)
+            .collect()
+    };
+    let known: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let stray = |name: &&String| {
+        name.strip_suffix(".extra")
+            .is_some_and(|n| !known.contains(n))
+    };
+    Ok(names.iter().filter(stray).cloned().collect())
+}
+
 /// The ref Hermes reads.
 pub(crate) fn mirror_ref(project: &ProjectId) -> String {
     format!("refs/hermes/{project}")
@@ -92,7 +116,7 @@ fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
 }
 
 /// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
-fn sequence_of(leaf: &str) -> Option<u64> {
+pub(crate) fn sequence_of(leaf: &str) -> Option<u64> {
     let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
     (format!("{number:08}") == leaf).then_some(number)
 }
@@ -405,11 +429,18 @@ fn read(
 ) -> Result<Checkpoint, Error> {
     let commit = objects.read_commit(&entry.id)?;
     let message = Message::parse(&commit.message);
-    let mut modes = None;
-    if let Some(extra) = &message.extra {
-        let tree = objects.read_tree(extra)?;
-        modes = tree.iter().find(|e| e.name == "modes").map(|e| e.id);
-    }
+    let (modes, receipt_damaged) = match &message.extra {
+        Some(extra) => match objects.read_tree(extra) {
+            Ok(tree) => {
+                let modes = tree.iter().find(|e| e.name == "modes").map(|e| e.id);
+                (modes, false)
+            }
+            // Checkpoints share this object: its loss must not hide any of them.
+            Err(e) if !matches!(e, ObjectError::Fs(_)) => (None, true),
+            Err(e) => return Err(e.into()),
+        },
+        None => (None, false),
+    };
     Ok(Checkpoint {
         id: entry.id,
         number,
@@ -417,6 +448,7 @@ fn read(
         tree: commit.tree,
         modes,
         extra: message.extra,
+        receipt_damaged,
         time: Timestamp {
             seconds: commit.author.seconds,
             nanos: 0,

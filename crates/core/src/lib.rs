@@ -7,12 +7,16 @@
 //! * [`project`]: which directory is the project, and may it be saved at all
 //! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
 //! * [`store`]: the git-compatible object store: packs, refs, locks
+//! * [`retention`]: what the limits allow to stay: facts → rules → plan
+//! * [`collect`]: mark → merge → trash, beside any number of savers
 //! * [`diff`]: trees, renames, lines, patches
 //! * [`restore`]: plan → apply → verify, with the journal and undo
+//! * [`retention`]: what stays and what goes: facts → rules → plan
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
 pub mod clock;
+pub mod collect;
 pub mod diff;
 pub mod engine;
 pub mod error;
@@ -23,6 +27,7 @@ pub mod path;
 pub mod project;
 pub mod receipt;
 pub mod restore;
+pub mod retention;
 pub mod settings;
 mod side;
 pub mod snapshot;

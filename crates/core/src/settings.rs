@@ -19,6 +19,42 @@ pub struct Settings {
     pub durability: Durability,
     /// Threads for scanning and hashing; 0 takes one per core.
     pub threads: usize,
+    /// What is kept, and for how long.
+    pub keeping: Keeping,
+}
+
+/// What is kept, and for how long. Pinned and named checkpoints, and the newest of every project that was not
+/// deleted, are kept whatever the limits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// How many checkpoints a project may have; 0 is no limit.
+    pub max_snapshots: usize,
+    /// How many bytes the store may have; 0 is no limit.
+    pub max_total_size: u64,
+    /// How many bytes of the disk are to be left free; 0 is no limit.
+    pub min_free_disk: u64,
+    /// For how many days a project that is no longer saved keeps its older checkpoints; 0 is for ever.
+    pub retention_days: u32,
+    /// Clean up by age from time to time?
+    pub auto_prune: bool,
+    /// How many hours lie between two such cleanings.
+    pub min_interval_hours: u32,
+    /// Clean up after projects that were deleted?
+    pub delete_orphans: bool,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self {
+            max_snapshots: 20,
+            max_total_size: 500 << 20,
+            min_free_disk: 0,
+            retention_days: 7,
+            auto_prune: true,
+            min_interval_hours: 24,
+            delete_orphans: true,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -29,6 +65,7 @@ impl Default for Settings {
             lock_wait: Duration::from_secs(10),
             durability: Durability::Synced,
             threads: 0,
+            keeping: Keeping::default(),
         }
     }
 }

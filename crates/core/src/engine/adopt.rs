@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::KnownProject;
 use super::Project;
+use super::facts::identity_of;
 use super::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
@@ -16,6 +17,11 @@ use crate::history::pin_ref;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::project::Identity;
+use crate::project::Place;
+use crate::project::Places;
+use crate::retention::Doubt;
+use crate::retention::Presence;
+use crate::retention::evidence;
 use crate::store::object::EntryMode;
 use herma_fs::publish::Durability;
 
@@ -28,26 +34,34 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else {
             return Ok(Vec::new());
         };
-        let mut ids = BTreeSet::new();
-        for prefix in ["refs/herma", "refs/hermes"] {
-            for (name, _) in store.dirs.refs().list(prefix)?.refs {
-                let leaf = name
-                    .strip_prefix(prefix)
-                    .and_then(|rest| rest.split('/').nth(1));
-                ids.extend(leaf.and_then(|leaf| ProjectId::parse(leaf.as_bytes())));
-            }
-        }
         let projects = store.dirs.store().open_dir("projects").ok();
-        if let Some(dir) = &projects {
-            for entry in dir.entries()? {
-                let stem = entry.name.to_bytes().strip_suffix(b".json");
-                ids.extend(stem.and_then(ProjectId::parse));
-            }
-        }
-        ids.into_iter()
+        project_ids(&store)?
+            .into_iter()
             .map(|id| known(&store, projects.as_ref(), id))
             .collect()
     }
+}
+
+/// The ids of all projects that have refs, readable or not, or a record.
+pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+    let mut ids = BTreeSet::new();
+    for prefix in ["refs/herma", "refs/hermes"] {
+        let listing = store.dirs.refs().list(prefix)?;
+        let readable = listing.refs.into_iter().map(|(name, _)| name);
+        for name in readable.chain(listing.broken) {
+            let leaf = name
+                .strip_prefix(prefix)
+                .and_then(|rest| rest.split('/').nth(1));
+            ids.extend(leaf.and_then(|leaf| ProjectId::parse(leaf.as_bytes())));
+        }
+    }
+    if let Ok(dir) = store.dirs.store().open_dir("projects") {
+        for entry in dir.entries()? {
+            let stem = entry.name.to_bytes().strip_suffix(b".json");
+            ids.extend(stem.and_then(ProjectId::parse));
+        }
+    }
+    Ok(ids)
 }
 
 fn known(
@@ -63,9 +77,10 @@ fn known(
         checkpoints: History::load(&store.dirs, &store.objects, &id)?
             .entries
             .len(),
+        // As for cleaning: a file or a link that leads nowhere stands there because somebody put it there.
         exists: workdir
             .as_ref()
-            .is_some_and(|path| herma_fs::Dir::open(path).is_ok()),
+            .is_some_and(|path| matches!(herma_fs::stat_path(path), Ok(Some(_)))),
         last_touch: identity.last_touch(),
         workdir,
         id,
@@ -73,20 +88,34 @@ fn known(
 }
 
 impl Project<'_> {
-    /// Gone projects that look like this directory: most of their top-level names are here.
+    /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
+    /// is this one, then it is that project and no other. Else those count of which most top-level names
+    /// are here, unless their own directory is known to be elsewhere.
     pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(Vec::new());
         };
         let root = self.open_root()?;
-        let mut found = Vec::new();
+        let here = Place::of(&root)?;
+        let (mut found, mut same) = (Vec::new(), Vec::new());
         for known in self.engine.projects()? {
-            let gone = !known.exists && known.checkpoints > 0 && known.id != self.id;
-            if gone && resembles(&store, &root, &known.id).unwrap_or(false) {
+            if known.exists || known.checkpoints == 0 || known.id == self.id {
+                continue;
+            }
+            let places = identity_of(&store, &known.id).places();
+            let is_here = places.own.is_some_and(|own| own.may_be(&here));
+            let born = places.own.and_then(|own| own.born);
+            let is_certain = is_here && born.is_some() && born == here.born;
+            if !is_certain && !resembles(&store, &root, &known.id).unwrap_or(false) {
+                continue;
+            }
+            if is_here {
+                same.push(known);
+            } else if !is_elsewhere(&known, &places) {
                 found.push(known);
             }
         }
-        Ok(found)
+        Ok(if same.is_empty() { found } else { same })
     }
 
     /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
@@ -103,7 +132,7 @@ impl Project<'_> {
             .iter()
             .filter(|e| !ours.contains(&e.id))
             .collect();
-        let first = self.room_before(&store, &ours, fresh.len() as u64)?;
+        let first = room_before(&store, &self.id, &ours, fresh.len() as u64)?;
         for (sequence, entry) in (first..).zip(&fresh) {
             let extra = store
                 .dirs
@@ -135,39 +164,68 @@ impl Project<'_> {
         forget(&store, &from.id)?;
         Ok(fresh.len())
     }
+}
 
-    /// The first of `count` free sequence numbers before those in use; makes room if there is none.
-    fn room_before(&self, store: &OpenStore, ours: &History, count: u64) -> Result<u64, Error> {
-        let Some(first) = ours.entries.first() else {
-            return Ok(1);
-        };
-        if first.sequence > count {
-            return Ok(first.sequence - count);
-        }
-        // The newest first, so that no number is in use twice at any moment.
-        for entry in ours.entries.iter().rev() {
-            let (old, new) = (entry.sequence, entry.sequence + count);
-            let extra = store.dirs.refs().read(&extra_ref(&self.id, old))?;
-            let pin = store.dirs.refs().read(&pin_ref(&self.id, old))?;
-            let moves = [
-                (extra_ref(&self.id, old), extra_ref(&self.id, new), extra),
-                (pin_ref(&self.id, old), pin_ref(&self.id, new), pin),
-                (
-                    checkpoint_ref(&self.id, old),
-                    checkpoint_ref(&self.id, new),
-                    Some(entry.id),
-                ),
-            ];
-            for (from, to, id) in moves {
-                let Some(id) = id else { continue };
-                store.dirs.refs().create(&[(&to, id)])?;
-                if store.dirs.refs().read(&from)?.is_some() {
-                    store.dirs.refs().delete(&from, id)?;
-                }
+/// The first of `count` free sequence numbers before those in use; makes room if there is none.
+///
+/// A process killed on the way leaves the order as it was, perhaps with one checkpoint under two
+/// numbers; the next call takes the older number away.
+pub(super) fn room_before(
+    store: &OpenStore,
+    id: &ProjectId,
+    ours: &History,
+    count: u64,
+) -> Result<u64, Error> {
+    let Some(first) = ours.entries.first() else {
+        return Ok(1);
+    };
+    if first.sequence > count {
+        return Ok(first.sequence - count);
+    }
+    let mut newer = None;
+    // The newest first, so that no number is in use twice at any moment.
+    for entry in ours.entries.iter().rev() {
+        let (old, new) = (entry.sequence, entry.sequence + count);
+        let is_twice = newer.replace(entry.id) == Some(entry.id);
+        let extra = store.dirs.refs().read(&extra_ref(id, old))?;
+        let pin = store.dirs.refs().read(&pin_ref(id, old))?;
+        let moves = [
+            (extra_ref(id, old), extra_ref(id, new), extra),
+            (pin_ref(id, old), pin_ref(id, new), pin),
+            (
+                checkpoint_ref(id, old),
+                checkpoint_ref(id, new),
+                Some(entry.id),
+            ),
+        ];
+        for (from, to, value) in moves {
+            let Some(value) = value else { continue };
+            if !is_twice {
+                create_over_leftover(store, &to, value)?;
+            }
+            if store.dirs.refs().read(&from)?.is_some() {
+                store.dirs.refs().delete(&from, value)?;
             }
         }
-        Ok(first.sequence)
     }
+    Ok(first.sequence)
+}
+
+/// Creates a ref under a number no checkpoint has. A killed process may have left one there.
+fn create_over_leftover(store: &OpenStore, name: &str, value: ObjectId) -> Result<(), Error> {
+    let refs = store.dirs.refs();
+    match refs.read(name)? {
+        Some(found) if found == value => return Ok(()),
+        Some(found) => refs.delete(name, found)?,
+        None => {}
+    }
+    Ok(refs.create(&[(name, value)])?)
+}
+
+/// Was the project renamed, and is still where that left it?
+fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
+    let presence = evidence::presence(known.workdir.as_deref(), places);
+    matches!(presence, Presence::OutOfReach(Doubt::Moved { .. }))
 }
 
 /// Are most of the top-level names of a project's newest checkpoint in this directory?

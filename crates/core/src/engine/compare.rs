@@ -93,7 +93,9 @@ impl Project<'_> {
             State::Present => present_modes,
         };
         let known = [from, to].iter().all(|state| match state {
-            State::Checkpoint(checkpoint) => checkpoint.extra.is_some(),
+            State::Checkpoint(checkpoint) => {
+                checkpoint.extra.is_some() && !checkpoint.receipt_damaged
+            }
             State::Present => true,
         });
         comparison.modes_differ = known && modes(from) != modes(to);

@@ -11,6 +11,7 @@ use super::restoring::Task;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
+use crate::id::ProjectId;
 use crate::path::RelPath;
 use crate::restore::journal::Journal;
 use crate::restore::journal::TempKind;
@@ -36,22 +37,7 @@ impl Project<'_> {
         &self,
         store: &OpenStore,
     ) -> Result<(Option<Journal>, UndoRecord), Error> {
-        match self.own_state(store)? {
-            Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
-            None => Ok((None, UndoRecord::default())),
-        }
-    }
-
-    /// This project's own state, if there is any.
-    fn own_state(&self, store: &OpenStore) -> Result<Option<Dir>, Error> {
-        let Some(herma) = store.dirs.herma() else {
-            return Ok(None);
-        };
-        match herma.projects.open_dir(self.id.as_str()) {
-            Ok(dir) => Ok(Some(dir)),
-            Err(e) if e.is_not_found() => Ok(None),
-            Err(e) => Err(e.into()),
-        }
+        records_of(store, &self.id)
     }
 
     /// A restore of this project that was interrupted, if there is one.
@@ -73,7 +59,7 @@ impl Project<'_> {
     /// Is a save or restore of this project under way?
     fn is_locked(&self, store: &OpenStore) -> Result<bool, Error> {
         use herma_fs::lock;
-        let Some(dir) = self.own_state(store)? else {
+        let Some(dir) = own_state(store, &self.id)? else {
             return Ok(false);
         };
         let free =
@@ -124,6 +110,29 @@ impl Project<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The records of a restore in progress and of undo, for a project that need not be there any more.
+pub(super) fn records_of(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<(Option<Journal>, UndoRecord), Error> {
+    match own_state(store, project)? {
+        Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
+        None => Ok((None, UndoRecord::default())),
+    }
+}
+
+/// A project's own state, if there is any.
+fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+    let Some(herma) = store.dirs.herma() else {
+        return Ok(None);
+    };
+    match herma.projects.open_dir(project.as_str()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) => Err(e.into()),
     }
 }
 

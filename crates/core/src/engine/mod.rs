@@ -4,27 +4,69 @@
 //! operation opens the store, takes the locks it needs, does its work and lets go.
 
 mod adopt;
+mod cleaning;
+mod cleaning_apply;
+mod cleaning_bytes;
+mod cleaning_record;
+mod clear;
 mod compare;
+mod facts;
 mod history_cuts;
+mod import_legacy;
 mod interrupted;
 mod labels;
+mod legacy;
+mod maintenance;
 mod open;
+mod patience;
 mod receipts;
+mod repair;
+mod repair_refs;
 mod restoring;
 mod saving;
+mod status;
 mod stepping;
+mod verify;
 
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use crate::store::pack_check::DamagedPack;
+pub use crate::store::pack_check::PackFault;
+pub use crate::store::pack_salvage::SalvagedPack;
+pub use crate::store::survey::Hurt;
+pub use cleaning::CleanRequest;
+pub use cleaning::Cleaned;
+pub use cleaning_record::CleaningRecord;
+pub use clear::CheckpointCounts;
+pub use clear::Cleared;
 pub use compare::Comparison;
 pub use compare::State;
+pub use import_legacy::ImportOptions;
+pub use import_legacy::Imported;
 pub use interrupted::Interrupted;
+pub use legacy::ClearedLegacy;
+pub use legacy::LegacyArchive;
+pub use legacy::PreV2Project;
+pub use legacy::RemovedLegacy;
+pub use maintenance::Due;
+pub use repair::RebuiltIndex;
+pub use repair::Repaired;
+pub use repair_refs::RepairedRecord;
+pub use repair_refs::RepairedRef;
 pub use restoring::Restored;
 pub use saving::SaveOptions;
 pub use saving::Saved;
+pub use saving::Waited;
+pub use status::ProjectStatus;
+pub use status::StoreStatus;
 pub use stepping::Undone;
+pub use verify::BrokenRef;
+pub use verify::DamagedFinding;
+pub use verify::DamagedRecord;
+pub use verify::Verified;
+pub use verify::VerifyOptions;
 
 use crate::clock::Clock;
 use crate::error::Error;
@@ -58,6 +100,12 @@ pub enum Stage {
     Restoring,
     /// Comparing the result with the checkpoint.
     Verifying,
+    /// Finding out what is needed.
+    Marking,
+    /// Merging packs.
+    Merging,
+    /// Taking away what is not needed.
+    Removing,
 }
 
 /// Hears how far the engine has got, and may stop it before anything is changed.

@@ -1,6 +1,7 @@
 //! Opening the store for one operation.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
@@ -18,7 +19,7 @@ use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::project::Identity;
-use crate::project::Parent;
+use crate::project::Place;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
 use crate::store::layout;
@@ -30,29 +31,68 @@ use crate::store::pack_write::Known;
 
 /// Stat caches grow with the project: a million files need some 80 MB.
 const MAX_CACHE: u64 = 1 << 30;
+/// How often the store is opened again because it is cleared meanwhile.
+const ATTEMPTS: usize = 4;
 const CACHE_FILE: &str = "stat-cache";
 
 /// The store, opened and held against collection for as long as this lives.
 pub(crate) struct OpenStore {
     pub(crate) dirs: StoreDirs,
     pub(crate) objects: Objects,
-    _shared: Guard,
+    shared: Guard,
+}
+
+impl OpenStore {
+    /// How long a collection kept it from being opened.
+    pub(crate) fn waited(&self) -> Duration {
+        self.shared.waited()
+    }
+
+    /// Is this the store that goes by its name now? Not if it was cleared while its lock was waited for.
+    fn is_current(&self) -> Result<bool, Error> {
+        let named = self.dirs.base().stat_opt("store")?;
+        let held = self.dirs.store().stat_self()?;
+        Ok(named.is_some_and(|named| (named.dev, named.ino) == (held.dev, held.ino)))
+    }
 }
 
 impl Engine {
+    /// Is there a store, of any state?
+    pub fn has_store(&self) -> Result<bool, Error> {
+        Ok(self.open_for_reading()?.is_some())
+    }
+
     /// Opens the store without writing to it; `None` if there is none.
     pub(crate) fn open_for_reading(&self) -> Result<Option<OpenStore>, Error> {
-        let Some(dirs) = layout::open(&self.base())? else {
-            return Ok(None);
-        };
-        Ok(Some(self.hold(dirs)?))
+        self.hold_current(|| layout::open(&self.base()))
     }
 
     /// Opens the store for writing, making it if need be.
     pub(crate) fn open_for_writing(&self) -> Result<OpenStore, Error> {
         let stamp = stamp(&self.options.clock.now());
-        let dirs = layout::create_or_open(&self.base(), &stamp)?;
-        self.hold(dirs)
+        let store = self.hold_current(|| layout::create_or_open(&self.base(), &stamp).map(Some))?;
+        store.ok_or_else(|| Error::NoStore(self.store_dir()))
+    }
+
+    /// Opens the store and takes its lock, again if it was cleared in between.
+    fn hold_current(
+        &self,
+        open: impl Fn() -> Result<Option<StoreDirs>, StoreError>,
+    ) -> Result<Option<OpenStore>, Error> {
+        for _ in 0..ATTEMPTS {
+            let held = match open() {
+                Ok(None) => return Ok(None),
+                Ok(Some(dirs)) => self.hold(dirs),
+                Err(e) => Err(e.into()),
+            };
+            match held {
+                Ok(store) if store.is_current()? => return Ok(Some(store)),
+                Ok(_) => {}
+                Err(Error::Store(StoreError::Fs(e))) if e.is_not_found() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        open()?.map(|dirs| self.hold(dirs)).transpose()
     }
 
     fn hold(&self, dirs: StoreDirs) -> Result<OpenStore, Error> {
@@ -61,13 +101,13 @@ impl Engine {
         Ok(OpenStore {
             dirs,
             objects,
-            _shared: shared,
+            shared,
         })
     }
 }
 
 /// The local time as `YYYYmmdd-HHMMSS`, for naming the archive of legacy repositories.
-fn stamp(now: &Timestamp) -> String {
+pub(super) fn stamp(now: &Timestamp) -> String {
     let local = now.seconds + i64::from(now.offset_minutes) * 60;
     let (days, second) = (local.div_euclid(86_400), local.rem_euclid(86_400));
     // Days to a civil date, counting years from March so that leap days come last.
@@ -229,10 +269,13 @@ impl Project<'_> {
         // Unreadable metadata is written anew: it must never cost a checkpoint.
         let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
         let mut identity = old.as_deref().map(Identity::parse).unwrap_or_default();
-        let parent = self.root.parent().and_then(|parent| Dir::open(parent).ok());
-        let parent_stat = parent.and_then(|dir| dir.stat_self().ok());
-        let parent = parent_stat.as_ref().map(Parent::from_stat);
+        // What cannot be looked at is not recorded: that only makes it harder to prove a deletion.
+        let look = |path| Dir::open(path).and_then(|dir| Place::of(&dir)).ok();
+        let parent = self.root.parent().and_then(look);
         identity.touch(&self.root, self.clock().now().as_float(), parent);
+        if let Some(own) = look(&self.root) {
+            identity.note_own(&own);
+        }
         let bytes = identity.render();
         write_file(&herma.tmp, &projects, &file, bytes.as_bytes(), durability)?;
         Ok(())

@@ -15,12 +15,15 @@ use super::open::OpenStore;
 use super::receipts::read_left_out;
 use super::saving::Saved;
 use super::saving::Stored;
+use super::saving::Waited;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
 use crate::error::Error;
+use crate::error::ErrorKind;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::restore::ActionKind;
 use crate::restore::Kept;
@@ -134,15 +137,20 @@ impl Project<'_> {
         present: &Present,
     ) -> Result<Prepared, Error> {
         let root = self.open_root()?;
-        let target_modes = match target.extra {
-            Some(_) => Modes::read(&store.objects, target.modes)?,
+        let modes = unless_damaged(match target.extra {
+            Some(_) if !target.receipt_damaged => {
+                Modes::read(&store.objects, target.modes).map(Some)
+            }
+            _ => Ok(None),
+        })?
+        .flatten();
+        let receipt_damaged = target.extra.is_some() && modes.is_none();
+        let target_modes = match modes {
+            Some(modes) => modes,
             None => Modes::unknown(root.stat_self()?.mode),
         };
-        let target_left_out: BTreeMap<Vec<u8>, Reason> = read_left_out(&store.objects, target)?
-            .into_iter()
-            .filter(|item| item.reason != Reason::Unstable)
-            .map(|item| (item.path.into(), item.reason))
-            .collect();
+        let left_out = unless_damaged(read_left_out(&store.objects, target))?;
+        let target_left_out = left_out.map(by_path);
         let target_side = StoreSide::new(&store.objects);
         let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
         let planner = Planner {
@@ -150,7 +158,8 @@ impl Project<'_> {
             target,
             target_side: &target_side,
             target_modes: &target_modes,
-            target_left_out: &target_left_out,
+            target_left_out: target_left_out.as_ref(),
+            receipt_damaged: receipt_damaged || target_left_out.is_none(),
             present_side: &&present_side,
             present: &present.cache,
             present_tree: present.tree,
@@ -203,12 +212,14 @@ impl Project<'_> {
         let now = (present.tree, present.modes);
         let found = all
             .into_iter()
-            .find(|c| c.extra.is_some() && (c.tree, c.modes) == now);
+            .find(|c| c.extra.is_some() && !c.receipt_damaged && (c.tree, c.modes) == now);
         Ok(found.map(|checkpoint| Saved {
             checkpoint,
             is_new: false,
             receipt: Receipt::default(),
             notes: Vec::new(),
+            due: None,
+            waited: Waited::default(),
         }))
     }
 
@@ -368,6 +379,24 @@ impl Project<'_> {
         }
         Ok((after.tree, after.modes))
     }
+}
+
+/// `None` for what the store cannot give back any more. A list that is there and malformed is another
+/// matter: somebody newer may have written it.
+fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(e) if e.kind() == ErrorKind::Damaged && !matches!(e, Error::Restore(_)) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// What a checkpoint says nothing about, by path.
+fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
+    let items = left_out.into_iter();
+    items
+        .filter(|item| item.reason != Reason::Unstable)
+        .map(|item| (item.path.into(), item.reason))
+        .collect()
 }
 
 /// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or

@@ -1,6 +1,7 @@
 //! Saving: scan, store, publish, in the order that makes a crash leave the old state or the new one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bstr::BString;
 use herma_fs::publish::Durability;
@@ -8,6 +9,7 @@ use herma_fs::publish::Durability;
 use super::Progress;
 use super::Project;
 use super::Stage;
+use super::maintenance::Due;
 use super::open::OpenStore;
 use crate::checkpoint::ChangeCount;
 use crate::checkpoint::Checkpoint;
@@ -72,6 +74,19 @@ pub struct Saved {
     pub receipt: Receipt,
     /// Things worth telling that did not keep the checkpoint from being saved.
     pub notes: Vec<String>,
+    /// Is it time to clean up? Then the caller starts [`super::Engine::maintain`] in the background.
+    pub due: Option<Due>,
+    /// How long others kept the save from beginning.
+    pub waited: Waited,
+}
+
+/// How long a save waited for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// For the store, which a collection or a `clear` had for itself.
+    pub for_store: Duration,
+    /// For the project, which somebody else was saving, restoring or cleaning up.
+    pub for_project: Duration,
 }
 
 /// A save together with the state it found, for a restore to go on from.
@@ -91,12 +106,16 @@ impl Project<'_> {
         }
         progress.stage(Stage::Waiting);
         let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
+        let lock = self.lock(&store.dirs)?;
         if let Some(name) = &options.name {
             self.check_name_free(&store, name)?;
         }
         let state = self.save_locked(&store, options, Origin::Saved, progress)?;
         let SavedState { mut saved, present } = state;
+        saved.waited = Waited {
+            for_store: store.waited(),
+            for_project: lock.waited(),
+        };
         if let Some(name) = &options.name {
             if !saved.is_new {
                 self.give_name(&store, &saved.checkpoint.id, name)?;
@@ -134,6 +153,8 @@ impl Project<'_> {
             match self.unchanged(store, &history, &present) {
                 // The state is known from the cache, but nobody could go back to it.
                 Err(e) if e.kind() == ErrorKind::Damaged => {}
+                // A new one writes the receipt again, for all that share it.
+                Ok(saved) if saved.checkpoint.receipt_damaged => {}
                 saved => {
                     let saved = saved?;
                     return Ok(SavedState { saved, present });
@@ -187,6 +208,8 @@ impl Project<'_> {
             is_new: false,
             receipt,
             notes: Vec::new(),
+            due: None,
+            waited: Waited::default(),
         })
     }
 
@@ -227,6 +250,8 @@ impl Project<'_> {
         writer.finish(self.settings().durability)?;
         let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
         notes.extend(self.move_mirror(store, history.mirror, id));
+        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.
+        let due = self.engine.due(store, &self.id, history.entries.len() + 1);
         let checkpoint = Checkpoint {
             id,
             number: 1,
@@ -234,6 +259,7 @@ impl Project<'_> {
             tree: present.tree,
             modes: present.modes,
             extra: Some(extra),
+            receipt_damaged: false,
             time: Timestamp { nanos: 0, ..now },
             reason: Message::parse(&message.encode()).reason,
             origin,
@@ -247,6 +273,8 @@ impl Project<'_> {
             is_new: true,
             receipt,
             notes,
+            due: due.unwrap_or_default(),
+            waited: Waited::default(),
         })
     }
 

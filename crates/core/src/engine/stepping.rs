@@ -74,7 +74,10 @@ impl Project<'_> {
         }
         let present = self.look(store, &history, progress)?;
         let now = (present.tree, present.modes);
-        let differs = |c: &Checkpoint| (c.tree, c.modes) != now;
+        let differs = |c: &Checkpoint| {
+            let same_modes = c.receipt_damaged || c.modes == now.1;
+            c.tree != now.0 || !same_modes
+        };
         let current = undo.is_current(now);
         let found = match step {
             Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
@@ -93,7 +96,8 @@ impl Project<'_> {
             _ => {
                 let saved_since = undo.newest != all.first().map(|c| c.id);
                 let position = undo.position.as_ref().and_then(by_id);
-                let led_there = |c: &Checkpoint| undo.is_current((c.tree, c.modes));
+                let led_there =
+                    |c: &Checkpoint| !c.receipt_damaged && undo.is_current((c.tree, c.modes));
                 let restored_to = position.filter(|c| !saved_since && led_there(c));
                 restored_to.or_else(|| all.iter().find(|c| differs(c)).cloned())
             }

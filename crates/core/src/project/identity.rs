@@ -13,52 +13,27 @@ use std::path::PathBuf;
 use super::json;
 use super::json::Text;
 use super::json::Value;
+use super::place::Place;
+use super::place::Places;
+use crate::id::ProjectId;
 
 const WORKDIR: &str = "workdir";
 const CREATED_AT: &str = "created_at";
 const LAST_TOUCH: &str = "last_touch";
 const PARENT_DEV: &str = "workdir_parent_dev";
 const PARENT_INO: &str = "workdir_parent_ino";
+/// These are ours alone. Hermes keeps them when it touches a project and drops them when it registers one.
+const PARENT_BORN: &str = "workdir_parent_born";
+const PARENT_FILE_SYSTEM: &str = "workdir_parent_fsid";
+const WORKDIR_DEV: &str = "workdir_dev";
+const WORKDIR_INO: &str = "workdir_ino";
+const WORKDIR_BORN: &str = "workdir_born";
+const MISSING_SINCE: &str = "workdir_missing_since";
 
 /// What the store remembers about a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     members: Vec<(Text, Value)>,
-}
-
-/// The directory a project lies in, while it lived: evidence that a missing project was deleted and
-/// not merely unmounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parent {
-    /// The device, as `stat` numbers it.
-    pub dev: u64,
-    /// The inode.
-    pub ino: u64,
-}
-
-impl Parent {
-    /// The parent with this stat. The device gets the number Python's `st_dev` has.
-    pub fn from_stat(stat: &herma_fs::Stat) -> Self {
-        Self {
-            dev: st_dev(stat.dev),
-            ino: stat.ino,
-        }
-    }
-}
-
-/// The device number as the C library packs it; `herma-fs` keeps the two halves apart.
-#[cfg(target_os = "linux")]
-fn st_dev(dev: u64) -> u64 {
-    let (major, minor) = (dev >> 32, dev & 0xffff_ffff);
-    ((major & 0xffff_f000) << 32)
-        | ((major & 0xfff) << 8)
-        | ((minor & 0xffff_ff00) << 12)
-        | (minor & 0xff)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn st_dev(dev: u64) -> u64 {
-    dev
 }
 
 impl Identity {
@@ -70,21 +45,122 @@ impl Identity {
         }
     }
 
+    /// What is wrong with a file, if anything is: it is no object, or a value has the wrong type.
+    pub fn problem(bytes: &[u8]) -> Option<&'static str> {
+        let Some(Value::Object(members)) = json::parse(bytes) else {
+            return Some("it is no JSON object");
+        };
+        let identity = Self { members };
+        let is_set = |key| !matches!(identity.get(key), None | Some(Value::Null));
+        if is_set(WORKDIR) && identity.workdir().is_none() {
+            return Some("`workdir` is no path");
+        }
+        if is_set(CREATED_AT) && identity.created_at().is_none() {
+            return Some("`created_at` is no time");
+        }
+        if is_set(LAST_TOUCH) && identity.last_touch().is_none() {
+            return Some("`last_touch` is no time");
+        }
+        let has_parent = is_set(PARENT_DEV) || is_set(PARENT_INO);
+        (has_parent && identity.parent().is_none())
+            .then_some("the directory above the project is not described by numbers")
+    }
+
+    /// What can be taken over from a damaged file: an object's keys but for values of the wrong type,
+    /// and from half an object the directory, if it is the project's.
+    pub fn salvage(bytes: &[u8], project: &ProjectId) -> Self {
+        let mut identity = Self::parse(bytes);
+        let wrong = [
+            (WORKDIR, identity.workdir().is_none()),
+            (CREATED_AT, identity.created_at().is_none()),
+            (LAST_TOUCH, identity.last_touch().is_none()),
+            (PARENT_DEV, identity.parent().is_none()),
+            (PARENT_INO, identity.parent().is_none()),
+        ];
+        for (key, _) in wrong.iter().filter(|(_, is_wrong)| *is_wrong) {
+            let key = json::text(key);
+            identity.members.retain(|(name, _)| *name != key);
+        }
+        if identity.workdir().is_none() {
+            let found = json::member_of_half(bytes, WORKDIR).and_then(|text| to_path(&text));
+            // A path that is cut short would be another project.
+            if let Some(path) = found.filter(|path| ProjectId::of(path) == *project) {
+                identity.set(WORKDIR, Value::String(from_path(&path)));
+            }
+        }
+        identity
+    }
+
+    /// Fills in what is not known yet.
+    pub fn complete(&mut self, workdir: Option<&Path>, created_at: f64, last_touch: f64) {
+        if let (None, Some(workdir)) = (self.workdir(), workdir) {
+            self.set(WORKDIR, Value::String(from_path(workdir)));
+        }
+        if self.created_at().is_none() {
+            self.set(CREATED_AT, json::float(created_at));
+        }
+        if self.last_touch().is_none() {
+            self.set(LAST_TOUCH, json::float(last_touch));
+        }
+    }
+
     /// Is nothing known: a new, damaged or foreign file?
     pub fn is_unknown(&self) -> bool {
         self.members.is_empty()
     }
 
     /// Notes that the project at `workdir` was saved at `now` (seconds since 1970).
-    pub fn touch(&mut self, workdir: &Path, now: f64, parent: Option<Parent>) {
+    pub fn touch(&mut self, workdir: &Path, now: f64, parent: Option<Place>) {
         self.set(WORKDIR, Value::String(from_path(workdir)));
         if self.created_at().is_none() {
             self.set(CREATED_AT, json::float(now));
         }
         self.set(LAST_TOUCH, json::float(now));
+        self.set_missing_since(None);
         if let Some(parent) = parent {
-            self.set(PARENT_DEV, Value::Number(parent.dev.to_string()));
-            self.set(PARENT_INO, Value::Number(parent.ino.to_string()));
+            self.set_number(PARENT_DEV, Some(parent.dev));
+            self.set_number(PARENT_INO, Some(parent.ino));
+            self.set_number(PARENT_BORN, parent.born);
+            self.set_number(PARENT_FILE_SYSTEM, parent.file_system);
+        }
+    }
+
+    /// When cleaning first found that it was deleted, seconds since 1970.
+    pub fn missing_since(&self) -> Option<f64> {
+        self.seconds(MISSING_SINCE)
+    }
+
+    /// Notes since when it is missing, or that it is not.
+    pub fn set_missing_since(&mut self, time: Option<f64>) {
+        if let Some(time) = time {
+            self.set(MISSING_SINCE, json::float(time));
+        } else {
+            let key = json::text(MISSING_SINCE);
+            self.members.retain(|(name, _)| *name != key);
+        }
+    }
+
+    /// Notes which directory the project itself is. Its device is not its parent's if it is a volume of
+    /// its own.
+    pub fn note_own(&mut self, own: &Place) {
+        self.set_number(WORKDIR_DEV, Some(own.dev));
+        self.set_number(WORKDIR_INO, Some(own.ino));
+        self.set_number(WORKDIR_BORN, own.born);
+    }
+
+    /// What is known about where the project was when it was last saved.
+    pub fn places(&self) -> Places {
+        let own_dev = self.whole(WORKDIR_DEV);
+        let own = own_dev.zip(self.whole(WORKDIR_INO));
+        Places {
+            parent: self.parent(),
+            own: own.map(|(dev, ino)| Place {
+                dev,
+                ino,
+                born: self.whole(WORKDIR_BORN),
+                file_system: None,
+            }),
+            own_dev,
         }
     }
 
@@ -106,11 +182,18 @@ impl Identity {
         self.seconds(LAST_TOUCH)
     }
 
+    /// Puts the time it was last saved right.
+    pub fn set_last_touch(&mut self, time: f64) {
+        self.set(LAST_TOUCH, json::float(time));
+    }
+
     /// The directory it was in when it was last saved.
-    pub fn parent(&self) -> Option<Parent> {
-        Some(Parent {
+    pub fn parent(&self) -> Option<Place> {
+        Some(Place {
             dev: self.whole(PARENT_DEV)?,
             ino: self.whole(PARENT_INO)?,
+            born: self.whole(PARENT_BORN),
+            file_system: self.whole(PARENT_FILE_SYSTEM),
         })
     }
 
@@ -133,6 +216,16 @@ impl Identity {
         json::set(&mut self.members, json::text(key), value);
     }
 
+    /// What is not known any more must not stay: it would contradict what is.
+    fn set_number(&mut self, key: &str, number: Option<impl ToString>) {
+        if let Some(number) = number {
+            self.set(key, Value::Number(number.to_string()));
+        } else {
+            let key = json::text(key);
+            self.members.retain(|(name, _)| *name != key);
+        }
+    }
+
     fn seconds(&self, key: &str) -> Option<f64> {
         match self.get(key)? {
             Value::Number(number) => number
@@ -143,7 +236,7 @@ impl Identity {
         }
     }
 
-    fn whole(&self, key: &str) -> Option<u64> {
+    fn whole<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
         match self.get(key)? {
             Value::Number(number) => number.parse().ok(),
             _ => None,
@@ -182,6 +275,15 @@ mod tests {
 
     use super::*;
 
+    fn place(dev: u64, ino: u64, born: Option<i64>, file_system: Option<u64>) -> Place {
+        Place {
+            dev,
+            ino,
+            born,
+            file_system,
+        }
+    }
+
     #[test]
     fn a_new_project_is_written_as_hermes_writes_it() {
         let mut identity = Identity::default();
@@ -193,7 +295,7 @@ mod tests {
         identity.touch(
             Path::new("/home/you/caf\u{e9}"),
             1_794_702_914.0,
-            Some(Parent { dev: 1, ino: 2 }),
+            Some(place(1, 2, None, None)),
         );
         assert_eq!(identity.created_at(), Some(1_794_702_913.5));
         assert_eq!(identity.last_touch(), Some(1_794_702_914.0));
@@ -252,6 +354,52 @@ mod tests {
         }
     }
 
+    /// Defect 46: a value of the wrong type stopped maintenance; now it is found, and the rest is kept.
+    #[test]
+    fn problems_are_found_and_everything_good_is_salvaged() {
+        let project = ProjectId::of(Path::new("/home/you/x"));
+        for (content, problem, salvaged) in [
+            (
+                r#"{"workdir": "/p", "n": null, "last_touch": 1}"#,
+                false,
+                r#"{"workdir": "/p", "n": null, "last_touch": 1}"#,
+            ),
+            (
+                r#"{"workdir": "/p", "workdir_parent_dev": null}"#,
+                false,
+                r#"{"workdir": "/p"}"#,
+            ),
+            (
+                r#"{"workdir": 5, "x": [1], "created_at": 2}"#,
+                true,
+                r#"{"x": [1], "created_at": 2}"#,
+            ),
+            (
+                r#"{"workdir": "/p", "last_touch": "yesterday"}"#,
+                true,
+                r#"{"workdir": "/p"}"#,
+            ),
+            (
+                r#"{"created_at": NaN, "workdir_parent_dev": 1}"#,
+                true,
+                "{}",
+            ),
+            (
+                r#"{"workdir": "/home/you/x", "created_at": 17"#,
+                true,
+                r#"{"workdir": "/home/you/x"}"#,
+            ),
+            (r#"{"workdir": "/home/you"#, true, "{}"),
+            (r#"{"workdir": "/home/you", "#, true, "{}"),
+            ("[]", true, "{}"),
+        ] {
+            let found = Identity::problem(content.as_bytes());
+            assert_eq!(found.is_some(), problem, "{content}");
+            let identity = Identity::salvage(content.as_bytes(), &project);
+            assert_eq!(identity.render(), salvaged, "{content}");
+        }
+    }
+
     #[test]
     fn a_path_that_is_not_utf8_is_escaped_as_python_does() {
         let path = Path::new(OsStr::from_bytes(b"/p/\xff\xed\xa0\x80x"));
@@ -271,19 +419,52 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
-    fn the_device_has_the_number_the_c_library_gives_it() {
-        use std::os::unix::fs::MetadataExt;
-        let dir = tempfile::tempdir().unwrap();
-        let stat = herma_fs::stat_path(dir.path()).unwrap().unwrap();
-        let expected = std::fs::metadata(dir.path()).unwrap();
-        assert_eq!(
-            Parent::from_stat(&stat),
-            Parent {
-                dev: expected.dev(),
-                ino: expected.ino()
-            }
+    fn the_directories_are_noted_so_that_they_can_be_known_again() {
+        let (above, own) = (
+            place(1, 2, Some(-3), Some(u64::MAX)),
+            place(4, 5, Some(6), None),
         );
+        let mut identity = Identity::default();
+        assert_eq!(identity.places(), Places::default());
+        identity.touch(Path::new("/p"), 1.0, Some(above));
+        identity.note_own(&own);
+        let again = Identity::parse(identity.render().as_bytes());
+        let noted = Places {
+            parent: Some(above),
+            own: Some(own),
+            own_dev: Some(4),
+        };
+        assert_eq!(again.places(), noted);
+        assert!(identity.render().ends_with(
+            r#""workdir_parent_dev": 1, "workdir_parent_ino": 2, "workdir_parent_born": -3, "workdir_parent_fsid": 18446744073709551615, "workdir_dev": 4, "workdir_ino": 5, "workdir_born": 6}"#
+        ));
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_new_directory_is_not_kept_of_the_old_one() {
+        let mut identity = Identity::default();
+        identity.touch(Path::new("/p"), 1.0, Some(place(1, 2, Some(3), Some(4))));
+        identity.note_own(&place(1, 5, Some(6), None));
+        identity.touch(Path::new("/p"), 2.0, Some(place(7, 8, None, None)));
+        identity.note_own(&place(7, 9, None, None));
+        assert_eq!(identity.parent(), Some(place(7, 8, None, None)));
+        assert_eq!(identity.places().own, Some(place(7, 9, None, None)));
+        // Nobody could look: then what was known stays.
+        identity.touch(Path::new("/p"), 3.0, None);
+        assert_eq!(identity.parent(), Some(place(7, 8, None, None)));
+    }
+
+    #[test]
+    fn a_directory_described_by_anything_but_numbers_is_not_recorded() {
+        let wrong = Identity::parse(
+            br#"{"workdir_dev": "x", "workdir_ino": 1, "workdir_parent_dev": 1, "workdir_parent_ino": 2, "workdir_parent_born": 1.5, "workdir_parent_fsid": -1}"#,
+        );
+        let known = wrong.places();
+        assert_eq!((known.own_dev, known.own), (None, None));
+        assert_eq!(known.parent, Some(place(1, 2, None, None)));
+        // An older version noted the device alone.
+        let older = Identity::parse(br#"{"workdir_dev": 3}"#).places();
+        assert_eq!((older.own_dev, older.own), (Some(3), None));
     }
 
     proptest! {

@@ -34,6 +34,23 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
     parser.rest.is_empty().then_some(value)
 }
 
+/// The text of the first member called `key` in what may be only half an object.
+pub(super) fn member_of_half(bytes: &[u8], key: &str) -> Option<Text> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => std::str::from_utf8(&bytes[..e.valid_up_to()]).ok()?,
+    };
+    let quoted = format!("\"{key}\"");
+    let (_, rest) = text.split_once(&quoted)?;
+    let mut parser = Parser { rest };
+    parser.skip_space();
+    if !parser.accept(":") {
+        return None;
+    }
+    parser.skip_space();
+    parser.string()
+}
+
 /// The code points of a text.
 pub(super) fn text(text: &str) -> Text {
     text.chars().map(u32::from).collect()
@@ -282,19 +299,24 @@ fn render_text(text: &[u32], out: &mut String) {
     out.push('"');
 }
 
-/// A float as Python spells it. What is no number becomes zero: no reader expects `NaN` for a time.
+/// A float as Python spells it.
 pub(super) fn float(value: f64) -> Value {
+    Value::Number(python_float(value))
+}
+
+/// A float as Python spells it. What is no number becomes zero: no reader expects `NaN` for a time.
+pub(crate) fn python_float(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:?}");
     let Some((mantissa, exponent)) = text.split_once('e') else {
-        return Value::Number(text);
+        return text;
     };
     let (sign, digits) = match exponent.strip_prefix('-') {
         Some(digits) => ('-', digits),
         None => ('+', exponent),
     };
     let mantissa = mantissa.strip_suffix(".0").unwrap_or(mantissa);
-    Value::Number(format!("{mantissa}e{sign}{digits:0>2}"))
+    format!("{mantissa}e{sign}{digits:0>2}")
 }
 
 #[cfg(test)]

@@ -3,14 +3,18 @@
 //! * [`root`]: from any path to the directory that is the project
 //! * [`refuse`]: directories that are never a project
 //! * [`identity`]: `projects/<id>.json`, read and written as Hermes does
+//! * [`place`]: which directory it was, so that it can be known again
 
 pub mod identity;
 mod json;
+pub mod place;
 pub mod refuse;
 pub mod root;
 
 pub use identity::Identity;
-pub use identity::Parent;
+pub(crate) use json::python_float;
+pub use place::Place;
+pub use place::Places;
 pub use refuse::RootRefused;
 pub use refuse::check_root;
 pub use root::RootError;

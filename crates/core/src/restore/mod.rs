@@ -39,6 +39,9 @@ pub struct RestoreOptions {
 pub struct Plan {
     /// The checkpoint to bring back.
     pub target: Checkpoint,
+    /// Its modes, or what it left out, cannot be read: what is there keeps its mode, what is not there
+    /// gets the usual one, and what may have been left out stays.
+    pub receipt_damaged: bool,
     /// What will change, sorted by path.
     pub actions: Vec<Action>,
     /// What would have to change for an exact result but is left alone, sorted by path.
@@ -119,6 +122,8 @@ pub enum KeptWhy {
     NestedRepository,
     /// It changed while the restore was running.
     ChangedMeanwhile,
+    /// The checkpoint does not have it, and whether it was left out then cannot be read any more.
+    ReceiptDamaged,
 }
 
 impl KeptWhy {
@@ -130,6 +135,7 @@ impl KeptWhy {
             Self::InTheWay(_) => "in-the-way",
             Self::NestedRepository => "nested-repository",
             Self::ChangedMeanwhile => "changed-meanwhile",
+            Self::ReceiptDamaged => "receipt-damaged",
         }
     }
 }
@@ -148,6 +154,9 @@ impl fmt::Display for KeptWhy {
             }
             Self::NestedRepository => f.write_str("only its commit was recorded, not its files"),
             Self::ChangedMeanwhile => f.write_str("it changed while the restore was running"),
+            Self::ReceiptDamaged => {
+                f.write_str("whether the checkpoint left it out cannot be read any more")
+            }
         }
     }
 }

@@ -31,8 +31,11 @@ pub(crate) struct Planner<'a> {
     pub(crate) target: &'a Checkpoint,
     pub(crate) target_side: &'a dyn Side,
     pub(crate) target_modes: &'a Modes,
-    /// What the checkpoint left out: paths it says nothing about.
-    pub(crate) target_left_out: &'a BTreeMap<Vec<u8>, Reason>,
+    /// What the checkpoint left out: paths it says nothing about. `None` if that cannot be read, and so
+    /// any path it does not have may be one of them.
+    pub(crate) target_left_out: Option<&'a BTreeMap<Vec<u8>, Reason>>,
+    /// Can its modes, or what it left out, not be read?
+    pub(crate) receipt_damaged: bool,
     pub(crate) present_side: &'a dyn Side,
     pub(crate) present: &'a StatCache,
     pub(crate) present_tree: ObjectId,
@@ -100,6 +103,7 @@ impl Planner<'_> {
         let actions = draft.actions.into_iter();
         let plan = Plan {
             target: self.target.clone(),
+            receipt_damaged: self.receipt_damaged,
             actions: actions.map(|(path, kind)| Action { path, kind }).collect(),
             kept: draft
                 .kept
@@ -276,6 +280,8 @@ impl Planner<'_> {
             draft.kept.insert(path.clone(), KeptWhy::NotSaved(reason));
         } else if self.is_in_nested(path)? {
             draft.kept.insert(path.clone(), KeptWhy::NestedRepository);
+        } else if self.may_have_been_left_out(path)? {
+            draft.kept.insert(path.clone(), KeptWhy::ReceiptDamaged);
         } else {
             draft.actions.insert(path.clone(), ActionKind::RemoveFile);
         }
@@ -302,7 +308,25 @@ impl Planner<'_> {
             .filter(|(_, b)| **b == b'/')
             .map(|(at, _)| at);
         ends.chain([bytes.len()])
-            .find_map(|end| self.target_left_out.get(&bytes[..end]).copied())
+            .find_map(|end| self.target_left_out?.get(&bytes[..end]).copied())
+    }
+
+    /// Is it lost whether the checkpoint vouches for the absence of a path? Where it has a file there was
+    /// no directory, and where it has a directory no file: nothing there was left out.
+    pub(super) fn may_have_been_left_out(&self, path: &RelPath) -> Result<bool, Error> {
+        if self.target_left_out.is_some() {
+            return Ok(false);
+        }
+        let mut here = RelPath::root();
+        for name in path.components() {
+            here = here.join(name);
+            match self.target_entry(&here)? {
+                Some(EntryMode::Directory) => {}
+                None | Some(EntryMode::Nested) => return Ok(true),
+                Some(_) => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// What stands at a path that the present save does not hold, if anything does.

@@ -257,7 +257,14 @@ impl Planner<'_> {
         if self.target_said_nothing(path).is_some() || self.left_out_below(dir).is_some() {
             return Ok(false);
         }
-        Ok(!self.keeps_below(path) && !self.target_has_directory(path)?)
+        if self.keeps_below(path) || self.target_has_directory(path)? {
+            return Ok(false);
+        }
+        let stays = self.may_have_been_left_out(path)?;
+        if stays {
+            draft.kept.insert(path.clone(), KeptWhy::ReceiptDamaged);
+        }
+        Ok(!stays)
     }
 
     fn target_has_directory(&self, path: &RelPath) -> Result<bool, Error> {

@@ -4,6 +4,8 @@
 //! `config` makes Herma do anything. What cannot be parsed is refused as well, because git might read
 //! it differently.
 
+use std::collections::BTreeSet;
+
 use super::error::StoreError;
 
 /// Extensions that do not change how objects and refs are stored.
@@ -11,26 +13,26 @@ const HARMLESS_EXTENSIONS: [&str; 4] =
     ["preciousobjects", "noop", "worktreeconfig", "partialclone"];
 
 /// What the scan of a `config` found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
-    /// Does it say anything about `extensions.preciousObjects`?
-    pub(crate) names_precious_objects: bool,
+    keys: BTreeSet<String>,
+}
+
+impl Scan {
+    /// Does it say anything about this `section.key`, in lower case?
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.keys.contains(key)
+    }
 }
 
 /// Refuses a configuration that names git features Herma does not know.
 pub(crate) fn scan(config: &[u8]) -> Result<Scan, StoreError> {
-    let mut found = Scan {
-        names_precious_objects: false,
-    };
+    let mut found = Scan::default();
     for (key, value) in settings(config)? {
         let known = match key.as_str() {
             "core.repositoryformatversion" => matches!(value.as_str(), "0" | "1"),
             "extensions.objectformat" => value == "sha1",
             "extensions.refstorage" => value == "files",
-            "extensions.preciousobjects" => {
-                found.names_precious_objects = true;
-                true
-            }
             _ => key
                 .strip_prefix("extensions.")
                 .is_none_or(|name| HARMLESS_EXTENSIONS.contains(&name)),
@@ -38,6 +40,7 @@ pub(crate) fn scan(config: &[u8]) -> Result<Scan, StoreError> {
         if !known {
             return Err(StoreError::UnknownGitFeature { key });
         }
+        found.keys.insert(key);
     }
     Ok(found)
 }
@@ -180,11 +183,19 @@ mod tests {
     fn ordinary_configurations_are_accepted() {
         let plain =
             "[core]\n\trepositoryformatversion = 0\n[extensions]\n\tpreciousObjects = true\n";
-        assert!(scan(plain.as_bytes()).unwrap().names_precious_objects);
+        assert!(
+            scan(plain.as_bytes())
+                .unwrap()
+                .has("extensions.preciousobjects")
+        );
         let remote = "[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha1\n\
                       [remote \"a\\\"]b\"]\n\turl = \"x;y\" # no\n[user]\n\tname = Hermes Checkpoint\n";
-        assert!(!scan(remote.as_bytes()).unwrap().names_precious_objects);
-        assert!(!scan(b"").unwrap().names_precious_objects);
+        assert!(
+            !scan(remote.as_bytes())
+                .unwrap()
+                .has("extensions.preciousobjects")
+        );
+        assert!(!scan(b"").unwrap().has("extensions.preciousobjects"));
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub(crate) enum InflateError {
     Sink(io::Error),
 }
 
+/// Takes a piece of a stream, as it is in the file and inflated.
+pub(crate) type BothSink<'s> = dyn FnMut(&[u8], &[u8]) -> io::Result<()> + 's;
+
 struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -95,6 +98,11 @@ impl Reader {
     /// The file being read.
     pub(crate) fn file(&self) -> &OpenFile {
         &self.file
+    }
+
+    /// Where the first byte that was not used yet is in the file.
+    pub(crate) fn position(&self) -> u64 {
+        self.next - (self.filled - self.start) as u64
     }
 
     /// Shows the next raw bytes: some hundreds at least, unless the file ends before.
@@ -222,5 +230,44 @@ impl Reader {
             left -= got as u64;
         }
         self.expect_end()
+    }
+
+    /// Passes the rest of the stream on piece by piece, each as it is in the file and inflated; it must
+    /// inflate to exactly `size` bytes.
+    pub(crate) fn stream_both(
+        &mut self,
+        size: u64,
+        sink: &mut BothSink<'_>,
+    ) -> Result<(), InflateError> {
+        let mut output = std::mem::take(&mut self.scratch().output);
+        let result = self.stream_both_through(&mut output, size, sink);
+        self.scratch().output = output;
+        result
+    }
+
+    fn stream_both_through(
+        &mut self,
+        output: &mut [u8],
+        mut left: u64,
+        sink: &mut BothSink<'_>,
+    ) -> Result<(), InflateError> {
+        while !self.ended {
+            if self.start == self.filled {
+                self.refill(INPUT).map_err(InflateError::Read)?;
+            }
+            let before = self.start;
+            let made = self.step(output)?;
+            left = left.checked_sub(made as u64).ok_or(InflateError::Corrupt(
+                "an object is longer than its header says",
+            ))?;
+            let used = before..self.start;
+            sink(&self.scratch().input[used], &output[..made]).map_err(InflateError::Sink)?;
+        }
+        if left > 0 {
+            return Err(InflateError::Corrupt(
+                "an object is shorter than its header says",
+            ));
+        }
+        Ok(())
     }
 }

@@ -21,8 +21,8 @@ use herma_fs::trust::Distrust;
 
 use super::error::StoreError;
 use super::git_config;
-use super::lock_file::LockFile;
 use super::sweep;
+use super::upkeep;
 
 /// What Hermes leaves out of every checkpoint: the content of a store's `info/exclude`.
 #[rustfmt::skip]
@@ -45,7 +45,7 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
     [gc]\n\tauto = 0\n\tpruneExpire = never\n[maintenance]\n\tauto = false\n";
 
 /// The files of a store that are read whole are small; anything larger is not ours.
-const SMALL_FILE: u64 = 1 << 20;
+pub(super) const SMALL_FILE: u64 = 1 << 20;
 
 /// The open directories of a store.
 #[derive(Debug)]
@@ -173,16 +173,21 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
     if store.stat_self()?.mode & 0o077 != 0 {
         store.set_mode_self(0o700)?;
     }
-    if !is_complete(&store)? {
+    let is_new = !is_complete(&store)?;
+    if is_new {
         complete(&store, STEPS.len())?;
     }
     let dirs = open_inside(base, store, Access::Write)?;
+    if is_new {
+        // A disk without room for the reserve may still have room for a checkpoint.
+        let _ = dirs.restore_reserve();
+    }
     sweep::sweep_dead(&dirs)?;
     Ok(dirs)
 }
 
-/// Opens the store below `base` for reading, writing nothing; `None` if there is no store.
-pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
+/// Opens `base`, whatever it holds, with the directory it is in; `None` if it is not there.
+pub(crate) fn open_base(base: &Path) -> Result<Option<(Dir, Dir)>, StoreError> {
     let Some((parent, name)) = split(base)? else {
         return Ok(None);
     };
@@ -190,6 +195,14 @@ pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
         return Ok(None);
     };
     require_owner(&base)?;
+    Ok(Some((parent, base)))
+}
+
+/// Opens the store below `base` for reading, writing nothing; `None` if there is no store.
+pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
+    let Some((_, base)) = open_base(base)? else {
+        return Ok(None);
+    };
     let Some(store) = open_real(&base, OsStr::new("store"))? else {
         return Ok(None);
     };
@@ -279,7 +292,7 @@ pub(crate) fn ensure_dir(parent: &Dir, name: &OsStr) -> herma_fs::Result<Dir> {
 }
 
 /// Opens a directory that must not be a symlink or anything else; `None` if nothing is there.
-fn open_real(parent: &Dir, name: &OsStr) -> Result<Option<Dir>, StoreError> {
+pub(crate) fn open_real(parent: &Dir, name: &OsStr) -> Result<Option<Dir>, StoreError> {
     let Some(stat) = parent.stat_opt(name)? else {
         return Ok(None);
     };
@@ -357,19 +370,15 @@ fn is_complete(store: &Dir) -> Result<bool, StoreError> {
 fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
     for step in &STEPS[..count] {
         match *step {
-            Step::Directory(path) => {
-                let (parent, name) = parent_beneath(store, path)?;
-                if parent.create_dir(name, 0o700)? {
-                    parent.set_mode(name, 0o700)?;
-                }
-            }
+            Step::Directory(path) => make_directory(store, path)?,
             Step::File(path, content) => write_if_missing(store, path, &content())?,
         }
     }
     if count < STEPS.len() {
         return Ok(());
     }
-    protect_objects(store)?;
+    upkeep::complete_config(store)?;
+    upkeep::refresh_excludes(store)?;
     // ORDER: the format file promises that the steps are durable; some may be left from a killed
     // process that never synced them, so all are synced here.
     for step in &STEPS {
@@ -380,6 +389,29 @@ fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
     store.sync()?;
     write_if_missing(store, "herma/format", &format!("herma-store {FORMAT}\n"))?;
     Ok(store.open_dir("herma")?.sync()?)
+}
+
+/// Makes whatever a store lacks, although it was complete once; tells whether there was anything to add
+/// to its configuration or its excludes.
+pub(crate) fn complete_again(dirs: &StoreDirs) -> Result<(bool, bool), StoreError> {
+    dirs.for_writing()?;
+    for step in &STEPS {
+        if let Step::Directory(path) = step {
+            make_directory(&dirs.store, path)?;
+        }
+    }
+    let config = upkeep::complete_config(&dirs.store)?;
+    let excludes = upkeep::refresh_excludes(&dirs.store)?;
+    complete(&dirs.store, STEPS.len())?;
+    Ok((config, excludes))
+}
+
+fn make_directory(store: &Dir, path: &str) -> Result<(), StoreError> {
+    let (parent, name) = parent_beneath(store, path)?;
+    if parent.create_dir(name, 0o700)? {
+        parent.set_mode(name, 0o700)?;
+    }
+    Ok(())
 }
 
 fn parent_beneath<'p>(store: &Dir, path: &'p str) -> herma_fs::Result<(Dir, &'p str)> {
@@ -411,27 +443,6 @@ pub(crate) fn private_temp(directory: &Dir) -> herma_fs::Result<Temp<'_>> {
     Ok(temp)
 }
 
-/// Tells git never to delete objects from a store that Hermes made.
-fn protect_objects(store: &Dir) -> Result<(), StoreError> {
-    let read = || Ok::<_, StoreError>(store.read_opt("config", SMALL_FILE)?.unwrap_or_default());
-    if git_config::scan(&read()?)?.names_precious_objects {
-        return Ok(());
-    }
-    let directory = store.open_beneath(b"herma/tmp")?;
-    let herma = store.open_dir("herma")?;
-    let mut lock = LockFile::acquire(&herma, &directory, store, "config", "the store's config")?;
-    let mut config = read()?;
-    if git_config::scan(&config)?.names_precious_objects {
-        return Ok(());
-    }
-    if config.last().is_some_and(|last| *last != b'\n') {
-        config.push(b'\n');
-    }
-    config.extend_from_slice(b"[extensions]\n\tpreciousObjects = true\n");
-    lock.write(&config)?;
-    lock.commit()
-}
-
 /// Moves version 1 repositories, and nothing else, out of the way.
 fn set_legacy_aside(base: &Dir, stamp: &str) -> Result<(), StoreError> {
     let mut archive = None;
@@ -458,7 +469,8 @@ fn set_legacy_aside(base: &Dir, stamp: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn is_repository(base: &Dir, name: &std::ffi::CStr) -> Result<bool, StoreError> {
+/// Is this directory a repository of version 1?
+pub(crate) fn is_repository(base: &Dir, name: &std::ffi::CStr) -> Result<bool, StoreError> {
     match base.open_dir(name) {
         Ok(dir) => Ok(dir
             .stat_opt("HEAD")?

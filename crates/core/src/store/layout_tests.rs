@@ -238,10 +238,8 @@ fn a_hermes_store_is_adopted_and_otherwise_left_alone() {
 
     create_or_open(&base, STAMP).unwrap();
     let after = std::fs::read_to_string(&config).unwrap();
-    assert_eq!(
-        after,
-        format!("{before}\n[extensions]\n\tpreciousObjects = true\n")
-    );
+    let added = "[extensions]\n\tpreciousObjects = true\n[user]\n\temail = hermes@local\n";
+    assert!(after.starts_with(&format!("{before}\n{added}")), "{after}");
     assert_eq!(
         mode(&base.join("store")),
         0o700,

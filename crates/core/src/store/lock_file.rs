@@ -220,7 +220,7 @@ fn owner_of(tmp: &Dir, found: &Stat) -> Result<Option<(TempName, String)>, Store
 }
 
 /// Removes a file; it is fine if somebody else was faster.
-pub(super) fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError> {
+pub(crate) fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError> {
     match dir.remove_file(name) {
         Ok(()) => Ok(true),
         Err(e) if e.is_not_found() => Ok(false),

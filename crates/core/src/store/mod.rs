@@ -3,6 +3,7 @@
 //! * [`layout`], [`locks`], [`sweep`]: making and opening it, who may work on it, what a killed process
 //!   left behind
 //! * [`pack_write`]: one pack per checkpoint, durable before anything names it
+//! * [`pack_merge`], [`delta_encode`]: many packs into one, most objects as deltas
 //! * [`refs`], [`shallow`]: what is alive, and where history is cut
 //! * [`objects`]: reading, out of packs and loose files, every object checked against its id
 //! * [`object`], [`commit`]: the formats
@@ -10,35 +11,50 @@
 //! Nothing in a store is ever executed or trusted: no configuration is obeyed, every name and id is
 //! validated.
 
+pub mod base;
 mod cache;
 pub mod chain;
 pub mod commit;
 pub mod copy;
 mod deflate;
 pub mod delta;
+pub mod delta_encode;
 pub mod error;
 mod git_config;
+pub mod head;
 mod inflate;
 pub mod layout;
-mod lock_file;
+pub(crate) mod lock_file;
 pub mod locks;
 pub mod loose;
 pub mod object;
 pub mod objects;
+mod pack_bytes;
+pub mod pack_check;
 pub mod pack_files;
 mod pack_finish;
 pub mod pack_index;
+mod pack_lengths;
 mod pack_list;
+pub mod pack_merge;
 pub mod pack_read;
+pub mod pack_rebuild;
+pub mod pack_salvage;
 pub mod pack_write;
 mod packed_refs;
 pub mod prefix;
+pub mod recover;
 mod ref_name;
 pub mod refs;
+mod reserve;
+pub mod set_aside;
 pub mod shallow;
+pub mod survey;
 pub mod sweep;
 #[cfg(test)]
 mod testing;
+pub mod transfer;
+mod upkeep;
 
 pub use error::StoreError;
 pub use layout::StoreDirs;

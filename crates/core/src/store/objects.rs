@@ -9,6 +9,7 @@
 //!
 //! All methods may be called from many threads at once.
 
+use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -35,6 +36,7 @@ use crate::id::ObjectId;
 pub use super::pack_list::UnreadablePack;
 
 mod search;
+pub(crate) mod stored;
 
 use search::Copy;
 use search::lost;
@@ -118,6 +120,17 @@ impl Objects {
         Self {
             packs: Packs::new(PackFiles::new(Arc::clone(&dir))),
             loose: Loose::new(dir),
+            cache: Cache::new(CACHE),
+            last_hit: AtomicUsize::new(0),
+        }
+    }
+
+    /// The objects in the packs that lie in the directory `name` of `above`.
+    pub(crate) fn in_packs(above: Dir, name: CString) -> Self {
+        let above = Arc::new(above);
+        Self {
+            packs: Packs::new(PackFiles::named(Arc::clone(&above), name)),
+            loose: Loose::new(above),
             cache: Cache::new(CACHE),
             last_hit: AtomicUsize::new(0),
         }

@@ -84,7 +84,8 @@ pub struct Listed {
 /// The pack directory of a store.
 #[derive(Debug)]
 pub struct PackFiles {
-    objects: Arc<Dir>,
+    above: Arc<Dir>,
+    name: CString,
     /// The open files, the one used last at the end.
     open: Mutex<Vec<(CString, Arc<OpenFile>)>>,
 }
@@ -92,8 +93,14 @@ pub struct PackFiles {
 impl PackFiles {
     /// The `pack` directory of this `objects` directory. Opens nothing.
     pub fn new(objects: Arc<Dir>) -> Self {
+        Self::named(objects, c"pack".to_owned())
+    }
+
+    /// The directory `name` in this one, which holds packs. Opens nothing.
+    pub fn named(above: Arc<Dir>, name: CString) -> Self {
         Self {
-            objects,
+            above,
+            name,
             open: Mutex::default(),
         }
     }
@@ -109,7 +116,7 @@ impl PackFiles {
                 return Ok(file);
             }
         }
-        let dir = self.objects.open_dir(c"pack")?;
+        let dir = self.above.open_dir(self.name.as_c_str())?;
         let file = Arc::new(OpenFile::open(&dir, name)?);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= MOST_OPEN {
@@ -128,7 +135,7 @@ impl PackFiles {
     /// Lists the packs that have both their files, the newest first. No directory means no packs.
     pub fn list(&self) -> Result<Vec<Listed>, herma_fs::Error> {
         // A descriptor of our own: listing moves its position, and other threads may be listing too.
-        let dir = match self.objects.open_dir(c"pack") {
+        let dir = match self.above.open_dir(self.name.as_c_str()) {
             Ok(dir) => dir,
             Err(e) if e.is_not_found() => return Ok(Vec::new()),
             Err(e) => return Err(e),

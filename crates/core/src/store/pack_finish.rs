@@ -60,8 +60,18 @@ pub(super) fn header(count: u32) -> [u8; 12] {
     header
 }
 
+/// Does the index need more room for an entry at this offset?
+pub(super) fn is_large(offset: u64) -> bool {
+    offset >= LARGE_OFFSET
+}
+
+/// How long the index of so many entries is, `large` of them at large offsets.
+pub(super) fn index_length(entries: usize, large: usize) -> u64 {
+    8 + 1024 + entries as u64 * 28 + large as u64 * 8 + 40
+}
+
 /// The bytes of a version 2 index; `entries` are sorted by id.
-fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
+pub(super) fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8 + 1024 + entries.len() * 28 + 40);
     bytes.extend_from_slice(b"\xfftOc\0\0\0\x02");
     let mut counted = 0;
@@ -77,11 +87,11 @@ fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
     }
     let mut large = Vec::new();
     for entry in entries {
-        let offset = if entry.offset < LARGE_OFFSET {
-            entry.offset as u32
-        } else {
+        let offset = if is_large(entry.offset) {
             large.push(entry.offset);
             (1 << 31) | (large.len() as u32 - 1)
+        } else {
+            entry.offset as u32
         };
         bytes.extend_from_slice(&offset.to_be_bytes());
     }

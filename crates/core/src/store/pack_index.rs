@@ -96,6 +96,11 @@ impl PackIndex {
         &self.pack_trailer
     }
 
+    /// The index file.
+    pub(super) fn file(&self) -> Result<Arc<OpenFile>, CopyError> {
+        Ok(self.files.open(&self.name)?)
+    }
+
     /// What the index file was when it was opened.
     pub fn stat(&self) -> &herma_fs::Stat {
         &self.stat

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::copy::CopyError;
 use super::copy::MEMORY_LIMIT;
+use super::inflate::BothSink;
 use super::inflate::Reader;
 use super::object::Kind;
 use super::pack_files::OpenFile;
@@ -17,7 +18,7 @@ use super::pack_index::PackIndex;
 use crate::id::ObjectId;
 
 /// Where the first entry begins: after the signature, the version and the count.
-const FIRST_ENTRY: u64 = 12;
+pub(crate) const FIRST_ENTRY: u64 = 12;
 
 /// A pack with its index.
 #[derive(Debug)]
@@ -90,12 +91,22 @@ impl Pack {
         &self.index
     }
 
+    /// The pack file.
+    pub(super) fn file(&self) -> Result<Arc<OpenFile>, CopyError> {
+        Ok(self.files.open(&self.file_name)?)
+    }
+
     /// Damage found in this pack.
     pub(crate) fn damaged(&self, what: &'static str) -> CopyError {
         CopyError::Damaged {
             file: format!("{}.pack", self.stem),
             what,
         }
+    }
+
+    /// How large the pack file is.
+    pub(crate) fn size(&self) -> Result<u64, CopyError> {
+        Ok(self.files.open(&self.file_name)?.stat.size)
     }
 
     /// Reads the header of the entry at `offset`.
@@ -154,6 +165,35 @@ impl Entry {
         streamed.map_err(|e| CopyError::inflating(self.reader.file(), e))
     }
 
+    /// Was the content compressed with some effort? A zlib stream says so in its second byte.
+    pub(crate) fn is_well_compressed(&mut self) -> Result<bool, CopyError> {
+        let start = match self.reader.peek() {
+            Ok(bytes) => bytes.get(1).copied(),
+            Err(e) => return Err(self.reader.file().error(e).into()),
+        };
+        Ok(start.is_some_and(|flags| flags >> 6 >= 2))
+    }
+
+    /// Passes the content on piece by piece, as it is in the pack and inflated.
+    pub(crate) fn stream_both(mut self, sink: &mut BothSink<'_>) -> Result<(), CopyError> {
+        let streamed = self.reader.stream_both(self.size, sink);
+        streamed.map_err(|e| CopyError::inflating(self.reader.file(), e))
+    }
+
+    /// Inflates the content, and returns it and the compressed bytes it was inflated from.
+    pub(crate) fn read_both(self) -> Result<(Vec<u8>, Vec<u8>), CopyError> {
+        if self.size > MEMORY_LIMIT {
+            return Err(CopyError::TooLarge { size: self.size });
+        }
+        let (mut content, mut compressed) = (Vec::new(), Vec::new());
+        self.stream_both(&mut |raw, inflated| {
+            compressed.extend_from_slice(raw);
+            content.extend_from_slice(inflated);
+            Ok(())
+        })?;
+        Ok((content, compressed))
+    }
+
     /// The pack file.
     pub fn file(&self) -> &OpenFile {
         self.reader.file()
@@ -161,7 +201,7 @@ impl Entry {
 }
 
 /// Reads an entry's header: how it holds its object, its size, and how long the header is.
-fn header(bytes: &[u8], offset: u64) -> Result<(EntryKind, u64, usize), &'static str> {
+pub(super) fn header(bytes: &[u8], offset: u64) -> Result<(EntryKind, u64, usize), &'static str> {
     const CUT: &str = "an entry's header is cut short";
     let first = *bytes.first().ok_or(CUT)?;
     let mut size = u64::from(first & 0x0f);

@@ -14,9 +14,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
-use herma_fs::file::read_at;
 use herma_fs::publish::Durability;
-use herma_fs::publish::Temp;
 
 use super::deflate;
 use super::error::StoreError;
@@ -26,19 +24,14 @@ use super::layout::private_temp;
 use super::object;
 use super::object::Kind;
 use super::object::Object;
+use super::pack_bytes::Bytes;
 use super::pack_finish;
 use super::pack_finish::IndexEntry;
 use super::pack_finish::PackName;
 use crate::id::ObjectId;
 
-/// Packs up to this size are kept in memory until they are published.
-const MEMORY_PACK: usize = 4 << 20;
-
-/// Larger packs are written in pieces of about this size.
-const WRITE_SIZE: usize = 1 << 20;
-
 /// Objects above this size are compressed as a stream.
-const WHOLE_ENTRY: usize = 16 << 20;
+pub(super) const WHOLE_ENTRY: usize = 16 << 20;
 
 /// Pending objects above this size are not read back.
 const READ_LIMIT: u64 = 64 << 20;
@@ -192,12 +185,12 @@ impl<'a> PackWriter<'a> {
 
     /// Has nothing been added?
     pub fn is_empty(&self) -> bool {
-        lock(&self.bytes).objects == 0
+        lock(&self.bytes).objects() == 0
     }
 
     /// How many objects the pack has.
     pub fn object_count(&self) -> usize {
-        lock(&self.bytes).objects as usize
+        lock(&self.bytes).objects() as usize
     }
 
     /// The size of the pack so far.
@@ -242,141 +235,6 @@ impl<'a> PackWriter<'a> {
 /// is a single step, and its error is reported on its own.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The bytes of a pack: a buffer, and in front of it a file once there are many.
-struct Bytes<'a> {
-    herma: &'a HermaDirs,
-    file: Option<Temp<'a>>,
-    flushed: u64,
-    buffer: Vec<u8>,
-    objects: u64,
-}
-
-impl<'a> Bytes<'a> {
-    fn new(herma: &'a HermaDirs) -> Self {
-        let buffer = pack_finish::header(0).to_vec();
-        Self {
-            herma,
-            file: None,
-            flushed: 0,
-            buffer,
-            objects: 0,
-        }
-    }
-
-    fn length(&self) -> u64 {
-        self.flushed + self.buffer.len() as u64
-    }
-
-    /// Appends an entry and returns its offset.
-    fn append(&mut self, entry: &[u8]) -> Result<u64, StoreError> {
-        let offset = self.length();
-        self.write(entry)?;
-        self.objects += 1;
-        Ok(offset)
-    }
-
-    /// Appends an entry that is in a file and returns its offset.
-    fn append_file(&mut self, entry: &Temp<'_>, length: u64) -> Result<u64, StoreError> {
-        let offset = self.length();
-        let mut chunk = vec![0; length.min(WRITE_SIZE as u64) as usize];
-        let mut done = 0;
-        while done < length {
-            let wanted = (length - done).min(WRITE_SIZE as u64) as usize;
-            read_temp(self.herma, entry, &mut chunk[..wanted], done)?;
-            self.write(&chunk[..wanted])?;
-            done += wanted as u64;
-        }
-        self.objects += 1;
-        Ok(offset)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.buffer.extend_from_slice(bytes);
-        let limit = if self.file.is_some() {
-            WRITE_SIZE
-        } else {
-            MEMORY_PACK
-        };
-        if self.buffer.len() > limit {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), StoreError> {
-        if self.file.is_none() {
-            self.file = Some(private_temp(&self.herma.tmp)?);
-        }
-        if let Some(file) = &mut self.file {
-            file.write(&self.buffer)?;
-        }
-        self.flushed += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    /// Fills `out` with the bytes at `offset`, wherever they are.
-    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), StoreError> {
-        let in_file = self.flushed.saturating_sub(offset).min(out.len() as u64) as usize;
-        let (from_file, from_buffer) = out.split_at_mut(in_file);
-        if let (Some(file), false) = (&self.file, from_file.is_empty()) {
-            read_temp(self.herma, file, from_file, offset)?;
-        }
-        let start = (offset + in_file as u64).saturating_sub(self.flushed) as usize;
-        let source = self.buffer.get(start..start + from_buffer.len());
-        from_buffer.copy_from_slice(source.ok_or(StoreError::Abandoned)?);
-        Ok(())
-    }
-
-    /// Sets the count, appends the checksum, and returns the file with all of it.
-    fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
-        use sha1::Digest;
-        let mut checksum = sha1::Sha1::new();
-        if self.file.is_none() {
-            self.buffer[..12].copy_from_slice(&pack_finish::header(count));
-            checksum.update(&self.buffer);
-        } else {
-            self.flush()?;
-        }
-        let mut file = match self.file.take() {
-            None => private_temp(&self.herma.tmp)?,
-            Some(file) => {
-                file.write_at(&pack_finish::header(count), 0)?;
-                let mut chunk = vec![0; WRITE_SIZE];
-                let mut done = 0;
-                while done < self.flushed {
-                    let wanted = (self.flushed - done).min(WRITE_SIZE as u64) as usize;
-                    read_temp(self.herma, &file, &mut chunk[..wanted], done)?;
-                    checksum.update(&chunk[..wanted]);
-                    done += wanted as u64;
-                }
-                file
-            }
-        };
-        let trailer = ObjectId::from_bytes(checksum.finalize().into());
-        self.buffer.extend_from_slice(trailer.as_bytes());
-        file.write(&self.buffer)?;
-        Ok((file, trailer))
-    }
-}
-
-/// Reads exactly `out.len()` bytes of a temporary file.
-fn read_temp(
-    herma: &HermaDirs,
-    file: &Temp<'_>,
-    out: &mut [u8],
-    offset: u64,
-) -> Result<(), StoreError> {
-    let fail =
-        |e: std::io::Error| herma_fs::Error::on("read", &herma.tmp.path().join(file.name()), e);
-    let count = read_at(file.file(), out, offset).map_err(fail)?;
-    if count < out.len() {
-        return Err(fail(std::io::ErrorKind::UnexpectedEof.into()).into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

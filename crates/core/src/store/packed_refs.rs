@@ -1,5 +1,7 @@
 //! The `packed-refs` file, which git writes when it tidies up and Herma only ever shortens.
 
+use std::collections::HashSet;
+
 use herma_fs::Dir;
 
 use super::error::StoreError;
@@ -89,12 +91,13 @@ impl PackedRefs {
             .any(|(found, _)| is_above(found, name) || is_above(name, found))
     }
 
-    /// The file without one ref, everything else as it was.
-    pub(super) fn without(&self, name: &str) -> Vec<u8> {
+    /// The file without these refs, everything else as it was.
+    pub(super) fn without(&self, names: &[&str]) -> Vec<u8> {
+        let names: HashSet<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let mut kept = Vec::with_capacity(self.bytes.len());
         let mut done = 0;
         for line in &self.lines {
-            if &self.bytes[line.name.clone()] == name.as_bytes() {
+            if names.contains(&self.bytes[line.name.clone()]) {
                 kept.extend_from_slice(&self.bytes[done..line.whole.start]);
                 done = line.whole.end;
             }
@@ -143,7 +146,7 @@ mod tests {
         let packed = PackedRefs::parse(text.into_bytes()).unwrap();
         let names: Vec<&[u8]> = packed.iter().map(|(name, _)| name).collect();
         assert_eq!(names, [&b"refs/a"[..], b"refs/b", b"refs/c"]);
-        let without = String::from_utf8(packed.without("refs/a")).unwrap();
+        let without = String::from_utf8(packed.without(&["refs/a"])).unwrap();
         assert_eq!(
             without,
             format!("# pack-refs with: peeled \n{ID} refs/b\n{ID} refs/c")

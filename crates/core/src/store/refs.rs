@@ -51,7 +51,7 @@ pub struct Listing {
 
 /// What a loose ref's file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loose {
+pub(super) enum Loose {
     Absent,
     Is(ObjectId),
     Broken,
@@ -201,6 +201,20 @@ impl Refs<'_> {
         Ok(())
     }
 
+    /// Puts a value in the place of a loose ref that does not hold an object id; tells whether it was one.
+    pub fn replace_broken(self, name: &str, id: ObjectId) -> Result<bool, StoreError> {
+        let mut was_broken = false;
+        self.with_lock(name, |dir, mut lock| {
+            was_broken = read_loose(dir, leaf_of(name))? == Loose::Broken;
+            if was_broken {
+                lock.write(format!("{id}\n").as_bytes())?;
+                lock.commit()?;
+            }
+            Ok(())
+        })?;
+        Ok(was_broken)
+    }
+
     /// Removes the file of a loose ref that does not hold an object id.
     pub fn remove_broken(self, name: &str) -> Result<(), StoreError> {
         ref_name::check(name)?;
@@ -282,7 +296,7 @@ impl Refs<'_> {
             let packed = PackedRefs::read(store)?;
             // ORDER: packed before loose, or an older packed value would come back to life.
             if packed.get(name).is_some() {
-                packed_lock.write(&packed.without(name))?;
+                packed_lock.write(&packed.without(&[name]))?;
                 packed_lock.commit()?;
             } else {
                 drop(packed_lock);
@@ -292,6 +306,54 @@ impl Refs<'_> {
             drop(lock);
             Ok(dir.sync()?)
         })
+    }
+
+    /// Removes refs, each if it is at the value given with it; those that are gone already are none the
+    /// worse. Nothing is durable before all are gone, which is what makes this fast.
+    pub fn delete_all(self, refs: &[(String, ObjectId)]) -> Result<(), StoreError> {
+        let herma = self.dirs.for_writing()?;
+        let store = self.dirs.store();
+        let mut packed_lock =
+            LockFile::acquire(&herma.dir, &herma.tmp, store, "packed-refs", "packed-refs")?;
+        let mut names = Vec::new();
+        let packed = PackedRefs::read(store)?;
+        for (name, expected) in refs {
+            match self.read(name)? {
+                Some(found) if found != *expected => {
+                    return Err(moved(name, Some(*expected), Some(found)));
+                }
+                // Its value may be an older one, which the loose file stands before.
+                Some(_) if packed.get(name).is_some() => names.push(name.as_str()),
+                _ => {}
+            }
+        }
+        // ORDER: packed before loose, or an older packed value would come back to life.
+        if names.is_empty() {
+            drop(packed_lock);
+        } else {
+            packed_lock.write(&packed.without(&names))?;
+            packed_lock.commit()?;
+        }
+        let mut changed: BTreeMap<&str, Dir> = BTreeMap::new();
+        for (name, expected) in refs {
+            self.with_lock(name, |dir, _lock| {
+                let leaf = leaf_of(name);
+                match read_loose(dir, leaf)? {
+                    Loose::Is(found) if found == *expected => drop(remove_if_there(dir, leaf)?),
+                    Loose::Absent => {}
+                    Loose::Is(found) => return Err(moved(name, Some(*expected), Some(found))),
+                    Loose::Broken => return Err(moved(name, Some(*expected), None)),
+                }
+                if !changed.contains_key(parent_of(name)) {
+                    changed.insert(parent_of(name), dir.try_clone()?);
+                }
+                Ok(())
+            })?;
+        }
+        for dir in changed.values() {
+            dir.sync()?;
+        }
+        Ok(())
     }
 
     /// Calls `change` with the ref's directory while the ref's lock is held.
@@ -362,7 +424,7 @@ fn synced_value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError>
 }
 
 /// Reads a loose ref; a directory in its place is no ref.
-fn read_loose(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
+pub(super) fn read_loose(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
     match dir.stat_opt(leaf)?.map(|stat| stat.kind) {
         None | Some(FileKind::Directory) => return Ok(Loose::Absent),
         Some(FileKind::File) => {}

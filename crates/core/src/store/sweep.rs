@@ -82,7 +82,7 @@ fn remove_locks(store: &Dir, files: &HashSet<(u64, u64)>) -> Result<(), StoreErr
 }
 
 /// What an entry is, also where listings do not say; `None` if it is gone.
-pub(super) fn kind_of(dir: &Dir, entry: &Entry) -> Result<Option<FileKind>, StoreError> {
+pub(crate) fn kind_of(dir: &Dir, entry: &Entry) -> Result<Option<FileKind>, StoreError> {
     if entry.kind != FileKind::Unknown {
         return Ok(Some(entry.kind));
     }

@@ -125,7 +125,50 @@ impl Objects {
         Ok(object)
     }
 
-    fn check(&self, id: &ObjectId, object: &Object, file: String) -> Result<(), CopyError> {
+    /// Is the copy of this object in this very pack whole?
+    pub fn is_whole_in(&self, stem: &str, id: &ObjectId) -> Result<bool, ObjectError> {
+        let list = self.packs.list()?;
+        let pack = list.packs.iter().find(|pack| pack.stem() == stem);
+        let Some(pack) = pack else {
+            return Ok(false);
+        };
+        let checked = match pack.index().find(id) {
+            Ok(None) => return Ok(false),
+            Ok(Some(offset)) => self.check_copy(pack, offset, &list, id),
+            Err(e) => Err(e),
+        };
+        match checked {
+            Ok(()) => Ok(true),
+            Err(CopyError::Fs(e)) => Err(e.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn check_copy(
+        &self,
+        pack: &Arc<Pack>,
+        offset: u64,
+        list: &PackList,
+        id: &ObjectId,
+    ) -> Result<(), CopyError> {
+        let entry = pack.entry(offset)?;
+        if entry.kind != EntryKind::Whole(Kind::Blob) || entry.size <= SMALL_BLOB {
+            return self
+                .read_copy(Copy::Packed(pack, offset), list, id)
+                .map(drop);
+        }
+        let streamed = stream_large(id, entry.size, &mut |_| Ok(()), |sink| entry.stream(sink))?;
+        streamed
+            .map(drop)
+            .map_err(|_| pack.damaged("its content does not match the id"))
+    }
+
+    pub(super) fn check(
+        &self,
+        id: &ObjectId,
+        object: &Object,
+        file: String,
+    ) -> Result<(), CopyError> {
         if object::id_of(object.kind, &object.data) == Some(*id) {
             return Ok(());
         }

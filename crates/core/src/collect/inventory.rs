@@ -1,0 +1,207 @@
+//! What there is: every pack and every loose object, and how much of each is alive.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use herma_fs::Dir;
+use herma_fs::FileKind;
+
+use super::mark::Walk;
+use super::victims::PackFacts;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::store::copy::CopyError;
+use crate::store::layout::StoreDirs;
+use crate::store::objects::Objects;
+use crate::store::pack_read::Pack;
+
+/// A pack and the live objects that are in it.
+pub(super) struct Held {
+    /// Its name without an extension.
+    pub(super) stem: String,
+    /// What it holds of the store.
+    pub(super) facts: PackFacts,
+    /// The live objects in it, whoever else has them.
+    pub(super) live: Vec<ObjectId>,
+}
+
+/// A loose object.
+pub(super) struct LooseFile {
+    pub(super) id: ObjectId,
+    pub(super) bytes: u64,
+    /// When it was last written or used by git, in nanoseconds since 1970.
+    pub(super) touched: i64,
+    pub(super) is_live: bool,
+}
+
+/// Everything there is.
+#[derive(Default)]
+pub(super) struct Inventory {
+    pub(super) packs: Vec<Held>,
+    /// For each live object in a pack, which pack counts as its holder.
+    pub(super) holder: HashMap<ObjectId, u32>,
+    pub(super) loose: Vec<LooseFile>,
+    /// What cannot be read.
+    lost: BTreeSet<ObjectId>,
+}
+
+impl Inventory {
+    /// Takes stock. A pack whose index cannot be read is not in it, and so is never touched.
+    pub(super) fn take(
+        dirs: &StoreDirs,
+        objects: &Objects,
+        walk: &Walk<'_>,
+    ) -> Result<Self, Error> {
+        let mut inventory = Self::default();
+        let pack_dir = dirs.objects().open_dir("pack")?;
+        for pack in objects.packs()? {
+            inventory.packs.push(hold(&pack_dir, &pack, walk)?);
+        }
+        inventory.loose = loose_files(dirs.objects(), |id| walk.has(id))?;
+        inventory.attribute();
+        Ok(inventory)
+    }
+
+    /// Counts every live object for one pack: of those that have it, the one with most.
+    fn attribute(&mut self) {
+        let mut order: Vec<usize> = (0..self.packs.len()).collect();
+        order.sort_by_key(|at| {
+            let pack = &self.packs[*at];
+            (!pack.facts.keep, std::cmp::Reverse(pack.live.len()))
+        });
+        for at in order {
+            let pack = &mut self.packs[at];
+            let mut doubled = 0_u128;
+            for id in &pack.live {
+                match self.holder.entry(*id) {
+                    std::collections::hash_map::Entry::Vacant(free) => {
+                        free.insert(at as u32);
+                        pack.facts.live += 1;
+                    }
+                    std::collections::hash_map::Entry::Occupied(_) => doubled += 1,
+                }
+            }
+            if doubled > 0 {
+                // Doubled objects are rare and of any size: their share is good enough.
+                let alone = u128::from(pack.facts.live);
+                let all = alone + doubled;
+                let bytes = u128::from(pack.facts.live_bytes) * alone / all;
+                pack.facts.live_bytes = bytes as u64;
+            }
+        }
+    }
+
+    /// Leaves the packs alone that hold one of these objects, which cannot be read.
+    pub(super) fn keep_packs_with(
+        &mut self,
+        objects: &Objects,
+        lost: &BTreeSet<ObjectId>,
+    ) -> Result<(), Error> {
+        self.lost.clone_from(lost);
+        for pack in objects.packs()? {
+            let holds = |id: &ObjectId| !matches!(pack.index().find(id), Ok(None));
+            if lost.iter().any(holds) {
+                let held = self.packs.iter_mut().find(|held| held.stem == pack.stem());
+                if let Some(held) = held {
+                    held.facts.keep = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is alive and nowhere to be found.
+    pub(super) fn missing(&self, walk: &Walk<'_>) -> Vec<ObjectId> {
+        let loose: HashSet<ObjectId> = self.loose.iter().map(|file| file.id).collect();
+        let ids = walk.order().iter().map(|wanted| wanted.id);
+        ids.filter(|id| !self.holder.contains_key(id) && !loose.contains(id))
+            // Git knows this tree without storing it.
+            .filter(|id| *id != ObjectId::EMPTY_TREE)
+            .collect()
+    }
+
+    /// The loose objects that are alive and in no pack.
+    pub(super) fn loose_only(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.loose
+            .iter()
+            .filter(|file| file.is_live && !self.holder.contains_key(&file.id))
+            .filter(|file| !self.lost.contains(&file.id))
+            .map(|file| file.id)
+    }
+}
+
+fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error> {
+    let mut facts = PackFacts {
+        bytes: 0,
+        live_bytes: 0,
+        live: 0,
+        keep: pack_dir
+            .stat_opt(format!("{}.keep", pack.stem()).as_str())?
+            .is_some(),
+    };
+    let mut live = Vec::new();
+    match pack.entry_lengths() {
+        Ok(entries) => {
+            for (id, _, length) in entries {
+                facts.bytes += length;
+                if walk.has(&id) {
+                    facts.live_bytes += length;
+                    live.push(id);
+                }
+            }
+        }
+        Err(CopyError::Fs(e)) => return Err(e.into()),
+        // The pack is not what its index says. It stays if anything alive may be in it.
+        Err(_) => {
+            for entry in pack.index().entries() {
+                match entry {
+                    Ok((id, _)) if walk.has(&id) => live.push(id),
+                    Ok(_) => {}
+                    Err(_) => facts.keep = true,
+                }
+            }
+            facts.keep |= !live.is_empty();
+        }
+    }
+    Ok(Held {
+        stem: pack.stem().to_owned(),
+        facts,
+        live,
+    })
+}
+
+/// The loose objects below `objects`.
+pub(super) fn loose_files(
+    objects: &Dir,
+    is_live: impl Fn(&ObjectId) -> bool,
+) -> Result<Vec<LooseFile>, Error> {
+    let mut found = Vec::new();
+    for first in 0..=u8::MAX {
+        let fan = format!("{first:02x}");
+        let dir = match objects.open_dir(fan.as_str()) {
+            Ok(dir) => dir,
+            Err(e) if e.is_not_found() => continue,
+            Err(e) => return Err(e.into()),
+        };
+        for entry in dir.entries()? {
+            let hex = [fan.as_bytes(), entry.name.to_bytes()].concat();
+            let Some(id) = ObjectId::from_hex(&hex) else {
+                continue;
+            };
+            let Some(stat) = dir.stat_opt(entry.name.as_c_str())? else {
+                continue;
+            };
+            if stat.kind == FileKind::File {
+                found.push(LooseFile {
+                    id,
+                    bytes: stat.size,
+                    touched: stat.mtime.max(stat.ctime),
+                    is_live: is_live(&id),
+                });
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,473 @@
+//! Cleaning: what the limits require is dropped, and what nothing needs any more is collected.
+//!
+//! A plan is made from facts, and applied project by project under the project's lock, where everything it
+//! rests on is looked at once more. The byte limits come last: they are asked only after what is dead has
+//! been collected, so no checkpoint is dropped for bytes that merging gains anyway.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::Engine;
+use super::Progress;
+use super::Stage;
+use super::cleaning_apply::in_words;
+use super::cleaning_apply::note_missing;
+use super::cleaning_apply::put_right;
+use super::cleaning_bytes::NoBytes;
+use super::cleaning_bytes::is_exceeded;
+use super::cleaning_bytes::make_room;
+use super::cleaning_bytes::plan_with_bytes;
+use super::cleaning_bytes::store_bytes;
+use super::cleaning_record::CleaningRecord;
+use super::cleaning_record::PackFilesFacts;
+use super::open::OpenStore;
+use super::patience::Patient;
+use crate::collect;
+use crate::collect::CollectOptions;
+use crate::collect::CollectStage;
+use crate::collect::Collected;
+use crate::collect::Thoroughness;
+use crate::collect::holdings::Lengths;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::id::ProjectId;
+use crate::retention;
+use crate::retention::Dropped;
+use crate::retention::Limits;
+use crate::retention::Note;
+use crate::retention::Over;
+use crate::retention::Plan;
+use crate::retention::Rule;
+use crate::retention::StoreFacts;
+use crate::store::layout;
+use crate::store::layout::StoreDirs;
+use crate::store::locks::Guard;
+
+const DAY: f64 = 86_400.0;
+
+/// A merged pack takes no more than this share of what the store may have.
+const PACKS_PER_STORE: u64 = 20;
+
+/// However little the store may have, a merged pack may have so much.
+const SMALLEST_PACK: u64 = 128 << 10;
+
+/// What a cleaning is asked to do.
+#[derive(Clone, Debug)]
+pub struct CleanRequest {
+    /// What may stay.
+    pub limits: Limits,
+    /// Is somebody waiting for it? Then it waits for others, and the room is free when it is done.
+    pub attended: bool,
+    /// Did somebody confirm that the clock is right, although it looks as if it had jumped?
+    pub clock_is_right: bool,
+}
+
+/// How hard to try to free room.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    thoroughness: Thoroughness,
+    at_once: bool,
+    despite_damage: bool,
+}
+
+impl Effort {
+    const USUAL: Self = Self {
+        thoroughness: Thoroughness::Usual,
+        at_once: false,
+        despite_damage: false,
+    };
+
+    /// A limit is exceeded: what is damaged must not make the store grow without end.
+    const fn urgent(thoroughness: Thoroughness) -> Self {
+        Self {
+            thoroughness,
+            at_once: true,
+            despite_damage: true,
+        }
+    }
+}
+
+/// What a cleaning did.
+#[derive(Clone, Debug, Default)]
+pub struct Cleaned {
+    /// How many projects were looked at.
+    pub scanned: usize,
+    /// The checkpoints that were dropped.
+    pub dropped: Vec<Dropped>,
+    /// Projects of which nothing is left.
+    pub forgotten: Vec<ProjectId>,
+    /// How many archives of older repositories were removed.
+    pub archives: usize,
+    /// The bytes they had.
+    pub archive_bytes: u64,
+    /// Things worth telling.
+    pub notes: Vec<Note>,
+    /// A limit that could not be reached.
+    pub over: Option<Over>,
+    /// What could not be done, in words; the rest was.
+    pub errors: Vec<String>,
+    /// Bytes of the store before.
+    pub bytes_before: u64,
+    /// Bytes of the store after.
+    pub bytes_after: u64,
+    /// What collection did.
+    pub collected: Collected,
+}
+
+impl Cleaned {
+    /// How many projects lost checkpoints to this rule.
+    pub fn projects_by(&self, rule: Rule) -> usize {
+        let of_rule = self.dropped.iter().filter(|dropped| dropped.rule == rule);
+        of_rule
+            .map(|dropped| &dropped.project)
+            .collect::<BTreeSet<_>>()
+            .len()
+    }
+
+    /// How many bytes are free now that were not.
+    pub fn bytes_freed(&self) -> u64 {
+        self.bytes_before.saturating_sub(self.bytes_after) + self.archive_bytes
+    }
+}
+
+impl Engine {
+    /// What a cleaning would drop. Nothing is changed. What merging gains cannot be known beforehand, so
+    /// byte limits may in truth cost fewer checkpoints than this says.
+    pub fn plan_cleaning(
+        &self,
+        request: &CleanRequest,
+        progress: &dyn Progress,
+    ) -> Result<(StoreFacts, Plan), Error> {
+        let Some(store) = self.open_for_reading()? else {
+            return Ok((self.no_facts(), Plan::default()));
+        };
+        let mut facts = self.trusted_facts(&store, request)?;
+        let plan = plan_with_bytes(&store, &mut facts, &request.limits, progress)?;
+        Ok((facts, plan))
+    }
+
+    /// Drops what the limits require and frees its room.
+    pub fn clean(&self, request: &CleanRequest, progress: &dyn Progress) -> Result<Cleaned, Error> {
+        let mut cleaned = Cleaned::default();
+        let Some(dirs) = self.open_for_cleaning()? else {
+            return Ok(cleaned);
+        };
+        let _collector = self.lock_collector(&dirs, request.attended)?;
+        let started = Instant::now();
+        cleaned.bytes_before = store_bytes(&dirs)?;
+        if dirs.use_reserve()? {
+            // On a full disk, what can be deleted goes before anything is written.
+            make_room(&dirs)?;
+            let quick = Effort::urgent(Thoroughness::Quick);
+            let collected = self.collect_locked(&dirs, quick, progress)?;
+            cleaned.note(collected);
+        }
+        self.drop_by_rules(request, &mut cleaned)?;
+        let mut effort = self.drop_by_bytes(&dirs, request, progress, &mut cleaned)?;
+        effort.at_once |= request.attended || self.is_tight(&dirs)?;
+        let collected = if request.attended || effort.despite_damage {
+            self.collect_locked(&dirs, effort, progress)?
+        } else {
+            self.collect_at_leisure(&dirs, effort, progress)?
+        };
+        cleaned.note(collected);
+        dirs.restore_reserve()?;
+        self.record_cleaning(&dirs, started.elapsed(), &mut cleaned)?;
+        Ok(cleaned)
+    }
+
+    /// Frees the room of what nothing needs, and merges packs, without dropping anything.
+    pub fn collect(
+        &self,
+        thoroughness: Thoroughness,
+        progress: &dyn Progress,
+    ) -> Result<Cleaned, Error> {
+        let mut cleaned = Cleaned::default();
+        let Some(dirs) = self.open_for_cleaning()? else {
+            return Ok(cleaned);
+        };
+        let _collector = self.lock_collector(&dirs, true)?;
+        cleaned.bytes_before = store_bytes(&dirs)?;
+        dirs.use_reserve()?;
+        let effort = Effort {
+            thoroughness,
+            at_once: true,
+            despite_damage: false,
+        };
+        let collected = self.collect_locked(&dirs, effort, progress)?;
+        cleaned.note(collected);
+        dirs.restore_reserve()?;
+        cleaned.bytes_after = store_bytes(&dirs)?;
+        Ok(cleaned)
+    }
+
+    /// Opens the store for writing if there is one.
+    pub(super) fn open_for_cleaning(&self) -> Result<Option<StoreDirs>, Error> {
+        if self.open_for_reading()?.is_none() {
+            return Ok(None);
+        }
+        let stamp = super::open::stamp(&self.options.clock.now());
+        Ok(Some(layout::create_or_open(&self.base(), &stamp)?))
+    }
+
+    fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard, Error> {
+        let wait = if attended {
+            self.options.settings.lock_wait
+        } else {
+            // A save that asks whether somebody is at it holds the lock for an instant.
+            Duration::from_millis(100)
+        };
+        Ok(dirs.lock_collect(wait)?)
+    }
+
+    fn trusted_facts(
+        &self,
+        store: &OpenStore,
+        request: &CleanRequest,
+    ) -> Result<StoreFacts, Error> {
+        let mut facts = self.facts(store)?;
+        if request.clock_is_right {
+            facts.last_run = Some(facts.now);
+        }
+        Ok(facts)
+    }
+
+    /// Has the store so little room left that the trash cannot be kept for a while?
+    fn is_tight(&self, dirs: &StoreDirs) -> Result<bool, Error> {
+        let limit = self.options.settings.keeping.max_total_size;
+        let bytes = store_bytes(dirs)?;
+        Ok(limit > 0 && bytes > limit / 2 || dirs.store().free_bytes()? < bytes)
+    }
+
+    /// The rules that need no bytes.
+    fn drop_by_rules(&self, request: &CleanRequest, cleaned: &mut Cleaned) -> Result<(), Error> {
+        let limits = Limits {
+            max_total_bytes: None,
+            min_free_bytes: None,
+            ..request.limits.clone()
+        };
+        let store = self.open_for_writing()?;
+        let facts = self.trusted_facts(&store, request)?;
+        cleaned.scanned = facts.projects.len();
+        let plan = retention::plan(&facts, &limits, &mut NoBytes)?;
+        // ORDER: a record that is wrong is put right before the checkpoint that proves it goes.
+        for note in &plan.notes {
+            if let Err(e) = put_right(&store, note, facts.now) {
+                cleaned.errors.push(in_words(&e));
+            }
+        }
+        self.apply(&store, &plan, request.attended, cleaned);
+        let distrusted = |note: &Note| matches!(note, Note::ClockDistrusted(_));
+        if !request.attended && !plan.notes.iter().any(distrusted) {
+            let left = facts.projects.iter();
+            for project in left.filter(|project| !cleaned.forgotten.contains(&project.id)) {
+                if let Err(e) = note_missing(&store, project, facts.now) {
+                    cleaned.errors.push(in_words(&e));
+                }
+            }
+        }
+        // Nobody but a person can tell whether the history in them is still wanted.
+        if request.attended && !plan.notes.iter().any(distrusted) {
+            self.remove_old_archives(&limits, facts.now, cleaned)?;
+        }
+        cleaned.notes = plan.notes;
+        Ok(())
+    }
+
+    /// Archives of older repositories go by age; what else was swept into them stays.
+    fn remove_old_archives(
+        &self,
+        limits: &Limits,
+        now: f64,
+        cleaned: &mut Cleaned,
+    ) -> Result<(), Error> {
+        let days = limits.retention_days.unwrap_or(0);
+        if days == 0 {
+            return Ok(());
+        }
+        for archive in self.stale_legacy(now - f64::from(days) * DAY)? {
+            match self.remove_legacy(&archive.name) {
+                Ok(removed) => {
+                    cleaned.archives += usize::from(removed.deleted);
+                    cleaned.archive_bytes += removed.bytes_freed;
+                }
+                Err(e) => cleaned.errors.push(in_words(&e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The byte limits, if they are exceeded; says how to collect afterwards. What merging gains costs no
+    /// checkpoint, and what is dead goes before anything is merged: that is quick, and makes room for it.
+    fn drop_by_bytes(
+        &self,
+        dirs: &StoreDirs,
+        request: &CleanRequest,
+        progress: &dyn Progress,
+        cleaned: &mut Cleaned,
+    ) -> Result<Effort, Error> {
+        // Where a store grows faster than packs can be merged, there is no time for that.
+        let is_burst = !request.attended && PackFilesFacts::of(dirs)?.is_burst();
+        let last = if is_burst {
+            Thoroughness::Quick
+        } else {
+            Thoroughness::Full
+        };
+        for thoroughness in [Thoroughness::Quick, last] {
+            if !is_exceeded(dirs, &request.limits)? {
+                return Ok(Effort::USUAL);
+            }
+            let collected = self.collect_locked(dirs, Effort::urgent(thoroughness), progress)?;
+            cleaned.note(collected);
+            if is_burst {
+                break;
+            }
+        }
+        if is_exceeded(dirs, &request.limits)? {
+            let store = self.open_for_writing()?;
+            let mut facts = self.trusted_facts(&store, request)?;
+            // The other rules have had their say.
+            let limits = Limits {
+                max_total_bytes: request.limits.max_total_bytes,
+                min_free_bytes: request.limits.min_free_bytes,
+                ..Limits::default()
+            };
+            let plan = plan_with_bytes(&store, &mut facts, &limits, progress)?;
+            self.apply(&store, &plan, request.attended, cleaned);
+            cleaned.over = plan.over;
+        }
+        if is_burst {
+            let quick = Effort::urgent(Thoroughness::Quick);
+            let collected = self.collect_locked(dirs, quick, progress)?;
+            cleaned.note(collected);
+            // What is dead in packs that are partly alive goes only when they are written again.
+            if !is_exceeded(dirs, &request.limits)? {
+                return Ok(quick);
+            }
+        }
+        Ok(Effort::urgent(Thoroughness::Full))
+    }
+
+    /// Collects when nobody waits for it: not while the store is growing fast, and no longer than the limit
+    /// allows. What is left over is for the next round.
+    fn collect_at_leisure(
+        &self,
+        dirs: &StoreDirs,
+        mut effort: Effort,
+        progress: &dyn Progress,
+    ) -> Result<Collected, Error> {
+        if PackFilesFacts::of(dirs)?.is_burst() {
+            effort.thoroughness = Thoroughness::Quick;
+        }
+        let patient = Patient::new(progress, dirs, self.options.settings.keeping.max_total_size);
+        match self.collect_locked(dirs, effort, &patient) {
+            Err(e) if e.kind() == ErrorKind::Cancelled && !progress.is_cancelled() => {
+                self.collect_locked(dirs, Effort::urgent(Thoroughness::Quick), progress)
+            }
+            collected => collected,
+        }
+    }
+
+    pub(super) fn collect_locked(
+        &self,
+        dirs: &StoreDirs,
+        effort: Effort,
+        progress: &dyn Progress,
+    ) -> Result<Collected, Error> {
+        let settings = &self.options.settings;
+        let mut options = CollectOptions {
+            thoroughness: effort.thoroughness,
+            at_once: effort.at_once,
+            despite_damage: effort.despite_damage,
+            threads: settings.threads,
+            ..CollectOptions::default()
+        };
+        let limit = settings.keeping.max_total_size;
+        if limit > 0 {
+            let share = (limit / PACKS_PER_STORE).max(SMALLEST_PACK);
+            options.max_pack = options.max_pack.min(share);
+        }
+        let report = |stage, done| {
+            progress.stage(match stage {
+                CollectStage::Marking => Stage::Marking,
+                CollectStage::Merging => Stage::Merging,
+                CollectStage::Removing => Stage::Removing,
+            });
+            progress.files(done, None);
+            !progress.is_cancelled()
+        };
+        collect::collect(dirs, &options, &report)
+    }
+
+    fn record_cleaning(
+        &self,
+        dirs: &StoreDirs,
+        took: Duration,
+        cleaned: &mut Cleaned,
+    ) -> Result<(), Error> {
+        cleaned.bytes_after = store_bytes(dirs)?;
+        let objects = crate::store::objects::Objects::open(dirs.objects().try_clone()?);
+        let lengths = Lengths::read(dirs, &objects)?;
+        let problem = cleaned.errors.first().cloned().or_else(|| {
+            let first = cleaned.collected.damaged.first()?;
+            Some(format!(
+                "objects that {first} needs cannot be read; packs that hold what is damaged stay as they are"
+            ))
+        });
+        let record = CleaningRecord {
+            at: self.options.clock.now().as_float(),
+            store_bytes: cleaned.bytes_after,
+            fixed_bytes: cleaned.bytes_after.saturating_sub(lengths.total),
+            packs: cleaned.collected.packs_after,
+            dropped: cleaned.dropped.len(),
+            freed_bytes: cleaned.bytes_freed(),
+            took: took.as_secs_f64(),
+            failed: !cleaned.errors.is_empty(),
+            problem,
+            ..CleaningRecord::default()
+        };
+        if let Err(e) = record.write(dirs) {
+            cleaned.errors.push(in_words(&e));
+        }
+        Ok(())
+    }
+
+    fn no_facts(&self) -> StoreFacts {
+        StoreFacts {
+            now: self.options.clock.now().as_float(),
+            last_run: None,
+            projects: Vec::new(),
+            fixed_bytes: 0,
+            object_bytes: 0,
+            free_bytes: u64::MAX,
+        }
+    }
+}
+
+impl Cleaned {
+    /// Adds what a later round did.
+    pub(super) fn add(&mut self, round: Self) {
+        self.scanned = round.scanned;
+        self.dropped.extend(round.dropped);
+        self.forgotten.extend(round.forgotten);
+        self.notes = round.notes;
+        self.over = round.over;
+        self.errors.extend(round.errors);
+        self.bytes_after = round.bytes_after;
+        self.note(round.collected);
+    }
+
+    /// Adds what a collection did.
+    fn note(&mut self, collected: Collected) {
+        let before = std::mem::take(&mut self.collected);
+        self.collected = Collected {
+            packs_before: before.packs_before.max(collected.packs_before),
+            merged: before.merged + collected.merged,
+            trashed_bytes: before.trashed_bytes + collected.trashed_bytes,
+            freed_bytes: before.freed_bytes + collected.freed_bytes,
+            brought_back: before.brought_back + collected.brought_back,
+            ..collected
+        };
+    }
+}

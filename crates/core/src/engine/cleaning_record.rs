@@ -1,0 +1,122 @@
+//! What the last cleaning found and left, in `herma/cleaning`: so that the next one knows whether the clock
+//! can be believed, and a save knows whether another one would change anything.
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::store::layout::StoreDirs;
+
+const FILE: &str = "cleaning";
+const VERSION: u32 = 1;
+const MAX_SIZE: u64 = 1 << 16;
+
+/// The record of the last cleaning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CleaningRecord {
+    pub(super) version: u32,
+    /// When it ran, in seconds since 1970.
+    pub at: f64,
+    /// The size of the store afterwards.
+    pub store_bytes: u64,
+    /// How much of that no checkpoint holds.
+    pub fixed_bytes: u64,
+    /// How many packs were left.
+    pub packs: usize,
+    /// How many checkpoints it dropped.
+    pub dropped: usize,
+    /// How many bytes it freed.
+    pub freed_bytes: u64,
+    /// How many seconds it took.
+    #[serde(default)]
+    pub took: f64,
+    /// Did it fail? Then the next one waits for a while.
+    #[serde(default)]
+    pub failed: bool,
+    /// What it could not do, in words.
+    pub problem: Option<String>,
+}
+
+impl CleaningRecord {
+    /// Reads the record; a missing or damaged one is none.
+    pub(crate) fn read(dirs: &StoreDirs) -> Option<Self> {
+        let bytes = dirs.herma()?.dir.read_opt(FILE, MAX_SIZE).ok()??;
+        let record: Self = serde_json::from_slice(&bytes).ok()?;
+        (record.version == VERSION && record.at.is_finite()).then_some(record)
+    }
+
+    /// Writes the record. It is advice, not data: no power cut makes it matter.
+    pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<(), Error> {
+        let herma = dirs.for_writing()?;
+        let record = Self {
+            version: VERSION,
+            ..self.clone()
+        };
+        let text = serde_json::to_vec(&record).expect("numbers and strings always serialise");
+        Ok(write_file(
+            &herma.tmp,
+            &herma.dir,
+            FILE,
+            &text,
+            Durability::Cache,
+        )?)
+    }
+}
+
+/// What is in the pack directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackFilesFacts {
+    /// The bytes of all files.
+    pub(crate) bytes: u64,
+    /// How many of these came in the last [`RECENTLY`] seconds.
+    pub(crate) recent_bytes: u64,
+    /// How many packs there are.
+    pub(crate) packs: usize,
+}
+
+/// Less than this in [`RECENTLY`] seconds is no burst.
+const BURST: u64 = 1 << 20;
+
+/// Over how many seconds the growth of the store is measured.
+pub(crate) const RECENTLY: u64 = 2;
+
+impl PackFilesFacts {
+    /// Looks at the packs of a store.
+    pub(crate) fn of(dirs: &StoreDirs) -> Result<Self, Error> {
+        Self::read(&dirs.objects().open_dir("pack")?)
+    }
+
+    /// Is the store growing so fast that merging packs could not keep up?
+    pub(crate) fn is_burst(&self) -> bool {
+        self.recent_bytes > BURST && self.recent_bytes > self.bytes / 10
+    }
+
+    /// Looks at every file of the directory.
+    fn read(dir: &Dir) -> Result<Self, Error> {
+        let since = herma_fs::process::file_clock() - RECENTLY as i64 * 1_000_000_000;
+        let mut facts = Self::default();
+        for entry in dir.entries()? {
+            // Gone since the listing: then it takes no room either.
+            if let Some(stat) = dir.stat_opt(entry.name.as_c_str())? {
+                facts.bytes += stat.size;
+                facts.recent_bytes += if stat.mtime > since { stat.size } else { 0 };
+            }
+            facts.packs += usize::from(entry.name.to_bytes().ends_with(b".pack"));
+        }
+        Ok(facts)
+    }
+
+    /// How much of `limit` is to be kept free for what is saved while a cleaning gets under way and works, if
+    /// one takes `took` seconds: a twentieth, or more if the store is growing fast.
+    pub(crate) fn headroom(&self, limit: u64, took: f64) -> u64 {
+        let per_second = self.recent_bytes as f64 / RECENTLY as f64;
+        let meanwhile = per_second * took.clamp(0.2, 30.0) * 4.0;
+        (meanwhile as u64).clamp(limit / HEADROOM, limit / 5 * 2)
+    }
+}
+
+/// The part of the byte limit that is always kept free.
+const HEADROOM: u64 = 20;

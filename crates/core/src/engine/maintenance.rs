@@ -1,0 +1,261 @@
+//! Keeping the store within its limits without anybody asking.
+//!
+//! A save that finds a limit nearly reached says so; the caller starts a process in the background that
+//! calls [`Engine::maintain`]. No save ever waits for it. It begins before a limit is reached and goes on
+//! until there is room again, so that it is not needed at every save.
+
+use herma_fs::Errno;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+
+use super::Engine;
+use super::Progress;
+use super::adopt::project_ids;
+use super::cleaning::CleanRequest;
+use super::cleaning::Cleaned;
+use super::cleaning_apply::in_words;
+use super::cleaning_bytes::store_bytes;
+use super::cleaning_record::CleaningRecord;
+use super::cleaning_record::PackFilesFacts;
+use super::facts::last_run;
+use super::open::OpenStore;
+use crate::collect::trash;
+use crate::error::Error;
+use crate::history::History;
+use crate::history::Labels;
+use crate::id::ProjectId;
+use crate::retention::Limits;
+use crate::retention::Orphans;
+use crate::retention::marker;
+use crate::settings::Keeping;
+use crate::store::layout::StoreDirs;
+use crate::store::set_aside::SetAside;
+
+/// So many packs are merged; git's own number.
+const MANY_PACKS: usize = 50;
+
+/// After a cleaning that left many packs, the next one waits for so many more.
+const MORE_PACKS: usize = 25;
+
+/// One of 256 directories of loose objects with so many entries says that there are thousands.
+const MANY_LOOSE: usize = 8;
+
+/// How often a cleaning goes on because of what was saved meanwhile.
+const MAX_ROUNDS: usize = 20;
+
+/// After a cleaning with a problem, so many seconds pass before the next one.
+const PAUSE_AFTER_PROBLEM: f64 = 600.0;
+
+/// Why it is time to clean up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A project has more checkpoints than it may.
+    Count,
+    /// There are many packs, or many loose objects.
+    Packs,
+    /// The store is nearly as large as it may be.
+    Size,
+    /// The disk is nearly full.
+    Disk,
+    /// The last cleaning was long ago.
+    Interval,
+}
+
+impl Engine {
+    /// Is it time to clean up, after a save of this project? Looks at a few directories only.
+    pub(super) fn due(
+        &self,
+        store: &OpenStore,
+        project: &ProjectId,
+        checkpoints: usize,
+    ) -> Result<Option<Due>, Error> {
+        let record = CleaningRecord::read(&store.dirs).unwrap_or_default();
+        let now = self.options.clock.now().as_float();
+        // What failed a moment ago would fail again, and cost a process with every save.
+        if record.failed && (0.0..PAUSE_AFTER_PROBLEM).contains(&(now - record.at)) {
+            return Ok(None);
+        }
+        let due = self.due_for(store, project, checkpoints, &record, now)?;
+        // Nobody needs to be started while somebody is at it.
+        let is_busy = due.is_some() && store.dirs.is_collecting()?;
+        Ok(due.filter(|_| !is_busy))
+    }
+
+    fn due_for(
+        &self,
+        store: &OpenStore,
+        project: &ProjectId,
+        checkpoints: usize,
+        record: &CleaningRecord,
+        now: f64,
+    ) -> Result<Option<Due>, Error> {
+        let keeping = &self.options.settings.keeping;
+        let most = keeping.max_snapshots;
+        if exceeds(most, checkpoints) && exceeds(most, droppable(store, project)? + 1) {
+            return Ok(Some(Due::Count));
+        }
+        let files = PackFilesFacts::of(&store.dirs)?;
+        if files.packs > MANY_PACKS.max(record.packs + MORE_PACKS) || has_many_loose(&store.dirs) {
+            return Ok(Some(Due::Packs));
+        }
+        let bytes = files.bytes + trash::bytes(&store.dirs)? + record.fixed_bytes;
+        let limit = keeping.max_total_size;
+        let headroom = files.headroom(limit, record.took);
+        // What the last cleaning had to leave does not call for another one.
+        let has_grown = bytes > record.store_bytes + limit / 40;
+        if limit > 0 && has_grown && bytes > limit - headroom {
+            return Ok(Some(Due::Size));
+        }
+        let least = keeping.min_free_disk;
+        if least > 0 && has_grown && store.dirs.store().free_bytes()? < least {
+            return Ok(Some(Due::Disk));
+        }
+        let is_due = keeping.auto_prune && self.interval_is_over(&store.dirs, now);
+        Ok(is_due.then_some(Due::Interval))
+    }
+
+    /// Cleans up as the settings say, unless somebody else is at it already. What is saved meanwhile is cleaned
+    /// up as well: nobody starts another process while this one is at it.
+    pub fn maintain(&self, progress: &dyn Progress) -> Result<Option<Cleaned>, Error> {
+        let Some(dirs) = self.open_for_cleaning()? else {
+            return Ok(None);
+        };
+        let mut total: Option<Cleaned> = None;
+        for _ in 0..MAX_ROUNDS {
+            let Some(cleaned) = self.maintain_once(&dirs, progress)? else {
+                break;
+            };
+            let did_something = !cleaned.dropped.is_empty() || cleaned.collected.freed_bytes > 0;
+            match &mut total {
+                Some(total) => total.add(cleaned),
+                None => total = Some(cleaned),
+            }
+            if !did_something || !self.is_over(&dirs)? {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    fn maintain_once(
+        &self,
+        dirs: &StoreDirs,
+        progress: &dyn Progress,
+    ) -> Result<Option<Cleaned>, Error> {
+        let keeping = self.options.settings.keeping;
+        let now = self.options.clock.now().as_float();
+        let by_age = keeping.auto_prune && self.interval_is_over(dirs, now);
+        let took = CleaningRecord::read(dirs).unwrap_or_default().took;
+        let files = PackFilesFacts::of(dirs)?;
+        let headroom = files.headroom(keeping.max_total_size, took);
+        let request = CleanRequest {
+            limits: automatic_limits(&keeping, by_age, store_bytes(dirs)?, headroom),
+            attended: false,
+            clock_is_right: false,
+        };
+        let cleaned = match self.clean(&request, progress) {
+            Err(e) if e.kind() == crate::error::ErrorKind::Busy => return Ok(None),
+            Err(e) => {
+                // Nobody watches: what went wrong is written where somebody will look.
+                let record = CleaningRecord {
+                    at: now,
+                    failed: true,
+                    problem: Some(in_words(&e)),
+                    ..CleaningRecord::read(dirs).unwrap_or_default()
+                };
+                record.write(dirs)?;
+                return Err(e);
+            }
+            Ok(cleaned) => cleaned,
+        };
+        if by_age {
+            write_marker(dirs, now)?;
+        }
+        Ok(Some(cleaned))
+    }
+
+    /// Is a limit exceeded that a save would call for a cleaning for?
+    fn is_over(&self, dirs: &StoreDirs) -> Result<bool, Error> {
+        let keeping = &self.options.settings.keeping;
+        let limit = keeping.max_total_size;
+        let took = CleaningRecord::read(dirs).unwrap_or_default().took;
+        let files = PackFilesFacts::of(dirs)?;
+        if limit > 0 && store_bytes(dirs)? > limit - files.headroom(limit, took) {
+            return Ok(true);
+        }
+        let store = self.open_for_writing()?;
+        for project in project_ids(&store)? {
+            if exceeds(keeping.max_snapshots, droppable(&store, &project)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Has the time between two cleanings by age passed? A marker that makes no sense says yes.
+    fn interval_is_over(&self, dirs: &StoreDirs, now: f64) -> bool {
+        let last = last_run(dirs, now);
+        marker::is_due(now, last, self.options.settings.keeping.min_interval_hours)
+    }
+}
+
+/// Notes that a cleaning by age was done. What stands in the way of that would have it done again and again,
+/// so it is set aside.
+fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
+    let (tmp, base) = (&dirs.for_writing()?.tmp, dirs.base());
+    let text = marker::render(now);
+    let write = || write_file(tmp, base, marker::FILE, text.as_bytes(), Durability::Cache);
+    match write() {
+        Err(e)
+            if matches!(
+                e.errno(),
+                Some(Errno::ISDIR | Errno::NOTEMPTY | Errno::EXIST)
+            ) =>
+        {
+            let set_aside = SetAside::open(dirs, "cleaning".to_owned())?;
+            set_aside.take(base, marker::FILE)?;
+            Ok(write()?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Has a project more checkpoints than it may, and some more, so that not every save starts a process?
+fn exceeds(most: usize, checkpoints: usize) -> bool {
+    most > 0 && checkpoints > most + (most / 4).max(1)
+}
+
+/// The limits as the settings have them, for a store of this size.
+fn automatic_limits(keeping: &Keeping, by_age: bool, bytes: u64, headroom: u64) -> Limits {
+    let limit = keeping.max_total_size;
+    let is_near = limit > 0 && bytes > limit - headroom;
+    let days = keeping.retention_days;
+    Limits {
+        max_snapshots: Some(keeping.max_snapshots),
+        retention_days: by_age.then_some(days),
+        max_total_bytes: is_near.then_some(limit.saturating_sub(headroom + limit / 20)),
+        min_free_bytes: Some(keeping.min_free_disk),
+        orphans: if by_age && keeping.delete_orphans {
+            // Somebody may have moved it, and want its history at the new place.
+            Orphans::Untouched { days: days.max(1) }
+        } else {
+            Orphans::Keep
+        },
+    }
+}
+
+/// How many checkpoints of a project a count limit could drop.
+fn droppable(store: &OpenStore, project: &ProjectId) -> Result<usize, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let labels = Labels::load(&store.dirs, project)?;
+    let is_kept = |entry: &&crate::history::Entry| {
+        labels.is_pinned(entry.sequence) || labels.names_of(&entry.id).next().is_some()
+    };
+    let kept = history.entries.iter().filter(is_kept).count();
+    Ok(history.entries.len() - kept)
+}
+
+fn has_many_loose(dirs: &StoreDirs) -> bool {
+    let entries = dirs.objects().open_dir("17").and_then(|dir| dir.entries());
+    entries.is_ok_and(|entries| entries.len() > MANY_LOOSE)
+}

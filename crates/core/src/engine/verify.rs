@@ -1,0 +1,317 @@
+//! Checking the whole store: which checkpoints are damaged, and which of their files.
+//!
+//! Damage costs what it hits and nothing else, so the answer is a list: checkpoints with the paths they
+//! cannot give back, packs, refs and records that cannot be read. Nothing is changed; [`super::repair`]
+//! mends what can be mended.
+
+use std::path::PathBuf;
+
+use super::Engine;
+use super::Progress;
+use super::Stage;
+use super::adopt::project_ids;
+use super::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::id::ProjectId;
+use crate::message::Message;
+use crate::project::Identity;
+use crate::snapshot::present::ScanError;
+use crate::store::pack_check;
+use crate::store::pack_check::DamagedPack;
+use crate::store::pack_check::PackFault;
+use crate::store::survey::Hurt;
+use crate::store::survey::Survey;
+
+/// Records of projects are small; anything larger is something else.
+pub(super) const MAX_RECORD: u64 = 1 << 20;
+
+/// Where refs of ours are.
+pub(super) const OUR_REFS: [&str; 4] = [
+    "refs/herma",
+    "refs/hermes",
+    "refs/herma-names",
+    "refs/herma-pins",
+];
+
+/// How much is checked.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Read and hash every file, not only look it up in the indexes.
+    pub read_data: bool,
+    /// Only the checkpoints of this project.
+    pub project: Option<ProjectId>,
+}
+
+/// What was checked, and everything that is wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// Checkpoints looked at.
+    pub checkpoints: u64,
+    /// Objects looked at, each once however many checkpoints share it.
+    pub objects: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Checkpoints that cannot give back everything, newest first in each project.
+    pub damaged: Vec<DamagedFinding>,
+    /// Packs that are damaged or have no usable index.
+    pub packs: Vec<DamagedPack>,
+    /// Refs that cannot be read.
+    pub refs: Vec<BrokenRef>,
+    /// Records of projects that cannot be read.
+    pub metadata: Vec<DamagedRecord>,
+}
+
+impl Verified {
+    /// Is everything in order? A pack without an index that no checkpoint needs is.
+    pub fn is_whole(&self) -> bool {
+        let is_harmless = |pack: &DamagedPack| pack.fault == PackFault::NoIndex;
+        self.damaged.is_empty()
+            && self.packs.iter().all(is_harmless)
+            && self.refs.is_empty()
+            && self.metadata.is_empty()
+    }
+}
+
+/// A checkpoint that cannot give back everything. The paths not named here can be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFinding {
+    /// Whose it is.
+    pub project: ProjectId,
+    /// Where that project was when it was last saved.
+    pub workdir: Option<PathBuf>,
+    /// Its list number; 1 is the newest.
+    pub number: usize,
+    /// Its place in the order of saving.
+    pub sequence: u64,
+    /// Its commit.
+    pub id: ObjectId,
+    /// Nothing of it can be read.
+    pub is_lost: bool,
+    /// Its files that are damaged or missing. An empty path is the whole tree.
+    pub paths: Hurt,
+    /// Its modes or its list of what was left out are damaged; the files are not.
+    pub receipt: bool,
+    /// What is wrong, with the first damaged object by name.
+    pub what: String,
+}
+
+/// A ref that is there but names nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenRef {
+    /// Its name.
+    pub name: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// A file in `projects/` that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedRecord {
+    /// The file, relative to the store.
+    pub file: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// A checkpoint to be looked at again once all objects were checked.
+struct Candidate {
+    project: ProjectId,
+    workdir: Option<PathBuf>,
+    number: usize,
+    sequence: u64,
+    id: ObjectId,
+    tree: Option<ObjectId>,
+    extra: Option<ObjectId>,
+}
+
+impl Engine {
+    /// Checks the store. An empty answer if there is none.
+    pub fn verify(
+        &self,
+        options: &VerifyOptions,
+        progress: &dyn Progress,
+    ) -> Result<Verified, Error> {
+        let Some(store) = self.open_for_reading()? else {
+            return Ok(Verified::default());
+        };
+        progress.stage(Stage::Verifying);
+        verify_store(&store, options, progress).map(|(verified, _)| verified)
+    }
+
+    /// The records of projects that cannot be read: the quick part of [`Self::verify`].
+    pub fn damaged_records(&self) -> Result<Vec<DamagedRecord>, Error> {
+        let mut verified = Verified::default();
+        if let Some(store) = self.open_for_reading()? {
+            for project in project_ids(&store)? {
+                record(&store, &project, &mut verified);
+            }
+        }
+        Ok(verified.metadata)
+    }
+}
+
+/// Checks an open store; also returns the objects that are missing or damaged.
+pub(super) fn verify_store(
+    store: &OpenStore,
+    options: &VerifyOptions,
+    progress: &dyn Progress,
+) -> Result<(Verified, Vec<ObjectId>), Error> {
+    let mut verified = Verified::default();
+    let mut survey = Survey::new(&store.objects);
+    let mut candidates = Vec::new();
+    for project in project_ids(store)? {
+        if options
+            .project
+            .as_ref()
+            .is_some_and(|only| *only != project)
+        {
+            continue;
+        }
+        record(store, &project, &mut verified);
+        match checkpoints(store, &project, &mut survey) {
+            Ok(found) => candidates.extend(found),
+            Err(e) => verified.refs.push(BrokenRef {
+                name: format!("refs/herma/{project}"),
+                what: e.to_string(),
+            }),
+        }
+        stop_if_cancelled(progress)?;
+    }
+    survey.check_blobs(options.read_data, &|done, total| {
+        if done % 64 == 0 || done == total {
+            progress.files(done, Some(total));
+        }
+        !progress.is_cancelled()
+    })?;
+    stop_if_cancelled(progress)?;
+    verified.checkpoints = candidates.len() as u64;
+    for candidate in candidates {
+        verified.damaged.extend(finding(candidate, &mut survey));
+    }
+    broken_refs(store, options, &mut verified)?;
+    let mut read = 0;
+    match store.dirs.objects().open_dir("pack") {
+        Ok(directory) => {
+            (verified.packs, read) =
+                pack_check::check_packs(&store.objects, &directory, options.read_data)?;
+        }
+        Err(e) if e.is_not_found() => {}
+        Err(e) => return Err(e.into()),
+    }
+    verified.objects = survey.object_count();
+    verified.bytes = survey.bytes() + read;
+    Ok((verified, survey.damaged().copied().collect()))
+}
+
+fn stop_if_cancelled(progress: &dyn Progress) -> Result<(), Error> {
+    if progress.is_cancelled() {
+        return Err(ScanError::Cancelled.into());
+    }
+    Ok(())
+}
+
+/// Looks at the commits and trees of one project.
+fn checkpoints(
+    store: &OpenStore,
+    project: &ProjectId,
+    survey: &mut Survey<'_>,
+) -> Result<Vec<Candidate>, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let workdir = read_record(store, project)
+        .ok()
+        .flatten()
+        .and_then(|bytes| Identity::parse(&bytes).workdir());
+    let mut found = Vec::new();
+    for (entry, number) in history.entries.iter().rev().zip(1..) {
+        let commit = survey.commit(&entry.id);
+        let tree = commit.as_ref().map(|commit| commit.tree);
+        let extra = commit.and_then(|commit| Message::parse(&commit.message).extra);
+        for id in tree.iter().chain(&extra) {
+            survey.tree(id);
+        }
+        found.push(Candidate {
+            project: project.clone(),
+            workdir: workdir.clone(),
+            number,
+            sequence: entry.sequence,
+            id: entry.id,
+            tree,
+            extra,
+        });
+    }
+    Ok(found)
+}
+
+fn finding(of: Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {
+    let (paths, what, receipt, is_lost) = match of.tree {
+        None => {
+            let what = survey.damage(&of.id).unwrap_or_default().to_owned();
+            (Hurt::default(), what, false, true)
+        }
+        Some(tree) => {
+            let (paths, files) = survey.hurt(&tree);
+            let lists = of.extra.and_then(|extra| survey.hurt(&extra).1);
+            let receipt = lists.is_some();
+            (paths, files.or(lists).unwrap_or_default(), receipt, false)
+        }
+    };
+    let is_damaged = is_lost || receipt || !paths.is_empty();
+    is_damaged.then_some(DamagedFinding {
+        project: of.project,
+        workdir: of.workdir,
+        number: of.number,
+        sequence: of.sequence,
+        id: of.id,
+        is_lost,
+        paths,
+        receipt,
+        what,
+    })
+}
+
+fn broken_refs(
+    store: &OpenStore,
+    options: &VerifyOptions,
+    verified: &mut Verified,
+) -> Result<(), Error> {
+    for prefix in OUR_REFS {
+        let prefix = match &options.project {
+            Some(project) => format!("{prefix}/{project}"),
+            None => prefix.to_owned(),
+        };
+        let broken = store.dirs.refs().list(&prefix)?.broken;
+        verified
+            .refs
+            .extend(broken.into_iter().map(|name| BrokenRef {
+                name,
+                what: "it does not hold an object id".to_owned(),
+            }));
+    }
+    Ok(())
+}
+
+/// The bytes of a project's record, if there is one.
+pub(super) fn read_record(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<Option<Vec<u8>>, herma_fs::Error> {
+    let directory = match store.dirs.store().open_dir("projects") {
+        Ok(directory) => directory,
+        Err(e) if e.is_not_found() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    directory.read_opt(format!("{project}.json").as_str(), MAX_RECORD)
+}
+
+fn record(store: &OpenStore, project: &ProjectId, verified: &mut Verified) {
+    let what = match read_record(store, project) {
+        Ok(bytes) => bytes.and_then(|bytes| Identity::problem(&bytes).map(str::to_owned)),
+        Err(e) => Some(format!("{e}: {}", e.source)),
+    };
+    verified.metadata.extend(what.map(|what| DamagedRecord {
+        file: format!("projects/{project}.json"),
+        what,
+    }));
+}

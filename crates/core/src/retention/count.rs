@@ -1,0 +1,81 @@
+//! A project keeps so many checkpoints.
+//!
+//! Protected checkpoints count, so the limit is the length of the list a person sees; only if more are
+//! protected than it allows does the list stay longer. Which ones go, [`thinning`] says.
+
+use super::draft::Draft;
+use super::notes::Note;
+use super::plan::Rule;
+use super::thinning;
+
+/// Drops what is too many; no limit and zero mean no end.
+pub(super) fn apply(draft: &mut Draft<'_>, limit: Option<usize>) {
+    let Some(limit) = limit.filter(|limit| *limit > 0) else {
+        return;
+    };
+    for project in &mut draft.projects {
+        let excess = project.staying().saturating_sub(limit);
+        if excess == 0 {
+            continue;
+        }
+        let order = thinning::order(project, draft.now, draft.clock);
+        for index in order.all().take(excess) {
+            project.checkpoints[index].dropped = Some(Rule::Count);
+        }
+        let staying = project.staying();
+        if staying > limit {
+            draft.notes.push(Note::OverCount {
+                project: project.facts.id.clone(),
+                checkpoints: staying,
+                limit,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::NOW_SECONDS;
+    use super::super::testing::Store;
+    use super::super::testing::days_ago;
+    use super::*;
+
+    #[test]
+    fn twenty_saves_within_an_hour_are_the_last_twenty() {
+        let times: Vec<_> = (0..25).map(|n| NOW_SECONDS - 60 * (25 - n)).collect();
+        let store = Store::new().live("p", &times).keep_count(20);
+        assert_eq!(store.dropped("p"), [1, 2, 3, 4, 5]);
+        assert!(store.plan().drops.iter().all(|d| d.rule == Rule::Count));
+    }
+
+    #[test]
+    fn protected_checkpoints_count_and_may_exceed_the_limit() {
+        let store = Store::new().live("p", &[5, 4, 3, 2, 1].map(days_ago));
+        let pinned = |count: usize| {
+            store.clone().keep_count(2).change("p", |p| {
+                p.checkpoints
+                    .iter_mut()
+                    .take(count)
+                    .for_each(|c| c.pinned = true);
+            })
+        };
+        assert_eq!(pinned(1).dropped("p"), [2, 3, 4]);
+        assert!(pinned(1).plan().notes.is_empty());
+        assert_eq!(pinned(3).dropped("p"), [4]);
+        assert!(matches!(
+            &pinned(3).plan().notes[..],
+            [Note::OverCount {
+                checkpoints: 4,
+                limit: 2,
+                ..
+            }]
+        ));
+    }
+
+    #[test]
+    fn no_limit_and_zero_keep_everything() {
+        let store = Store::new().live("p", &[5, 4, 3, 2, 1].map(days_ago));
+        assert!(store.clone().keep_count(0).plan().drops.is_empty());
+        assert!(store.plan().drops.is_empty());
+    }
+}

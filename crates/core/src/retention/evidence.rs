@@ -1,0 +1,130 @@
+//! Was a project deleted, or is it merely not there?
+//!
+//! A path that does not exist proves nothing: its volume may be unmounted, its server asleep, its
+//! automounter slow. It counts as deleted only if the very directory it was in is there and does not have
+//! it. That directory is known again by everything that was recorded of it while the project lived:
+//! device and inode, when it was made, and the number of its file system. Device and inode alone are those
+//! of any volume mounted in its place, because all roots of a kind have one inode and device numbers are
+//! given anew; so they suffice only for a directory that is no volume's root.
+//!
+//! An empty directory is no witness, because a mount point without its volume looks like that, unless a
+//! volume is mounted on it. A project that was a volume of its own is never taken for deleted. And one that
+//! is found in its directory under another name was renamed.
+//!
+//! Everything else is doubt, and doubt keeps checkpoints.
+//!
+//! # Limits
+//!
+//! Hermes records nothing of the project itself and only device and inode of the directory above. Of a
+//! project only Hermes saved it cannot be seen that it was renamed, or was a volume whose mount point
+//! is removed when it is unmounted; and of a directory on a volume, but not its root, that another volume
+//! with the same numbers is mounted. A project that was moved to another directory looks deleted from
+//! where it was, whoever saved it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use herma_fs::Dir;
+use herma_fs::Entry;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::stat_path;
+
+use super::facts::Doubt;
+use super::facts::Presence;
+use crate::project::Place;
+use crate::project::Places;
+
+/// Whether the project at `workdir` is still there, given what was recorded while it lived.
+pub fn presence(workdir: Option<&Path>, recorded: &Places) -> Presence {
+    let Some(workdir) = workdir.filter(|path| path.is_absolute()) else {
+        return Presence::Unknown;
+    };
+    match stat_path(workdir) {
+        // A link without a target counts: somebody put it there, perhaps to a volume that is not mounted.
+        Ok(Some(_)) => return Presence::Live,
+        Ok(None) => {}
+        Err(error) => return Presence::OutOfReach(unreadable(error)),
+    }
+    let (Some(place), Some(name)) = (workdir.parent(), workdir.file_name()) else {
+        return Presence::Unknown;
+    };
+    match missing_from(place, name, recorded) {
+        Ok(presence) => presence,
+        Err(doubt) => Presence::OutOfReach(doubt),
+    }
+}
+
+/// Asks the directory that should have `name`.
+fn missing_from(place: &Path, name: &OsStr, recorded: &Places) -> Result<Presence, Doubt> {
+    let parent = recorded.parent.ok_or(Doubt::NoRecord)?;
+    if recorded.own_dev.is_some_and(|dev| dev != parent.dev) {
+        return Err(Doubt::WasMountPoint);
+    }
+    let dir = open_witness(place, &parent)?;
+    // Asked of the open directory: a volume that is mounted or unmounted meanwhile changes nothing.
+    let found = dir.stat_opt(name.as_bytes()).map_err(unreadable)?;
+    if found.is_some() {
+        return Ok(Presence::Live);
+    }
+    let entries = dir.entries().map_err(unreadable)?;
+    if entries.is_empty() && !is_mount_point(place, &dir)? {
+        return Err(Doubt::EmptyParent);
+    }
+    if let Some(own) = recorded.own {
+        look_for(&own, &dir, place, &entries)?;
+    }
+    Ok(Presence::Gone)
+}
+
+/// Opens the directory at `place`, if it is the one that was recorded.
+fn open_witness(place: &Path, recorded: &Place) -> Result<Dir, Doubt> {
+    let dir = Dir::open(place).map_err(|error| match error.errno() {
+        Some(Errno::NOENT) => Doubt::ParentGone,
+        Some(Errno::NOTDIR) => Doubt::ParentReplaced,
+        _ => unreadable(error),
+    })?;
+    let now = Place::of(&dir).map_err(unreadable)?;
+    if !recorded.is_still(&now) {
+        return Err(Doubt::ParentReplaced);
+    }
+    if recorded.born.is_none() && is_mount_point(place, &dir)? {
+        return Err(Doubt::AnyVolume);
+    }
+    Ok(dir)
+}
+
+/// Looks for the project under another name. One is enough: a directory has one name.
+fn look_for(own: &Place, dir: &Dir, place: &Path, entries: &[Entry]) -> Result<(), Doubt> {
+    let may_be = [FileKind::Directory, FileKind::Unknown];
+    for entry in entries.iter().filter(|entry| may_be.contains(&entry.kind)) {
+        let name = entry.name.as_bytes();
+        let found = dir.inode_of(name).map_err(unreadable)?;
+        if found.is_some_and(|inode| own.may_be(&Place::from_inode(&inode))) {
+            let to = place.join(OsStr::from_bytes(name));
+            return Err(Doubt::Moved { to });
+        }
+    }
+    Ok(())
+}
+
+/// Is the directory above on another device? A mount from the same device is not recognised, which
+/// errs on the side of doubt.
+fn is_mount_point(place: &Path, dir: &Dir) -> Result<bool, Doubt> {
+    let Some(above) = place.parent() else {
+        return Ok(true);
+    };
+    let dev = dir.stat_self().map_err(unreadable)?.dev;
+    let above = stat_path(above).map_err(unreadable)?;
+    Ok(above.is_some_and(|above| above.dev != dev))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn unreadable(error: herma_fs::Error) -> Doubt {
+    Doubt::Unreadable(error.source.to_string())
+}
+
+#[cfg(test)]
+#[path = "evidence_tests.rs"]
+mod tests;

@@ -1,0 +1,322 @@
+//! What a plan has to say besides the list of what goes.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::clock_trust::Trust;
+use super::facts::Doubt;
+use super::plan::Rule;
+use crate::id::ProjectId;
+
+/// Why a checkpoint stays whatever the limits say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    /// It is the newest of its project.
+    Newest,
+    /// It is the newest of its project that can be read.
+    NewestReadable,
+    /// An interrupted restore or the next undo needs it.
+    InUse,
+    /// It has a name.
+    Named,
+    /// A person pinned it.
+    Pinned,
+}
+
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Newest => "the newest of its project",
+            Self::NewestReadable => "the newest of its project that can be read",
+            Self::InUse => "needed for undo",
+            Self::Named => "named",
+            Self::Pinned => "pinned",
+        })
+    }
+}
+
+/// Something a person should know about a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// The clock is not believed: nothing is dropped or thinned out by age this time.
+    ClockDistrusted(Trust),
+    /// The project's record says that it was last saved in the future, and its newest checkpoint does
+    /// not bear that out. Whoever applies the plan sets the record to the present.
+    FutureTouch {
+        /// The project.
+        project: ProjectId,
+    },
+    /// The project's record says that it was last saved long before an older checkpoint was taken: the
+    /// clock was behind at its last save, and when that was nobody knows. Whoever applies the plan sets
+    /// the record to the present, before the checkpoint that shows it may go.
+    EarlyTouch {
+        /// The project.
+        project: ProjectId,
+        /// When it was used, at least; in seconds since 1970.
+        last_use: f64,
+    },
+    /// The newest checkpoint itself is dated in the future. Its project's age is not judged until it is
+    /// saved again.
+    FutureCheckpoint {
+        /// The project.
+        project: ProjectId,
+    },
+    /// The project is not there, but it may not have been deleted, so it is no orphan.
+    OutOfReach {
+        /// The project.
+        project: ProjectId,
+        /// Where it was.
+        workdir: Option<PathBuf>,
+        /// Why it does not count as deleted.
+        doubt: Doubt,
+    },
+    /// The project was deleted, but some of its checkpoints are protected and stay.
+    OrphanStays {
+        /// The project.
+        project: ProjectId,
+        /// How many stay.
+        checkpoints: usize,
+    },
+    /// So many checkpoints of the project are protected that it keeps more than the limit.
+    OverCount {
+        /// The project.
+        project: ProjectId,
+        /// How many stay.
+        checkpoints: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl Note {
+    /// The project it is about, if it is about one.
+    pub fn project(&self) -> Option<&ProjectId> {
+        match self {
+            Self::ClockDistrusted(_) => None,
+            Self::FutureTouch { project }
+            | Self::EarlyTouch { project, .. }
+            | Self::FutureCheckpoint { project }
+            | Self::OutOfReach { project, .. }
+            | Self::OrphanStays { project, .. }
+            | Self::OverCount { project, .. } => Some(project),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClockDistrusted(trust) => {
+                write!(
+                    f,
+                    "{trust}, so nothing is dropped because of its age this time"
+                )
+            }
+            Self::FutureTouch { project } => write!(
+                f,
+                "project {project} is recorded as saved in the future; it counts as saved now"
+            ),
+            Self::EarlyTouch { project, .. } => write!(
+                f,
+                "project {project} was last saved while the clock was behind; its age is counted from \
+                 now on"
+            ),
+            Self::FutureCheckpoint { project } => write!(
+                f,
+                "the newest checkpoint of project {project} is dated in the future, so its age is not \
+                 judged until it is saved again"
+            ),
+            Self::OutOfReach {
+                project,
+                workdir: None,
+                doubt,
+            } => write!(f, "project {project} stays: {doubt}"),
+            Self::OutOfReach {
+                workdir: Some(workdir),
+                doubt,
+                ..
+            } => write!(f, "{} stays: {doubt}", workdir.display()),
+            Self::OrphanStays {
+                project,
+                checkpoints,
+            } => write!(
+                f,
+                "project {project} was deleted, but {} of it {} protected",
+                counted(*checkpoints),
+                if *checkpoints == 1 { "is" } else { "are" }
+            ),
+            Self::OverCount {
+                project,
+                checkpoints,
+                limit,
+            } => write!(
+                f,
+                "project {project} keeps {}, more than the limit of {limit}: the others are protected",
+                counted(*checkpoints)
+            ),
+        }
+    }
+}
+
+/// A byte limit that cannot be reached.
+///
+/// To come as near as possible to the size of the store, everything that may go does. For the disk that
+/// would be in vain: then nothing goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// The limit: [`Rule::TotalSize`] or [`Rule::FreeDisk`].
+    pub limit: Rule,
+    /// By how many bytes it is missed when the plan is applied and collected.
+    pub bytes: u64,
+    /// The bytes of what stays and may go: the most that checkpoints could still give.
+    pub could_free: u64,
+    /// What must stay, and what that holds.
+    pub held: Vec<Held>,
+}
+
+/// What the checkpoints under one protection hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The protection.
+    pub protection: Protection,
+    /// How many checkpoints it keeps.
+    pub checkpoints: usize,
+    /// Bytes they hold that those listed before do not.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.limit == Rule::FreeDisk {
+            return write!(
+                f,
+                "less disk is free than wanted, by {}: checkpoints could free {} at most, so none is \
+                 dropped for it",
+                size(self.bytes),
+                size(self.could_free)
+            );
+        }
+        let missed = size(self.bytes);
+        write!(f, "the store stays over its size limit, by {missed}")?;
+        for (index, held) in self.held.iter().enumerate() {
+            let lead = if index == 0 { ": " } else { ", " };
+            let Held {
+                protection,
+                checkpoints,
+                bytes,
+            } = held;
+            let checkpoints = counted(*checkpoints);
+            write!(
+                f,
+                "{lead}{checkpoints} ({protection}) with {}",
+                size(*bytes)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn counted(checkpoints: usize) -> String {
+    let plural = if checkpoints == 1 { "" } else { "s" };
+    format!("{checkpoints} checkpoint{plural}")
+}
+
+/// Bytes as people say them, with the megabytes of the settings (1024 × 1024).
+fn size(bytes: u64) -> String {
+    let units = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn notes_are_sentences_a_person_understands() {
+        let project = ProjectId::of(Path::new("/"));
+        let said = [
+            Note::ClockDistrusted(Trust::JumpedAhead),
+            Note::FutureTouch {
+                project: project.clone(),
+            },
+            Note::OutOfReach {
+                project: project.clone(),
+                workdir: Some("/mnt/usb/app".into()),
+                doubt: Doubt::EmptyParent,
+            },
+            Note::OrphanStays {
+                project: project.clone(),
+                checkpoints: 1,
+            },
+            Note::OverCount {
+                project,
+                checkpoints: 7,
+                limit: 5,
+            },
+        ]
+        .map(|note| note.to_string());
+        assert_eq!(
+            said,
+            [
+                "the clock is more than 30 days ahead of the last cleaning, so nothing is dropped \
+                 because of its age this time",
+                "project 8a5edab282632443 is recorded as saved in the future; it counts as saved now",
+                "/mnt/usb/app stays: the directory it was in is empty, perhaps a volume is not mounted",
+                "project 8a5edab282632443 was deleted, but 1 checkpoint of it is protected",
+                "project 8a5edab282632443 keeps 7 checkpoints, more than the limit of 5: the others \
+                 are protected",
+            ]
+        );
+    }
+
+    #[test]
+    fn over_says_by_how_much_and_what_must_stay() {
+        let held = |protection, checkpoints, bytes| Held {
+            protection,
+            checkpoints,
+            bytes,
+        };
+        let over = Over {
+            limit: Rule::TotalSize,
+            bytes: 27 << 20,
+            could_free: 0,
+            held: vec![
+                held(Protection::Newest, 8, 32 << 20),
+                held(Protection::Pinned, 1, 700),
+            ],
+        };
+        assert_eq!(
+            over.to_string(),
+            "the store stays over its size limit, by 27.0 MB: 8 checkpoints (the newest of its \
+             project) with 32.0 MB, 1 checkpoint (pinned) with 700 bytes"
+        );
+        let disk = Over {
+            limit: Rule::FreeDisk,
+            could_free: 3 << 20,
+            ..over
+        };
+        assert_eq!(
+            disk.to_string(),
+            "less disk is free than wanted, by 27.0 MB: checkpoints could free 3.0 MB at most, so none \
+             is dropped for it"
+        );
+    }
+
+    #[test]
+    fn sizes_of_any_magnitude_are_said() {
+        assert_eq!(size(1023), "1023 bytes");
+        assert_eq!(size(1536), "1.5 KB");
+        assert_eq!(size(u64::MAX), "16777216.0 TB");
+    }
+}

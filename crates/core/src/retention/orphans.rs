@@ -1,0 +1,173 @@
+//! Projects that were deleted lose their checkpoints, if that is wanted.
+//!
+//! Deleted means [`Presence::Gone`], which takes positive evidence. A project that is merely not there is
+//! named in a note and treated as if it were. Cleaning that nobody watches waits for a while besides: from the
+//! last save, and from the first time it found the project missing.
+
+use super::DAY;
+use super::draft::Draft;
+use super::draft::LastUse;
+use super::facts::Presence;
+use super::limits::Orphans;
+use super::notes::Note;
+use super::plan::Rule;
+use crate::id::ProjectId;
+
+/// Gives up deleted projects.
+pub(super) fn apply(draft: &mut Draft<'_>, orphans: &Orphans) {
+    if *orphans == Orphans::Keep {
+        return;
+    }
+    let (now, trusted) = (draft.now, draft.clock.is_trusted());
+    for project in &mut draft.projects {
+        let id = &project.facts.id;
+        match &project.facts.presence {
+            Presence::Gone => {}
+            Presence::OutOfReach(doubt) => {
+                draft.notes.push(Note::OutOfReach {
+                    project: id.clone(),
+                    workdir: project.facts.workdir.clone(),
+                    doubt: doubt.clone(),
+                });
+                continue;
+            }
+            Presence::Live | Presence::Unknown => continue,
+        }
+        let missing_since = project.facts.missing_since;
+        let (last_use, seen) = (project.last_use(now), missing_since);
+        if !is_wanted(orphans, id, last_use, seen, now, trusted) {
+            continue;
+        }
+        project.give_up(Rule::Orphan);
+        let staying = project.staying();
+        if staying > 0 {
+            draft.notes.push(Note::OrphanStays {
+                project: id.clone(),
+                checkpoints: staying,
+            });
+        }
+    }
+}
+
+fn is_wanted(
+    orphans: &Orphans,
+    id: &ProjectId,
+    last_use: LastUse,
+    missing_since: Option<f64>,
+    now: f64,
+    trusted: bool,
+) -> bool {
+    match orphans {
+        Orphans::Keep => false,
+        Orphans::All => true,
+        Orphans::These(confirmed) => confirmed.contains(id),
+        Orphans::Untouched { days } => {
+            let cutoff = now - f64::from(*days) * DAY;
+            // Somebody who moves a project must have time to find out, however long ago it was saved.
+            let is_known = missing_since.is_some_and(|since| since <= cutoff);
+            trusted && is_known && last_use.is_before(cutoff)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::facts::Doubt;
+    use super::super::testing::NOW;
+    use super::super::testing::Store;
+    use super::super::testing::days_ago;
+    use super::super::testing::id;
+    use super::*;
+
+    #[test]
+    fn unattended_cleaning_waits_from_the_day_it_found_the_project_missing() {
+        let store = Store::new()
+            .gone("p", &[90, 80].map(days_ago))
+            .orphans(Orphans::Untouched { days: 7 });
+        assert_eq!(store.dropped("p"), [1, 2]);
+        for since in [None, Some(NOW), Some(NOW - 6.0 * DAY), Some(NOW + DAY)] {
+            let store = store.clone().change("p", |p| p.missing_since = since);
+            assert_eq!(store.dropped("p"), [0; 0], "{since:?}");
+        }
+    }
+
+    #[test]
+    fn a_deleted_project_goes_with_its_newest_checkpoint() {
+        let store = Store::new()
+            .gone("gone", &[2, 1].map(days_ago))
+            .live("live", &[2, 1].map(days_ago))
+            .all_orphans();
+        let plan = store.plan();
+        assert_eq!(store.dropped("gone"), [1, 2]);
+        assert_eq!(store.dropped("live"), [0; 0]);
+        assert!(plan.drops.iter().all(|drop| drop.rule == Rule::Orphan));
+        assert_eq!(plan.forgotten.len(), 1);
+        assert_eq!(plan.forgotten[0].id, id("gone"));
+    }
+
+    #[test]
+    fn an_unmounted_volume_is_not_a_deletion() {
+        let store = Store::new()
+            .gone("usb", &[2, 1].map(days_ago))
+            .all_orphans();
+        let store = store.change("usb", |p| {
+            p.presence = Presence::OutOfReach(Doubt::EmptyParent);
+        });
+        let plan = store.plan();
+        assert!(plan.drops.is_empty() && plan.forgotten.is_empty());
+        assert!(matches!(&plan.notes[..], [Note::OutOfReach { .. }]));
+    }
+
+    #[test]
+    fn only_what_was_confirmed_goes_and_only_while_it_is_gone() {
+        let confirmed = BTreeSet::from([id("shown"), id("back")]);
+        let store = Store::new()
+            .gone("shown", &[days_ago(1)])
+            .gone("new", &[days_ago(1)])
+            .live("back", &[2, 1].map(days_ago))
+            .orphans(Orphans::These(confirmed));
+        assert_eq!(store.dropped("shown"), [1]);
+        assert_eq!(store.dropped("new"), [0; 0]);
+        assert_eq!(store.dropped("back"), [0; 0]);
+    }
+
+    #[test]
+    fn orphan_wins_over_stale() {
+        let store = Store::new().gone("p", &[90, 80].map(days_ago));
+        let store = store.keep_days(7).all_orphans();
+        assert!(store.plan().drops.iter().all(|d| d.rule == Rule::Orphan));
+    }
+
+    #[test]
+    fn unattended_cleaning_waits_and_never_on_a_doubtful_clock() {
+        let store = Store::new()
+            .gone("old", &[days_ago(40)])
+            .gone("recent", &[days_ago(20)])
+            .orphans(Orphans::Untouched { days: 30 });
+        assert_eq!(store.dropped("old"), [1]);
+        assert_eq!(store.dropped("recent"), [0; 0]);
+        let jumped = store.last_run(Some(NOW - 60.0 * DAY));
+        assert!(jumped.plan().drops.is_empty());
+    }
+
+    #[test]
+    fn a_pinned_checkpoint_keeps_a_deleted_project_known() {
+        let store = Store::new().gone("p", &[2, 1].map(days_ago)).all_orphans();
+        let plan = store.change("p", |p| p.checkpoints[0].pinned = true).plan();
+        assert_eq!((plan.drops.len(), plan.forgotten.len()), (1, 0));
+        assert!(matches!(
+            &plan.notes[..],
+            [Note::OrphanStays { checkpoints: 1, .. }]
+        ));
+    }
+
+    #[test]
+    fn a_deleted_project_without_checkpoints_is_forgotten() {
+        let store = Store::new().gone("p", &[]).live("q", &[]).all_orphans();
+        let plan = store.plan();
+        assert_eq!(plan.forgotten.len(), 1);
+        assert_eq!(plan.forgotten[0].id, id("p"));
+    }
+}

@@ -1,0 +1,158 @@
+//! The directory the store is in, and what else may stand there.
+//!
+//! Hermes keeps other things beside its store: resume records of sessions, a marker of its last
+//! cleaning, repositories of its version 1 and archives of these, into which it once swept everything it
+//! found. Only what is known to be a store, a repository or an archive is ever removed, and a directory
+//! leaves its name before the first file in it goes: a process killed meanwhile leaves a `tmp-…`
+//! directory that the next one finishes, never half a repository.
+
+use std::ffi::CStr;
+use std::ffi::CString;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use herma_fs::Dir;
+use herma_fs::Entry;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::process::TempName;
+
+use super::error::StoreError;
+use super::layout::is_repository;
+use super::sweep::kind_of;
+use crate::id::ProjectId;
+
+/// The file in which a repository of version 1 names its directory.
+const WORKDIR: &str = "HERMES_WORKDIR";
+
+/// Longer paths than this do not exist.
+const MAX_WORKDIR: u64 = 64 << 10;
+
+/// What a name in the base stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The store.
+    Store,
+    /// An archive of repositories of version 1, and of what was swept into it.
+    Archive,
+    /// A repository of version 1.
+    Repository(ProjectId),
+    /// When Hermes last cleaned up.
+    LastPrune,
+    /// Something being removed, and whether the process that does it still lives.
+    Leaving { owner_lives: bool },
+    /// Somebody else's.
+    Foreign,
+}
+
+/// What the entry of a base, or of an archive, is.
+pub(crate) fn classify(dir: &Dir, entry: &Entry) -> Result<Found, StoreError> {
+    let name = entry.name.to_bytes();
+    let is_directory = kind_of(dir, entry)? == Some(FileKind::Directory);
+    Ok(match name {
+        b".last_prune" if !is_directory => Found::LastPrune,
+        _ if !is_directory => Found::Foreign,
+        b"store" => Found::Store,
+        _ if name.starts_with(b"legacy-") => Found::Archive,
+        _ => match (ProjectId::parse(name), TempName::parse(name)) {
+            (Some(id), _) if is_repository(dir, &entry.name)? => Found::Repository(id),
+            (_, Some(owner)) => Found::Leaving {
+                owner_lives: owner.owner_lives(),
+            },
+            _ => Found::Foreign,
+        },
+    })
+}
+
+/// A name as the system has it.
+pub(crate) fn os_name(name: &CStr) -> OsString {
+    OsString::from_vec(name.to_bytes().to_vec())
+}
+
+/// Where the project of a version 1 repository is, as the repository says.
+pub(crate) fn workdir_of(repository: &Dir) -> Option<PathBuf> {
+    let mut bytes = repository.read_opt(WORKDIR, MAX_WORKDIR).ok()??;
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    let is_path = bytes.first() == Some(&b'/') && !bytes.contains(&0);
+    is_path.then(|| PathBuf::from(OsString::from_vec(bytes)))
+}
+
+/// Removes the directory `name` of `from`; returns the bytes that were in it.
+pub(crate) fn discard(base: &Dir, from: &Dir, name: &CStr) -> Result<u64, StoreError> {
+    let leaving = leaving_name();
+    // ORDER: the name goes first and durably, or a crash could leave half of it under its name.
+    from.rename_new(name, base, leaving.as_c_str())?;
+    from.sync()?;
+    base.sync()?;
+    Ok(base.remove_tree(&leaving)?)
+}
+
+fn leaving_name() -> CString {
+    CString::new(TempName::next().to_string()).expect("digits and dashes hold no zero byte")
+}
+
+/// Removes what killed processes had begun to remove; returns the bytes that were left of it.
+pub(crate) fn finish_leaving(base: &Dir) -> Result<u64, StoreError> {
+    let mut bytes = 0;
+    for entry in base.entries()? {
+        if classify(base, &entry)? == (Found::Leaving { owner_lives: false }) {
+            match base.remove_tree(&entry.name) {
+                // Another process was at it, too.
+                Err(e) if e.is_not_found() => {}
+                removed => bytes += removed?,
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// What became of an archive.
+#[derive(Debug, Default)]
+pub(crate) struct Emptied {
+    /// The bytes that were removed.
+    pub(crate) bytes: u64,
+    /// Is the archive gone?
+    pub(crate) is_gone: bool,
+    /// What was moved back to the base.
+    pub(crate) moved_back: Vec<OsString>,
+    /// What stays in the archive, because the base has something of that name.
+    pub(crate) kept: Vec<OsString>,
+}
+
+/// Removes the repositories of an archive and moves everything else back to where Hermes took it from.
+pub(crate) fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreError> {
+    let archive = base.open_dir(name)?;
+    let mut emptied = Emptied::default();
+    let mut repositories = Vec::new();
+    for entry in archive.entries()? {
+        if matches!(classify(&archive, &entry)?, Found::Repository(_)) {
+            repositories.push(entry.name);
+            continue;
+        }
+        match archive.rename_new(entry.name.as_c_str(), base, entry.name.as_c_str()) {
+            Ok(()) => emptied.moved_back.push(os_name(&entry.name)),
+            Err(e) if e.is_exists() => emptied.kept.push(os_name(&entry.name)),
+            Err(e) if e.is_not_found() => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    if !emptied.moved_back.is_empty() {
+        // ORDER: what was moved back is there to stay before anything is removed.
+        base.sync()?;
+        archive.sync()?;
+    }
+    for repository in repositories {
+        emptied.bytes += discard(base, &archive, &repository)?;
+    }
+    match base.remove_dir(name) {
+        Ok(()) => emptied.is_gone = true,
+        Err(e) if matches!(e.errno(), Some(Errno::NOTEMPTY | Errno::EXIST)) => {}
+        Err(e) if e.is_not_found() => emptied.is_gone = true,
+        Err(e) => return Err(e.into()),
+    }
+    base.sync()?;
+    Ok(emptied)
+}

@@ -1,0 +1,178 @@
+//! The bytes of a pack before it has a name: in memory while they are few, else in `herma/tmp`.
+
+use herma_fs::file::read_at;
+use herma_fs::publish::Temp;
+
+use super::error::StoreError;
+use super::layout::HermaDirs;
+use super::layout::private_temp;
+use super::pack_finish;
+use crate::id::ObjectId;
+
+/// Packs up to this size are kept in memory until they are published.
+const MEMORY_PACK: usize = 4 << 20;
+
+/// Larger packs are written in pieces of about this size.
+const WRITE_SIZE: usize = 1 << 20;
+
+/// The bytes of a pack: a buffer, and in front of it a file once there are many.
+pub(super) struct Bytes<'a> {
+    herma: &'a HermaDirs,
+    file: Option<Temp<'a>>,
+    flushed: u64,
+    buffer: Vec<u8>,
+    objects: u64,
+}
+
+impl<'a> Bytes<'a> {
+    /// No entries yet.
+    pub(super) fn new(herma: &'a HermaDirs) -> Self {
+        let buffer = pack_finish::header(0).to_vec();
+        Self {
+            herma,
+            file: None,
+            flushed: 0,
+            buffer,
+            objects: 0,
+        }
+    }
+
+    /// How many bytes there are.
+    pub(super) fn length(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    /// How many entries there are.
+    pub(super) fn objects(&self) -> u64 {
+        self.objects
+    }
+
+    /// Counts an entry that was written piece by piece.
+    pub(super) fn count_object(&mut self) {
+        self.objects += 1;
+    }
+
+    /// Appends an entry and returns its offset.
+    pub(super) fn append(&mut self, entry: &[u8]) -> Result<u64, StoreError> {
+        let offset = self.length();
+        self.write(entry)?;
+        self.objects += 1;
+        Ok(offset)
+    }
+
+    /// Appends an entry that is in a file and returns its offset.
+    pub(super) fn append_file(&mut self, entry: &Temp<'_>, length: u64) -> Result<u64, StoreError> {
+        let offset = self.length();
+        let mut chunk = vec![0; length.min(WRITE_SIZE as u64) as usize];
+        let mut done = 0;
+        while done < length {
+            let wanted = (length - done).min(WRITE_SIZE as u64) as usize;
+            read_temp(self.herma, entry, &mut chunk[..wanted], done)?;
+            self.write(&chunk[..wanted])?;
+            done += wanted as u64;
+        }
+        self.objects += 1;
+        Ok(offset)
+    }
+
+    /// Appends bytes that belong to an entry.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.buffer.extend_from_slice(bytes);
+        let limit = if self.file.is_some() {
+            WRITE_SIZE
+        } else {
+            MEMORY_PACK
+        };
+        if self.buffer.len() > limit {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes back everything from `length` on: an entry that turned out to be of no use.
+    pub(super) fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+        if let Some(in_buffer) = length.checked_sub(self.flushed) {
+            self.buffer.truncate(in_buffer as usize);
+            return Ok(());
+        }
+        self.buffer.clear();
+        if let Some(file) = &mut self.file {
+            file.cut(length)?;
+        }
+        self.flushed = length;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if self.file.is_none() {
+            self.file = Some(private_temp(&self.herma.tmp)?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write(&self.buffer)?;
+        }
+        self.flushed += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Fills `out` with the bytes at `offset`, wherever they are.
+    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), StoreError> {
+        let in_file = self.flushed.saturating_sub(offset).min(out.len() as u64) as usize;
+        let (from_file, from_buffer) = out.split_at_mut(in_file);
+        if let (Some(file), false) = (&self.file, from_file.is_empty()) {
+            read_temp(self.herma, file, from_file, offset)?;
+        }
+        let start = (offset + in_file as u64).saturating_sub(self.flushed) as usize;
+        let source = self.buffer.get(start..start + from_buffer.len());
+        from_buffer.copy_from_slice(source.ok_or(StoreError::Abandoned)?);
+        Ok(())
+    }
+
+    /// Sets the count, appends the checksum, and returns the file with all of it.
+    pub(super) fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
+        use sha1::Digest;
+        let mut checksum = sha1::Sha1::new();
+        if self.file.is_none() {
+            self.buffer[..12].copy_from_slice(&pack_finish::header(count));
+            checksum.update(&self.buffer);
+        } else {
+            self.flush()?;
+        }
+        let mut file = match self.file.take() {
+            None => private_temp(&self.herma.tmp)?,
+            Some(file) => {
+                file.write_at(&pack_finish::header(count), 0)?;
+                let mut chunk = vec![0; WRITE_SIZE];
+                let mut done = 0;
+                while done < self.flushed {
+                    let wanted = (self.flushed - done).min(WRITE_SIZE as u64) as usize;
+                    read_temp(self.herma, &file, &mut chunk[..wanted], done)?;
+                    checksum.update(&chunk[..wanted]);
+                    done += wanted as u64;
+                }
+                file
+            }
+        };
+        let trailer = ObjectId::from_bytes(checksum.finalize().into());
+        self.buffer.extend_from_slice(trailer.as_bytes());
+        file.write(&self.buffer)?;
+        Ok((file, trailer))
+    }
+}
+
+/// Reads exactly `out.len()` bytes of a temporary file.
+fn read_temp(
+    herma: &HermaDirs,
+    file: &Temp<'_>,
+    out: &mut [u8],
+    offset: u64,
+) -> Result<(), StoreError> {
+    let fail =
+        |e: std::io::Error| herma_fs::Error::on("read", &herma.tmp.path().join(file.name()), e);
+    let count = read_at(file.file(), out, offset).map_err(fail)?;
+    if count < out.len() {
+        return Err(fail(std::io::ErrorKind::UnexpectedEof.into()).into());
+    }
+    Ok(())
+}
