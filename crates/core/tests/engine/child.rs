@@ -12,6 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const IN_CHILD: &str = "HERMA_TEST_CHILD";
+const MOUNT: &str = "HERMA_TEST_MOUNT";
 const NOBODY: u32 = 65534;
 
 /// For tests about permissions, which root does not notice. `true` when the child did the work.
@@ -31,13 +32,51 @@ pub fn is_run_after(test: &str, setup: &str) -> bool {
     is_run(test, setup, |_| {})
 }
 
+/// For tests about full disks: below [`mount`] the child has a small tmpfs of its own. `true` when the
+/// child did the work, or nothing can be mounted here.
+#[track_caller]
+pub fn is_run_on_small_disk(test: &str, options: &str) -> bool {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return false;
+    }
+    let tried = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        #[allow(clippy::print_stderr, reason = "a test that tests nothing says so")]
+        {
+            eprintln!("SKIPPED: no file systems can be mounted here (unshare -m, mount)");
+        }
+        return true;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let setup = format!("set -e; mount -t tmpfs -o mode=0700,{options} none \"${MOUNT}\"");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh"]).env(MOUNT, place.path());
+    is_run_by(command, test, &setup, |_| {})
+}
+
+/// Where the small disk is.
+pub fn mount() -> std::path::PathBuf {
+    std::env::var_os(MOUNT).expect("a small disk").into()
+}
+
 #[track_caller]
 fn is_run(test: &str, setup: &str, prepare: impl FnOnce(&mut Command)) -> bool {
+    is_run_by(Command::new("sh"), test, setup, prepare)
+}
+
+#[track_caller]
+fn is_run_by(
+    mut command: Command,
+    test: &str,
+    setup: &str,
+    prepare: impl FnOnce(&mut Command),
+) -> bool {
     if std::env::var_os(IN_CHILD).is_some() {
         return false;
     }
     let program = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
-    let mut command = Command::new("sh");
     command
         .args(["-c", &format!("{setup}\nexec /proc/self/fd/0 \"$@\""), "sh"])
         .args(["--exact", test, "--nocapture"])

@@ -1,4 +1,5 @@
-//! Random sequences of edits, saves, restores, undos and drops, compared step by step with a model.
+//! Random sequences of edits, saves, restores, undos, drops and cleanings, compared step by step with a
+//! model.
 //!
 //! A sequence is a list of numbers; each number, together with the state it meets, is one step. So any
 //! step can be left out and the rest still makes sense, which is how a failing sequence is made small.

@@ -31,8 +31,8 @@ use super::project::TestProject;
 
 /// A project, the model of it, and what was done so far.
 pub struct Run<'l> {
-    project: TestProject,
-    model: Model,
+    pub project: TestProject,
+    pub model: Model,
     log: &'l RefCell<Vec<String>>,
 }
 
@@ -49,14 +49,14 @@ impl<'l> Run<'l> {
         }
     }
 
-    fn note(&self, text: String) {
+    pub fn note(&self, text: String) {
         self.log.borrow_mut().push(text);
     }
 
     /// Does the step that `choice` stands for in the present state.
     pub fn step(&mut self, choice: u64) {
         let mut random = Random::new(choice);
-        match random.below(40) {
+        match random.below(46) {
             0..=15 => self.edit(&mut random),
             16..=21 => self.save(&mut random),
             22..=24 => self.restore_all(&mut random),
@@ -66,6 +66,10 @@ impl<'l> Run<'l> {
             35..=36 => self.undo_or_redo(Move::Redo),
             37 => self.drop_one(&mut random),
             38 => self.label(&mut random),
+            40..=41 => self.collect(&mut random),
+            42 => self.collect_and_stop(&mut random),
+            43..=44 => self.clean(&mut random),
+            45 => self.maintain(),
             _ => self.reopen(&mut random),
         }
     }
@@ -328,7 +332,7 @@ impl<'l> Run<'l> {
     }
 
     /// The list is the model's, newest first.
-    fn check_list(&self) {
+    pub fn check_list(&self) {
         let list = self.project.list();
         let ids: Vec<_> = list.iter().map(|checkpoint| checkpoint.id).collect();
         let expected: Vec<_> = self.model.saved.iter().rev().map(|kept| kept.id).collect();

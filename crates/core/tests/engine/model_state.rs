@@ -182,6 +182,13 @@ impl Model {
         self.newest = self.saved.last().map(|kept| kept.id);
     }
 
+    /// What the next undo or redo goes to.
+    pub fn needed(&self) -> Vec<ObjectId> {
+        let ends = [self.past.last(), self.future.last()];
+        let ends = ends.into_iter().flatten().copied();
+        ends.chain(self.position).collect()
+    }
+
     /// Is there anything at this path, now or in the checkpoint?
     pub fn knows(&self, target: &Tree, path: &[u8]) -> bool {
         path.is_empty() || self.disk.0.contains_key(path) || target.0.contains_key(path)

@@ -41,10 +41,21 @@ impl Clock for Ticking {
 
 /// An engine with a clock that ticks.
 pub fn engine(home: &Path, user_home: Option<&Path>, settings: Settings) -> Engine {
+    let clock = Arc::new(Ticking(1_700_000_000.into()));
+    engine_with_clock(home, user_home, settings, clock)
+}
+
+/// An engine with this clock.
+pub fn engine_with_clock(
+    home: &Path,
+    user_home: Option<&Path>,
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+) -> Engine {
     Engine::new(EngineOptions {
         home: home.to_owned(),
         user_home: user_home.map(Path::to_owned),
-        clock: Arc::new(Ticking(1_700_000_000.into())),
+        clock,
         settings,
     })
 }

@@ -1,0 +1,193 @@
+//! Keeping and cleaning: limits, collection, and what must never be lost to them.
+
+use std::fmt::Write;
+
+use herma_core::Settings;
+use herma_core::collect::Thoroughness;
+use herma_core::engine::CleanRequest;
+use herma_core::engine::Cleaned;
+use herma_core::engine::NoProgress;
+use herma_core::engine::SaveOptions;
+use herma_core::retention::Limits;
+use herma_core::retention::Orphans;
+use herma_core::settings::Keeping;
+
+use super::project::TestProject;
+
+/// What every store keeps for a full disk.
+const RESERVE: u64 = 64 << 10;
+
+fn clean(project: &TestProject, limits: Limits) -> Cleaned {
+    let request = CleanRequest {
+        limits,
+        attended: true,
+        clock_is_right: false,
+    };
+    let cleaned = project.engine.clean(&request, &NoProgress).unwrap();
+    assert_eq!(cleaned.errors, [""; 0], "{cleaned:?}");
+    cleaned
+}
+
+fn gc(project: &TestProject) -> Cleaned {
+    let full = Thoroughness::Full;
+    project.engine.collect(full, &NoProgress).unwrap()
+}
+
+/// Text that does not compress to nothing, different for every seed.
+pub fn text(seed: u64, lines: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut text = String::new();
+    for line in 0..lines {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        writeln!(text, "line {line}: {state:016x}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn collection_keeps_every_checkpoint_and_git_agrees() {
+    let project = TestProject::new();
+    let mut states = Vec::new();
+    for step in 0..30 {
+        project.write("a.txt", text(1, 200) + &text(step, 3));
+        project.write("src/b.txt", text(step / 3, 50));
+        project.save(&format!("step {step}"));
+        states.push(project.tree());
+    }
+    let before = project.list();
+    let cleaned = gc(&project);
+    assert_eq!(cleaned.collected.packs_before, 30);
+    assert_eq!(cleaned.collected.packs_after, 1);
+    let freed = cleaned.collected.freed_bytes;
+    assert!(
+        freed * 3 > (cleaned.bytes_before - RESERVE) * 2,
+        "{cleaned:?}"
+    );
+    project.fsck();
+    assert_eq!(project.list(), before, "no id, time or number changes");
+    for (number, state) in (1..).zip(states.iter().rev()) {
+        project.restore(&before[number - 1].id.to_hex());
+        assert_eq!(project.tree(), *state, "checkpoint {number}");
+    }
+    let again = gc(&project);
+    assert_eq!(again.collected.merged, 0, "nothing is left to do");
+}
+
+#[test]
+fn what_was_dropped_leaves_nothing_behind() {
+    let project = TestProject::new();
+    project.write("keep.txt", text(1, 10));
+    let small = project.save("small").checkpoint;
+    for seed in 0..5 {
+        project.write("big.bin", text(100 + seed, 40_000));
+        let saved = project.save("big").checkpoint;
+        project.remove("big.bin");
+        project.project().drop_checkpoint(&saved).unwrap();
+    }
+    let cleaned = gc(&project);
+    assert!(cleaned.bytes_before > 1_000_000);
+    assert!(cleaned.bytes_after < RESERVE + 50_000, "{cleaned:?}");
+    assert_eq!(project.list().len(), 1);
+    assert_eq!(project.list()[0].id, small.id);
+    project.fsck();
+}
+
+#[test]
+fn the_count_limit_keeps_the_newest_and_what_was_pinned_or_named() {
+    let project = TestProject::new();
+    for step in 0..12 {
+        project.write("a", step.to_string());
+        project.save(&format!("{step}"));
+    }
+    let first = project.find("12");
+    project.project().pin(&first).unwrap();
+    let second = project.find("11");
+    project.project().name(&second, "good").unwrap();
+    let cleaned = clean(
+        &project,
+        Limits {
+            max_snapshots: Some(5),
+            ..Limits::default()
+        },
+    );
+    assert_eq!(cleaned.dropped.len(), 7);
+    let reasons: Vec<String> = project
+        .list()
+        .iter()
+        .map(|checkpoint| checkpoint.reason.to_string())
+        .collect();
+    assert_eq!(reasons, ["11", "10", "9", "1", "0"]);
+    project.fsck();
+    project.restore("good");
+    assert_eq!(project.read("a"), "1");
+}
+
+#[test]
+fn the_byte_limit_is_reached_in_one_pass_and_costs_no_more_than_needed() {
+    let project = TestProject::new();
+    for step in 0..20 {
+        project.write("data.bin", text(step, 10_000));
+        project.save(&format!("{step}"));
+    }
+    let one = gc(&project).bytes_after / 20;
+    let limits = Limits {
+        max_total_bytes: Some(one * 10 + one / 2),
+        ..Limits::default()
+    };
+    let cleaned = clean(&project, limits.clone());
+    assert!(cleaned.bytes_after <= one * 10 + one / 2, "{cleaned:?}");
+    let left = project.list().len();
+    assert!((9..=10).contains(&left), "{left} of about 10 are left");
+    assert_eq!(clean(&project, limits).dropped.len(), 0, "once was enough");
+    project.fsck();
+}
+
+#[test]
+fn a_save_says_when_it_is_time_and_what_must_stay_does_not_call_for_more() {
+    let keeping = Keeping {
+        max_total_size: 1 << 20,
+        ..Keeping::default()
+    };
+    let project = TestProject::with(Settings {
+        keeping,
+        ..Settings::default()
+    });
+    // The newest checkpoint alone is larger than the limit.
+    project.write("huge.bin", text(1, 100_000));
+    let saved = project.save("huge");
+    assert!(saved.due.is_some());
+    let cleaned = project.engine.maintain(&NoProgress).unwrap().unwrap();
+    assert!(cleaned.over.is_some());
+    assert_eq!(project.list().len(), 1);
+    for step in 0..5 {
+        project.write("small.txt", step.to_string());
+        assert_eq!(project.save("small").due, None, "settled once");
+    }
+}
+
+#[test]
+fn deleted_projects_go_only_when_they_were_really_deleted() {
+    let project = TestProject::new();
+    project.write("a", "1");
+    project.save("1");
+    let other = project.temp.path().canonicalize().unwrap().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("b"), "2").unwrap();
+    let engine = &project.engine;
+    let save = || {
+        let other = engine.project(&other).unwrap();
+        other.save(&SaveOptions::default(), &NoProgress).unwrap()
+    };
+    save();
+    std::fs::remove_dir_all(&other).unwrap();
+    let all = Limits {
+        orphans: Orphans::All,
+        ..Limits::default()
+    };
+    let cleaned = clean(&project, all);
+    assert_eq!(cleaned.forgotten.len(), 1);
+    assert_eq!(engine.projects().unwrap().len(), 1);
+    project.fsck();
+}

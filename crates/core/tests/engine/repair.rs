@@ -1,0 +1,365 @@
+//! Mending a store: what is lost comes back where anything of it is left, and nothing is thrown away.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use herma_core::Error;
+use herma_core::Spec;
+use herma_core::collect::Thoroughness;
+use herma_core::engine::NoProgress;
+use herma_core::engine::PackFault;
+use herma_core::engine::Repaired;
+use herma_core::engine::VerifyOptions;
+use herma_core::error::ErrorKind;
+
+use super::project::TestProject;
+
+fn repair(p: &TestProject) -> Repaired {
+    p.engine.repair(&NoProgress).unwrap()
+}
+
+/// Three checkpoints; in the one with number `n` from the oldest, `a` holds `n`.
+fn three() -> TestProject {
+    let p = TestProject::new();
+    for number in 0..3 {
+        p.write("a", format!("{number}"));
+        p.save(&format!("save {number}"));
+    }
+    p
+}
+
+fn reasons(p: &TestProject) -> Vec<String> {
+    p.list().iter().map(|c| c.reason.to_string()).collect()
+}
+
+fn packs(p: &TestProject) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(p.store().join("objects/pack")).unwrap();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "pack"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn overwrite(path: &Path, bytes: &[u8]) {
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn checkpoint_ref(p: &TestProject, sequence: u64) -> PathBuf {
+    let id = p.project().id().to_string();
+    p.store().join(format!("refs/herma/{id}/{sequence:08}"))
+}
+
+fn record(p: &TestProject) -> PathBuf {
+    p.store()
+        .join(format!("projects/{}.json", p.project().id()))
+}
+
+fn set_aside(p: &TestProject) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(p.store().join("herma/set-aside")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn indexes_are_made_again_and_a_second_repair_has_nothing_to_do() {
+    let p = three();
+    let packs = packs(&p);
+    std::fs::remove_file(packs[0].with_extension("idx")).unwrap();
+    overwrite(&packs[1].with_extension("idx"), b"torn");
+    let repaired = repair(&p);
+    assert_eq!(repaired.indexes.len(), 2);
+    assert!(repaired.after.is_whole(), "{:?}", repaired.after);
+    assert_eq!(std::fs::read(&set_aside(&p)[0]).unwrap(), b"torn");
+    p.fsck();
+    p.restore("3");
+    assert_eq!(p.read("a"), "0");
+    let again = repair(&p);
+    assert!(!again.has_changed(), "{again:?}");
+    assert_eq!(set_aside(&p).len(), 1);
+}
+
+#[test]
+fn an_index_with_wrong_bytes_is_noticed_without_reading_the_pack_and_made_again() {
+    let p = three();
+    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    let [pack] = &packs(&p)[..] else {
+        panic!("one pack is left");
+    };
+    let index = pack.with_extension("idx");
+    let whole = std::fs::read(&index).unwrap();
+    // In the ids, in the checksums of entries, in the pack's checksum, in its own.
+    let last = whole.len();
+    for at in [1100, last - 60, last - 30, last - 5] {
+        let mut bytes = whole.clone();
+        for byte in &mut bytes[at..at + 4] {
+            *byte ^= 0x3c;
+        }
+        overwrite(&index, &bytes);
+        let quick = VerifyOptions::default();
+        let verified = p.engine.verify(&quick, &NoProgress).unwrap();
+        assert!(!verified.is_whole(), "{at}");
+        assert_eq!(verified.packs[0].fault, PackFault::Index, "{at}");
+        let repaired = repair(&p);
+        assert_eq!(repaired.indexes.len(), 1, "{at}: {repaired:?}");
+        assert!(repaired.after.is_whole(), "{at}: {:?}", repaired.after);
+        assert_eq!(std::fs::read(&index).unwrap(), whole, "{at}");
+    }
+    p.fsck();
+}
+
+/// A merged pack that was cut off or has rotted, and whose index is gone, too.
+#[test]
+fn what_is_whole_in_a_damaged_pack_without_an_index_is_saved() {
+    for damage in ["cut", "rot", "rot behind the first entry"] {
+        let p = TestProject::new();
+        for number in 0..40 {
+            p.write(
+                &format!("dir/file-{number}"),
+                format!("{number}\n").repeat(50),
+            );
+        }
+        p.save("first");
+        p.write("a", "second");
+        p.save("second");
+        p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+        let pack = packs(&p).remove(0);
+        let mut bytes = std::fs::read(&pack).unwrap();
+        match damage {
+            "cut" => bytes.truncate(bytes.len() * 3 / 4),
+            "rot" => {
+                let middle = bytes.len() / 2;
+                bytes[middle..middle + 40].fill(0x78);
+            }
+            _ => bytes[14..50].fill(0),
+        }
+        overwrite(&pack, &bytes);
+        std::fs::remove_file(pack.with_extension("idx")).unwrap();
+        let repaired = repair(&p);
+        let [salvaged] = &repaired.salvaged[..] else {
+            panic!("{damage}: {repaired:?}");
+        };
+        assert!(salvaged.saved >= 20, "{damage}: {salvaged:?}");
+        assert!((1..30).contains(&salvaged.lost), "{damage}: {salvaged:?}");
+        let aside = std::fs::read(p.store().join(&salvaged.set_aside)).unwrap();
+        assert_eq!(aside, bytes, "{damage}");
+        assert!(!pack.exists());
+        let again = repair(&p);
+        assert!(!again.has_changed(), "{damage}: {again:?}");
+        if damage == "cut" {
+            // The newest comes first in a merged pack.
+            assert_eq!(reasons(&p)[0], "second");
+        }
+    }
+}
+
+#[test]
+fn packs_in_the_trash_come_back_if_they_are_needed_and_only_then() {
+    let p = three();
+    let trash = p.store().join("herma/trash/20260101-000000");
+    std::fs::create_dir(&trash).unwrap();
+    let packs = packs(&p);
+    let name = |path: &Path| path.file_name().unwrap().to_owned();
+    // One is only there, the other is there whole while the one in use is damaged.
+    for path in [packs[0].clone(), packs[0].with_extension("idx")] {
+        std::fs::rename(&path, trash.join(name(&path))).unwrap();
+    }
+    for path in [packs[1].clone(), packs[1].with_extension("idx")] {
+        std::fs::copy(&path, trash.join(name(&path))).unwrap();
+    }
+    let mut bytes = std::fs::read(&packs[1]).unwrap();
+    for byte in &mut bytes[12..60] {
+        *byte ^= 0xff;
+    }
+    overwrite(&packs[1], &bytes);
+    let herma = herma_fs::Dir::open(&p.store().join("herma")).unwrap();
+    let mode = herma_fs::lock::Mode::Exclusive;
+    let held = herma_fs::lock::acquire(&herma, "collect", mode, Duration::ZERO).unwrap();
+    let busy = p.engine.repair(&NoProgress).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy);
+    drop(held);
+    let repaired = repair(&p);
+    assert_eq!(repaired.packs.len(), 2, "{repaired:?}");
+    assert!(repaired.after.is_whole(), "{:?}", repaired.after);
+    assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 0);
+    let kept = set_aside(&p);
+    assert!(
+        kept.iter()
+            .any(|path| std::fs::read(path).unwrap() == bytes)
+    );
+    p.fsck();
+    p.restore("3");
+    assert_eq!(p.read("a"), "0");
+    // Nobody needs these.
+    std::fs::write(trash.join("pack-x.pack"), "").unwrap();
+    assert!(!repair(&p).has_changed());
+}
+
+/// Defect 46: wrong or torn metadata stopped all maintenance, crashed `status` or leaked refs for ever.
+/// Defect 36: a file that is no object stopped all saves of the project.
+#[test]
+fn damaged_records_are_set_aside_and_written_again_from_the_checkpoints() {
+    let p = three();
+    let good = std::fs::read_to_string(record(&p)).unwrap();
+    let workdir = format!("{:?}", p.root);
+    let half = &good[..good.len() / 2];
+    assert!(half.contains(&workdir));
+    for (text, keeps_workdir) in [
+        (
+            format!("{{\"workdir\": {workdir}, \"last_touch\": \"yesterday\", \"x\": 1}}"),
+            true,
+        ),
+        (
+            "{\"workdir\": 5, \"created_at\": 1.5, \"x\": 1}".to_owned(),
+            false,
+        ),
+        (half.to_owned(), true),
+        ("[1, 2]".to_owned(), false),
+        ("{\"workdir\": \"/some/where/else".to_owned(), false),
+        (String::new(), false),
+    ] {
+        overwrite(&record(&p), text.as_bytes());
+        let repaired = repair(&p);
+        assert_eq!(repaired.records.len(), 1, "{text}");
+        assert!(repaired.after.is_whole());
+        let aside = p.store().join(&repaired.records[0].set_aside);
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), text);
+        let known = p.engine.projects().unwrap().remove(0);
+        assert_eq!(known.workdir.is_some(), keeps_workdir, "{text}");
+        let newest = p.find("@").time.seconds as f64;
+        assert_eq!(known.last_touch, Some(newest), "{text}");
+        let written = std::fs::read_to_string(record(&p)).unwrap();
+        assert_eq!(written.contains("\"x\": 1"), text.contains("\"x\": 1"));
+        assert!(!repair(&p).has_changed(), "{text}");
+    }
+    std::fs::remove_file(record(&p)).unwrap();
+    std::fs::create_dir(record(&p)).unwrap();
+    assert_eq!(repair(&p).records.len(), 1);
+    assert!(record(&p).is_file());
+    p.write("a", "again");
+    p.save("the next save");
+    assert_eq!(
+        p.engine.projects().unwrap()[0].workdir,
+        Some(p.root.clone())
+    );
+}
+
+/// Defect 46: the record of a project without checkpoints is no project.
+#[test]
+fn a_damaged_record_that_nothing_belongs_to_is_only_set_aside() {
+    let p = three();
+    let stray = p.store().join("projects/00000000000000aa.json");
+    std::fs::write(&stray, "{").unwrap();
+    let repaired = repair(&p);
+    assert_eq!(repaired.records.len(), 1);
+    assert!(!stray.exists());
+    assert_eq!(p.engine.projects().unwrap().len(), 1);
+}
+
+#[test]
+fn torn_refs_are_made_again_if_anything_tells_what_they_named() {
+    for sequence in 1..=3 {
+        let p = three();
+        let expected = p.list();
+        overwrite(&checkpoint_ref(&p, sequence), b"");
+        let repaired = repair(&p);
+        assert_eq!(repaired.refs.len(), 1, "{sequence}");
+        assert_eq!(repaired.refs[0].sequence, Some(sequence));
+        let lost = &expected[3 - sequence as usize];
+        assert_eq!(repaired.refs[0].recovered, Some(lost.id));
+        assert_eq!(p.list(), expected);
+        assert!(repaired.after.is_whole());
+        p.fsck();
+    }
+}
+
+#[test]
+fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
+    let p = three();
+    // Without the receipt's ref nothing tells which commit it was.
+    let torn = checkpoint_ref(&p, 2);
+    std::fs::remove_file(torn.with_extension("extra")).unwrap();
+    overwrite(&torn, b"torn");
+    let name = format!("refs/herma-names/{}/mine", p.project().id());
+    std::fs::create_dir_all(p.store().join(&name).parent().unwrap()).unwrap();
+    std::fs::write(p.store().join(&name), "also torn").unwrap();
+    let repaired = repair(&p);
+    assert_eq!(repaired.refs.len(), 2);
+    let checkpoint = &repaired.refs[0];
+    assert_eq!((checkpoint.sequence, checkpoint.recovered), (Some(2), None));
+    assert_eq!(repaired.refs[1].name, name);
+    for repaired in &repaired.refs {
+        assert!(p.store().join(&repaired.set_aside).exists());
+    }
+    assert_eq!(reasons(&p), ["save 2", "save 0"]);
+    assert_eq!(p.project().damaged().unwrap(), []);
+    assert!(repair(&p).after.is_whole());
+}
+
+#[test]
+fn what_stays_damaged_is_named_and_can_be_dropped() {
+    let p = three();
+    let id = p.find("2").id;
+    let victim = packs(&p).into_iter().find(|pack| {
+        let listed = p
+            .repository()
+            .git(["verify-pack", "-v", pack.to_str().unwrap()]);
+        listed.success().text().contains(&id.to_hex())
+    });
+    let victim = victim.unwrap();
+    let mut bytes = std::fs::read(&victim).unwrap();
+    for byte in &mut bytes[13..] {
+        *byte ^= 0x5a;
+    }
+    overwrite(&victim, &bytes);
+    let repaired = repair(&p);
+    assert_eq!(repaired.after.damaged.len(), 1, "{repaired:?}");
+    assert_eq!(
+        (
+            repaired.after.damaged[0].id,
+            repaired.after.damaged[0].number
+        ),
+        (id, 2)
+    );
+    assert_eq!(
+        std::fs::read(&victim).unwrap(),
+        bytes,
+        "nothing is thrown away"
+    );
+    let spec = Spec::parse(&id.to_hex()).unwrap();
+    p.project().drop_named(&spec).unwrap();
+    assert!(repair(&p).after.damaged.is_empty());
+    assert_eq!(reasons(&p), ["save 2", "save 0"]);
+    p.restore("2");
+    assert_eq!(p.read("a"), "0");
+}
+
+/// Defect 35: a store that lacks what Hermes needs gets it.
+#[test]
+fn a_repair_completes_what_hermes_needs_and_finishes_a_killed_clearing() {
+    let p = three();
+    overwrite(&p.store().join("info/exclude"), b"mine/\n");
+    overwrite(&p.store().join("config"), b"[core]\n\tbare = true\n");
+    std::fs::remove_dir(p.store().join("refs/heads")).unwrap();
+    let left = p.home().join("checkpoints/tmp-00000001-1-1-1-1");
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("x"), "1234").unwrap();
+    let repaired = repair(&p);
+    assert!(repaired.settings && repaired.excludes);
+    assert_eq!(repaired.bytes_freed, 4);
+    assert!(!left.exists() && p.store().join("refs/heads").exists());
+    let exclude = std::fs::read_to_string(p.store().join("info/exclude")).unwrap();
+    assert!(exclude.contains("\n.env\n") && exclude.ends_with("\nmine/\n"));
+    assert!(!repair(&p).has_changed());
+    p.fsck();
+}
+
+#[test]
+fn without_a_store_there_is_nothing_to_repair() {
+    let p = TestProject::new();
+    let refused = p.engine.repair(&NoProgress);
+    assert!(matches!(refused, Err(Error::NoStore(_))));
+    assert!(!p.home().exists());
+}
