@@ -8,6 +8,7 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::commands::checkpoints::CheckpointsArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::config::ConfigArgs;
 use crate::commands::diff::DiffArgs;
@@ -22,6 +23,7 @@ use crate::commands::restore::RestoreArgs;
 use crate::commands::save::SaveArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::undo::UndoArgs;
+use crate::settings::Problem;
 
 /// Instant undo for AI agents
 ///
@@ -32,6 +34,11 @@ use crate::commands::undo::UndoArgs;
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
+///
+/// Environment: `HERMES_HOME` says where settings and checkpoints are, `HERMA_PAGER` or `PAGER` which pager to
+/// use, `NO_COLOR` that there be no colour. A save starts `herma maintain` in the background when a limit of
+/// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody
+/// runs `herma maintain` or `herma checkpoints prune`.
 #[derive(Parser, Debug)]
 #[command(
     name = "herma",
@@ -107,10 +114,14 @@ pub(crate) enum Command {
     /// Let cleaning remove a checkpoint again
     Unpin(PinArgs),
     Drop(DropArgs),
+    Checkpoints(CheckpointsArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    /// Keep the store within its limits; started by a save, in the background
+    #[command(hide = true)]
+    Maintain,
     /// Print the reference of all commands as Markdown
     #[command(hide = true)]
     MarkdownHelp,
@@ -134,10 +145,23 @@ impl Command {
         }
     }
 
-    /// Must the settings be right before this command runs? A mistake in them must not stand between
-    /// the user and going back, so everything but a save goes on with the defaults.
-    pub(crate) fn needs_valid_settings(&self) -> bool {
-        matches!(self, Self::Save(_))
+    /// What in the settings must be right before this command runs. A mistake in them must not stand
+    /// between the user and going back, so everything goes on with the defaults, except a save that
+    /// would save the wrong files, and cleaning, which would drop the wrong checkpoints.
+    pub(crate) fn stopped_by<'p>(&self, problems: &'p [Problem]) -> Option<&'p Problem> {
+        let cleans = match self {
+            Self::Save(_) => false,
+            Self::Maintain => true,
+            Self::Checkpoints(args) if args.drops_by_settings() => true,
+            _ => return None,
+        };
+        problems.iter().find(|problem| {
+            if cleans {
+                problem.concerns_cleaning()
+            } else {
+                problem.concerns_saving()
+            }
+        })
     }
 
     /// Does this command report the settings' problems itself?

@@ -1,5 +1,6 @@
 //! What every command works with: the engine, the settings, the terminal, and the project around it.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +34,10 @@ pub(crate) enum Outcome {
     LeftOut,
     /// Looked, and found something that needs the user.
     Problems,
+    /// Not done: the user said no.
+    Aborted,
+    /// Another process is doing it.
+    Busy,
     /// Done with what can be read; some saved data is damaged, and was named.
     Damaged,
 }
@@ -42,8 +47,9 @@ impl Outcome {
     pub(crate) const fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::Problems => 1,
+            Self::Problems | Self::Aborted => 1,
             Self::LeftOut => 3,
+            Self::Busy => 11,
             Self::Damaged => 12,
         }
     }
@@ -60,6 +66,8 @@ pub(crate) struct CommandEnv {
     pub(crate) named_root: Option<PathBuf>,
     /// The directory paths on the command line are relative to.
     pub(crate) directory: PathBuf,
+    /// May a process in the background be started?
+    background: bool,
     clock: Arc<dyn Clock>,
 }
 
@@ -92,8 +100,19 @@ impl CommandEnv {
             home,
             named_root,
             directory,
+            background: environment.background,
             clock,
         })
+    }
+
+    /// Starts cleaning up in the background. A save is done with or without it, so it is no error if that
+    /// cannot be: the next save tries again.
+    pub(crate) fn start_maintenance(&self) {
+        if self.background {
+            let home = self.home.as_os_str();
+            let arguments = [OsStr::new("--home"), home, OsStr::new("maintain")];
+            let _ = herma_fs::background::spawn_detached(&arguments);
+        }
     }
 
     /// The present moment.

@@ -11,6 +11,7 @@ use herma_core::error::Error;
 use herma_core::error::ErrorKind;
 use herma_core::path::escape;
 use herma_core::restore::RestoreError;
+use herma_core::store::StoreError;
 use serde::Serialize;
 
 use crate::settings::CannotEdit;
@@ -192,7 +193,7 @@ impl From<Error> for CommandError {
 
 /// Adds the state of things and what to type next to an error of the engine.
 fn explain(new: CommandError, error: &Error) -> CommandError {
-    let new = explain_kind(new);
+    let new = explain_kind(new, error);
     match error {
         Error::NoStore(_) | Error::NoCheckpoints { .. } => {
             new.with_hint("`herma save` makes the first checkpoint.")
@@ -233,6 +234,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NeededByInterrupted { .. } => new.with_state("Nothing was removed.").with_hint(
             "`herma restore --continue` finishes that restore, `herma undo` reverses it.",
         ),
+        Error::ChangedSinceShown => new
+            .with_state("Nothing was removed.")
+            .with_hint("Run the command again to see what there is now."),
         Error::NothingToContinue => new.with_state("Nothing was changed."),
         Error::Fs(error) if error.is_full() => {
             new.with_hint("The disk is full: free some space and run the command again.")
@@ -242,13 +246,25 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
 }
 
 /// Adds what holds for every error of its kind.
-fn explain_kind(new: CommandError) -> CommandError {
+fn explain_kind(new: CommandError, error: &Error) -> CommandError {
     match new.kind {
-        Kind::Busy => {
-            new.with_hint("Try again in a moment; `herma save --wait 60` waits for a minute.")
-        }
+        Kind::Busy => explain_busy(new, error),
         Kind::Damaged => new.with_hint("`herma doctor` looks at the store."),
         _ => new,
+    }
+}
+
+/// What to do about who is in the way. Saves wait as long as they are told to; for the end of a cleaning
+/// nobody waits.
+fn explain_busy(new: CommandError, error: &Error) -> CommandError {
+    match error {
+        Error::Store(StoreError::Busy { what, holder, .. }) if what == "the collection" => {
+            let who = holder.map_or("Another process".to_owned(), |id| format!("Process {id}"));
+            new.with_hint(format!(
+                "{who} is cleaning or mending the store; try again when it is done."
+            ))
+        }
+        _ => new.with_hint("Try again in a moment; `herma save --wait 60` waits for a minute."),
     }
 }
 
@@ -347,6 +363,23 @@ mod tests {
         let error = CommandError::from(Error::NoStore("/store".into()));
         assert_eq!(error.kind(), Kind::NoStore);
         assert_eq!(error.hints(), ["`herma save` makes the first checkpoint."]);
+    }
+
+    #[test]
+    fn a_running_collection_is_not_waited_for_by_saving() {
+        let busy = |what: &str| {
+            let error = StoreError::Busy {
+                what: what.to_owned(),
+                holder: Some(4711),
+                waited: std::time::Duration::from_secs(1),
+            };
+            CommandError::from(Error::from(error)).hints().concat()
+        };
+        assert_eq!(
+            busy("the collection"),
+            "Process 4711 is cleaning or mending the store; try again when it is done."
+        );
+        assert!(busy("the project").contains("herma save --wait"));
     }
 
     #[test]

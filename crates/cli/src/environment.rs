@@ -27,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) stderr_is_terminal: bool,
     /// Columns and lines of the terminal.
     pub(crate) size: Option<(usize, usize)>,
+    /// May a process in the background be started?
+    pub(crate) background: bool,
 }
 
 impl Environment {
@@ -46,6 +48,7 @@ impl Environment {
             stderr_is_terminal: std::io::stderr().is_terminal(),
             size: terminal_size::terminal_size()
                 .map(|(width, height)| (usize::from(width.0), usize::from(height.0))),
+            background: set("HERMA_NO_BACKGROUND").is_none_or(|value| value == "0"),
         }
     }
 
@@ -103,6 +106,7 @@ mod tests {
             stdout_is_terminal: false,
             stderr_is_terminal: false,
             size: None,
+            background: false,
         }
     }
 

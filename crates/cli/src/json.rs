@@ -103,6 +103,7 @@ pub(crate) struct CheckpointJson {
     changes: Option<ChangesJson>,
     names: Vec<String>,
     pinned: bool,
+    receipt_damaged: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -154,6 +155,7 @@ impl From<&Checkpoint> for CheckpointJson {
             changes: checkpoint.changes.map(ChangesJson::from),
             names: checkpoint.names.clone(),
             pinned: checkpoint.pinned,
+            receipt_damaged: checkpoint.receipt_damaged,
         }
     }
 }

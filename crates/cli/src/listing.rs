@@ -107,7 +107,7 @@ pub(crate) fn write_checkpoints(
     Ok(())
 }
 
-/// What changed, the pin and the names.
+/// What changed, the pin, the names, and what is damaged.
 fn tail(checkpoint: &Checkpoint) -> String {
     let mut parts = Vec::new();
     if let Some(count) = checkpoint.changes {
@@ -115,6 +115,9 @@ fn tail(checkpoint: &Checkpoint) -> String {
     }
     if checkpoint.pinned {
         parts.push("[pinned]".to_owned());
+    }
+    if checkpoint.receipt_damaged {
+        parts.push("[its modes cannot be read]".to_owned());
     }
     parts.extend(
         checkpoint

@@ -8,7 +8,7 @@
 //! * [`commands`]: one file per command
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`environment`]: the only place that asks the system about the user and the terminal
-//! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`]: the terminal
+//! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`], [`units`]: the terminal
 //! * [`json`], [`listing`], [`restore_report`]: how checkpoints and paths are shown to programs and to people
 
 mod cli;
@@ -26,6 +26,7 @@ mod settings;
 mod theme;
 mod time;
 mod ui;
+mod units;
 
 use std::process::ExitCode;
 

@@ -98,6 +98,8 @@ fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome, Co
         Some(Command::Pin(args)) => commands::mark::cmd_pin(&env, args),
         Some(Command::Unpin(args)) => commands::mark::cmd_unpin(&env, args),
         Some(Command::Drop(args)) => commands::drop::cmd_drop(&env, args),
+        Some(Command::Checkpoints(args)) => commands::checkpoints::cmd_checkpoints(&env, args),
+        Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
         Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&env, args),
         Some(Command::Config(args)) => commands::config::cmd_config(&env, args),
         Some(Command::Completions(_) | Command::Man(_) | Command::MarkdownHelp) => {
@@ -111,10 +113,12 @@ fn report_settings(env: &CommandEnv, command: Option<&Command>) -> Result<(), Co
     if command.is_some_and(Command::reports_settings) {
         return Ok(());
     }
-    if command.is_some_and(Command::needs_valid_settings)
-        && let Some(problem) = env.settings.problems.first()
-    {
-        return Err(CommandError::from(problem.clone()).with_state("No checkpoint was made."));
+    if let Some(problem) = command.and_then(|command| command.stopped_by(&env.settings.problems)) {
+        let state = match command {
+            Some(Command::Save(_)) => "No checkpoint was made.",
+            _ => "Nothing was removed.",
+        };
+        return Err(CommandError::from(problem.clone()).with_state(state));
     }
     for problem in &env.settings.problems {
         env.ui

@@ -7,8 +7,12 @@ use std::fmt::Display;
 use std::io;
 use std::io::BufRead;
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
+use signal_hook::consts::SIGINT;
 
 use crate::cli::ColorChoice;
 use crate::cli::GlobalArgs;
@@ -169,11 +173,26 @@ impl Ui {
 
     /// Asks a question that is answered with yes or no; anything but yes is no.
     pub(crate) fn confirm(&self, question: &str) -> io::Result<bool> {
+        self.ask(&format!("{question} [y/N] "))
+    }
+
+    /// Like [`Self::confirm`], with a prompt whose words are fixed. Control-C ends the program here even
+    /// if a long operation before it has got used to ending in an orderly way.
+    pub(crate) fn ask(&self, prompt: &str) -> io::Result<bool> {
+        let is_asking = Arc::new(AtomicBool::new(true));
+        let flag = Arc::clone(&is_asking);
+        // Without the handler, Control-C does what it did before.
+        let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, 130, flag);
         let mut stderr = io::stderr().lock();
-        write!(stderr, "{question} [y/N] ")?;
+        write!(stderr, "{prompt}")?;
         stderr.flush()?;
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
+        is_asking.store(false, Ordering::Relaxed);
+        if !answer.ends_with('\n') {
+            // The end of the input leaves the cursor behind the question.
+            writeln!(stderr)?;
+        }
         Ok(matches!(
             answer.trim().to_ascii_lowercase().as_str(),
             "y" | "yes"

@@ -1,10 +1,16 @@
 //! The command line as its users meet it: the program is run, and what it prints is compared.
 
 mod cli {
+    mod checkpoints;
+    mod checkpoints_damage;
+    mod checkpoints_legacy;
     mod config;
     mod diff;
     mod documents;
+    mod maintenance;
+    mod prune;
     mod restore;
+    mod reviewed;
     mod save_and_list;
     mod usage;
 
@@ -12,6 +18,37 @@ mod cli {
 
     fn test_env() -> TestEnv {
         TestEnv::with_program(env!("CARGO_BIN_EXE_herma"))
+    }
+
+    /// Text that does not compress to nothing, different for every seed.
+    fn random_text(seed: u64, lines: u64) -> String {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let line = |_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            format!("{state:016x}\n")
+        };
+        (0..lines).map(line).collect()
+    }
+
+    /// The output with `[SIZE]` for sizes and single spaces, since both depend on the times in commits.
+    fn without_sizes(output: &herma_testkit::Output) -> String {
+        let mut text = String::new();
+        for line in output.to_string().lines() {
+            let mut words: Vec<&str> = line.split_whitespace().collect();
+            for at in (1..words.len()).rev() {
+                let unit = words[at].trim_end_matches(['.', ':', ',']);
+                let is_number = words[at - 1].parse::<f64>().is_ok();
+                if is_number && matches!(unit, "B" | "KB" | "MB" | "GB") {
+                    words[at - 1] = "[SIZE]";
+                    words.remove(at);
+                }
+            }
+            text.push_str(&words.join(" "));
+            text.push('\n');
+        }
+        text
     }
 
     /// What a command printed with `--json`.

@@ -1,5 +1,6 @@
 //! `herma doctor`
 
+mod disk;
 mod findings;
 
 use std::io::Write;

@@ -46,7 +46,8 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
         let text = format!("{number}{} is damaged: {}", one.name, one.what);
         env.ui.warning(herma_core::path::escape(text.as_bytes()));
     }
-    let outcome = if damaged.is_empty() {
+    let is_whole = damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
+    let outcome = if is_whole {
         Outcome::Done
     } else {
         Outcome::Damaged

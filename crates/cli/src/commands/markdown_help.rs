@@ -81,6 +81,10 @@ fn describe_argument(text: &mut String, argument: &Arg) {
         };
         names.extend(argument.get_short().map(|short| format!("-{short}{value}")));
         names.extend(argument.get_long().map(|long| format!("--{long}{value}")));
+        let shorts = argument.get_visible_short_aliases().unwrap_or_default();
+        names.extend(shorts.iter().map(|short| format!("-{short}{value}")));
+        let longs = argument.get_visible_aliases().unwrap_or_default();
+        names.extend(longs.iter().map(|long| format!("--{long}{value}")));
     }
     let help = argument.get_long_help().or_else(|| argument.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();

@@ -74,6 +74,13 @@ struct SaveJson {
     bytes: u64,
     left_out: Vec<LeftOutJson>,
     notes: Vec<String>,
+    waited_ms: WaitedJson,
+}
+
+#[derive(Serialize)]
+struct WaitedJson {
+    store: u128,
+    project: u128,
 }
 
 pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
@@ -94,6 +101,9 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
         .save(&options, &progress)
         .map_err(|error| CommandError::from(error).with_state("No checkpoint was made."))?;
     drop(progress);
+    if saved.due.is_some() {
+        env.start_maintenance();
+    }
 
     if env.ui.json {
         env.ui.write_json(&SaveJson {
@@ -110,6 +120,10 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
                 .map(LeftOutJson::from)
                 .collect(),
             notes: saved.notes.clone(),
+            waited_ms: WaitedJson {
+                store: saved.waited.for_store.as_millis(),
+                project: saved.waited.for_project.as_millis(),
+            },
         })?;
     }
     tell(env, &saved);

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::Checkpoint;
+use herma_core::error::ErrorKind;
 use herma_core::path::escape;
 use herma_core::receipt::Receipt;
 use herma_core::snapshot::reason::Reason;
@@ -45,8 +46,24 @@ struct ShowJson {
 
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
-    let checkpoint = find(&project, &args.checkpoint)?;
-    let receipt = project.receipt(&checkpoint)?;
+    let mut checkpoint = find(&project, &args.checkpoint)?;
+    let (receipt, outcome) = match project.receipt(&checkpoint) {
+        Ok(receipt) => (receipt, Outcome::Done),
+        // What else is known of it is worth showing.
+        Err(error) if error.kind() == ErrorKind::Damaged => {
+            let error = CommandError::from(error);
+            env.ui.warning(format_args!(
+                "its modes and what it left out cannot all be read: {}",
+                error.message()
+            ));
+            env.ui.detail(
+                "Its files can be restored; `herma checkpoints repair` looks for the rest.",
+            );
+            checkpoint.receipt_damaged = true;
+            (Receipt::default(), Outcome::Damaged)
+        }
+        Err(error) => return Err(error.into()),
+    };
     if env.ui.json {
         env.ui.write_json(&ShowJson {
             schema: "herma.show/1",
@@ -57,7 +74,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
             directories: receipt.summary.directories,
             left_out: receipt.left_out.iter().map(LeftOutJson::from).collect(),
         })?;
-        return Ok(Outcome::Done);
+        return Ok(outcome);
     }
     let mut out = env.ui.listing();
     if args.null {
@@ -71,7 +88,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
         write_receipt(&mut out, &env.ui, &checkpoint, &receipt)?;
     }
     out.finish()?;
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 fn write_checkpoint(
@@ -125,6 +142,9 @@ fn write_receipt(
     receipt: &Receipt,
 ) -> std::io::Result<()> {
     let summary = &receipt.summary;
+    if checkpoint.receipt_damaged {
+        return writeln!(out, "Its receipt is damaged: its modes cannot be read.");
+    }
     if checkpoint.extra.is_none() {
         return writeln!(
             out,

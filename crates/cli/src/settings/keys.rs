@@ -8,7 +8,7 @@ pub(crate) enum Value {
     /// Yes or no.
     Bool(bool),
     /// A whole number.
-    Number(u64),
+    Number(i64),
     /// Texts.
     List(Vec<String>),
 }
@@ -31,15 +31,17 @@ impl fmt::Display for Value {
 }
 
 /// A default that can stand in a constant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Default {
     Bool(bool),
-    Number(u64),
+    Number(i64),
+    /// A number of days, where less than one turns the rule off.
+    Days(i64),
     EmptyList,
 }
 
 /// A key of the section `checkpoints`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Its name inside the section.
     pub(crate) name: &'static str,
@@ -55,11 +57,16 @@ impl Key {
         KEYS.iter().find(|key| key.name == name)
     }
 
+    /// Does it only say what stays, and nothing about what is saved?
+    pub(crate) fn is_about_cleaning(&self) -> bool {
+        CLEANING.contains(&self.name)
+    }
+
     /// The value when nobody set one.
     pub(crate) fn default(&self) -> Value {
         match self.default {
             Default::Bool(value) => Value::Bool(value),
-            Default::Number(value) => Value::Number(value),
+            Default::Number(value) | Default::Days(value) => Value::Number(value),
             Default::EmptyList => Value::List(Vec::new()),
         }
     }
@@ -69,6 +76,7 @@ impl Key {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
             Default::Number(_) => "a whole number, 0 or more",
+            Default::Days(_) => "a whole number; 0 or less is off",
             Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
         }
     }
@@ -82,7 +90,8 @@ impl Key {
                 serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
                 _ => None,
             },
-            Default::Number(_) => whole_number(value).map(Value::Number),
+            Default::Number(_) => whole_number(value).filter(|n| *n >= 0).map(Value::Number),
+            Default::Days(_) => whole_number(value).map(Value::Number),
             Default::EmptyList => {
                 let texts = value.as_array()?.iter();
                 let texts: Option<_> = texts.map(|v| v.as_str().map(str::to_owned)).collect();
@@ -96,7 +105,10 @@ impl Key {
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
-            (Default::Number(_), [word]) => word.parse().ok().map(Value::Number),
+            (Default::Number(_), [word]) => {
+                word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
+            }
+            (Default::Days(_), [word]) => word.parse().ok().map(Value::Number),
             (Default::EmptyList, words) => Some(Value::List(words.to_vec())),
             _ => None,
         }
@@ -112,11 +124,11 @@ fn yes_or_no(word: &str) -> Option<bool> {
 }
 
 /// A whole number, also when it is written as `7.0`.
-fn whole_number(value: &serde_json::Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
+fn whole_number(value: &serde_json::Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
         let number = value.as_f64()?;
-        let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
-        is_whole.then_some(number as u64)
+        let is_whole = number.fract() == 0.0 && (-9e15..=9e15).contains(&number);
+        is_whole.then_some(number as i64)
     })
 }
 
@@ -128,15 +140,27 @@ const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
     }
 }
 
+/// The keys that no save looks at.
+const CLEANING: [&str; 7] = [
+    "max_snapshots",
+    "max_total_size_mb",
+    "min_free_disk_mb",
+    "auto_prune",
+    "retention_days",
+    "delete_orphans",
+    "min_interval_hours",
+];
+
 /// Every key, in the order they are shown.
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     key("enabled", Default::Bool(false), "save automatically when an agent asks; `herma save` always works"),
-    key("max_snapshots", Default::Number(20), "checkpoints kept per project"),
+    key("max_snapshots", Default::Number(20), "checkpoints kept per project; 0 is no limit"),
     key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
+    key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),
     key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),
-    key("auto_prune", Default::Bool(true), "clean up from time to time"),
-    key("retention_days", Default::Number(7), "days after which an untouched project is cleaned up"),
+    key("auto_prune", Default::Bool(true), "clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
+    key("retention_days", Default::Days(7), "days after which an untouched project is cleaned up; 0 or less is never"),
     key("delete_orphans", Default::Bool(true), "clean up after projects that were deleted"),
     key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
@@ -175,6 +199,30 @@ mod tests {
         for bad in [json!("*.bin"), json!([1]), json!([["a"]])] {
             assert_eq!(key("exclude").read(&bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn days_below_one_turn_the_rule_off() {
+        let days = key("retention_days");
+        assert_eq!(days.read(&json!(-1)), Some(Value::Number(-1)));
+        assert_eq!(days.parse_words(&["-1".into()]), Some(Value::Number(-1)));
+        assert_eq!(days.read(&json!("never")), None);
+        assert_eq!(key("max_snapshots").parse_words(&["-1".into()]), None);
+    }
+
+    #[test]
+    fn the_keys_about_cleaning_are_keys() {
+        assert!(CLEANING.iter().all(|name| Key::find(name).is_some()));
+        let others: Vec<_> = KEYS.iter().filter(|key| !key.is_about_cleaning()).collect();
+        let others: Vec<_> = others.iter().map(|key| key.name).collect();
+        let expected = [
+            "enabled",
+            "max_file_size_mb",
+            "exclude",
+            "include",
+            "secrets",
+        ];
+        assert_eq!(others, expected);
     }
 
     #[test]

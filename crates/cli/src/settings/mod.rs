@@ -17,6 +17,7 @@ use std::time::Duration;
 pub(crate) use edit::CannotEdit;
 pub(crate) use edit::set;
 pub(crate) use file::ConfigFile;
+use herma_core::settings::Keeping;
 use herma_core::settings::Settings;
 use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_fs::publish::Durability;
@@ -45,6 +46,20 @@ pub(crate) struct Problem {
     pub(crate) line: Option<u64>,
     /// What is wrong, and what would be right.
     pub(crate) what: String,
+    /// The key whose value it is, if it is only that.
+    key: Option<&'static Key>,
+}
+
+impl Problem {
+    /// Could it make a save take the wrong files?
+    pub(crate) fn concerns_saving(&self) -> bool {
+        self.key.is_none_or(|key| !key.is_about_cleaning())
+    }
+
+    /// Could it make a cleaning drop the wrong checkpoints?
+    pub(crate) fn concerns_cleaning(&self) -> bool {
+        self.key.is_none_or(Key::is_about_cleaning)
+    }
 }
 
 fn line_text(line: Option<u64>) -> String {
@@ -90,8 +105,12 @@ impl Loaded {
     }
 
     fn problem(&mut self, line: Option<u64>, what: String) {
-        let file = self.file.clone();
-        self.problems.push(Problem { file, line, what });
+        self.problems.push(Problem {
+            file: self.file.clone(),
+            line,
+            what,
+            key: None,
+        });
     }
 
     /// Every setting in force, in the order of [`KEYS`].
@@ -108,9 +127,17 @@ impl Loaded {
 
     fn number(&self, name: &str) -> u64 {
         match self.values.get(name) {
-            Some((Value::Number(number), _)) => *number,
+            Some((Value::Number(number), _)) => u64::try_from(*number).unwrap_or(0),
             _ => 0,
         }
+    }
+
+    fn small_number(&self, name: &str) -> u32 {
+        u32::try_from(self.number(name)).unwrap_or(u32::MAX)
+    }
+
+    fn megabytes(&self, name: &str) -> u64 {
+        self.number(name).saturating_mul(1 << 20)
     }
 
     fn list(&self, name: &str) -> Vec<String> {
@@ -122,9 +149,9 @@ impl Loaded {
 
     /// The settings as the engine wants them.
     pub(crate) fn for_engine(&self, overrides: Overrides) -> Settings {
-        let megabytes = self.number("max_file_size_mb");
+        let largest = self.megabytes("max_file_size_mb");
         Settings {
-            max_file_size: (megabytes > 0).then(|| megabytes.saturating_mul(1 << 20)),
+            max_file_size: (largest > 0).then_some(largest),
             excludes: ExcludeSettings {
                 exclude: self.list("exclude"),
                 include: self.list("include"),
@@ -137,7 +164,20 @@ impl Loaded {
                 Durability::Synced
             },
             lock_wait: overrides.wait.unwrap_or(Duration::from_secs(10)),
+            keeping: self.keeping(),
             ..Settings::default()
+        }
+    }
+
+    fn keeping(&self) -> Keeping {
+        Keeping {
+            max_snapshots: usize::try_from(self.number("max_snapshots")).unwrap_or(usize::MAX),
+            max_total_size: self.megabytes("max_total_size_mb"),
+            min_free_disk: self.megabytes("min_free_disk_mb"),
+            retention_days: self.small_number("retention_days"),
+            auto_prune: self.bool("auto_prune"),
+            min_interval_hours: self.small_number("min_interval_hours"),
+            delete_orphans: self.bool("delete_orphans"),
         }
     }
 }

@@ -15,6 +15,7 @@ use serde_saphyr::Spanned;
 use super::KEYS;
 use super::Loaded;
 use super::Origin;
+use super::Problem;
 use super::Value;
 use super::keys::Key;
 
@@ -113,15 +114,17 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
         Some(value) => {
             loaded.values.insert(key.name, (value, Origin::File(line)));
         }
-        None => loaded.problem(
+        None => loaded.problems.push(Problem {
+            file: loaded.file.clone(),
             line,
-            format!(
+            what: format!(
                 "`checkpoints.{}` must be {}, not `{}`",
                 key.name,
                 key.accepts(),
                 shortened(&value.value)
             ),
-        ),
+            key: Some(key),
+        }),
     }
 }
 

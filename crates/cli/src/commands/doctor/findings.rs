@@ -12,6 +12,7 @@ use herma_fs::Dir;
 use herma_fs::trust;
 use serde::Serialize;
 
+use super::disk;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::listing::counted;
@@ -41,14 +42,15 @@ pub(super) struct Finding {
 /// With fewer files open at once, deep trees are left out in part.
 const FEW_OPEN_FILES: u64 = 1024;
 
-struct Findings(Vec<Finding>);
+/// Everything that was looked at.
+pub(super) struct Findings(Vec<Finding>);
 
 impl Findings {
-    fn add(&mut self, about: &'static str, level: Level, text: impl Into<String>) {
+    pub(super) fn add(&mut self, about: &'static str, level: Level, text: impl Into<String>) {
         self.add_with_hint(about, level, text, None);
     }
 
-    fn add_with_hint(
+    pub(super) fn add_with_hint(
         &mut self,
         about: &'static str,
         level: Level,
@@ -64,7 +66,7 @@ impl Findings {
         });
     }
 
-    fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
+    pub(super) fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
         let error = error.into();
         let mut text = error.message().to_owned();
         for cause in error.causes() {
@@ -83,6 +85,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
         Err(error) => findings.add_error("project", error),
     }
     look_at_store(&mut findings, env);
+    disk::look(&mut findings, env);
     look_at_settings(&mut findings, env);
     match herma_fs::process::open_file_limit() {
         Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(

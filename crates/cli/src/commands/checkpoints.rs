@@ -1,0 +1,117 @@
+//! `herma checkpoints`: the store as a whole, what it costs, and keeping it in order.
+
+mod clear;
+mod clear_legacy;
+mod damage;
+mod gc;
+mod import_legacy;
+mod limits;
+mod preview;
+mod prune;
+mod prune_report;
+mod repair;
+mod status;
+mod status_json;
+mod verify;
+
+use clap::Args;
+use clap::Subcommand;
+use herma_core::Error;
+use herma_core::ProjectId;
+use herma_core::path::escape;
+
+use self::clear::ClearArgs;
+use self::clear_legacy::ClearLegacyArgs;
+use self::import_legacy::ImportLegacyArgs;
+use self::prune::PruneArgs;
+use self::status::StatusArgs;
+use self::verify::VerifyArgs;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+
+/// Look after the store: what it holds, what it costs, cleaning and checking
+///
+/// Without a command, shows the status. The store holds the checkpoints of all projects.
+#[derive(Args, Debug)]
+pub(crate) struct CheckpointsArgs {
+    #[command(subcommand)]
+    command: Option<CheckpointsCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum CheckpointsCommand {
+    #[command(visible_alias = "list")]
+    Status(StatusArgs),
+    Prune(PruneArgs),
+    Clear(ClearArgs),
+    ClearLegacy(ClearLegacyArgs),
+    ImportLegacy(ImportLegacyArgs),
+    /// Free what no checkpoint needs, and pack the rest tightly
+    ///
+    /// Drops no checkpoint, and may run while others save. Exits with 12 when something damaged keeps it
+    /// from removing anything.
+    Gc,
+    Verify(VerifyArgs),
+    /// Mend what is damaged, as far as it can be
+    ///
+    /// Nothing is lost by it: what is replaced is set aside in the store. Makes missing and damaged indexes,
+    /// refs and records again, saves what is whole in damaged packs, and brings packs back out of the
+    /// trash. Exits with 12 when something stays damaged, and names it.
+    Repair,
+}
+
+impl CheckpointsArgs {
+    /// Would a mistake in the settings cost checkpoints?
+    pub(crate) fn drops_by_settings(&self) -> bool {
+        matches!(self.command, Some(CheckpointsCommand::Prune(_)))
+    }
+}
+
+pub(crate) fn cmd_checkpoints(
+    env: &CommandEnv,
+    args: &CheckpointsArgs,
+) -> Result<Outcome, CommandError> {
+    use CheckpointsCommand as Command;
+    match &args.command {
+        None => status::cmd_status(env, &StatusArgs::default()),
+        Some(Command::Status(args)) => status::cmd_status(env, args),
+        Some(Command::Prune(args)) => prune::cmd_prune(env, args),
+        Some(Command::Clear(args)) => clear::cmd_clear(env, args),
+        Some(Command::ClearLegacy(args)) => clear_legacy::cmd_clear_legacy(env, args),
+        Some(Command::ImportLegacy(args)) => import_legacy::cmd_import_legacy(env, args),
+        Some(Command::Gc) => gc::cmd_gc(env),
+        Some(Command::Repair) => repair::cmd_repair(env),
+        Some(Command::Verify(args)) => verify::cmd_verify(env, args),
+    }
+}
+
+/// For commands that have nothing to do without a store.
+fn require_store(env: &CommandEnv) -> Result<(), CommandError> {
+    if env.engine.has_store()? {
+        return Ok(());
+    }
+    Err(Error::NoStore(env.engine.store_dir()).into())
+}
+
+/// What stops a command that deletes and cannot ask.
+fn no_terminal(message: &str, command: &str) -> CommandError {
+    CommandError::usage(message)
+        .with_state("Nothing was removed: there is no terminal to ask on.")
+        .with_hint(format!("`{command} --force`"))
+}
+
+/// A project as people know it: by its directory if that is known.
+fn place(workdir: Option<&std::path::Path>, id: &ProjectId) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    match workdir {
+        Some(workdir) => escape(workdir.as_os_str().as_bytes()),
+        None => format!("project {id}"),
+    }
+}
+
+/// A file name as people read it.
+fn name(name: &std::ffi::OsStr) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    escape(name.as_bytes())
+}

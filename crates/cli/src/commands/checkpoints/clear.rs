@@ -1,0 +1,140 @@
+//! `herma checkpoints clear`
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use herma_core::engine::NoProgress;
+use herma_core::path::escape;
+use herma_fs::Dir;
+use serde::Serialize;
+
+use super::name;
+use super::no_terminal;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::units::size;
+
+/// Delete all checkpoints of all projects
+///
+/// The store, legacy archives and repositories of version 1 go. Resume records of sessions and whatever
+/// else stands beside the store stay, and are named.
+#[derive(Args, Debug)]
+pub(super) struct ClearArgs {
+    /// Do not ask
+    #[arg(short, long, visible_short_alias = 'y', visible_alias = "yes")]
+    force: bool,
+}
+
+#[derive(Serialize)]
+struct ClearJson {
+    schema: &'static str,
+    base: PathJson,
+    deleted: bool,
+    bytes_freed: u64,
+    kept: Vec<PathJson>,
+}
+
+pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, CommandError> {
+    let base = env.home.join("checkpoints");
+    match Dir::open_nofollow(&base) {
+        Err(error) if error.is_not_found() => {
+            return tell(env, None, false, 0, &[]);
+        }
+        _ => {}
+    }
+    let mut shown = None;
+    if !env.ui.json {
+        // A store too damaged to be counted can be cleared all the same.
+        shown = env.engine.count_checkpoints().ok();
+        describe(env)?;
+    }
+    if !args.force {
+        if !env.ui.can_ask() {
+            let message = "all checkpoints of all projects would be deleted";
+            return Err(no_terminal(message, "herma checkpoints clear"));
+        }
+        if !env.ui.ask("Proceed? [y/N]: ")? {
+            let mut out = env.ui.data();
+            writeln!(out, "Aborted.")?;
+            out.finish()?;
+            return Ok(Outcome::Aborted);
+        }
+    }
+    let cleared = match &shown {
+        Some(shown) => env.engine.clear_counted(shown),
+        None => env.engine.clear_all(),
+    };
+    let cleared = cleared.map_err(|error| {
+        CommandError::from(error)
+            .with_state("Could not clear checkpoint base; what was not removed is still usable.")
+    })?;
+    let freed = cleared.bytes_freed;
+    tell(env, Some(&base), cleared.deleted, freed, &cleared.kept)
+}
+
+/// What will be lost. A store too damaged to be described can be cleared all the same.
+fn describe(env: &CommandEnv) -> Result<(), CommandError> {
+    let base = env.home.join("checkpoints");
+    let mut out = env.ui.data();
+    let shown = escape(base.as_os_str().as_bytes());
+    writeln!(
+        out,
+        "This will delete the ENTIRE checkpoint base at {shown}"
+    )?;
+    match env.engine.status(false, &NoProgress) {
+        Ok(status) => {
+            let bytes = status.store_bytes + status.legacy_bytes;
+            writeln!(out, "  size:        {}", size(bytes))?;
+            writeln!(out, "  projects:    {}", status.projects.len())?;
+            writeln!(out, "  legacy dirs: {}", status.legacy.len())?;
+        }
+        Err(error) => writeln!(
+            out,
+            "  size:        unknown: {}",
+            escape(error.to_string().as_bytes())
+        )?,
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "All /rollback history for every working directory will be lost."
+    )?;
+    Ok(out.finish()?)
+}
+
+fn tell(
+    env: &CommandEnv,
+    base: Option<&std::path::Path>,
+    deleted: bool,
+    bytes_freed: u64,
+    kept: &[OsString],
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        env.ui.write_json(&ClearJson {
+            schema: "herma.checkpoints-clear/1",
+            base: PathJson::of(&env.home.join("checkpoints")),
+            deleted,
+            bytes_freed,
+            kept: kept.iter().map(|n| PathJson::new(n.as_bytes())).collect(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = env.ui.data();
+    if base.is_none() {
+        writeln!(out, "Nothing to clear — checkpoint base does not exist.")?;
+    } else {
+        writeln!(out, "Cleared. Reclaimed {}.", size(bytes_freed))?;
+    }
+    if !kept.is_empty() {
+        writeln!(out, "Kept what is no checkpoint:")?;
+        for kept in kept {
+            writeln!(out, "  {}", name(kept))?;
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,152 @@
+//! `herma checkpoints clear-legacy`
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use herma_core::engine::ClearedLegacy;
+use herma_core::engine::LegacyArchive;
+use serde::Serialize;
+
+use super::name;
+use super::no_terminal;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::listing::counted;
+use crate::units::size;
+
+/// Delete the archives of repositories from before the single store
+///
+/// What is in them besides repositories, such as resume records, moves back beside the store.
+#[derive(Args, Debug)]
+pub(super) struct ClearLegacyArgs {
+    /// Do not ask
+    #[arg(short, long, visible_short_alias = 'y', visible_alias = "yes")]
+    force: bool,
+}
+
+#[derive(Serialize)]
+struct ClearLegacyJson {
+    schema: &'static str,
+    deleted: usize,
+    bytes_freed: u64,
+    moved_back: Vec<PathJson>,
+    kept: Vec<PathJson>,
+}
+
+pub(super) fn cmd_clear_legacy(
+    env: &CommandEnv,
+    args: &ClearLegacyArgs,
+) -> Result<Outcome, CommandError> {
+    let mut archives = env.engine.legacy()?;
+    archives.sort_by(|a, b| b.mtime.total_cmp(&a.mtime));
+    if archives.is_empty() {
+        return tell(env, None);
+    }
+    if !env.ui.json {
+        describe(env, &archives)?;
+    }
+    if !args.force {
+        if !env.ui.can_ask() {
+            let count = counted(archives.len(), "legacy archive");
+            let message = format!("{count} would be deleted");
+            return Err(no_terminal(&message, "herma checkpoints clear-legacy"));
+        }
+        if !env.ui.ask("Delete all legacy archives? [y/N]: ")? {
+            let mut out = env.ui.data();
+            writeln!(out, "Aborted.")?;
+            out.finish()?;
+            return Ok(Outcome::Aborted);
+        }
+    }
+    tell(env, Some(remove(env, &archives)?))
+}
+
+/// Removes what was shown, and nothing that came since.
+fn remove(env: &CommandEnv, archives: &[LegacyArchive]) -> Result<ClearedLegacy, CommandError> {
+    let mut cleared = ClearedLegacy::default();
+    for archive in archives {
+        let removed = env.engine.remove_legacy(&archive.name)?;
+        cleared.bytes_freed += removed.bytes_freed;
+        cleared.moved_back.extend(removed.moved_back);
+        if removed.deleted {
+            cleared.deleted += 1;
+        } else {
+            cleared.kept.push(archive.name.clone());
+        }
+    }
+    Ok(cleared)
+}
+
+fn describe(env: &CommandEnv, archives: &[LegacyArchive]) -> Result<(), CommandError> {
+    let total = archives.iter().map(|archive| archive.size_bytes).sum();
+    let mut out = env.ui.data();
+    writeln!(
+        out,
+        "Found {} legacy archive(s), total {}:",
+        archives.len(),
+        size(total)
+    )?;
+    for archive in archives {
+        let bytes = size(archive.size_bytes);
+        writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "Legacy archives hold pre-v2 per-project shadow repos, moved aside"
+    )?;
+    writeln!(
+        out,
+        "during the single-store migration. Delete when you're confident"
+    )?;
+    writeln!(out, "you don't need the old /rollback history.")?;
+    Ok(out.finish()?)
+}
+
+fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, CommandError> {
+    let was_there = cleared.is_some();
+    let cleared = cleared.unwrap_or_default();
+    let outcome = if cleared.kept.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::LeftOut
+    };
+    if env.ui.json {
+        let paths = |names: &[std::ffi::OsString]| {
+            let names = names.iter();
+            names.map(|name| PathJson::new(name.as_bytes())).collect()
+        };
+        env.ui.write_json(&ClearLegacyJson {
+            schema: "herma.checkpoints-clear-legacy/1",
+            deleted: cleared.deleted,
+            bytes_freed: cleared.bytes_freed,
+            moved_back: paths(&cleared.moved_back),
+            kept: paths(&cleared.kept),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.data();
+    if was_there {
+        let (deleted, freed) = (cleared.deleted, size(cleared.bytes_freed));
+        writeln!(out, "Deleted {deleted} archive(s), reclaimed {freed}.")?;
+    } else {
+        writeln!(out, "No legacy archives to clear.")?;
+    }
+    if !cleared.moved_back.is_empty() {
+        writeln!(out, "Moved back what is no repository:")?;
+    }
+    for moved in &cleared.moved_back {
+        writeln!(out, "  {}", name(moved))?;
+    }
+    out.finish()?;
+    for kept in &cleared.kept {
+        env.ui.warning(format_args!(
+            "{} stays: it holds files whose names are taken beside the store",
+            name(kept)
+        ));
+    }
+    Ok(outcome)
+}

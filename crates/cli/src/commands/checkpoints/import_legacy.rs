@@ -1,0 +1,122 @@
+//! `herma checkpoints import-legacy`
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use herma_core::engine::ImportOptions;
+use herma_core::engine::Imported;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use super::name;
+use super::place;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::listing::counted;
+
+/// Bring the history of repositories from before the single store into it
+///
+/// Reads the repositories in legacy archives and those that stand beside the store, and changes none of
+/// them. What is in the store already is not brought in again. Old checkpoints are cleaned up by the
+/// usual limits unless they are pinned.
+#[derive(Args, Debug)]
+pub(super) struct ImportLegacyArgs {
+    /// Pin what is brought in, so that no cleaning removes it
+    #[arg(long)]
+    pin: bool,
+}
+
+#[derive(Serialize)]
+struct ImportJson {
+    schema: &'static str,
+    repositories: Vec<RepositoryJson>,
+}
+
+#[derive(Serialize)]
+struct RepositoryJson {
+    archive: Option<PathJson>,
+    project: String,
+    workdir: Option<PathJson>,
+    checkpoints: usize,
+    skipped: usize,
+    lost: usize,
+    problem: Option<String>,
+}
+
+impl From<&Imported> for RepositoryJson {
+    fn from(imported: &Imported) -> Self {
+        let archive = imported.archive.as_ref();
+        Self {
+            archive: archive.map(|name| PathJson::new(name.as_bytes())),
+            project: imported.project.to_string(),
+            workdir: imported.workdir.as_deref().map(PathJson::of),
+            checkpoints: imported.checkpoints,
+            skipped: imported.skipped,
+            lost: imported.lost,
+            problem: imported.problem.clone(),
+        }
+    }
+}
+
+pub(super) fn cmd_import_legacy(
+    env: &CommandEnv,
+    args: &ImportLegacyArgs,
+) -> Result<Outcome, CommandError> {
+    let progress = env.ui.progress();
+    let options = ImportOptions { pin: args.pin };
+    let all = env.engine.import_legacy(&options, &progress)?;
+    drop(progress);
+    let is_whole = all.iter().all(|one| one.problem.is_none() && one.lost == 0);
+    let outcome = if is_whole {
+        Outcome::Done
+    } else {
+        Outcome::LeftOut
+    };
+    if env.ui.json {
+        env.ui.write_json(&ImportJson {
+            schema: "herma.checkpoints-import-legacy/1",
+            repositories: all.iter().map(RepositoryJson::from).collect(),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.data();
+    if !all.iter().any(is_repository) {
+        writeln!(out, "No repositories of version 1 to import.")?;
+    }
+    for one in all.iter().filter(|one| is_repository(one)) {
+        let of = place(one.workdir.as_deref(), &one.project);
+        let count = counted(one.checkpoints, "checkpoint");
+        writeln!(out, "{of}: {count} imported, {} already there", one.skipped)?;
+    }
+    out.finish()?;
+    for one in &all {
+        if let Some(problem) = &one.problem {
+            let of = place(one.workdir.as_deref(), &one.project);
+            let problem = escape(problem.as_bytes());
+            if is_repository(one) {
+                let lost = counted(one.lost, "checkpoint");
+                env.ui.warning(format_args!(
+                    "{of}: at least {lost} could not be brought in: {problem}"
+                ));
+            } else {
+                let archive = one.archive.as_deref().map(name);
+                let place = archive.unwrap_or_else(|| "beside the store".to_owned());
+                env.ui
+                    .warning(format_args!("{of} ({place}) was skipped: {problem}"));
+            }
+        }
+    }
+    if all.iter().any(is_repository) && !args.pin {
+        env.ui
+            .hint("Cleaning treats them like any other; `--pin` keeps them for good.");
+    }
+    Ok(outcome)
+}
+
+/// Was there anything to bring in? What is a link, or no repository, is only named.
+fn is_repository(one: &Imported) -> bool {
+    one.problem.is_none() || one.checkpoints + one.skipped + one.lost > 0
+}

@@ -1,0 +1,127 @@
+//! What a cleaning will do, shown before it is done.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::io;
+use std::io::Write;
+
+use herma_core::ProjectId;
+use herma_core::engine::LegacyArchive;
+use herma_core::path::escape;
+use herma_core::retention::Note;
+use herma_core::retention::Plan;
+use herma_core::retention::ProjectFacts;
+use herma_core::retention::Rule;
+use herma_core::retention::StoreFacts;
+
+use super::name;
+use super::place;
+use crate::listing::counted;
+use crate::units::short_age;
+use crate::units::size;
+
+/// What a cleaning will do.
+pub(super) struct Preview {
+    pub(super) facts: StoreFacts,
+    pub(super) plan: Plan,
+    /// Archives of version 1 that are older than projects may be.
+    pub(super) stale: Vec<LegacyArchive>,
+}
+
+impl Preview {
+    /// The deleted projects it will clean up after: what a person confirms.
+    pub(super) fn orphans(&self) -> BTreeSet<ProjectId> {
+        let dropped = self.plan.drops.iter();
+        let dropped = dropped.filter(|dropped| dropped.rule == Rule::Orphan);
+        let forgotten = self.plan.forgotten.iter();
+        let forgotten = forgotten.filter(|project| project.rule == Rule::Orphan);
+        let mut orphans: BTreeSet<_> = dropped.map(|dropped| dropped.project.clone()).collect();
+        orphans.extend(forgotten.map(|project| project.id.clone()));
+        orphans
+    }
+
+    /// Is the clock not believed?
+    pub(super) fn distrusts_clock(&self) -> bool {
+        let mut notes = self.plan.notes.iter();
+        notes.any(|note| matches!(note, Note::ClockDistrusted(_)))
+    }
+
+    /// Where a project is, in words.
+    pub(super) fn place(&self, id: &ProjectId) -> String {
+        place(self.project(id).and_then(|p| p.workdir.as_deref()), id)
+    }
+
+    /// What is known about a project.
+    pub(super) fn project(&self, id: &ProjectId) -> Option<&ProjectFacts> {
+        self.facts.projects.iter().find(|project| project.id == *id)
+    }
+
+    /// Shows what goes, by which rule, and what a person should know about it.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_drops(out)?;
+        self.write_orphans(out)?;
+        if !self.stale.is_empty() {
+            writeln!(out, "Legacy archives past their time:")?;
+            for archive in &self.stale {
+                let bytes = size(archive.size_bytes);
+                writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+            }
+        }
+        if self.plan.drops.is_empty() && self.plan.forgotten.is_empty() && self.stale.is_empty() {
+            writeln!(out, "No checkpoint has to go.")?;
+        }
+        for note in &self.plan.notes {
+            writeln!(out, "Note: {}", escape(note.to_string().as_bytes()))?;
+        }
+        if let Some(over) = &self.plan.over {
+            writeln!(out, "Note: {}", escape(over.to_string().as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn write_drops(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut counts: BTreeMap<(String, Rule), usize> = BTreeMap::new();
+        for dropped in &self.plan.drops {
+            if dropped.rule != Rule::Orphan {
+                let key = (self.place(&dropped.project), dropped.rule);
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+        if counts.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "Checkpoints to drop:")?;
+        for ((place, rule), count) in &counts {
+            let count = counted(*count, "checkpoint");
+            writeln!(out, "  {place}: {count}, {rule}")?;
+        }
+        let is_for_bytes = |rule| matches!(rule, Rule::TotalSize | Rule::FreeDisk);
+        if counts.keys().any(|(_, rule)| is_for_bytes(*rule)) {
+            writeln!(
+                out,
+                "  (fewer for their size, if packing tightly frees enough)"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_orphans(&self, out: &mut dyn Write) -> io::Result<()> {
+        let orphans = self.orphans();
+        if orphans.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "Orphan projects ({}):", orphans.len())?;
+        let by_place: BTreeSet<_> = orphans.iter().map(|id| (self.place(id), id)).collect();
+        for (place, id) in by_place {
+            let known = self.project(id);
+            let count = known.map_or(0, |project| project.checkpoints.len());
+            let used = short_age(known.and_then(|project| project.last_touch), self.facts.now);
+            writeln!(
+                out,
+                "  {place}: {}, last touch {used}; the directory it was in is there, and it is not",
+                counted(count, "checkpoint"),
+            )?;
+        }
+        Ok(())
+    }
+}

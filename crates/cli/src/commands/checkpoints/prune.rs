@@ -1,0 +1,246 @@
+//! `herma checkpoints prune`: plan, show, ask, clean.
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::engine::CleanRequest;
+use herma_core::path::escape;
+use herma_core::retention::Limits;
+use herma_core::retention::Note;
+use herma_core::retention::Orphans;
+use herma_core::retention::Rule;
+use herma_core::settings::Keeping;
+
+use super::preview::Preview;
+use super::prune_report::PruneReport;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing::counted;
+use crate::time;
+
+const DAY: f64 = 86_400.0;
+
+/// Drop what the limits do not allow to stay, and free its room
+///
+/// Pinned and named checkpoints stay, and so does the newest of every project that was not deleted. What
+/// goes is shown first. Projects that were deleted are asked about on a terminal; without one, and
+/// without `--force`, they are kept and named. The limits are those of the settings unless given here.
+#[derive(Args, Debug)]
+pub(super) struct PruneArgs {
+    /// Days after which a project that is not saved any more loses its older checkpoints; 0 or less is
+    /// never [default: 7]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    retention_days: Option<i64>,
+    /// Megabytes the store may have; 0 is no limit [default: 500]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_size_mb: Option<u64>,
+    /// Checkpoints each project may have; 0 is no limit [default: 20]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_snapshots: Option<usize>,
+    /// Keep the checkpoints of projects that were deleted
+    #[arg(long)]
+    keep_orphans: bool,
+    /// Show what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long, visible_short_alias = 'y', visible_alias = "yes")]
+    force: bool,
+}
+
+impl PruneArgs {
+    /// The limits of the settings, with those given here in their place.
+    fn keeping(&self, settings: Keeping) -> Keeping {
+        let days = self.retention_days.map(|days| {
+            let days = days.max(0);
+            u32::try_from(days).unwrap_or(u32::MAX)
+        });
+        let bytes = self.max_size_mb.map(|mb| mb.saturating_mul(1 << 20));
+        Keeping {
+            max_snapshots: self.max_snapshots.unwrap_or(settings.max_snapshots),
+            max_total_size: bytes.unwrap_or(settings.max_total_size),
+            retention_days: days.unwrap_or(settings.retention_days),
+            delete_orphans: settings.delete_orphans && !self.keep_orphans,
+            ..settings
+        }
+    }
+}
+
+/// One run of the command.
+struct Prune<'a> {
+    env: &'a CommandEnv,
+    args: &'a PruneArgs,
+    keeping: Keeping,
+    /// Did somebody confirm it?
+    clock_is_right: bool,
+}
+
+pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, CommandError> {
+    let mut prune = Prune {
+        env,
+        args,
+        clock_is_right: false,
+        keeping: args.keeping(env.engine.settings().keeping),
+    };
+    prune.write_header()?;
+    let mut preview = prune.look()?;
+    if args.dry_run {
+        prune.write_preview(&preview)?;
+        return PruneReport::of_preview(&preview, prune.keeping).tell(env);
+    }
+    if prune.is_clock_confirmed(&preview)? {
+        prune.clock_is_right = true;
+        preview = prune.look()?;
+    }
+    prune.write_preview(&preview)?;
+    let (preview, kept) = prune.settle_orphans(preview)?;
+    let report = prune.clean(&preview, kept)?;
+    report.tell(env)
+}
+
+impl Prune<'_> {
+    fn write_header(&self) -> Result<(), CommandError> {
+        if self.env.ui.json {
+            return Ok(());
+        }
+        let keeping = &self.keeping;
+        let days = self.args.retention_days;
+        let days = days.unwrap_or_else(|| keeping.retention_days.into());
+        let word = if keeping.delete_orphans {
+            "True"
+        } else {
+            "False"
+        };
+        let mut out = self.env.ui.data();
+        writeln!(out, "Pruning checkpoint store…")?;
+        writeln!(out, "  retention_days:    {days}")?;
+        writeln!(out, "  delete_orphans:    {word}")?;
+        writeln!(out, "  max_total_size_mb: {}", keeping.max_total_size >> 20)?;
+        writeln!(out, "  max_snapshots:     {}", keeping.max_snapshots)?;
+        writeln!(out)?;
+        Ok(out.finish()?)
+    }
+
+    fn limits(&self, orphans: Orphans) -> Limits {
+        let keeping = &self.keeping;
+        Limits {
+            max_snapshots: (keeping.max_snapshots > 0).then_some(keeping.max_snapshots),
+            retention_days: (keeping.retention_days > 0).then_some(keeping.retention_days),
+            max_total_bytes: (keeping.max_total_size > 0).then_some(keeping.max_total_size),
+            min_free_bytes: (keeping.min_free_disk > 0).then_some(keeping.min_free_disk),
+            orphans,
+        }
+    }
+
+    fn request(&self, orphans: Orphans) -> CleanRequest {
+        CleanRequest {
+            limits: self.limits(orphans),
+            attended: true,
+            clock_is_right: self.clock_is_right,
+        }
+    }
+
+    /// What the limits demand, all orphans included if they are to go.
+    fn look(&self) -> Result<Preview, CommandError> {
+        self.look_with(if self.keeping.delete_orphans {
+            Orphans::All
+        } else {
+            Orphans::Keep
+        })
+    }
+
+    fn look_with(&self, orphans: Orphans) -> Result<Preview, CommandError> {
+        let engine = &self.env.engine;
+        let progress = self.env.ui.progress();
+        let (facts, plan) = engine.plan_cleaning(&self.request(orphans), &progress)?;
+        drop(progress);
+        let mut preview = Preview {
+            facts,
+            plan,
+            stale: Vec::new(),
+        };
+        let days = self.keeping.retention_days;
+        if days > 0 && !preview.distrusts_clock() {
+            let cutoff = preview.facts.now - f64::from(days) * DAY;
+            preview.stale = engine.stale_legacy(cutoff)?;
+        }
+        Ok(preview)
+    }
+
+    fn write_preview(&self, preview: &Preview) -> Result<(), CommandError> {
+        if self.env.ui.json {
+            return Ok(());
+        }
+        let mut out = self.env.ui.data();
+        preview.write(&mut out)?;
+        writeln!(out)?;
+        Ok(out.finish()?)
+    }
+
+    /// A clock that jumped is not believed, unless somebody is there to say that it is right.
+    fn is_clock_confirmed(&self, preview: &Preview) -> Result<bool, CommandError> {
+        let ui = &self.env.ui;
+        let matters = self.keeping.retention_days > 0 && preview.distrusts_clock();
+        if !matters || self.args.force || !ui.can_ask() {
+            return Ok(false);
+        }
+        let mut notes = preview.plan.notes.iter();
+        let note = notes.find(|note| matches!(note, Note::ClockDistrusted(_)));
+        if let Some(note) = note {
+            ui.warning(escape(note.to_string().as_bytes()));
+        }
+        let now = time::local(self.env.now());
+        Ok(ui.ask(&format!("Is it {now} now? [y/N]: "))?)
+    }
+
+    /// Deleted projects go only if they were shown and somebody agreed, or force was asked for. Returns
+    /// what will be done, and whether projects are kept because nobody could be asked.
+    fn settle_orphans(&self, shown: Preview) -> Result<(Preview, bool), CommandError> {
+        let ui = &self.env.ui;
+        if shown.orphans().is_empty() || self.args.force {
+            return Ok((shown, false));
+        }
+        let could_ask = ui.can_ask();
+        if could_ask && ui.ask("Delete these orphan projects? [y/N]: ")? {
+            return Ok((shown, false));
+        }
+        if !could_ask {
+            let count = counted(shown.orphans().len(), "orphan project");
+            ui.warning(format_args!(
+                "{count} kept: there is no terminal to ask on, and no `--force`."
+            ));
+        }
+        let without = self.look_with(Orphans::Keep)?;
+        let others = |preview: &Preview| {
+            let drops = preview.plan.drops.iter();
+            drops.filter(|d| d.rule != Rule::Orphan).cloned().collect()
+        };
+        let (before, now): (Vec<_>, Vec<_>) = (others(&shown), others(&without));
+        if before != now {
+            self.write_preview(&without)?;
+        }
+        Ok((without, !could_ask))
+    }
+
+    fn clean(&self, preview: &Preview, kept: bool) -> Result<PruneReport, CommandError> {
+        let engine = &self.env.engine;
+        let request = self.request(Orphans::These(preview.orphans()));
+        let progress = self.env.ui.progress();
+        let cleaned = engine.clean(&request, &progress).map_err(|error| {
+            CommandError::from(error)
+                .with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")
+        })?;
+        drop(progress);
+        let mut report = PruneReport::new(preview, self.keeping, cleaned);
+        report.orphans_kept = kept;
+        let left = engine.legacy()?;
+        for archive in &preview.stale {
+            let is_left = left.iter().any(|other| other.name == archive.name);
+            // Without a store nobody has tried yet; with one, this tells why it is still there.
+            let tried = is_left.then(|| engine.remove_legacy(&archive.name));
+            report.add_archive(archive, tried);
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,191 @@
+//! `herma checkpoints repair`
+
+use std::io;
+use std::io::Write;
+
+use herma_core::ObjectId;
+use herma_core::engine::Repaired;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use super::place;
+use super::verify::VerifyJson;
+use super::verify::write_findings;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::listing::counted;
+use crate::listing::short_id;
+use crate::units::size;
+
+#[derive(Serialize)]
+struct RepairJson {
+    schema: &'static str,
+    changed: bool,
+    bytes_freed: u64,
+    settings: bool,
+    excludes: bool,
+    indexes: Vec<IndexJson>,
+    salvaged: Vec<SalvagedJson>,
+    packs_brought_back: Vec<String>,
+    refs: Vec<RefJson>,
+    records: Vec<RecordJson>,
+    after: VerifyJson,
+}
+
+#[derive(Serialize)]
+struct IndexJson {
+    pack: String,
+    objects: u32,
+}
+
+#[derive(Serialize)]
+struct SalvagedJson {
+    pack: String,
+    saved: u64,
+    lost: u64,
+    set_aside: String,
+}
+
+#[derive(Serialize)]
+struct RefJson {
+    name: String,
+    sequence: Option<u64>,
+    set_aside: String,
+    recovered: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RecordJson {
+    project: String,
+    what: String,
+    set_aside: String,
+    workdir: Option<PathJson>,
+}
+
+impl From<&Repaired> for RepairJson {
+    fn from(repaired: &Repaired) -> Self {
+        let indexes = repaired.indexes.iter().map(|index| IndexJson {
+            pack: index.pack.clone(),
+            objects: index.objects,
+        });
+        let salvaged = repaired.salvaged.iter().map(|one| SalvagedJson {
+            pack: one.pack.clone(),
+            saved: one.saved,
+            lost: one.lost,
+            set_aside: one.set_aside.clone(),
+        });
+        let refs = repaired.refs.iter().map(|one| RefJson {
+            name: one.name.clone(),
+            sequence: one.sequence,
+            set_aside: one.set_aside.clone(),
+            recovered: one.recovered.map(ObjectId::to_hex),
+        });
+        let records = repaired.records.iter().map(|record| RecordJson {
+            project: record.project.to_string(),
+            what: record.what.clone(),
+            set_aside: record.set_aside.clone(),
+            workdir: record.workdir.as_deref().map(PathJson::of),
+        });
+        Self {
+            schema: "herma.checkpoints-repair/1",
+            changed: repaired.has_changed(),
+            bytes_freed: repaired.bytes_freed,
+            settings: repaired.settings,
+            excludes: repaired.excludes,
+            indexes: indexes.collect(),
+            salvaged: salvaged.collect(),
+            packs_brought_back: repaired.packs.clone(),
+            refs: refs.collect(),
+            records: records.collect(),
+            after: VerifyJson::from(&repaired.after),
+        }
+    }
+}
+
+pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
+    let progress = env.ui.progress();
+    let repaired = env.engine.repair(&progress)?;
+    drop(progress);
+    let is_whole = repaired.after.is_whole();
+    let outcome = if is_whole {
+        Outcome::Done
+    } else {
+        Outcome::Damaged
+    };
+    if env.ui.json {
+        env.ui.write_json(&RepairJson::from(&repaired))?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    write_done(&mut out, &repaired)?;
+    write_findings(&mut out, &repaired.after)?;
+    out.finish()?;
+    if !is_whole {
+        env.ui.hint(
+            "`herma save --rehash` stores again what a project still has; `herma drop` removes a \
+             checkpoint that stays damaged.",
+        );
+    }
+    Ok(outcome)
+}
+
+fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
+    if repaired.settings || repaired.excludes {
+        writeln!(out, "Completed the store's configuration.")?;
+    }
+    if repaired.bytes_freed > 0 {
+        let freed = size(repaired.bytes_freed);
+        writeln!(out, "Removed what a killed clearing had left: {freed}.")?;
+    }
+    for index in &repaired.indexes {
+        let objects = counted(index.objects as usize, "object");
+        writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
+    }
+    for one in &repaired.salvaged {
+        let saved = counted(one.saved as usize, "object");
+        writeln!(
+            out,
+            "Saved {saved} out of {}, which is damaged; {} lost.",
+            one.pack, one.lost
+        )?;
+        writeln!(
+            out,
+            "  the old file is {}",
+            escape(one.set_aside.as_bytes())
+        )?;
+    }
+    for pack in &repaired.packs {
+        writeln!(out, "Brought {pack} back out of the trash.")?;
+    }
+    for one in &repaired.refs {
+        let name = escape(one.name.as_bytes());
+        match one.recovered {
+            Some(id) => writeln!(out, "Made {name} again: it names {}.", short_id(id, 7))?,
+            None => writeln!(
+                out,
+                "Set {name} aside: nobody knows which checkpoint it named."
+            )?,
+        }
+        writeln!(
+            out,
+            "  the old file is {}",
+            escape(one.set_aside.as_bytes())
+        )?;
+    }
+    for record in &repaired.records {
+        let of = place(record.workdir.as_deref(), &record.project);
+        let what = escape(record.what.as_bytes());
+        writeln!(out, "Wrote the record of {of} again: {what}.")?;
+        writeln!(
+            out,
+            "  the old file is {}",
+            escape(record.set_aside.as_bytes())
+        )?;
+    }
+    if !repaired.has_changed() {
+        writeln!(out, "There was nothing to mend.")?;
+    }
+    Ok(())
+}

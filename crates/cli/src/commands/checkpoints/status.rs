@@ -1,0 +1,242 @@
+//! `herma checkpoints status`: the texts of Hermes, and below them what costs the disk.
+
+use std::io;
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use herma_core::engine::CleaningRecord;
+use herma_core::engine::ProjectStatus;
+use herma_core::engine::StoreStatus;
+use herma_core::path::escape;
+use herma_core::retention::Presence;
+
+use super::limits;
+use super::name;
+use super::place;
+use super::status_json::StatusJson;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing::counted;
+use crate::units::short_age;
+use crate::units::size;
+
+/// How many projects are shown unless told otherwise.
+const SHOWN: usize = 20;
+/// How many of the biggest files are named.
+const NAMED_FILES: usize = 10;
+/// Columns of a project's directory.
+const WORKDIR: usize = 60;
+
+/// Show what the store holds and what it costs
+///
+/// STATE is `live`, `orphan` (the project was deleted), `away` (it is not there, but nothing proves that it
+/// was deleted: its volume may not be mounted) or `unknown` (the store does not know where it was). SIZE
+/// is what only that project's checkpoints hold.
+#[derive(Args, Debug, Default)]
+pub(super) struct StatusArgs {
+    /// Show at most this many projects [default: 20]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome, CommandError> {
+    let progress = env.ui.progress();
+    let status = env.engine.status(true, &progress)?;
+    drop(progress);
+    if env.ui.json {
+        env.ui.write_json(&StatusJson::new(&status, env))?;
+        return Ok(Outcome::Done);
+    }
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(SHOWN);
+    let mut out = env.ui.listing();
+    let now = env.now().as_float();
+    write_sizes(&mut out, &status)?;
+    write_projects(&mut out, &status.projects, limit, now)?;
+    write_legacy(&mut out, &status)?;
+    write_biggest(&mut out, &status.projects)?;
+    if status.exists {
+        write_disk(&mut out, &status, env, now)?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn write_sizes(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
+    let total = status.store_bytes + status.legacy_bytes;
+    writeln!(out, "Checkpoint base: {}", shown(&status.base))?;
+    writeln!(out, "Total size:      {}", size(total))?;
+    writeln!(out, "  store/         {}", size(status.store_bytes))?;
+    writeln!(out, "  legacy-*       {}", size(status.legacy_bytes))?;
+    writeln!(out, "Projects:        {}", status.projects.len())
+}
+
+fn write_projects(
+    out: &mut dyn Write,
+    projects: &[ProjectStatus],
+    limit: usize,
+    now: f64,
+) -> io::Result<()> {
+    if projects.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n  {:<WORKDIR$}  {:>7}  {:>12}  {:<7}  {:>10}",
+        "WORKDIR", "COMMITS", "LAST TOUCH", "STATE", "SIZE"
+    )?;
+    for project in projects.iter().take(limit) {
+        let workdir = project.workdir.as_deref();
+        let workdir = workdir.map_or_else(|| "(unknown)".to_owned(), shown);
+        let own = project.cost.as_ref().map_or(0, |cost| cost.own_bytes);
+        writeln!(
+            out,
+            "  {:<WORKDIR$}  {:>7}  {:>12}  {:<7}  {:>10}",
+            last_columns(&workdir),
+            project.checkpoints,
+            short_age(project.last_touch, now),
+            state(&project.presence),
+            size(own),
+        )?;
+    }
+    let more = projects.len().saturating_sub(limit);
+    if more > 0 {
+        writeln!(out, "  and {more} more: --limit {}", projects.len())?;
+    }
+    Ok(())
+}
+
+/// The word for whether a project is still there.
+pub(super) fn state(presence: &Presence) -> &'static str {
+    match presence {
+        Presence::Live => "live",
+        Presence::Gone => "orphan",
+        Presence::OutOfReach(_) => "away",
+        Presence::Unknown => "unknown",
+    }
+}
+
+/// The end of a path is what tells it from others.
+fn last_columns(path: &str) -> String {
+    let count = path.chars().count();
+    if count <= WORKDIR {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(count - (WORKDIR - 1)).collect();
+    format!("…{end}")
+}
+
+fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
+    if !status.legacy.is_empty() {
+        let mut archives: Vec<_> = status.legacy.iter().collect();
+        archives.sort_by(|a, b| b.mtime.total_cmp(&a.mtime));
+        writeln!(out, "\nLegacy archives ({}):", archives.len())?;
+        for archive in archives {
+            let bytes = size(archive.size_bytes);
+            writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+        }
+        writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
+        writeln!(
+            out,
+            "Bring their history in with: herma checkpoints import-legacy"
+        )?;
+    }
+    if !status.pre_v2.is_empty() {
+        writeln!(
+            out,
+            "\nRepositories of version 1 ({}):",
+            status.pre_v2.len()
+        )?;
+        for repository in &status.pre_v2 {
+            let of = place(repository.workdir.as_deref(), &repository.project);
+            let state = if repository.exists { "live" } else { "away" };
+            writeln!(out, "  {of}  {state}")?;
+        }
+        writeln!(
+            out,
+            "Bring their history in with: herma checkpoints import-legacy"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_biggest(out: &mut dyn Write, projects: &[ProjectStatus]) -> io::Result<()> {
+    let mut files = Vec::new();
+    for project in projects {
+        let biggest = project.cost.iter().flat_map(|cost| &cost.biggest);
+        files.extend(biggest.map(|file| (file, project)));
+    }
+    files.sort_by(|a, b| b.0.bytes.cmp(&a.0.bytes).then(a.0.path.cmp(&b.0.path)));
+    files.truncate(NAMED_FILES);
+    if files.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nBiggest files:")?;
+    writeln!(out, "  {:>10}  {:>8}  FILE", "SIZE", "VERSIONS")?;
+    for (file, project) in files {
+        let of = place(project.workdir.as_deref(), &project.id);
+        let path = escape(&file.path);
+        let bytes = size(file.bytes);
+        writeln!(out, "  {bytes:>10}  {:>8}  {path}  ({of})", file.versions)?;
+    }
+    writeln!(
+        out,
+        "Leave files out of later checkpoints with a line in the project's .hermaignore, or in all projects\n\
+         with: herma config set exclude PATTERN..."
+    )
+}
+
+fn write_disk(
+    out: &mut dyn Write,
+    status: &StoreStatus,
+    env: &CommandEnv,
+    now: f64,
+) -> io::Result<()> {
+    writeln!(out, "\nPacks:           {}", status.packs)?;
+    writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
+    let keeping = env.engine.settings().keeping;
+    writeln!(out, "Limits:          {}", limits::in_words(&keeping))?;
+    match &status.last_cleaning {
+        None => writeln!(out, "Last cleaning:   never"),
+        Some(record) => {
+            writeln!(out, "Last cleaning:   {}", cleaning(record, now))?;
+            match &record.problem {
+                Some(problem) => {
+                    let problem = escape(problem.as_bytes());
+                    writeln!(out, "  problem:       {problem}")
+                }
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// What the last cleaning did, in words.
+pub(super) fn cleaning(record: &CleaningRecord, now: f64) -> String {
+    format!(
+        "{}, {} dropped, {} freed",
+        short_age(Some(record.at), now),
+        counted(record.dropped, "checkpoint"),
+        size(record.freed_bytes)
+    )
+}
+
+fn shown(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    escape(path.as_os_str().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_directories_show_their_end() {
+        assert_eq!(last_columns("/a"), "/a");
+        let exact = "x".repeat(60);
+        assert_eq!(last_columns(&exact), exact);
+        let shown = last_columns(&format!("/start/{exact}"));
+        assert_eq!(shown, format!("…{}", "x".repeat(59)));
+    }
+}

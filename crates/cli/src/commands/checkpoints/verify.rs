@@ -1,0 +1,198 @@
+//! `herma checkpoints verify`
+
+use std::io;
+use std::io::Write;
+
+use clap::Args;
+use herma_core::engine::DamagedFinding;
+use herma_core::engine::Verified;
+use herma_core::engine::VerifyOptions;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use super::place;
+use super::require_store;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::listing::counted;
+use crate::listing::short_id;
+use crate::units::size;
+
+/// Check that every checkpoint can be brought back, and name what cannot
+///
+/// Reads every commit and directory and looks up every file; with `--read-data` every file is read, too.
+/// Exits with 12 when something is damaged. Checkpoints and files that are not named are whole.
+#[derive(Args, Debug)]
+pub(super) struct VerifyArgs {
+    /// Read every file and compare it with its hash
+    #[arg(long)]
+    read_data: bool,
+}
+
+/// What was checked, and everything that is damaged.
+#[derive(Serialize)]
+pub(super) struct VerifyJson {
+    schema: &'static str,
+    whole: bool,
+    checkpoints: u64,
+    objects: u64,
+    bytes: u64,
+    damaged: Vec<DamagedJson>,
+    packs: Vec<ThingJson>,
+    refs: Vec<ThingJson>,
+    records: Vec<ThingJson>,
+}
+
+/// A damaged checkpoint.
+#[derive(Serialize)]
+struct DamagedJson {
+    project: String,
+    workdir: Option<PathJson>,
+    number: usize,
+    sequence: u64,
+    id: String,
+    lost: bool,
+    receipt: bool,
+    paths: Vec<PathJson>,
+    more_paths: u64,
+    what: String,
+}
+
+/// Something else that is damaged.
+#[derive(Serialize)]
+struct ThingJson {
+    name: String,
+    what: String,
+}
+
+impl From<&DamagedFinding> for DamagedJson {
+    fn from(damaged: &DamagedFinding) -> Self {
+        let paths = damaged.paths.paths.iter();
+        Self {
+            project: damaged.project.to_string(),
+            workdir: damaged.workdir.as_deref().map(PathJson::of),
+            number: damaged.number,
+            sequence: damaged.sequence,
+            id: damaged.id.to_hex(),
+            lost: damaged.is_lost,
+            receipt: damaged.receipt,
+            paths: paths.map(|path| PathJson::new(path)).collect(),
+            more_paths: damaged.paths.more,
+            what: damaged.what.clone(),
+        }
+    }
+}
+
+pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome, CommandError> {
+    require_store(env)?;
+    let progress = env.ui.progress();
+    let options = VerifyOptions {
+        read_data: args.read_data,
+        project: None,
+    };
+    let verified = env.engine.verify(&options, &progress)?;
+    drop(progress);
+    let outcome = if verified.is_whole() {
+        Outcome::Done
+    } else {
+        Outcome::Damaged
+    };
+    if env.ui.json {
+        env.ui.write_json(&VerifyJson::from(&verified))?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    write_findings(&mut out, &verified)?;
+    out.finish()?;
+    if outcome == Outcome::Damaged {
+        env.ui
+            .hint("`herma checkpoints repair` mends what can be mended.");
+    }
+    Ok(outcome)
+}
+
+/// Says what was checked, and names everything that is damaged.
+pub(super) fn write_findings(out: &mut dyn Write, verified: &Verified) -> io::Result<()> {
+    writeln!(
+        out,
+        "Checked {}, {}, {} read",
+        counted(verified.checkpoints as usize, "checkpoint"),
+        counted(verified.objects as usize, "object"),
+        size(verified.bytes)
+    )?;
+    for damaged in &verified.damaged {
+        write_damaged(out, damaged)?;
+    }
+    for (kind, thing) in things(verified) {
+        let text = format!("{kind} {}: {}", thing.name, thing.what);
+        writeln!(out, "{}", escape(text.as_bytes()))?;
+    }
+    if verified.is_whole() {
+        writeln!(out, "Everything is in order.")?;
+    }
+    Ok(())
+}
+
+/// Names a damaged checkpoint, and the files it cannot give back.
+fn write_damaged(out: &mut dyn Write, damaged: &DamagedFinding) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}: checkpoint {} ({}) is damaged: {}",
+        place(damaged.workdir.as_deref(), &damaged.project),
+        damaged.number,
+        short_id(damaged.id, 7),
+        escape(damaged.what.as_bytes())
+    )?;
+    for path in &damaged.paths.paths {
+        let shown = if path.is_empty() {
+            "(everything)".to_owned()
+        } else {
+            escape(path)
+        };
+        writeln!(out, "  {shown}")?;
+    }
+    if damaged.paths.more > 0 {
+        writeln!(out, "  and {} more", damaged.paths.more)?;
+    }
+    if damaged.receipt {
+        writeln!(out, "  (its modes, or the list of what it left out)")?;
+    }
+    Ok(())
+}
+
+fn things(verified: &Verified) -> Vec<(&'static str, ThingJson)> {
+    let thing = |name: &str, what: &str| ThingJson {
+        name: name.to_owned(),
+        what: what.to_owned(),
+    };
+    let packs = verified.packs.iter();
+    let packs = packs.map(|pack| ("pack", thing(&pack.pack, &pack.what)));
+    let refs = verified.refs.iter();
+    let refs = refs.map(|broken| ("ref", thing(&broken.name, &broken.what)));
+    let records = verified.metadata.iter();
+    let records = records.map(|record| ("record", thing(&record.file, &record.what)));
+    packs.chain(refs).chain(records).collect()
+}
+
+impl From<&Verified> for VerifyJson {
+    fn from(verified: &Verified) -> Self {
+        let of_kind = |wanted: &str| {
+            let all = things(verified).into_iter();
+            let these = all.filter(|(kind, _)| *kind == wanted);
+            these.map(|(_, thing)| thing).collect()
+        };
+        Self {
+            schema: "herma.checkpoints-verify/1",
+            whole: verified.is_whole(),
+            checkpoints: verified.checkpoints,
+            objects: verified.objects,
+            bytes: verified.bytes,
+            damaged: verified.damaged.iter().map(DamagedJson::from).collect(),
+            packs: of_kind("pack"),
+            refs: of_kind("ref"),
+            records: of_kind("record"),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What `herma doctor` says about the disk: limits, cleaning, and what cleaning leaves to the user.
+
+use herma_core::engine::NoProgress;
+use herma_core::engine::StoreStatus;
+use herma_core::path::escape;
+
+use super::findings::Findings;
+use super::findings::Level;
+use crate::command_env::CommandEnv;
+use crate::listing::counted;
+use crate::units::short_age;
+use crate::units::size;
+
+/// Looks at what the store costs and how its cleaning goes.
+pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
+    let status = match env.engine.status(false, &NoProgress) {
+        Ok(status) => status,
+        Err(error) => return findings.add_error("disk", error),
+    };
+    look_at_archives(findings, &status);
+    if !status.exists {
+        return;
+    }
+    look_at_size(
+        findings,
+        &status,
+        env.engine.settings().keeping.max_total_size,
+    );
+    look_at_cleaning(findings, &status, env.now().as_float());
+    match env.engine.damaged_records() {
+        Ok(damaged) => {
+            for record in damaged {
+                let text = format!("{} is damaged: {}", record.file, record.what);
+                let hint = "`herma checkpoints repair` writes it again.".to_owned();
+                let text = escape(text.as_bytes());
+                findings.add_with_hint("record", Level::Wrong, text, Some(hint));
+            }
+        }
+        Err(error) => findings.add_error("record", error),
+    }
+}
+
+fn look_at_size(findings: &mut Findings, status: &StoreStatus, limit: u64) {
+    let trash = match status.trash_bytes {
+        0 => String::new(),
+        bytes => format!(", {} of it in the trash", size(bytes)),
+    };
+    let text = format!("{}{trash}", size(status.store_bytes));
+    if limit > 0 && status.store_bytes > limit {
+        findings.add_with_hint(
+            "disk",
+            Level::Attention,
+            format!("{text}: over the limit of {}", size(limit)),
+            Some(
+                "`herma checkpoints prune` cleans up; `herma checkpoints` shows what is big."
+                    .to_owned(),
+            ),
+        );
+    } else {
+        findings.add("disk", Level::Fine, text);
+    }
+}
+
+fn look_at_cleaning(findings: &mut Findings, status: &StoreStatus, now: f64) {
+    let Some(record) = &status.last_cleaning else {
+        return findings.add("cleaning", Level::Fine, "never yet");
+    };
+    let age = short_age(Some(record.at), now);
+    match &record.problem {
+        Some(problem) => findings.add_with_hint(
+            "cleaning",
+            Level::Wrong,
+            format!("last {age}: {}", escape(problem.as_bytes())),
+            Some("`herma checkpoints verify` names what is damaged.".to_owned()),
+        ),
+        None => findings.add("cleaning", Level::Fine, format!("last {age}")),
+    }
+}
+
+fn look_at_archives(findings: &mut Findings, status: &StoreStatus) {
+    let hint = "`herma checkpoints import-legacy` brings their history in; `clear-legacy` deletes archives.";
+    if !status.legacy.is_empty() {
+        let count = counted(status.legacy.len(), "archive");
+        let text = format!("{count} of version 1, {}", size(status.legacy_bytes));
+        findings.add_with_hint("legacy", Level::Fine, text, Some(hint.to_owned()));
+    }
+    if !status.pre_v2.is_empty() {
+        let count = status.pre_v2.len();
+        let text = format!("{count} of version 1 beside the store");
+        findings.add_with_hint("legacy", Level::Fine, text, Some(hint.to_owned()));
+    }
+}

@@ -1,0 +1,309 @@
+//! `herma checkpoints prune`.
+
+use herma_testkit::TestEnv;
+use herma_testkit::Tree;
+
+use super::json;
+use super::random_text;
+use super::test_env;
+use super::without_sizes;
+
+/// A project with six checkpoints, and two more that were deleted, with one each.
+fn with_orphans(env: &TestEnv) {
+    for name in ["gone-a", "gone-b"] {
+        let gone = env.work_dir(name).files([("a.txt", name)]);
+        gone.run(["save"]).success();
+        env.work_dir("").remove(name);
+    }
+    let shop = env.work_dir("shop");
+    for step in 0..6 {
+        shop.write("cart.txt", &random_text(step, 100));
+        shop.run(["save"]).success();
+    }
+}
+
+fn states(env: &TestEnv) -> Vec<(String, u64)> {
+    let json = json(&env.work_dir("").run(["checkpoints", "--json"]).success());
+    let projects = json["projects"]
+        .as_array()
+        .expect("the test made it")
+        .iter();
+    let mut states: Vec<_> = projects
+        .map(|p| {
+            (
+                p["state"].to_string(),
+                p["commits"].as_u64().expect("the test made it"),
+            )
+        })
+        .collect();
+    states.sort();
+    states
+}
+
+fn counts(env: &TestEnv) -> Vec<u64> {
+    states(env).into_iter().map(|(_, count)| count).collect()
+}
+
+const LIMIT: [&str; 4] = ["checkpoints", "prune", "--max-snapshots", "2"];
+
+#[allow(clippy::disallowed_methods)]
+fn write_config(env: &TestEnv, text: &str) {
+    std::fs::create_dir_all(env.home()).expect("the test made it");
+    std::fs::write(env.home().join("config.yaml"), text).expect("the test made it");
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_changes_nothing() {
+    let env = test_env();
+    with_orphans(&env);
+    let before = Tree::read(env.store());
+    let here = env.work_dir("");
+    let output = here.run(LIMIT.iter().chain(&["--dry-run"])).success();
+    insta::assert_snapshot!(output, @r"
+    Pruning checkpoint store…
+      retention_days:    7
+      delete_orphans:    True
+      max_total_size_mb: 500
+      max_snapshots:     2
+
+    Checkpoints to drop:
+      $ROOT/work/shop: 4 checkpoints, the project has too many checkpoints
+    Orphan projects (2):
+      $ROOT/work/gone-a: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+      $ROOT/work/gone-b: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+
+    Dry run, nothing was changed. To go: 6 checkpoints, 2 projects altogether, 0 legacy archives.
+    ");
+    let flags = ["--dry-run", "--json", "--force"];
+    let json = json(&here.run(LIMIT.iter().chain(&flags)).success());
+    assert_eq!(json["schema"], "herma.checkpoints-prune/1");
+    assert_eq!(json["dry_run"], true);
+    assert_eq!(json["deleted_orphan"], 2);
+    assert_eq!(json["dropped"].as_array().unwrap().len(), 6);
+    assert_eq!(Tree::read(env.store()), before);
+}
+
+#[test]
+fn without_a_terminal_orphans_are_kept_and_named() {
+    let env = test_env();
+    with_orphans(&env);
+    let output = env.work_dir("").run(LIMIT).code(3);
+    insta::assert_snapshot!(without_sizes(&output), @r"
+    Pruning checkpoint store…
+    retention_days: 7
+    delete_orphans: True
+    max_total_size_mb: 500
+    max_snapshots: 2
+
+    Checkpoints to drop:
+    $ROOT/work/shop: 4 checkpoints, the project has too many checkpoints
+    Orphan projects (2):
+    $ROOT/work/gone-a: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+    $ROOT/work/gone-b: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+
+    Scanned: 3
+    Deleted orphan: 0
+    Deleted stale: 0
+    Errors: 0
+    Bytes reclaimed: [SIZE]
+    Dropped: 4 checkpoints
+    ------- stderr -------
+    Warning: 2 orphan projects kept: there is no terminal to ask on, and no `--force`.
+    [exit status: 3]
+    ");
+    assert_eq!(counts(&env), [2, 1, 1], "the rest is done");
+    env.fsck();
+}
+
+#[test]
+fn force_deletes_orphans_and_keep_orphans_does_not() {
+    let env = test_env();
+    with_orphans(&env);
+    let here = env.work_dir("");
+    let keep = ["checkpoints", "prune", "-f", "--keep-orphans"];
+    let kept = here.run(keep).success();
+    assert!(
+        kept.text().contains("\n  delete_orphans:    False\n"),
+        "{kept}"
+    );
+    assert_eq!(counts(&env), [6, 1, 1]);
+    let json = json(&here.run(["checkpoints", "prune", "-y", "--json"]).success());
+    assert_eq!(json["deleted_orphan"], 2);
+    assert_eq!(json["errors"], 0);
+    assert_eq!(counts(&env), [6]);
+    let status = env.work_dir("shop").run(["checkpoints"]).success();
+    assert!(status.text().contains("2 checkpoints dropped"), "{status}");
+    assert!(!env.home().join("checkpoints/.last_prune").exists());
+}
+
+#[test]
+fn a_no_keeps_the_orphans_and_does_the_rest() {
+    let env = test_env();
+    with_orphans(&env);
+    let mut terminal = env.work_dir("").in_terminal(LIMIT);
+    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    terminal.end_input();
+    let output = terminal.finish().success();
+    assert!(output.text().contains("\nDeleted orphan:  0\n"), "{output}");
+    assert_eq!(counts(&env), [2, 1, 1]);
+}
+
+#[test]
+fn a_yes_is_about_what_was_shown_and_nothing_else() {
+    let env = test_env();
+    with_orphans(&env);
+    let late = env.work_dir("late").files([("a.txt", "late\n")]);
+    late.run(["save"]).success();
+    let mut terminal = env.work_dir("shop").in_terminal(LIMIT);
+    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    env.work_dir("").remove("late");
+    env.work_dir("gone-a").write("back.txt", "again\n");
+    terminal.answer("y");
+    let output = terminal.finish().success();
+    assert!(output.text().contains("\nDeleted orphan:  1\n"), "{output}");
+    let word = |state: &str, count| (format!("\"{state}\""), count);
+    assert_eq!(
+        states(&env),
+        [word("live", 1), word("live", 2), word("orphan", 1)]
+    );
+}
+
+#[test]
+fn a_limit_that_cannot_be_reached_is_named() {
+    let env = test_env();
+    let shop = env.work_dir("shop");
+    shop.write("big.txt", &random_text(1, 200_000));
+    shop.run(["save"]).success();
+    let flags = ["checkpoints", "prune", "--max-size-mb", "1"];
+    let output = shop.run(flags).code(3);
+    assert!(
+        output
+            .error_text()
+            .contains("the store stays over its size limit"),
+        "{output}"
+    );
+    shop.run(["restore", "1"]).success();
+    write_config(&env, "checkpoints: {max_total_size_mb: 1}\n");
+    let doctor = shop.run(["doctor"]).code(3);
+    assert!(
+        doctor.text().contains("over the limit of 1.0 MB"),
+        "{doctor}"
+    );
+}
+
+/// Says that the last cleaning was forty days ago, which a clock that jumped would look like.
+#[allow(clippy::disallowed_methods)]
+fn make_clock_doubtful(env: &TestEnv) {
+    let marker = env.home().join("checkpoints/.last_prune");
+    std::fs::write(marker, days_ago(40.0).to_string()).expect("the test made it");
+}
+
+#[allow(clippy::disallowed_methods)]
+fn days_ago(days: f64) -> f64 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH);
+    since.expect("after 1970").as_secs_f64() - days * 86_400.0
+}
+
+/// Writes what the last cleaning left, so many days ago.
+#[allow(clippy::disallowed_methods)]
+fn write_record(env: &TestEnv, days: f64, problem: &str) {
+    let at = days_ago(days);
+    let record = format!(
+        "{{\"version\":1,\"at\":{at},\"store_bytes\":0,\"fixed_bytes\":0,\"packs\":0,\"dropped\":0,\
+         \"freed_bytes\":0,\"problem\":{problem}}}"
+    );
+    std::fs::write(env.store().join("herma/cleaning"), record).expect("the test made it");
+}
+
+#[test]
+fn a_clock_that_jumped_is_believed_only_when_somebody_says_so() {
+    let env = test_env();
+    let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
+    shop.run(["save"]).success();
+    make_clock_doubtful(&env);
+    let prune = ["checkpoints", "prune"];
+    let output = shop.run(prune).code(3);
+    assert!(
+        output
+            .text()
+            .contains("Note: the clock is more than 30 days ahead"),
+        "{output}"
+    );
+    shop.run(["maintain"]).success();
+    shop.run(prune).success();
+
+    make_clock_doubtful(&env);
+    shop.run(["checkpoints", "prune", "--retention-days", "-1"])
+        .success();
+
+    make_clock_doubtful(&env);
+    let mut terminal = shop.in_terminal(prune);
+    terminal.wait_for(" now? [y/N]: ");
+    terminal.answer("y");
+    let output = terminal.finish().success();
+    assert!(
+        output.text().contains("\nNo checkpoint has to go.\n"),
+        "{output}"
+    );
+}
+
+#[test]
+fn negative_days_turn_the_age_rule_off() {
+    let env = test_env();
+    let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
+    shop.run(["save"]).success();
+    shop.run(["config", "set", "retention_days", "-1"])
+        .success();
+    let json = json(&shop.run(["checkpoints", "prune", "--json"]).success());
+    assert_eq!(json["limits"]["retention_days"], 0);
+    let text = shop.run(["checkpoints", "prune", "--retention-days", "-5"]);
+    assert!(
+        text.success()
+            .text()
+            .contains("\n  retention_days:    -5\n")
+    );
+    let status = shop.run(["checkpoints"]).success();
+    assert!(!status.text().contains("without use"), "{status}");
+}
+
+#[test]
+fn with_settings_that_cannot_be_read_nothing_is_dropped() {
+    let env = test_env();
+    with_orphans(&env);
+    write_config(&env, "checkpoints:\n  max_snapshots: many\n");
+    let output = env.work_dir("").run(["checkpoints", "prune", "-f"]).code(1);
+    assert!(
+        output.error_text().contains("Nothing was removed."),
+        "{output}"
+    );
+    env.work_dir("").run(["maintain"]).code(1);
+    assert_eq!(counts(&env), [6, 1, 1]);
+}
+
+#[test]
+fn control_c_at_the_question_drops_nothing() {
+    let env = test_env();
+    with_orphans(&env);
+    let mut terminal = env.work_dir("").in_terminal(LIMIT);
+    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    terminal.interrupt();
+    let output = terminal.finish().code(130);
+    assert!(!output.text().contains("Scanned"), "{output}");
+    assert_eq!(counts(&env), [6, 1, 1]);
+}
+
+#[test]
+fn what_a_cleaning_could_not_do_is_shown_until_one_can() {
+    let env = test_env();
+    let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
+    shop.run(["save"]).success();
+    write_record(&env, 1.0, "\"no room\\u001b\"");
+    let status = shop.run(["checkpoints"]).success();
+    let line = "\n  problem:       no room\\u{1b}\n";
+    assert!(status.text().contains(line), "{status}");
+    let doctor = shop.run(["doctor"]).code(1);
+    assert!(doctor.text().contains("last 1d ago: no room"), "{doctor}");
+    shop.run(["checkpoints", "prune"]).success();
+    shop.run(["doctor"]).success();
+}
