@@ -7,7 +7,9 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stderr)]
 
 mod faults {
+    mod cap;
     mod copy;
+    mod crowd;
     mod errors;
     mod full_disk;
     mod kill;

@@ -56,6 +56,16 @@ fn a_drop_of_a_named_and_pinned_checkpoint() {
 }
 
 #[test]
+fn a_collection() {
+    fail_everywhere("gc", &Scene::gc());
+}
+
+#[test]
+fn a_cleaning() {
+    fail_everywhere("prune", &Scene::prune());
+}
+
+#[test]
 fn a_name() {
     fail_everywhere("name", &Scene::mark(&["name", "2", "good"]));
 }

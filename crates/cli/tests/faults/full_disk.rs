@@ -133,3 +133,44 @@ fn a_project_without_room_to_restore_into_stays_as_it_is() {
     assert_same(&expected, &after, "no temporary files are left");
     assert_sound(&env.repository());
 }
+
+#[test]
+fn cleaning_works_without_a_free_byte() {
+    if !can_mount() {
+        return;
+    }
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    let mut random = Random::new(3);
+    for n in 0..12 {
+        project.write_bytes(format!("../part-{n}"), &random.bytes(200_000));
+    }
+    let script = r#"
+        "$HERMA" save
+        code=0; n=0
+        while [ $code = 0 ] && [ $n -lt 12 ]; do
+            cp "../part-$n" big.bin; n=$((n + 1))
+            code=0; "$HERMA" save 2> "$OUT/error" || code=$?
+        done
+        echo "save: $code"
+        cat /dev/zero > "$MOUNT/filler" 2> /dev/null || true
+        df --output=avail "$MOUNT" | tail -n 1
+        "$HERMA" list -z | tr '\0' '\n' | cut -f 1 | head -n 2 > "$OUT/newest"
+        "$HERMA" checkpoints prune --force --max-snapshots 2 > "$OUT/pruned"
+        "$HERMA" list -z | tr '\0' '\n' | cut -f 1 > "$OUT/left"
+        "$HERMA" save
+        "$HERMA" restore "$(tail -n 1 "$OUT/newest")"
+        cp -a "$MOUNT/checkpoints/store" "$OUT/store"
+    "#;
+    let output = run_mounted(&env, env.home(), "size=2m", script).success();
+    let said: Vec<&str> = output.text().lines().map(str::trim).take(2).collect();
+    assert_eq!(said, ["save: 1", "0"], "the disk is full: {output}");
+    let read = |name: &str| std::fs::read_to_string(env.root().join("tmp").join(name)).unwrap();
+    assert_eq!(read("left"), read("newest"), "the newest two stay");
+    assert!(
+        !read("pruned").contains("Bytes reclaimed: 0 B"),
+        "{}",
+        read("pruned")
+    );
+    assert_sound(&Repository::at(env.root().join("tmp/store")));
+}

@@ -54,6 +54,21 @@ fn a_drop_of_a_named_and_pinned_checkpoint() {
 }
 
 #[test]
+fn a_collection() {
+    die_everywhere("gc", &Scene::gc());
+}
+
+#[test]
+fn a_cleaning() {
+    die_everywhere("prune", &Scene::prune());
+}
+
+#[test]
+fn a_cleaning_in_the_background() {
+    die_everywhere("maintain", &Scene::maintain());
+}
+
+#[test]
 fn a_name() {
     die_everywhere("name", &Scene::mark(&["name", "2", "good"]));
 }

@@ -29,6 +29,8 @@ pub(super) enum Action {
     Drop,
     /// It changes marks only.
     Mark,
+    /// It frees room, and may drop so many of the oldest checkpoints.
+    Clean(usize),
 }
 
 /// A state of the project's files.
@@ -191,6 +193,41 @@ impl Scene {
         let trees = [first(), second(), third()];
         let args = ["drop", "--yes", "3"];
         Self::new(&trees, &third(), prepare, &args, Action::Drop)
+    }
+
+    /// A store with packs to merge, dead objects, loose objects and a checkpoint that was cut out.
+    fn cluttered(args: &[&str], may_go: usize) -> Self {
+        let prepare = |project: &WorkDir<'_>| {
+            project.write("extra.txt", "will be dropped\n");
+            project.run(["save", "--name", "dropped"]).success();
+            project.run(["drop", "--yes", "dropped"]).success();
+            std::fs::remove_file(project.path().join("extra.txt")).unwrap();
+        };
+        let mut history = Vec::new();
+        for round in 0..3 {
+            for mut tree in [first(), second()] {
+                tree.insert("round", file(&format!("{round}\n"), 0o644));
+                history.push(tree);
+            }
+        }
+        let present = history[5].clone();
+        Self::new(&history, &present, prepare, args, Action::Clean(may_go))
+    }
+
+    /// A collection of everything there is.
+    pub(super) fn gc() -> Self {
+        Self::cluttered(&["checkpoints", "gc"], 0)
+    }
+
+    /// A cleaning that drops four checkpoints and collects what they held.
+    pub(super) fn prune() -> Self {
+        let args = ["checkpoints", "prune", "--force", "--max-snapshots", "2"];
+        Self::cluttered(&args, 4)
+    }
+
+    /// Cleaning in the background, as a save starts it.
+    pub(super) fn maintain() -> Self {
+        Self::cluttered(&["maintain"], 0)
     }
 
     /// A mark on the older of two checkpoints.

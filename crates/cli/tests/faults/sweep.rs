@@ -83,6 +83,8 @@ fn check(scene: &Scene, outcome: &Outcome) {
     let succeeded = match outcome.status {
         Status::Signaled(9) => false,
         Status::Exited(0) => true,
+        // Done in part, and what was not done is named.
+        Status::Exited(3) if matches!(scene.action, Action::Clean(_)) => false,
         Status::Exited(code) => {
             assert_explained(code, outcome);
             false
@@ -98,6 +100,7 @@ fn check(scene: &Scene, outcome: &Outcome) {
         Action::Restore(transaction) => check_restore(scene, outcome, succeeded, transaction),
         Action::Drop => check_drop(scene, succeeded),
         Action::Mark => check_mark(scene, succeeded),
+        Action::Clean(may_go) => check_clean(scene, succeeded, may_go),
     }
     check_usable(scene);
 }
@@ -120,13 +123,37 @@ fn check_usable(scene: &Scene) {
     assert!(litter.is_empty(), "left behind: {litter:?}");
     assert_sound(&scene.env.repository());
     let listed = scene.listed();
-    for (id, tree) in &scene.saved {
-        let may_be_gone = matches!(scene.action, Action::Drop) && *id == scene.saved[0].0;
+    let may_go = match scene.action {
+        Action::Drop => 1,
+        Action::Clean(may_go) => may_go,
+        _ => 0,
+    };
+    for (at, (id, tree)) in scene.saved.iter().enumerate() {
+        let may_be_gone = at < may_go;
         assert!(may_be_gone || listed.contains(id), "{id} is not listed");
         if listed.contains(id) {
             scene.assert_restores(id, tree);
         }
     }
+}
+
+/// Nothing is left to repair: the same command, once more, leaves only what checkpoints need.
+fn check_clean(scene: &Scene, succeeded: bool, may_go: usize) {
+    let listed = scene.listed();
+    if succeeded {
+        assert_eq!(listed.len(), scene.saved.len() - may_go, "dropped as asked");
+    }
+    let stash = scene.stash();
+    scene.run_again().success();
+    scene.project().run(["checkpoints", "gc"]).success();
+    let output = scene.env.repository().git(["fsck", "--strict", "--full"]);
+    let said = output.success();
+    let said: Vec<&str> = said.text().lines().collect();
+    assert!(said.is_empty(), "objects nothing names: {said:?}");
+    let trash = scene.env.store().join("herma/trash");
+    let trash: Vec<_> = std::fs::read_dir(trash).unwrap().flatten().collect();
+    assert!(trash.is_empty(), "left in the trash: {trash:?}");
+    scene.reset_to(&stash);
 }
 
 /// The checkpoint is there completely or not at all.
