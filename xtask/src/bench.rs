@@ -1,10 +1,14 @@
-//! `cargo xtask bench`: is saving as fast as we say?
+//! `cargo xtask bench`: is saving as fast as we say, and keeping as cheap?
 //!
 //! The promise is a ratio: a save that finds nothing changed costs little more than walking the tree,
 //! and less than git. Rounds are interleaved, so that a slow minute of the machine hits all alike, and
 //! medians are compared. Everything runs with a warm cache. Without git its rows are missing, and the
 //! report says so.
 
+mod disk;
+mod history;
+mod keeping;
+mod latency;
 mod measure;
 mod report;
 mod tree;
@@ -16,6 +20,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+use keeping::Keeping;
 use measure::Series;
 pub use measure::print_peak_memory;
 use measure::time;
@@ -45,6 +50,16 @@ struct Options {
     rounds: usize,
     json: Option<PathBuf>,
     herma: Option<PathBuf>,
+    history: Option<PathBuf>,
+    section: Section,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    All,
+    Saving,
+    Keeping,
 }
 
 impl Options {
@@ -55,6 +70,8 @@ impl Options {
             rounds: 11,
             json: None,
             herma: None,
+            history: None,
+            section: Section::All,
         };
         let mut args = args.iter();
         while let Some(name) = args.next() {
@@ -64,6 +81,14 @@ impl Options {
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--tree" => options.tree = Some(PathBuf::from(value()?).canonicalize()?),
                 "--json" => options.json = Some(value()?.into()),
+                "--history" => options.history = Some(PathBuf::from(value()?).canonicalize()?),
+                "--only" => {
+                    options.section = match value()?.as_str() {
+                        "saving" => Section::Saving,
+                        "keeping" => Section::Keeping,
+                        other => return Err(format!("bench: no section {other}").into()),
+                    }
+                }
                 "--herma" => options.herma = Some(PathBuf::from(value()?).canonicalize()?),
                 _ => return Err(format!("bench: unknown option {name}").into()),
             }
@@ -107,6 +132,24 @@ pub fn run(args: &[String]) -> Result<()> {
     };
     let place = workspace::target()?.join("bench");
     fs::create_dir_all(&place)?;
+    let mut numbers = serde_json::Map::new();
+    numbers.insert("version".to_owned(), 2.into());
+    if options.section != Section::Keeping {
+        numbers.insert("saving".to_owned(), bench_saving(&options, &herma, &place)?);
+    }
+    if options.section != Section::Saving {
+        let report =
+            Keeping::new(herma, place.join("keeping"))?.measure(options.history.as_deref())?;
+        report.print();
+        numbers.insert("keeping".to_owned(), report.to_json());
+    }
+    if let Some(file) = options.json {
+        fs::write(file, serde_json::to_string_pretty(&numbers)? + "\n")?;
+    }
+    Ok(())
+}
+
+fn bench_saving(options: &Options, herma: &Path, place: &Path) -> Result<serde_json::Value> {
     let root = match &options.tree {
         Some(tree) => tree.clone(),
         None => {
@@ -115,15 +158,10 @@ pub fn run(args: &[String]) -> Result<()> {
             root
         }
     };
-    let report = Bench::new(herma, root, place)?.measure(options.rounds)?;
+    let bench = Bench::new(herma.to_owned(), root, place.to_owned())?;
+    let report = bench.measure(options.rounds)?;
     report.print();
-    if let Some(file) = options.json {
-        fs::write(
-            file,
-            serde_json::to_string_pretty(&report.to_json())? + "\n",
-        )?;
-    }
-    Ok(())
+    Ok(report.to_json())
 }
 
 struct Bench {
@@ -263,6 +301,7 @@ impl Bench {
         command
             .current_dir(&self.root)
             .env("HERMES_HOME", &self.home)
+            .env("HERMA_NO_BACKGROUND", "1")
             .env("NO_COLOR", "1");
         command
     }

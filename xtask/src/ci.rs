@@ -1,5 +1,6 @@
 //! What a change must pass.
 
+use herma_testkit::faults::FULL_VARIABLE;
 use herma_testkit::faults::STEP_VARIABLE;
 
 use crate::Result;
@@ -44,7 +45,7 @@ fn check_licences() -> Result<()> {
 
 /// Runs the fault tests of the command line in release mode.
 ///
-/// With `--full` the step of every sweep is one system call and the tests marked as slow run too;
+/// With `--full` the step of every sweep is one system call, crowds have their full size, and the tests marked as slow run too;
 /// without it the step is the tests' own, which is what `cargo test` does.
 pub fn run_fault_tests(args: &[String]) -> Result<()> {
     let full = args.iter().any(|arg| arg == "--full");
@@ -55,7 +56,8 @@ pub fn run_fault_tests(args: &[String]) -> Result<()> {
     let mut command = cargo()?;
     command.args(["test", "-p", "herma", "--release", "--test", "faults", "--"]);
     if full {
-        command.env(STEP_VARIABLE, "1").arg("--include-ignored");
+        command.env(STEP_VARIABLE, "1").env(FULL_VARIABLE, "1");
+        command.arg("--include-ignored");
     }
     run(command.args(filters))
 }

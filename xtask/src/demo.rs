@@ -51,6 +51,7 @@ fn play_session(session: &str, place: &Path, shop: &Path) -> Result<()> {
             .current_dir(shop)
             .env("PATH", format!("{}:{path}", programs.display()))
             .env("HERMES_HOME", place.join("home"))
+            .env("HERMA_NO_BACKGROUND", "1")
             .status()?;
         if !status.success() {
             return Err(format!("`{command}` ended with {status}").into());

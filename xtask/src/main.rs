@@ -16,11 +16,14 @@ Usage: cargo xtask <COMMAND>
   demo                      Plays the session of the README in a temporary directory
   ci                        Everything a change must pass: format, lints, tests, documents, licences
   faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
-                            (HERMA_FAULT_STEP=1) instead of every 7th, and runs the ignored ones too
-  bench [OPTIONS]           Measures saving against a bare walk and against git, as ratios
+                            (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
+                            full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
+  bench [OPTIONS]           Measures saving against a bare walk and git, keeping against git and restic
+      --only SECTION        Only `saving` or only `keeping`
       --files N             Files of the generated tree [default: 80000]
       --tree PATH           Measure this tree instead; one file in it is changed and changed back
       --rounds N            Interleaved rounds [default: 11]
+      --history PATH        A repository whose last 200 commits are kept [default: a made-up history]
       --json FILE           Also write the numbers as JSON
       --herma PATH          Measure this program instead of building one
 ";

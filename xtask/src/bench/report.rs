@@ -110,7 +110,6 @@ impl Report {
                 .collect()
         };
         json!({
-            "version": 1,
             "ratios": map(self.ratios().into_iter().map(|(n, r)| (n, json!(r))).collect()),
             "milliseconds": times,
             "peak_memory_bytes": map(self.memory.iter().map(|(n, b)| (*n, json!(b))).collect()),

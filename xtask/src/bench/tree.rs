@@ -56,7 +56,8 @@ pub fn ensure(root: &Path, files: usize) -> Result<()> {
     Ok(())
 }
 
-fn generate(root: &Path, files: usize) -> Result<()> {
+/// Writes the tree.
+pub fn generate(root: &Path, files: usize) -> Result<()> {
     let mut random = Random::new(u64::from(VERSION));
     let directories = make_directories(root, files.div_ceil(FILES_PER_DIRECTORY), &mut random)?;
     let mut text = String::new();
@@ -93,7 +94,8 @@ fn make_directories(root: &Path, count: usize, random: &mut Random) -> Result<Ve
     Ok(directories.into_iter().map(|(path, _)| path).collect())
 }
 
-fn fill(text: &mut String, size: usize, random: &mut Random) {
+/// Fills `text` with lines that look like a program.
+pub fn fill(text: &mut String, size: usize, random: &mut Random) {
     text.clear();
     while text.len() < size {
         text.push_str(&"        "[..random.below(3) * 4]);
