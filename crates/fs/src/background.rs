@@ -10,8 +10,9 @@ use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
 
-/// The lowest priority there is. The disk follows it, too, unless somebody said otherwise.
-const LOWEST: i32 = 19;
+/// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
+/// it, too, unless somebody said otherwise.
+const LOW: i32 = 5;
 
 /// Starts this very program with these arguments and an empty environment, and does not wait for it.
 ///
@@ -41,7 +42,7 @@ fn start(program: &Path, arguments: &[&OsStr]) -> io::Result<()> {
 pub fn become_background() {
     // Fails for the leader of a group, as when it was typed at a prompt; then it stays there.
     let _ = rustix::process::setsid();
-    let _ = rustix::process::nice(LOWEST);
+    let _ = rustix::process::nice(LOW);
     close_inherited();
 }
 

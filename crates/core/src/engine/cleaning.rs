@@ -50,7 +50,7 @@ const DAY: f64 = 86_400.0;
 const PACKS_PER_STORE: u64 = 20;
 
 /// However little the store may have, a merged pack may have so much.
-const SMALLEST_PACK: u64 = 128 << 10;
+const SMALLEST_PACK: u64 = 256 << 10;
 
 /// What a cleaning is asked to do.
 #[derive(Clone, Debug)]
@@ -166,7 +166,7 @@ impl Engine {
         self.drop_by_rules(request, &mut cleaned)?;
         let mut effort = self.drop_by_bytes(&dirs, request, progress, &mut cleaned)?;
         effort.at_once |= request.attended || self.is_tight(&dirs)?;
-        let collected = if request.attended || effort.despite_damage {
+        let collected = if request.attended {
             self.collect_locked(&dirs, effort, progress)?
         } else {
             self.collect_at_leisure(&dirs, effort, progress)?
@@ -337,16 +337,7 @@ impl Engine {
             self.apply(&store, &plan, request.attended, cleaned);
             cleaned.over = plan.over;
         }
-        if is_burst {
-            let quick = Effort::urgent(Thoroughness::Quick);
-            let collected = self.collect_locked(dirs, quick, progress)?;
-            cleaned.note(collected);
-            // What is dead in packs that are partly alive goes only when they are written again.
-            if !is_exceeded(dirs, &request.limits)? {
-                return Ok(quick);
-            }
-        }
-        Ok(Effort::urgent(Thoroughness::Full))
+        Ok(Effort::urgent(last))
     }
 
     /// Collects when nobody waits for it: not while the store is growing fast, and no longer than the limit

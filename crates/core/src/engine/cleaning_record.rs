@@ -113,7 +113,7 @@ impl PackFilesFacts {
     /// one takes `took` seconds: a twentieth, or more if the store is growing fast.
     pub(crate) fn headroom(&self, limit: u64, took: f64) -> u64 {
         let per_second = self.recent_bytes as f64 / RECENTLY as f64;
-        let meanwhile = per_second * took.clamp(0.2, 30.0) * 4.0;
+        let meanwhile = per_second * took.clamp(0.3, 30.0) * 4.0;
         (meanwhile as u64).clamp(limit / HEADROOM, limit / 5 * 2)
     }
 }

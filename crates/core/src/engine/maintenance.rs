@@ -233,7 +233,7 @@ fn automatic_limits(keeping: &Keeping, by_age: bool, bytes: u64, headroom: u64) 
     Limits {
         max_snapshots: Some(keeping.max_snapshots),
         retention_days: by_age.then_some(days),
-        max_total_bytes: is_near.then_some(limit.saturating_sub(headroom + limit / 20)),
+        max_total_bytes: is_near.then_some(limit.saturating_sub(2 * headroom)),
         min_free_bytes: Some(keeping.min_free_disk),
         orphans: if by_age && keeping.delete_orphans {
             // Somebody may have moved it, and want its history at the new place.
