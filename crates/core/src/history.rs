@@ -33,6 +33,9 @@ const MAX_SEQUENCE: u64 = 1 << 48;
 /// How far back a foreign chain of commits is followed.
 const MAX_FOREIGN: usize = 100_000;
 
+/// How the refs of receipts and modes end.
+const EXTRA: &str = ".extra";
+
 /// One live checkpoint: its place in the order of saving, and its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -59,7 +62,7 @@ pub(crate) fn checkpoint_ref(project: &ProjectId, sequence: u64) -> String {
 
 /// The ref that keeps a checkpoint's receipt and modes reachable.
 pub(crate) fn extra_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma/{project}/{sequence:08}.extra")
+    format!("refs/herma/{project}/{sequence:08}{EXTRA}")
 }
 
 /// Refs of receipts and modes whose checkpoint is gone: a process was killed while it dropped one, or before
@@ -79,10 +82,7 @@ pub(crate) fn stray_extras(
             .collect()
     };
     let known: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let stray = |name: &&String| {
-        name.strip_suffix(".extra")
-            .is_some_and(|n| !known.contains(n))
-    };
+    let stray = |name: &&String| name.strip_suffix(EXTRA).is_some_and(|n| !known.contains(n));
     Ok(names.iter().filter(stray).cloned().collect())
 }
 
@@ -129,7 +129,9 @@ impl History {
         project: &ProjectId,
     ) -> Result<Self, Error> {
         let prefix = format!("refs/herma/{project}");
-        let listing = dirs.refs().list(&prefix)?;
+        // Receipts are found through their checkpoints.
+        let is_wanted = |name: &str| !name.ends_with(EXTRA);
+        let listing = dirs.refs().list_where(&prefix, &is_wanted)?;
         let mut entries: Vec<Entry> = listing
             .refs
             .iter()
@@ -318,8 +320,9 @@ impl History {
                 });
             }
         }
-        found.extend(self.broken.iter().map(|name| DamagedCheckpoint {
-            name: name.clone(),
+        let broken = dirs.refs().list(&format!("refs/herma/{project}"))?.broken;
+        found.extend(broken.into_iter().map(|name| DamagedCheckpoint {
+            name,
             number: None,
             what: "it does not hold an object id".to_owned(),
         }));

@@ -377,6 +377,25 @@ impl Dir {
         Ok(Some(bytes))
     }
 
+    /// Reads the beginning of a file into `buffer` and tells how much of it that fills. `None` when nothing
+    /// is there. For very many small files that are known to be files: nothing is asked but the content.
+    pub fn read_small(&self, name: impl Arg + Copy, buffer: &mut [u8]) -> Result<Option<usize>> {
+        let file = match self.open_file_raw(name) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(self.error("open", name, e)),
+        };
+        let mut length = 0;
+        while length < buffer.len() {
+            match rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut buffer[length..])) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(e) => return Err(self.error("read", name, e)),
+            }
+        }
+        Ok(Some(length))
+    }
+
     /// Reads a whole small file, refusing one above `limit` bytes.
     pub fn read(&self, name: impl Arg + Copy, limit: u64) -> Result<Vec<u8>> {
         self.read_opt(name, limit)?

@@ -7,6 +7,7 @@
 //! * [`background`]: work that goes on after the command is done
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`file`]: read, measure and mark open files
+//! * [`foreground`]: a command that runs in our place, with the terminal as it is
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
@@ -20,7 +21,9 @@ pub mod background;
 pub mod dir;
 mod error;
 pub mod file;
+pub mod foreground;
 mod inode;
+mod line;
 pub mod lock;
 pub mod process;
 pub mod publish;

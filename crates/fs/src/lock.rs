@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use std::time::Instant;
@@ -17,6 +18,8 @@ use rustix::io::Errno;
 use crate::Dir;
 use crate::Error;
 use crate::Result;
+use crate::line;
+use crate::line::Place;
 
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,7 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    place: Option<Place>,
     waited: Duration,
 }
 
@@ -47,6 +51,9 @@ impl Drop for Lock {
         // descriptor, and with it the lock, until it runs another program or ends. If this fails, there
         // is still the closing.
         let _ = flock(&self.file, FlockOperation::Unlock);
+        if let Some(place) = &self.place {
+            place.leave(&self.file);
+        }
     }
 }
 
@@ -90,37 +97,89 @@ pub fn acquire_existing(
 }
 
 fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acquired, Errno> {
-    let operation = match mode {
-        Mode::Shared => FlockOperation::NonBlockingLockShared,
-        Mode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+    let (at_once, in_line) = match mode {
+        Mode::Shared => (
+            FlockOperation::NonBlockingLockShared,
+            FlockOperation::LockShared,
+        ),
+        Mode::Exclusive => (
+            FlockOperation::NonBlockingLockExclusive,
+            FlockOperation::LockExclusive,
+        ),
     };
     let start = Instant::now();
     let mut waited = Duration::ZERO;
-    let mut pause = Duration::from_micros(200);
-    loop {
-        match flock(&file, operation) {
-            Ok(()) => break,
-            Err(Errno::WOULDBLOCK) if waited < wait => {
-                thread::sleep(pause);
-                waited = start.elapsed();
-                pause = (pause * 2).min(Duration::from_millis(10));
-            }
-            Err(Errno::WOULDBLOCK) => {
-                return Ok(Acquired::Busy {
-                    holder: read_holder(&file),
-                });
-            }
-            Err(Errno::INTR) => {}
-            Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {
-                return Ok(Acquired::Unsupported);
-            }
-            Err(e) => return Err(e),
+    let mut place = None;
+    // Who comes last does not take what somebody has been waiting for.
+    let mut answer = if wait.is_zero() || line::is_empty(&file) {
+        ask(&file, at_once)
+    } else {
+        Err(Errno::WOULDBLOCK)
+    };
+    if answer == Err(Errno::WOULDBLOCK) && !wait.is_zero() {
+        (place, answer) = stand_in_line(&file, in_line, wait)?;
+        waited = start.elapsed();
+    }
+    match answer {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            return Ok(Acquired::Busy {
+                holder: read_holder(&file),
+            });
         }
+        Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Acquired::Unsupported),
+        Err(e) => return Err(e),
     }
-    if mode == Mode::Exclusive {
-        write_holder(&file);
+    match (mode, &place) {
+        (Mode::Exclusive, _) => write_holder(&file),
+        // The next one may share it.
+        (Mode::Shared, Some(place)) => place.leave(&file),
+        (Mode::Shared, None) => {}
     }
-    Ok(Acquired::Yes(Lock { file, waited }))
+    Ok(Acquired::Yes(Lock {
+        file,
+        place,
+        waited,
+    }))
+}
+
+fn ask(file: &File, operation: FlockOperation) -> rustix::io::Result<()> {
+    rustix::io::retry_on_intr(|| flock(file, operation))
+}
+
+/// Waits for those who came before, then for the lock; `WOULDBLOCK` when that takes longer than `wait`.
+fn stand_in_line(
+    file: &File,
+    operation: FlockOperation,
+    wait: Duration,
+) -> std::result::Result<(Option<Place>, rustix::io::Result<()>), Errno> {
+    let asking = file.try_clone().map_err(|e| errno_of(&e))?;
+    // Holds nothing back: an answer is taken by the one who waits, or not at all.
+    let (sender, receiver) = mpsc::sync_channel(0);
+    let asker = thread::Builder::new().name("lock".to_owned());
+    // The calls cannot be told when to give up, so a thread makes them.
+    let spawned = asker.spawn(move || {
+        let place = Place::draw(&asking);
+        if let Some(place) = &place {
+            place.wait(&asking);
+        }
+        let answer = ask(&asking, operation);
+        if let Err(mpsc::SendError((place, _))) = sender.send((place, answer)) {
+            // Nobody waits any more.
+            let _ = flock(&asking, FlockOperation::Unlock);
+            if let Some(place) = place {
+                place.leave(&asking);
+            }
+        }
+    });
+    spawned.map_err(|e| errno_of(&e))?;
+    Ok(receiver
+        .recv_timeout(wait)
+        .unwrap_or((None, Err(Errno::WOULDBLOCK))))
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// Notes who holds the lock. Only messages read it, so failing to write it changes nothing.
@@ -152,5 +211,52 @@ mod tests {
         assert!(matches!(take(), Acquired::Busy { .. }));
         drop(lock);
         assert!(matches!(take(), Acquired::Yes(_)));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_lock_that_was_given_up_after_waiting_in_vain() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let take = |wait| acquire(&dir, "lock", Mode::Exclusive, wait).unwrap();
+        let Acquired::Yes(first) = take(Duration::ZERO) else {
+            panic!("nobody holds it");
+        };
+        assert!(matches!(
+            take(Duration::from_millis(20)),
+            Acquired::Busy { .. }
+        ));
+        drop(first);
+        // The one who gave up is served first, and lets go at once.
+        let Acquired::Yes(second) = take(Duration::from_secs(60)) else {
+            panic!("nobody wants it");
+        };
+        drop(second);
+    }
+
+    #[test]
+    fn who_asked_first_is_served_first() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let take = |wait| acquire(&dir, "lock", Mode::Exclusive, wait).unwrap();
+        let Acquired::Yes(first) = take(Duration::ZERO) else {
+            panic!("nobody holds it");
+        };
+        let order = std::sync::Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for number in 0..4 {
+                let (take, order) = (&take, &order);
+                scope.spawn(move || {
+                    let Acquired::Yes(lock) = take(Duration::from_secs(60)) else {
+                        panic!("it is let go");
+                    };
+                    order.lock().unwrap().push(number);
+                    thread::sleep(Duration::from_millis(30));
+                    drop(lock);
+                });
+                thread::sleep(Duration::from_millis(30));
+            }
+            drop(first);
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
     }
 }

@@ -321,6 +321,22 @@ impl WorkDir<'_> {
         Terminal::start(command, self.env.words())
     }
 
+    /// Starts a shell here, in a terminal that is its own, as a person has it: with job control. It knows the
+    /// program under test as `$PROGRAM`, and prompts with `> `.
+    #[track_caller]
+    pub fn shell_in_terminal(&self) -> Terminal {
+        let mut command = Command::new("setsid");
+        command
+            .args(["--ctty", "sh", "-i"])
+            .env_clear()
+            .envs(self.env.variables())
+            .env("PROGRAM", self.env.program())
+            .env("PS1", "> ")
+            .env("TERM", "dumb")
+            .current_dir(&self.path);
+        Terminal::start(command, self.env.words())
+    }
+
     /// The program under test, to be run here with faults.
     #[track_caller]
     pub fn faults(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Faults {

@@ -42,6 +42,8 @@ pub struct Terminal {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
     shown: Vec<u8>,
+    /// How much of it has been waited for.
+    seen: usize,
     child: Child,
     paths: Vec<(String, &'static str)>,
 }
@@ -76,6 +78,7 @@ impl Terminal {
             keyboard,
             screen,
             shown: Vec::new(),
+            seen: 0,
             child,
             paths,
         }
@@ -105,6 +108,31 @@ impl Terminal {
         self.keyboard
             .write_all(CONTROL_D)
             .expect("the program runs");
+    }
+
+    /// Holds the control key and presses this one. What comes of it is up to the terminal: it sends signals
+    /// only to programs whose controlling terminal it is, as in [`crate::env::WorkDir::shell_in_terminal`].
+    pub fn control(&mut self, key: char) {
+        let byte = key.to_ascii_uppercase() as u8 & 0x1f;
+        self.keyboard.write_all(&[byte]).expect("the program runs");
+    }
+
+    /// Waits until the program has printed this after everything that was waited for before.
+    #[track_caller]
+    pub fn wait_for_next(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let new = String::from_utf8_lossy(&self.shown[self.seen..]).into_owned();
+            if let Some(place) = new.find(text) {
+                self.seen += place + text.len();
+                return;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(bytes) = self.screen.recv_timeout(left) else {
+                panic!("{text:?} was not printed again:\n{new}");
+            };
+            self.shown.extend(bytes);
+        }
     }
 
     /// Types Control-C.

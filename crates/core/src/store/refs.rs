@@ -29,7 +29,7 @@ use crate::id::ObjectId;
 const MAX_DEPTH: usize = 16;
 
 /// A loose ref is 41 bytes; anything much larger is something else.
-const MAX_LOOSE: u64 = 512;
+const MAX_LOOSE: usize = 512;
 
 /// How often a directory is made again that a concurrent git removes because it is empty.
 const ATTEMPTS: usize = 5;
@@ -85,12 +85,21 @@ impl Refs<'_> {
 
     /// All refs that are `prefix` or lie below it, such as `refs/herma/0123456789abcdef`.
     pub fn list(self, prefix: &str) -> Result<Listing, StoreError> {
+        self.list_where(prefix, &|_| true)
+    }
+
+    /// Like [`Refs::list`], for names that are wanted only; others are not even read.
+    pub fn list_where(
+        self,
+        prefix: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Listing, StoreError> {
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
         if prefix != "refs" {
             ref_name::check(prefix)?;
         }
         let mut found = BTreeMap::new();
-        self.walk_loose(prefix, &mut found)?;
+        self.walk_loose(prefix, is_wanted, &mut found)?;
         // ORDER: packed after loose, see the top of this file.
         for (name, id) in PackedRefs::read(self.dirs.store())?.iter() {
             let rest = name.strip_prefix(prefix.as_bytes());
@@ -99,7 +108,9 @@ impl Refs<'_> {
                     Ok(name) => (name.to_owned(), Some(id)),
                     Err(_) => (String::from_utf8_lossy(name).into_owned(), None),
                 };
-                found.entry(name).or_insert(value);
+                if is_wanted(&name) {
+                    found.entry(name).or_insert(value);
+                }
             }
         }
         let mut listing = Listing::default();
@@ -112,10 +123,29 @@ impl Refs<'_> {
         Ok(listing)
     }
 
+    /// Is there anything below `prefix`? Nothing is read but names.
+    pub fn any(self, prefix: &str) -> Result<bool, StoreError> {
+        ref_name::check(prefix)?;
+        let loose = match self.dirs.store().open_beneath(prefix.as_bytes()) {
+            Ok(dir) => !dir.entries()?.is_empty(),
+            Err(e) if is_absent(&e) => false,
+            Err(e) => return Err(e.into()),
+        };
+        let below = |name: &[u8]| {
+            name.strip_prefix(prefix.as_bytes())
+                .is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        Ok(loose
+            || PackedRefs::read(self.dirs.store())?
+                .iter()
+                .any(|(name, _)| below(name)))
+    }
+
     /// Notes every loose ref at or below `prefix`, with `None` for a broken one.
     fn walk_loose(
         self,
         prefix: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
         found: &mut BTreeMap<String, Option<ObjectId>>,
     ) -> Result<(), StoreError> {
         let store = self.dirs.store();
@@ -140,6 +170,9 @@ impl Refs<'_> {
                     continue;
                 }
                 let name = format!("{path}/{}", entry.name.to_string_lossy());
+                if !is_wanted(&name) {
+                    continue;
+                }
                 let is_named = entry.name.to_str().is_ok() && ref_name::is_valid(name.as_bytes());
                 match kind_of(&dir, &entry)? {
                     None => {}
@@ -151,7 +184,7 @@ impl Refs<'_> {
                         }
                     }
                     Some(FileKind::File) if is_named => {
-                        match read_loose(&dir, &entry.name.to_string_lossy()) {
+                        match read_value(&dir, &entry.name.to_string_lossy()) {
                             Ok(Loose::Is(id)) => drop(found.insert(name, Some(id))),
                             Ok(Loose::Absent) => {}
                             Ok(Loose::Broken) | Err(_) => drop(found.insert(name, None)),
@@ -430,14 +463,19 @@ pub(super) fn read_loose(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
         Some(FileKind::File) => {}
         Some(_) => return Ok(Loose::Broken),
     }
-    let bytes = match dir.read_opt(leaf, MAX_LOOSE) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(Loose::Absent),
-        Err(e) if e.errno() == Some(Errno::FBIG) => return Ok(Loose::Broken),
-        Err(e) => return Err(e.into()),
+    read_value(dir, leaf)
+}
+
+/// Reads a loose ref that is known to be a file. A project may have very many of them.
+fn read_value(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
+    let mut buffer = [0; MAX_LOOSE];
+    let Some(length) = dir.read_small(leaf, &mut buffer)? else {
+        return Ok(Loose::Absent);
     };
-    Ok(match ObjectId::from_hex(bytes.trim_ascii_end()) {
-        Some(id) if !id.is_null() => Loose::Is(id),
+    // A full buffer is something larger, cut off.
+    let bytes = buffer[..length].trim_ascii_end();
+    Ok(match ObjectId::from_hex(bytes) {
+        Some(id) if !id.is_null() && length < MAX_LOOSE => Loose::Is(id),
         _ => Loose::Broken,
     })
 }

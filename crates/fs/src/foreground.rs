@@ -1,0 +1,222 @@
+//! A command that runs in our place: the terminal, the streams and the process group are as without us.
+//!
+//! The terminal sends its signals to the whole process group, so the command hears Control-C and Control-Z
+//! itself. We survive the first kind, because something is left to do afterwards, and stop with the second
+//! kind, because that is what the shell waits for. Signals that are sent to us alone, to end us or because
+//! the terminal is gone, are passed on. All waiting and passing on is done by one thread, so nothing is
+//! ever sent to a process that has been replaced by another one of the same number.
+//!
+//! Handlers are replaced by the default when a program is started. A signal that is ignored stays ignored
+//! in the command, as `nohup` wants it, because no handler is put in its place.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
+use rustix::process::WaitOptions;
+use rustix::process::getpgrp;
+use rustix::process::getpid;
+use rustix::process::kill_process;
+use rustix::process::waitid;
+use rustix::process::waitpid;
+use rustix::termios::tcgetpgrp;
+use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::SIGHUP;
+use signal_hook::consts::SIGINT;
+use signal_hook::consts::SIGQUIT;
+use signal_hook::consts::SIGTERM;
+use signal_hook::iterator::Signals;
+
+/// Who stopped on its own is given so much time to be continued together with us, before we stop as well.
+const STOP_DELAY: Duration = Duration::from_millis(50);
+
+/// The signals are ours to hear; nothing runs yet.
+pub struct Foreground {
+    signals: Signals,
+}
+
+/// A command under way.
+pub struct Running {
+    signals: Signals,
+    child: Pid,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exited(u8),
+    /// By this signal.
+    Killed(i32),
+}
+
+impl Ended {
+    /// The code a shell would give it.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Killed(signal) => 128u8.saturating_add(u8::try_from(signal).unwrap_or(127)),
+        }
+    }
+}
+
+impl Foreground {
+    /// From now on no signal of the terminal ends us. To be called before anything that must not be left
+    /// half done; signals that arrive before the command is started are passed on when it is.
+    pub fn prepare() -> io::Result<Self> {
+        let heard = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+            .into_iter()
+            .filter(|signal| !is_ignored(*signal));
+        let signals = Signals::new(heard.chain([SIGCHLD]))?;
+        Ok(Self { signals })
+    }
+
+    /// Starts a program in this directory with our streams and our environment, and these variables besides.
+    pub fn start(
+        self,
+        program: &OsStr,
+        arguments: &[OsString],
+        directory: &Path,
+        variables: &[(&str, String)],
+    ) -> io::Result<Running> {
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .spawn()?;
+        let child = Pid::from_raw(child.id() as i32);
+        Ok(Running {
+            signals: self.signals,
+            child: child.ok_or_else(|| io::Error::other("the system gave no process id"))?,
+        })
+    }
+}
+
+impl Running {
+    /// Waits for its end.
+    pub fn wait(mut self) -> io::Result<Ended> {
+        loop {
+            if let Some(ended) = self.look()? {
+                return Ok(ended);
+            }
+            for signal in self.signals.wait() {
+                let passed_on = match signal {
+                    SIGTERM => Signal::TERM,
+                    SIGHUP => Signal::HUP,
+                    _ => continue,
+                };
+                // It may have ended already; that is seen next.
+                let _ = kill_process(self.child, passed_on);
+            }
+        }
+    }
+
+    /// Has it ended? If it has stopped, we stop too.
+    fn look(&self) -> io::Result<Option<Ended>> {
+        while self.has_stopped(WaitIdOptions::NOWAIT) {
+            std::thread::sleep(STOP_DELAY);
+            // Whoever stopped us both continues us both, if not at the very same moment.
+            if self.has_stopped(WaitIdOptions::empty()) && is_in_front() {
+                kill_process(getpid(), Signal::STOP)?;
+                kill_process(self.child, Signal::CONT)?;
+            }
+        }
+        let Some((_, status)) = waitpid(Some(self.child), WaitOptions::NOHANG)? else {
+            return Ok(None);
+        };
+        let killed = status.terminating_signal().map(Ended::Killed);
+        let exited = status
+            .exit_status()
+            .map(|code| Ended::Exited(u8::try_from(code).unwrap_or(u8::MAX)));
+        Ok(killed.or(exited))
+    }
+
+    /// Has it stopped since that was last asked for good?
+    fn has_stopped(&self, how: WaitIdOptions) -> bool {
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | how;
+        matches!(waitid(WaitId::Pid(self.child), options), Ok(Some(_)))
+    }
+}
+
+/// Does the terminal belong to our process group? Otherwise nobody at a terminal waits for us to stop.
+fn is_in_front() -> bool {
+    let front = File::open("/dev/tty").and_then(|terminal| Ok(tcgetpgrp(terminal)?));
+    front.is_ok_and(|front| front == getpgrp())
+}
+
+/// Was this process started with a signal ignored? Then it is to stay so, here and in what is started.
+#[cfg(target_os = "linux")]
+pub fn is_ignored(signal: i32) -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return false;
+    };
+    ignored_in(&status, signal)
+}
+
+/// Was this process started with a signal ignored? Where that cannot be told, it is assumed not to be.
+#[cfg(not(target_os = "linux"))]
+pub fn is_ignored(_signal: i32) -> bool {
+    false
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn ignored_in(status: &str, signal: i32) -> bool {
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0);
+    (1..=64).contains(&signal) && mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str) -> Ended {
+        let prepared = Foreground::prepare().unwrap();
+        let arguments = ["-c".into(), script.into()];
+        let variables = [("HERMA_TEST", "x".to_owned())];
+        let directory = Path::new("/");
+        let started = prepared.start(OsStr::new("sh"), &arguments, directory, &variables);
+        started.unwrap().wait().unwrap()
+    }
+
+    #[test]
+    fn the_end_is_told_as_a_shell_would() {
+        assert_eq!(run("exit 0"), Ended::Exited(0));
+        assert_eq!(
+            run("test $PWD = / && test $HERMA_TEST = x && exit 3").exit_code(),
+            3
+        );
+        let killed = run("kill -TERM $$");
+        assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_an_error() {
+        let start = |program: &str| {
+            let prepared = Foreground::prepare().unwrap();
+            let started = prepared.start(OsStr::new(program), &[], Path::new("/"), &[]);
+            started.err().map(|e| e.kind())
+        };
+        assert_eq!(start("/nonexistent"), Some(io::ErrorKind::NotFound));
+        assert_eq!(start("/etc"), Some(io::ErrorKind::PermissionDenied));
+    }
+
+    #[test]
+    fn ignored_signals_are_read_from_their_mask() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\tffff\n";
+        assert!(ignored_in(status, 1) && ignored_in(status, 13));
+        assert!(!ignored_in(status, 2) && !ignored_in(status, 64) && !ignored_in(status, 0));
+        assert!(!ignored_in("", 1));
+    }
+}
