@@ -25,6 +25,10 @@ pub enum Origin {
     Saved,
     /// Taken before a restore, undo or redo changed files.
     Safety,
+    /// Put together by Herma, from what agents did and what a person did, for the project to be brought to.
+    Merged,
+    /// Taken while a restore was interrupted: part of it is as before the restore, part as after it.
+    Interrupted,
     /// Written by Hermes.
     Hermes,
 }
@@ -35,6 +39,8 @@ impl Origin {
         match self {
             Self::Saved => "saved",
             Self::Safety => "safety",
+            Self::Merged => "merged",
+            Self::Interrupted => "interrupted",
             Self::Hermes => "hermes",
         }
     }

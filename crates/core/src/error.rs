@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::checkpoint::BadCheckpointName;
 use crate::checkpoint::BadSpec;
 use crate::diff::DiffError;
+use crate::engine::AuthorshipError;
+use crate::engine::WhichStep;
 use crate::id::ObjectId;
 use crate::path::BadName;
 use crate::path::RelPath;
@@ -112,6 +114,21 @@ pub enum Error {
     /// A restore could not be planned or applied.
     #[error(transparent)]
     Restore(#[from] RestoreError),
+    /// No such step is remembered.
+    #[error("{}", no_such_step(.0))]
+    NoSuchStep(WhichStep),
+    /// The step has ended already.
+    #[error("step {0} has ended already")]
+    StepIsOver(u64),
+    /// None of the steps that were asked for is remembered, or none changed anything.
+    #[error("there is no such step")]
+    NoSteps,
+    /// A restore was interrupted, or is under way.
+    #[error("a restore is not finished: part of the files is as before it, part as after it")]
+    RestoreUnfinished,
+    /// Files changed between planning and carrying out.
+    #[error("files changed since this was worked out; nothing was changed")]
+    ChangedSincePlan,
     /// There is nothing older to go back to.
     #[error("there is nothing to undo")]
     NothingToUndo,
@@ -139,6 +156,9 @@ pub enum Error {
         /// What was asked for.
         name: String,
     },
+    /// It cannot be said who wrote a file.
+    #[error(transparent)]
+    Authorship(#[from] AuthorshipError),
     /// The file system refused.
     #[error(transparent)]
     Fs(#[from] herma_fs::Error),
@@ -169,6 +189,8 @@ impl Error {
             | Self::NoCheckpoints { .. }
             | Self::NotFound { .. }
             | Self::NoSuchArchive { .. }
+            | Self::NoSuchStep(_)
+            | Self::NoSteps
             | Self::OutOfRange { .. } => ErrorKind::NothingThere,
             Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } => ErrorKind::Usage,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
@@ -179,6 +201,16 @@ impl Error {
             }
             Self::Restore(e) => e.kind(),
             _ => ErrorKind::Failed,
+        }
+    }
+}
+
+fn no_such_step(which: &WhichStep) -> String {
+    match which {
+        WhichStep::Number(number) => format!("there is no step {number}"),
+        WhichStep::Call(call) => {
+            let call = crate::path::escape(call.as_bytes());
+            format!("no step with the call id `{call}` is under way")
         }
     }
 }

@@ -9,14 +9,17 @@
 //! * [`store`]: the git-compatible object store: packs, refs, locks
 //! * [`retention`]: what the limits allow to stay: facts → rules → plan
 //! * [`collect`]: mark → merge → trash, beside any number of savers
+//! * [`coverage`]: could a command be taken back? asked before it runs
 //! * [`diff`]: trees, renames, lines, patches
 //! * [`restore`]: plan → apply → verify, with the journal and undo
-//! * [`retention`]: what stays and what goes: facts → rules → plan
+//! * [`reversal`]: takes single steps back out of the present, keeping what came after
+//! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
 pub mod clock;
 pub mod collect;
+pub mod coverage;
 pub mod diff;
 pub mod engine;
 pub mod error;
@@ -28,9 +31,11 @@ pub mod project;
 pub mod receipt;
 pub mod restore;
 pub mod retention;
+pub mod reversal;
 pub mod settings;
 mod side;
 pub mod snapshot;
+pub mod steps;
 pub mod store;
 
 pub use checkpoint::Checkpoint;

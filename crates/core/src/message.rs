@@ -120,6 +120,8 @@ impl Message {
         let text = || Some(decode(value).into_string_lossy());
         match name {
             b"Origin" if value == b"safety" => self.origin = Origin::Safety,
+            b"Origin" if value == b"merged" => self.origin = Origin::Merged,
+            b"Origin" if value == b"interrupted" => self.origin = Origin::Interrupted,
             b"Extra" => self.extra = ObjectId::from_hex(value),
             b"Changes" => self.changes = parse_changes(value),
             b"Agent" => self.facts.agent = text(),

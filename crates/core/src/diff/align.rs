@@ -62,7 +62,7 @@ fn longer_side(region: &Hunk) -> u32 {
 }
 
 /// What is left without the lines both texts begin and end with.
-fn differing_middle(before: &[Token], after: &[Token]) -> Hunk {
+pub(super) fn differing_middle(before: &[Token], after: &[Token]) -> Hunk {
     let same = |(a, b): &(&Token, &Token)| a == b;
     let prefix = before.iter().zip(after).take_while(same).count();
     let (before_rest, after_rest) = (&before[prefix..], &after[prefix..]);

@@ -8,20 +8,33 @@
 //! 3. [`stat`] counts lines, within a budget;
 //! 4. [`patch`] writes what `git apply` accepts, from the hunks that [`lines`] finds.
 //!
+//! For keeping some changes and not others there are [`hunks`] to choose from, [`merge`] for two sets
+//! of changes to the same text, and [`origins`], which says where a line comes from.
+//!
 //! Sides may be hostile or damaged. Nothing here recurses into trees, every content is read under a
 //! limit, and whatever is cut short for that reason is said so in the answer.
 
 mod align;
 mod base85;
+pub mod hunks;
 pub mod lines;
+pub mod merge;
+#[cfg(test)]
+mod merge_oracle;
+mod merge_overlay;
+mod merge_refine;
+mod myers;
+mod myers_prune;
 #[cfg(test)]
 mod oracle;
+pub mod origins;
 pub mod patch;
 mod quote;
 pub mod renames;
+mod slide;
 pub mod stat;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod trees;
 
 use std::error::Error;

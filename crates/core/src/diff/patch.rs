@@ -13,8 +13,6 @@ use crate::diff::FileState;
 use crate::diff::Renamed;
 use crate::diff::Side;
 use crate::diff::base85::literal_lines;
-use crate::diff::lines::Hunk;
-use crate::diff::lines::LineKind;
 use crate::diff::lines::hunks;
 use crate::diff::lines::is_binary;
 use crate::diff::quote::quote;
@@ -24,7 +22,7 @@ use crate::path::RelPath;
 
 /// Longer files are treated as binary: nobody reads such a diff, and it takes many times the memory.
 /// Git does the same, later.
-const MAX_TEXT_BYTES: u64 = 32 << 20;
+pub(crate) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
 /// How a patch is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,43 +303,10 @@ impl Renderer<'_, '_> {
         }
         self.header(&[b"--- ", old_label, tab_after(old_label)])?;
         self.header(&[b"+++ ", new_label, tab_after(new_label)])?;
-        hunks.iter().try_for_each(|hunk| self.hunk(hunk))
-    }
-
-    fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<(), DiffError> {
-        let range = |start: u32, count: u32| {
-            if count == 1 {
-                start.to_string()
-            } else {
-                format!("{start},{count}")
-            }
-        };
-        let old = range(hunk.old_start, hunk.old_count);
-        let new = range(hunk.new_start, hunk.new_count);
-        let mut header = format!("@@ -{old} +{new} @@").into_bytes();
-        if !hunk.section.is_empty() {
-            header.push(b' ');
-            header.extend_from_slice(hunk.section);
-        }
-        self.line(PatchLineKind::HunkHeader, &header)?;
-
-        let mut bytes = Vec::new();
-        for line in &hunk.lines {
-            let (kind, marker) = match line.kind {
-                LineKind::Context => (PatchLineKind::Context, b' '),
-                LineKind::Removed => (PatchLineKind::Removed, b'-'),
-                LineKind::Added => (PatchLineKind::Added, b'+'),
-            };
-            let terminated = line.bytes.strip_suffix(b"\n");
-            bytes.clear();
-            bytes.push(marker);
-            bytes.extend_from_slice(terminated.unwrap_or(line.bytes));
-            self.line(kind, &bytes)?;
-            if terminated.is_none() {
-                self.line(PatchLineKind::NoNewline, b"\\ No newline at end of file")?;
-            }
-        }
-        Ok(())
+        hunks
+            .iter()
+            .try_for_each(|hunk| hunk.render(&mut |line| (self.emit)(line)))
+            .map_err(DiffError::Write)
     }
 
     /// Both directions, so that the patch can also be reversed.

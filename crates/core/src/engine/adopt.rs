@@ -161,6 +161,12 @@ impl Project<'_> {
             // Only a view for Hermes and `git log`; the next save heals what could not be done.
             let _ = self.move_mirror(&store, ours.mirror, newest.id);
         }
+        let place_of = |sequence: u64| {
+            let older = fresh.iter().filter(|entry| entry.sequence <= sequence);
+            first + (older.count() as u64).saturating_sub(1)
+        };
+        self.carry_steps(&store, &from.id, &place_of)?;
+        // ORDER: the old project goes when nothing is left that only it has.
         forget(&store, &from.id)?;
         Ok(fresh.len())
     }

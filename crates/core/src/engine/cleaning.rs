@@ -11,6 +11,7 @@ use std::time::Instant;
 use super::Engine;
 use super::Progress;
 use super::Stage;
+use super::cleaning_apply::forget_steps;
 use super::cleaning_apply::in_words;
 use super::cleaning_apply::note_missing;
 use super::cleaning_apply::put_right;
@@ -265,6 +266,14 @@ impl Engine {
                 if let Err(e) = note_missing(&store, project, facts.now) {
                     cleaned.errors.push(in_words(&e));
                 }
+            }
+        }
+        let now = self.options.clock.now().seconds;
+        for project in &facts.projects {
+            match forget_steps(&store, &project.id, now) {
+                // Records take little room: those of a project at work can wait for the next cleaning.
+                Err(e) if e.kind() != ErrorKind::Busy => cleaned.errors.push(in_words(&e)),
+                _ => {}
             }
         }
         // Nobody but a person can tell whether the history in them is still wanted.

@@ -12,6 +12,7 @@ use super::facts::identity_of;
 use super::facts::project_facts;
 use super::facts::write_identity;
 use super::history_cuts::cut;
+use super::interrupted::own_state;
 use super::open::OpenStore;
 use crate::collect::into_error;
 use crate::collect::mark::Walk;
@@ -26,6 +27,10 @@ use crate::retention::Plan;
 use crate::retention::Presence;
 use crate::retention::ProjectFacts;
 use crate::retention::Rule;
+use crate::steps::Step;
+use crate::steps::log;
+use crate::steps::log::StepLog;
+use crate::steps::marks;
 use crate::store::objects::ObjectError;
 
 /// How long an unattended cleaning waits for a project that is being saved.
@@ -193,6 +198,30 @@ pub(super) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), 
     write_identity(store, project, &identity)
 }
 
+/// Forgets steps of which both checkpoints are gone. One that is under way is remembered as long as somebody
+/// may still end it.
+pub(super) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> Result<(), Error> {
+    let has_steps = |state: &Dir| state.stat_opt(log::DIR).map(|found| found.is_some());
+    match own_state(store, project)? {
+        Some(state) if has_steps(&state)? => {}
+        _ => return Ok(()),
+    }
+    let _lock = store.dirs.lock_project(project, Duration::ZERO)?;
+    let Some(state) = own_state(store, project)? else {
+        return Ok(());
+    };
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let is_gone = |step: &Step| {
+        let before = history.contains(&step.before.checkpoint);
+        match step.end.moment() {
+            Some(after) => !before && !history.contains(&after.checkpoint),
+            None => !before && now > step.given_up_at(),
+        }
+    };
+    StepLog::open(&state)?.forget(is_gone)?;
+    Ok(())
+}
+
 /// An error with everything that led to it.
 pub(super) fn in_words(error: &Error) -> String {
     let mut words = error.to_string();
@@ -224,8 +253,12 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
         .projects
         .open_dir(project.as_str())
     {
-        for name in ["stat-cache", "undo", "journal"] {
+        for name in ["stat-cache", "undo", "journal", marks::FILE] {
             remove(&dir, name)?;
+        }
+        match dir.remove_tree(log::DIR) {
+            Err(e) if !e.is_not_found() => return Err(e.into()),
+            _ => {}
         }
     }
     Ok(())

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::NoProgress;
 use super::Project;
 use super::open::OpenStore;
+use super::story::Made;
 use crate::checkpoint::Checkpoint;
 use crate::diff;
 use crate::diff::Change;
+use crate::diff::DiffError;
 use crate::diff::Side;
 use crate::error::Error;
 use crate::history::History;
@@ -18,6 +20,8 @@ use crate::restore::undo::StateIds;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::store::object::EntryMode;
+use crate::store::object::TreeEntry;
+use crate::store::objects::Objects;
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -38,9 +42,30 @@ pub struct Comparison {
     present: Option<PresentSide>,
     old_is_present: bool,
     new_is_present: bool,
+    /// What only the newer side has, if nobody saved it.
+    made: Made,
 }
 
 impl Comparison {
+    /// No difference.
+    pub(super) fn nothing() -> Self {
+        Self {
+            changes: Vec::new(),
+            modes_differ: false,
+            store: None,
+            present: None,
+            old_is_present: false,
+            new_is_present: false,
+            made: Made::default(),
+        }
+    }
+
+    /// Keeps what the contents of both sides are read from.
+    pub(super) fn keep(&mut self, store: OpenStore, made: Made) {
+        self.store = Some(store);
+        self.made = made;
+    }
+
     /// The older side.
     pub fn old_side(&self) -> Box<dyn Side + '_> {
         self.side(self.old_is_present)
@@ -54,9 +79,35 @@ impl Comparison {
     fn side(&self, is_present: bool) -> Box<dyn Side + '_> {
         match (&self.present, &self.store) {
             (Some(present), _) if is_present => Box::new(present),
-            (_, Some(store)) => Box::new(StoreSide::new(&store.objects)),
+            (_, Some(store)) => Box::new(MadeSide {
+                objects: &store.objects,
+                made: &self.made,
+            }),
             _ => Box::new(diff::Nothing),
         }
+    }
+}
+
+/// What the store holds, and what is only in memory.
+pub(super) struct MadeSide<'c> {
+    pub(super) objects: &'c Objects,
+    pub(super) made: &'c Made,
+}
+
+impl Side for MadeSide<'_> {
+    fn entries(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        let pending = |id: &ObjectId| Ok(self.made.read(id));
+        StoreSide::with_pending(self.objects, &pending).entries(path, id)
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        let pending = |id: &ObjectId| Ok(self.made.read(id));
+        StoreSide::with_pending(self.objects, &pending).content(path, id, limit)
     }
 }
 
@@ -77,12 +128,9 @@ impl Project<'_> {
             None
         };
         let mut comparison = Comparison {
-            changes: Vec::new(),
-            modes_differ: false,
             old_is_present: matches!(from, State::Present),
             new_is_present: matches!(to, State::Present),
-            present: None,
-            store: None,
+            ..Comparison::nothing()
         };
         let present_tree = present
             .as_ref()
@@ -121,7 +169,11 @@ impl Project<'_> {
     }
 
     /// Checks that every path asked for is on one of the sides, or at least on disk.
-    fn check_scope(&self, sides: &[(&dyn Side, ObjectId)], scope: &[RelPath]) -> Result<(), Error> {
+    pub(super) fn check_scope(
+        &self,
+        sides: &[(&dyn Side, ObjectId)],
+        scope: &[RelPath],
+    ) -> Result<(), Error> {
         let root = self.open_root()?;
         for path in scope {
             let Some((parent, name)) = path.split() else {

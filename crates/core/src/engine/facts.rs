@@ -7,8 +7,10 @@ use herma_fs::publish::write_file;
 
 use super::Engine;
 use super::adopt::project_ids;
+use super::interrupted::own_state;
 use super::interrupted::records_of;
 use super::open::OpenStore;
+use super::steps::open_steps;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
@@ -22,6 +24,7 @@ use crate::retention::ProjectFacts;
 use crate::retention::StoreFacts;
 use crate::retention::evidence;
 use crate::retention::marker;
+use crate::steps::log::StepLog;
 use crate::store::commit::Commit;
 use crate::store::layout::StoreDirs;
 use crate::store::objects::Objects;
@@ -117,7 +120,8 @@ fn is_readable(objects: &Objects, commit: &Commit) -> bool {
     trees.all(|tree| objects.read_tree(&tree).is_ok())
 }
 
-/// What an interrupted restore, or the next undo or redo, goes to.
+/// What an interrupted restore, or the next undo or redo, goes to, and what steps that are under way began
+/// with: an agent's session may take longer than its first checkpoint would stay otherwise.
 fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>, Error> {
     let (journal, undo) = records_of(store, id)?;
     let mut ids = HashSet::new();
@@ -126,6 +130,11 @@ fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>, Error>
     ids.extend(undo.position);
     if let Some(journal) = journal {
         ids.extend([journal.safety, journal.target]);
+    }
+    if let Some(state) = own_state(store, id)? {
+        let log = StepLog::open(&state)?;
+        let open = open_steps(&log, log.next_number())?;
+        ids.extend(open.iter().map(|step| step.before.checkpoint));
     }
     Ok(ids)
 }

@@ -19,6 +19,7 @@ use crate::history::pin_ref;
 use crate::history::stray_extras;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
+use crate::steps::log::StepLog;
 use crate::store::error::StoreError;
 
 impl Project<'_> {
@@ -58,6 +59,12 @@ impl Project<'_> {
         let (journal, _) = self.records(&store)?;
         if journal.is_some_and(|journal| journal.safety == id || journal.target == id) {
             return Err(Error::NeededByInterrupted { id });
+        }
+        if history.newest().is_some_and(|newest| newest.id == id) {
+            let herma = store.dirs.for_writing()?;
+            let log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+            // ORDER: before the ref goes, from which the next number would follow.
+            log.reserve_order(&herma.tmp, history.next_sequence())?;
         }
         cut(&store, &self.id, &history, &BTreeSet::from([sequence]))
     }

@@ -125,7 +125,7 @@ pub(super) fn records_of(
 }
 
 /// A project's own state, if there is any.
-fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+pub(super) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
     let Some(herma) = store.dirs.herma() else {
         return Ok(None);
     };

@@ -67,7 +67,7 @@ impl Engine {
         &self,
         store: &OpenStore,
         project: &ProjectId,
-        checkpoints: usize,
+        history: &History,
     ) -> Result<Option<Due>, Error> {
         let record = CleaningRecord::read(&store.dirs).unwrap_or_default();
         let now = self.options.clock.now().as_float();
@@ -75,7 +75,7 @@ impl Engine {
         if record.failed && (0.0..PAUSE_AFTER_PROBLEM).contains(&(now - record.at)) {
             return Ok(None);
         }
-        let due = self.due_for(store, project, checkpoints, &record, now)?;
+        let due = self.due_for(store, project, history, &record, now)?;
         // Nobody needs to be started while somebody is at it.
         let is_busy = due.is_some() && store.dirs.is_collecting()?;
         Ok(due.filter(|_| !is_busy))
@@ -85,13 +85,15 @@ impl Engine {
         &self,
         store: &OpenStore,
         project: &ProjectId,
-        checkpoints: usize,
+        history: &History,
         record: &CleaningRecord,
         now: f64,
     ) -> Result<Option<Due>, Error> {
         let keeping = &self.options.settings.keeping;
         let most = keeping.max_snapshots;
-        if exceeds(most, checkpoints) && exceeds(most, droppable(store, project)? + 1) {
+        // The new one is not in the history yet.
+        let checkpoints = history.entries.len() + 1;
+        if exceeds(most, checkpoints) && exceeds(most, droppable(store, project, history)? + 2) {
             return Ok(Some(Due::Count));
         }
         let files = PackFilesFacts::of(&store.dirs)?;
@@ -185,7 +187,11 @@ impl Engine {
         }
         let store = self.open_for_writing()?;
         for project in project_ids(&store)? {
-            if exceeds(keeping.max_snapshots, droppable(&store, &project)?) {
+            let history = History::load(&store.dirs, &store.objects, &project)?;
+            if exceeds(
+                keeping.max_snapshots,
+                droppable(&store, &project, &history)?,
+            ) {
                 return Ok(true);
             }
         }
@@ -245,8 +251,7 @@ fn automatic_limits(keeping: &Keeping, by_age: bool, bytes: u64, headroom: u64) 
 }
 
 /// How many checkpoints of a project a count limit could drop.
-fn droppable(store: &OpenStore, project: &ProjectId) -> Result<usize, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
+fn droppable(store: &OpenStore, project: &ProjectId, history: &History) -> Result<usize, Error> {
     let labels = Labels::load(&store.dirs, project)?;
     let is_kept = |entry: &&crate::history::Entry| {
         labels.is_pinned(entry.sequence) || labels.names_of(&entry.id).next().is_some()

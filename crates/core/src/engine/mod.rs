@@ -4,28 +4,42 @@
 //! operation opens the store, takes the locks it needs, does its work and lets go.
 
 mod adopt;
+mod adopt_steps;
+mod authorship;
 mod cleaning;
 mod cleaning_apply;
 mod cleaning_bytes;
 mod cleaning_record;
 mod clear;
 mod compare;
+mod coverage;
 mod facts;
+mod file_history;
 mod history_cuts;
 mod import_legacy;
 mod interrupted;
 mod labels;
 mod legacy;
+mod lineage;
 mod maintenance;
 mod open;
 mod patience;
+mod preview;
+mod publishing;
 mod receipts;
 mod repair;
 mod repair_refs;
 mod restoring;
 mod saving;
+mod session_changes;
+mod sorted;
 mod status;
-mod stepping;
+mod step_list;
+mod steps;
+mod story;
+mod take_back_plan;
+mod taking_back;
+mod undoing;
 mod verify;
 
 use std::path::Path;
@@ -36,6 +50,12 @@ pub use crate::store::pack_check::DamagedPack;
 pub use crate::store::pack_check::PackFault;
 pub use crate::store::pack_salvage::SalvagedPack;
 pub use crate::store::survey::Hurt;
+pub use authorship::AuthorshipError;
+pub use authorship::Blame;
+pub use authorship::BlameLine;
+pub use authorship::LineAuthor;
+pub use authorship::LineOrigin;
+pub use authorship::SavedIn;
 pub use cleaning::CleanRequest;
 pub use cleaning::Cleaned;
 pub use cleaning_record::CleaningRecord;
@@ -43,6 +63,9 @@ pub use clear::CheckpointCounts;
 pub use clear::Cleared;
 pub use compare::Comparison;
 pub use compare::State;
+pub use file_history::FileHistory;
+pub use file_history::Version;
+pub use file_history::VersionChange;
 pub use import_legacy::ImportOptions;
 pub use import_legacy::Imported;
 pub use interrupted::Interrupted;
@@ -51,6 +74,7 @@ pub use legacy::LegacyArchive;
 pub use legacy::PreV2Project;
 pub use legacy::RemovedLegacy;
 pub use maintenance::Due;
+pub use preview::Preview;
 pub use repair::RebuiltIndex;
 pub use repair::Repaired;
 pub use repair_refs::RepairedRecord;
@@ -59,9 +83,17 @@ pub use restoring::Restored;
 pub use saving::SaveOptions;
 pub use saving::Saved;
 pub use saving::Waited;
+pub use session_changes::SessionChanges;
 pub use status::ProjectStatus;
 pub use status::StoreStatus;
-pub use stepping::Undone;
+pub use step_list::ListedStep;
+pub use steps::BegunStep;
+pub use steps::EndedStep;
+pub use steps::WhichStep;
+pub use take_back_plan::TakeBack;
+pub use take_back_plan::TakeBackPlan;
+pub use take_back_plan::TakenBack;
+pub use undoing::Undone;
 pub use verify::BrokenRef;
 pub use verify::DamagedFinding;
 pub use verify::DamagedRecord;
@@ -198,8 +230,8 @@ impl Engine {
             store
                 .dirs
                 .refs()
-                .list(&format!("refs/herma/{id}"))
-                .is_ok_and(|listing| !listing.refs.is_empty())
+                .any(&format!("refs/herma/{id}"))
+                .unwrap_or(false)
                 || store
                     .dirs
                     .refs()

@@ -3,11 +3,13 @@
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
 use crate::id::ObjectId;
+use crate::path::RelPath;
 use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::receipt::Summary;
 use crate::snapshot::lists;
 use crate::snapshot::reason::Reason;
+use crate::store::object::TreeEntry;
 use crate::store::objects::Objects;
 
 use super::Project;
@@ -119,6 +121,39 @@ pub(crate) fn read_left_out(
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Why a checkpoint says nothing about a path: it, or a directory above it, was left out.
+pub(crate) fn why_left_out(
+    objects: &Objects,
+    checkpoint: &Checkpoint,
+    path: &RelPath,
+) -> Result<Option<Reason>, Error> {
+    let Some(extra) = checkpoint.extra else {
+        return Ok(None);
+    };
+    let entry = |tree: Vec<TreeEntry>, name: &[u8]| tree.into_iter().find(|e| e.name == name);
+    let mut list = entry(objects.read_tree(&extra)?, b"left-out");
+    for name in path.components() {
+        let Some(here) = list else {
+            break;
+        };
+        let (records, dirs) = lists::parts(&objects.read_tree(&here.id)?);
+        if let Some(records) = records {
+            let data = objects.read(&records)?.data;
+            let found = lists::records(&data).find(|record| record.name == name);
+            let reason = found.and_then(|record| reason_of(record.word));
+            // What was unstable is in the checkpoint, as last read.
+            if reason.is_some_and(|reason| reason != Reason::Unstable) {
+                return Ok(reason);
+            }
+        }
+        list = match dirs {
+            Some(dirs) => entry(objects.read_tree(&dirs)?, name),
+            None => None,
+        };
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

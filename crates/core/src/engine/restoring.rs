@@ -202,7 +202,7 @@ impl Project<'_> {
 
     /// An older checkpoint that holds exactly the present state, so that going back and forth between
     /// checkpoints does not fill the list with copies.
-    fn saved_before(
+    pub(super) fn saved_before(
         &self,
         store: &OpenStore,
         history: &History,
@@ -231,8 +231,18 @@ impl Project<'_> {
         progress: &dyn Progress,
     ) -> Result<(Saved, Present), Error> {
         let short = &target.id.to_hex()[..8];
+        self.save_before_taking_back(store, &format!("restoring to {short}"), progress)
+    }
+
+    /// Saves the present state, so that what is about to be done can be taken back.
+    pub(super) fn save_before_taking_back(
+        &self,
+        store: &OpenStore,
+        what: &str,
+        progress: &dyn Progress,
+    ) -> Result<(Saved, Present), Error> {
         let options = SaveOptions {
-            reason: format!("pre-rollback snapshot (restoring to {short})").into(),
+            reason: format!("pre-rollback snapshot ({what})").into(),
             ..SaveOptions::default()
         };
         let state = self.save_locked(store, &options, Origin::Safety, progress)?;
@@ -257,13 +267,13 @@ impl Project<'_> {
         target.number += usize::from(safety.is_new);
         let token = self.token();
         let journal = match task {
-            Task::New(step) => Journal {
+            Task::New(by) => Journal {
                 token,
                 safety: safety.checkpoint.id,
                 target: target.id,
                 options: options.clone(),
                 started: self.clock().now().seconds,
-                step: *step,
+                by: *by,
                 undo: UndoRecord::read(&state_dir)?,
             },
             // What was interrupted stays what it was, so that both ways stay open until one is gone.
@@ -284,12 +294,19 @@ impl Project<'_> {
         let after = self.verify(store, &target, options, &present, &mut applied)?;
         let (from, to) = (journal.safety, journal.target);
         let mut record = match task {
-            Task::Reverse(_) => journal.undo.reversed(from, to, after),
-            _ => journal.undo.moved(journal.step, from, to, after),
+            Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
+            _ => journal.undo.clone().moved(journal.by, from, to, after),
         };
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         record.newest = history.newest().map(|entry| entry.id);
         record.write(&herma.tmp, &state_dir)?;
+        if matches!(task, Task::Reverse(_)) {
+            self.forget_move(store, &journal)?;
+        } else if changes_anything || matches!(task, Task::Finish(_)) {
+            // What is finished may have changed its last file before it was interrupted.
+            let newest = history.newest().map_or(0, |entry| entry.sequence);
+            self.note_move(store, &journal, &target, newest)?;
+        }
         // ORDER: the journal closes last; until then the next command can finish or reverse.
         Journal::close(&state_dir)?;
         if safety.is_new {
@@ -391,7 +408,7 @@ fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
 }
 
 /// What a checkpoint says nothing about, by path.
-fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
+pub(super) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
     let items = left_out.into_iter();
     items
         .filter(|item| item.reason != Reason::Unstable)

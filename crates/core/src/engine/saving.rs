@@ -11,44 +11,24 @@ use super::Project;
 use super::Stage;
 use super::maintenance::Due;
 use super::open::OpenStore;
-use crate::checkpoint::ChangeCount;
+use super::publishing::NewState;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
 use crate::checkpoint::check_checkpoint_name;
-use crate::clock::Timestamp;
-use crate::diff;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::mirror_ref;
-use crate::history::name_ref;
-use crate::id::ObjectId;
 use crate::message::Message;
 use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::restore::undo::StateIds;
-use crate::side::StoreSide;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::commit::Commit;
-use crate::store::commit::Signature;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::push_tree_entry;
 use crate::store::pack_write::PackWriter;
-
-/// Line counts are for people; beyond this a save does not wait for them.
-const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
-    max_files: 1000,
-    max_bytes: 64 << 20,
-};
 
 /// What to save, and why.
 #[derive(Clone, Debug, Default)]
@@ -110,8 +90,7 @@ impl Project<'_> {
         if let Some(name) = &options.name {
             self.check_name_free(&store, name)?;
         }
-        let state = self.save_locked(&store, options, Origin::Saved, progress)?;
-        let SavedState { mut saved, present } = state;
+        let mut saved = self.save_and_note(&store, options, progress)?;
         saved.waited = Waited {
             for_store: store.waited(),
             for_project: lock.waited(),
@@ -122,6 +101,18 @@ impl Project<'_> {
             }
             saved.checkpoint.names.push(name.clone());
         }
+        Ok(saved)
+    }
+
+    /// Saves while the project's lock is held, and notes in the stat cache what was seen.
+    pub(super) fn save_and_note(
+        &self,
+        store: &OpenStore,
+        options: &SaveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Saved, Error> {
+        let state = self.save_locked(store, options, Origin::Saved, progress)?;
+        let SavedState { saved, present } = state;
         if saved.is_new || !present.same_as_cache {
             let stored = if saved.is_new {
                 Stored::All
@@ -162,8 +153,13 @@ impl Project<'_> {
             }
         }
         progress.stage(Stage::Saving);
+        let origin = match self.records(store)? {
+            (Some(_), _) => Origin::Interrupted,
+            (None, _) => origin,
+        };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
-        let saved = self.publish(store, &history, before, &present, writer, options, origin)?;
+        let state = NewState::of(&present);
+        let saved = self.publish(store, &history, before, &state, writer, options, origin)?;
         Ok(SavedState { saved, present })
     }
 
@@ -212,118 +208,6 @@ impl Project<'_> {
             waited: Waited::default(),
         })
     }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one step of one operation, called once"
-    )]
-    fn publish(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        before: Option<(ObjectId, ObjectId)>,
-        present: &Present,
-        writer: PackWriter<'_>,
-        options: &SaveOptions,
-        origin: Origin,
-    ) -> Result<Saved, Error> {
-        let mut notes = Vec::new();
-        let changes = before.and_then(|(_, tree)| {
-            count_changes(store, tree, present.tree, &writer)
-                .inspect_err(|e| notes.push(format!("the changes could not be counted: {e}")))
-                .ok()
-        });
-        let receipt = named_at_once(present);
-        let extra = store_extra(&writer, present)?;
-        let now = self.clock().now();
-        let message = Message {
-            reason: options.reason.clone(),
-            origin,
-            facts: options.facts.clone(),
-            changes,
-            extra: Some(extra),
-        };
-        let commit = commit(present.tree, before.map(|(id, _)| id), &now, &message);
-        let id = writer.add(Kind::Commit, &commit.encode())?;
-        self.touch(&store.dirs, self.settings().durability)?;
-        // ORDER: the pack is durable before a ref names anything in it.
-        writer.finish(self.settings().durability)?;
-        let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
-        notes.extend(self.move_mirror(store, history.mirror, id));
-        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.
-        let due = self.engine.due(store, &self.id, history.entries.len() + 1);
-        let checkpoint = Checkpoint {
-            id,
-            number: 1,
-            sequence,
-            tree: present.tree,
-            modes: present.modes,
-            extra: Some(extra),
-            receipt_damaged: false,
-            time: Timestamp { nanos: 0, ..now },
-            reason: Message::parse(&message.encode()).reason,
-            origin,
-            facts: options.facts.clone(),
-            changes,
-            names: Vec::new(),
-            pinned: false,
-        };
-        Ok(Saved {
-            checkpoint,
-            is_new: true,
-            receipt,
-            notes,
-            due: due.unwrap_or_default(),
-            waited: Waited::default(),
-        })
-    }
-
-    /// Creates the refs of a new checkpoint, after those of checkpoints Hermes added alone.
-    fn publish_refs(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        id: ObjectId,
-        extra: ObjectId,
-        name: Option<&str>,
-    ) -> Result<u64, Error> {
-        let sequence = history.next_sequence();
-        let mut refs: Vec<(String, ObjectId)> = history
-            .entries
-            .iter()
-            .filter(|entry| !entry.has_ref)
-            .map(|entry| (checkpoint_ref(&self.id, entry.sequence), entry.id))
-            .collect();
-        // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
-        refs.push((extra_ref(&self.id, sequence), extra));
-        refs.extend(name.map(|name| (name_ref(&self.id, name), id)));
-        refs.push((checkpoint_ref(&self.id, sequence), id));
-        clear_leftover(store, &refs)?;
-        let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
-        store.dirs.refs().create(&refs)?;
-        Ok(sequence)
-    }
-
-    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
-    pub(crate) fn move_mirror(
-        &self,
-        store: &OpenStore,
-        from: Option<ObjectId>,
-        to: ObjectId,
-    ) -> Option<String> {
-        let name = mirror_ref(&self.id);
-        let refs = store.dirs.refs();
-        let moved = match refs.update(&name, from, to) {
-            // A power cut may have left it empty. It says nothing, so nothing is lost with it.
-            Err(StoreError::DamagedFile { .. }) => refs
-                .remove_broken(&name)
-                .and_then(|()| refs.update(&name, refs.read(&name)?, to)),
-            moved => moved,
-        };
-        moved
-            .err()
-            .map(|e| format!("{name} was not moved, the next save will do it: {e}"))
-    }
 }
 
 /// Which of the objects a stat cache names are in the store.
@@ -336,7 +220,7 @@ pub(crate) enum Stored {
 }
 
 /// The counts, and everything missing that no rule leaves out.
-fn named_at_once(present: &Present) -> Receipt {
+pub(super) fn named_at_once(present: &Present) -> Receipt {
     let mut receipt = Receipt {
         summary: present.cache.header().summary.clone(),
         left_out: Vec::new(),
@@ -354,56 +238,6 @@ fn named_at_once(present: &Present) -> Receipt {
         receipt.left_out.sort_unstable();
     }
     receipt
-}
-
-fn count_changes(
-    store: &OpenStore,
-    old: ObjectId,
-    new: ObjectId,
-    writer: &PackWriter<'_>,
-) -> Result<ChangeCount, diff::DiffError> {
-    let old_side = StoreSide::new(&store.objects);
-    let pending = |id: &ObjectId| writer.read(id);
-    let new_side = StoreSide::with_pending(&store.objects, &pending);
-    let changes = diff::trees::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?;
-    let stats = diff::stat::stats(&changes, &old_side, &new_side, COUNT_BUDGET)?;
-    Ok(ChangeCount {
-        files: stats.files,
-        insertions: stats.insertions,
-        deletions: stats.deletions,
-        lines_known: stats.lines_known,
-    })
-}
-
-/// Stores the receipt's counts, the modes and what was left out as one tree.
-fn store_extra(writer: &PackWriter<'_>, present: &Present) -> Result<ObjectId, StoreError> {
-    let summary = super::receipts::encode_summary(&present.cache.header().summary);
-    let summary = writer.add(Kind::Blob, summary.as_bytes())?;
-    let mut extra = Vec::new();
-    if let Some(left) = &present.left {
-        push_tree_entry(&mut extra, EntryMode::Directory, b"left-out", left);
-    }
-    if let Some(modes) = &present.modes {
-        push_tree_entry(&mut extra, EntryMode::Directory, b"modes", modes);
-    }
-    push_tree_entry(&mut extra, EntryMode::File, b"summary", &summary);
-    writer.add(Kind::Tree, &extra)
-}
-
-fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &Message) -> Commit {
-    let signature = Signature {
-        name: "Herma".into(),
-        email: "herma@local".into(),
-        seconds: now.seconds.max(0),
-        offset_minutes: now.offset_minutes,
-    };
-    Commit {
-        tree,
-        parents: parent.into_iter().collect(),
-        author: signature.clone(),
-        committer: signature,
-        message: message.encode().into(),
-    }
 }
 
 /// The newest checkpoint that can be read, and its state. A damaged one is lost itself, but does not
@@ -441,14 +275,4 @@ fn state_of(
         None => None,
     };
     Ok((commit.tree, modes))
-}
-
-/// Removes refs a killed save left behind without having made its checkpoint exist.
-fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
-    for (name, _) in refs {
-        if let Some(stale) = store.dirs.refs().read(name)? {
-            store.dirs.refs().delete(name, stale)?;
-        }
-    }
-    Ok(())
 }

@@ -478,7 +478,7 @@ impl<'a> Applier<'a> {
 }
 
 /// The directories a path is in, innermost first, without the root.
-pub(super) fn ancestors(path: &RelPath) -> impl Iterator<Item = RelPath> + use<> {
+pub(crate) fn ancestors(path: &RelPath) -> impl Iterator<Item = RelPath> + use<> {
     let mut next = path.split().map(|(parent, _)| parent);
     std::iter::from_fn(move || {
         let here = next.take().filter(|path| !path.is_root())?;

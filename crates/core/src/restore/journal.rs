@@ -35,7 +35,7 @@ pub struct Journal {
     /// When it began, in seconds since 1970.
     pub started: i64,
     /// How it moves the place where undo and redo stand.
-    pub step: Move,
+    pub by: Move,
     /// Where they stood before it.
     pub undo: UndoRecord,
 }
@@ -50,7 +50,7 @@ struct Form {
     paths: Vec<Vec<u8>>,
     keep: Vec<Vec<u8>>,
     started: i64,
-    step: Move,
+    by: Move,
     undo: undo::Form,
 }
 
@@ -80,7 +80,7 @@ impl Journal {
                 keep: paths(form.keep)?,
             },
             started: form.started,
-            step: form.step,
+            by: form.by,
             undo: UndoRecord::from_form(&form.undo)?,
         })
     }
@@ -96,7 +96,7 @@ impl Journal {
             paths: bytes(&self.options.paths),
             keep: bytes(&self.options.keep),
             started: self.started,
-            step: self.step,
+            by: self.by,
             undo: self.undo.to_form(),
         };
         let text = serde_json::to_vec(&form).expect("numbers, strings and bytes always serialise");
@@ -115,7 +115,7 @@ impl Journal {
 
 /// Reads a small file of a project's own state. Something else in its place, or more than any record
 /// has, is a damaged record and counts as none.
-pub(super) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
     match dir.read_opt(name, limit) {
         Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => Ok(None),
         other => Ok(other?),
@@ -168,7 +168,7 @@ mod tests {
                 keep: vec![RelPath::root()],
             },
             started: 5,
-            step: Move::Redo,
+            by: Move::Redo,
             undo: UndoRecord {
                 past: vec![ObjectId::EMPTY_TREE],
                 ..UndoRecord::default()

@@ -7,9 +7,11 @@ use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::path::check_name;
 use crate::restore::RestoreError;
+use crate::side::Pending;
 use crate::snapshot::lists;
 use crate::snapshot::lists::ModeRecord;
 use crate::snapshot::lists::UsualModes;
+use crate::store::object::parse_tree;
 use crate::store::objects::Objects;
 
 /// More lists than this are not a project but an attack.
@@ -40,6 +42,23 @@ impl Modes {
 
     /// Reads the lists of a checkpoint; one without lists has only usual modes.
     pub fn read(objects: &Objects, list: Option<ObjectId>) -> Result<Self, Error> {
+        Self::read_pending(objects, &|_| Ok(None), list)
+    }
+
+    /// The same, where some of the lists may not be published yet.
+    pub(crate) fn read_pending(
+        objects: &Objects,
+        pending: &Pending<'_>,
+        list: Option<ObjectId>,
+    ) -> Result<Self, Error> {
+        let read = |id: &ObjectId| match pending(id)? {
+            Some(object) => Ok(object),
+            None => Ok::<_, Error>(objects.read(id)?),
+        };
+        let read_tree = |id: &ObjectId| match pending(id)? {
+            Some(object) => Ok(parse_tree(&object.data).map_err(|_| RestoreError::BadModes)?),
+            None => Ok::<_, Error>(objects.read_tree(id)?),
+        };
         let mut modes = Self::default();
         let mut stack: Vec<(RelPath, ObjectId)> =
             list.into_iter().map(|id| (RelPath::root(), id)).collect();
@@ -49,12 +68,12 @@ impl Modes {
             if seen > MAX_LISTS {
                 return Err(RestoreError::BadModes.into());
             }
-            let (records, dirs) = lists::parts(&objects.read_tree(&id)?);
+            let (records, dirs) = lists::parts(&read_tree(&id)?);
             if let Some(records) = records {
-                modes.take(&path, &objects.read(&records)?.data)?;
+                modes.take(&path, &read(&records)?.data)?;
             }
             if let Some(dirs) = dirs {
-                for entry in objects.read_tree(&dirs)? {
+                for entry in read_tree(&dirs)? {
                     stack.push((path.join(&entry.name), entry.id));
                 }
             }

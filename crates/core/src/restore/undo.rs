@@ -16,7 +16,7 @@ use crate::id::ObjectId;
 
 const FILE: &str = "undo";
 const VERSION: u32 = 1;
-/// Older steps are forgotten; their checkpoints stay in the list.
+/// Older moves are forgotten; their checkpoints stay in the list.
 const DEPTH: usize = 200;
 
 /// A state of the project: its tree and its list of modes.
@@ -116,14 +116,8 @@ impl UndoRecord {
 
     /// The record after a restore from `before` to `target` that ended in `result`.
     #[must_use]
-    pub fn moved(
-        mut self,
-        step: Move,
-        before: ObjectId,
-        target: ObjectId,
-        result: StateIds,
-    ) -> Self {
-        match step {
+    pub fn moved(mut self, by: Move, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
+        match by {
             Move::Restore => {
                 self.past.push(before);
                 self.future.clear();

@@ -43,14 +43,14 @@ impl<'r> Walk<'r> {
             add_to_tree(&mut tree, name, entry, ids.as_ref());
             self.add_mode(&mut files, name, &entry.record);
             if let Some(reason) = listed_reason(&entry.record) {
-                left.left_out(name, reason);
+                left.left_out(name.to_bytes(), reason);
             }
             if let Some(ids) = ids {
                 if !ids.modes.is_null() {
-                    modes.subdirectory(name, &ids.modes);
+                    modes.subdirectory(name.to_bytes(), &ids.modes);
                 }
                 if !ids.left.is_null() {
-                    left.subdirectory(name, &ids.left);
+                    left.subdirectory(name.to_bytes(), &ids.left);
                 }
             }
         }
@@ -103,7 +103,7 @@ impl<'r> Walk<'r> {
         };
         let mode = u32::from(record.mode) & KEPT_BITS;
         if mode != self.usual.file(executable) {
-            modes.file_mode(name, mode);
+            modes.file_mode(name.to_bytes(), mode);
         }
     }
 

@@ -10,8 +10,6 @@
 //! directory itself, or, in the root's list only, `u` and the mode from which the usual ones follow. A directory that holds no captured file appears in no git tree: its `d` record is
 //! what says that it exists. In the list of what was left out the word is the reason.
 
-use std::ffi::CStr;
-
 use super::reason::Reason;
 use crate::id::ObjectId;
 use crate::store::object::EntryMode;
@@ -83,13 +81,13 @@ impl ListBuilder {
     }
 
     /// Notes the mode of a file.
-    pub fn file_mode(&mut self, name: &CStr, mode: u32) {
-        self.record(&format!("f{mode:04o}"), name.to_bytes());
+    pub fn file_mode(&mut self, name: &[u8], mode: u32) {
+        self.record(&format!("f{mode:04o}"), name);
     }
 
     /// Notes something left out.
-    pub fn left_out(&mut self, name: &CStr, reason: Reason) {
-        self.record(reason.word(), name.to_bytes());
+    pub fn left_out(&mut self, name: &[u8], reason: Reason) {
+        self.record(reason.word(), name);
     }
 
     /// Adds the records of another list behind these.
@@ -105,8 +103,8 @@ impl ListBuilder {
     }
 
     /// Adds the list of a subdirectory. Names come in git's order.
-    pub fn subdirectory(&mut self, name: &CStr, list: &ObjectId) {
-        push_tree_entry(&mut self.dirs, EntryMode::Directory, name.to_bytes(), list);
+    pub fn subdirectory(&mut self, name: &[u8], list: &ObjectId) {
+        push_tree_entry(&mut self.dirs, EntryMode::Directory, name, list);
     }
 
     /// The objects of this list, stored through `blob` and `tree`; [`ObjectId::NULL`] if there is
@@ -207,7 +205,7 @@ mod tests {
     fn records_read_back() {
         let mut list = ListBuilder::default();
         list.directory_mode(0o750);
-        list.file_mode(c"with\nnewline", 0o600);
+        list.file_mode(b"with\nnewline", 0o600);
         let mut stored = Vec::new();
         list.finish(
             |blob| {

@@ -6,6 +6,7 @@
 //! * [`excludes`], [`tracked`]: what belongs to the project and what is left out
 //! * [`lists`]: full modes and left-out names, stored beside the tree
 //! * [`present`]: one whole scan, for a save or for a comparison
+//! * `judge`: the rules, asked about a path at which nothing is yet
 //!
 //! # Limits
 //!
@@ -16,6 +17,7 @@
 
 mod build;
 pub mod excludes;
+pub(crate) mod judge;
 mod listing;
 pub mod lists;
 pub mod present;

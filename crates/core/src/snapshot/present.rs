@@ -107,10 +107,7 @@ pub fn scan(options: &ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanE
         options.settings,
         &root_stat,
     );
-    let tracked = LazyTracked {
-        git_dir: repository,
-        files: OnceLock::new(),
-    };
+    let tracked = LazyTracked::new(repository);
     let index_state = tracked.index_state();
 
     let cache = options.cache.as_deref().filter(|_| !options.rehash);
@@ -235,12 +232,20 @@ fn leaves_out_tracked(cache: &StatCache, tracked: &dyn Tracked) -> bool {
 }
 
 /// The user's tracked files, read only when a rule would leave something out.
-struct LazyTracked {
+pub(super) struct LazyTracked {
     git_dir: Option<GitDir>,
     files: OnceLock<TrackedFiles>,
 }
 
 impl LazyTracked {
+    /// What the repository in `git_dir` tracks; nothing without one.
+    pub(super) fn new(git_dir: Option<GitDir>) -> Self {
+        Self {
+            git_dir,
+            files: OnceLock::new(),
+        }
+    }
+
     fn files(&self) -> &TrackedFiles {
         self.files.get_or_init(|| {
             let files = self.git_dir.as_ref().and_then(|dir| dir.tracked().ok());

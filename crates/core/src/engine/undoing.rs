@@ -1,4 +1,4 @@
-//! Undo and redo: which checkpoint the next step goes to.
+//! Undo and redo: which checkpoint the next move goes to.
 
 use super::Progress;
 use super::Project;
@@ -26,35 +26,35 @@ impl Project<'_> {
     /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint
     /// further back.
     pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
-        self.step(Move::Undo, progress, dry_run)
+        self.move_by(Move::Undo, progress, dry_run)
     }
 
     /// Repeats what undo took back.
     pub fn redo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
-        self.step(Move::Redo, progress, dry_run)
+        self.move_by(Move::Redo, progress, dry_run)
     }
 
-    fn step(&self, step: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
         if dry_run {
             let store = self.read_store()?;
-            let (target, _) = self.step_target(&store, step, progress)?;
+            let (target, _) = self.target_of(&store, by, progress)?;
             let plan = self.plan_restore(&target, &RestoreOptions::default(), progress)?;
             return Ok(Undone::Planned(Box::new(plan)));
         }
         self.read_store()?;
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
-        let (target, task) = self.step_target(&store, step, progress)?;
+        let (target, task) = self.target_of(&store, by, progress)?;
         let options = RestoreOptions::default();
         let restored = self.restore_locked(&store, &target, &options, &task, progress)?;
         Ok(Undone::Done(Box::new(restored)))
     }
 
     /// The checkpoint an undo or redo goes to.
-    fn step_target(
+    fn target_of(
         &self,
         store: &OpenStore,
-        step: Move,
+        by: Move,
         progress: &dyn Progress,
     ) -> Result<(Checkpoint, Task), Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
@@ -67,7 +67,7 @@ impl Project<'_> {
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
         let (journal, undo) = self.records(store)?;
         // An interrupted restore is what an undo takes back first.
-        if let Some(journal) = journal.filter(|_| step == Move::Undo)
+        if let Some(journal) = journal.filter(|_| by == Move::Undo)
             && let Some(safety) = by_id(&journal.safety)
         {
             return Ok((safety, Task::Reverse(journal)));
@@ -79,7 +79,7 @@ impl Project<'_> {
             c.tree != now.0 || !same_modes
         };
         let current = undo.is_current(now);
-        let found = match step {
+        let found = match by {
             Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
             Move::Redo if !current => return Err(Error::ChangedSinceUndo),
             Move::Redo => undo.future.iter().rev().filter_map(by_id).find(differs),
@@ -102,11 +102,11 @@ impl Project<'_> {
                 restored_to.or_else(|| all.iter().find(|c| differs(c)).cloned())
             }
         };
-        let nothing = match step {
+        let nothing = match by {
             Move::Redo => Error::NothingToRedo,
             _ => Error::NothingToUndo,
         };
-        Ok((found.ok_or(nothing)?, Task::New(step)))
+        Ok((found.ok_or(nothing)?, Task::New(by)))
     }
 }
 

@@ -1,0 +1,219 @@
+//! Programs that change nothing.
+
+use super::ANYTHING;
+use super::ODD_OPTIONS;
+use crate::coverage::options::Argument;
+use crate::coverage::options::Options;
+use crate::coverage::scene::Scene;
+
+/// Change nothing, whatever their arguments are.
+#[rustfmt::skip]
+const READERS: &[&str] = &[
+    ":", "[", "arch", "b2sum", "base64", "basename", "break", "cat", "cksum", "cloc", "cmp", "column",
+    "comm", "continue", "cut", "df", "diff", "dirname", "du", "echo", "egrep", "exa", "exit", "expand", "expr",
+    "eza", "false", "fgrep", "fold", "free", "getconf", "getopts", "grep", "groups", "head", "hexdump",
+    "id", "jobs", "join", "jq", "locale", "ls", "lsblk", "lscpu", "md5sum", "nl", "nproc", "od",
+    "paste", "pgrep", "printenv", "printf", "ps", "pwd", "read", "readlink", "realpath", "return", "rev", "seq",
+    "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shift", "sleep", "stat", "strings", "sum",
+    "tac", "tail", "test", "tokei", "tput", "tr", "true", "tty", "type", "ulimit",
+    "unexpand", "uname", "uptime", "users", "wait", "wc", "whereis", "which", "who", "whoami", "yes",
+    "zcat", "zgrep",
+];
+
+/// Change nothing unless one of these options is among their arguments.
+#[rustfmt::skip]
+const READERS_UNLESS: &[(&str, &[&str])] = &[
+    ("ag", &["--pager"]),
+    ("bat", &["--pager", "cache"]),
+    ("date", &["-s", "--s"]),
+    ("file", &["-C", "--compile"]),
+    ("hostname", &["-F", "--file", "-b"]),
+    ("less", &["-o", "-O", "--log-file", "--LOG-FILE", "+"]),
+    ("lsof", &["-D"]),
+    ("more", &[]),
+    ("rg", &["--pre", "--hostname-bin"]),
+    ("tree", &["-o"]),
+];
+
+/// Programs that only say what they are when asked.
+#[rustfmt::skip]
+const SAY_VERSION: &[&str] = &[
+    "bun", "cargo", "clang", "cmake", "deno", "docker", "gcc", "git", "go", "java", "make", "node", "npm", "npx",
+    "pip", "pip3", "pnpm", "python", "python3", "ruby", "rustc", "rustup", "uv", "yarn",
+];
+
+/// Does it change nothing, whatever its arguments are?
+pub(super) fn takes_anything(name: &str) -> bool {
+    READERS.contains(&name)
+}
+
+/// Notes what a program that mostly reads changes; `false` if it is no such program.
+pub(super) fn effects(scene: &mut Scene<'_, '_>, name: &str, arguments: &[Argument]) -> bool {
+    if takes_anything(name) {
+        return true;
+    }
+    if SAY_VERSION.contains(&name) {
+        return matches!(arguments, [Some(only)] if matches!(only.as_slice(), b"--version" | b"-V" | b"--help"));
+    }
+    if let Some((_, unless)) = READERS_UNLESS.iter().find(|(reader, _)| *reader == name) {
+        // A host's name is set by an operand.
+        let sets = name == "hostname" && !arguments.is_empty();
+        let harmless = |argument: &Argument| {
+            argument.as_ref().is_some_and(|text| {
+                !unless
+                    .iter()
+                    .any(|option| names_option(text, option.as_bytes()))
+            })
+        };
+        if sets || !(unless.is_empty() || arguments.iter().all(harmless)) {
+            scene.unknown(ODD_OPTIONS);
+        }
+        return true;
+    }
+    match name {
+        "sort" => sort(scene, arguments),
+        "uniq" => uniq(scene, arguments),
+        "find" => find(scene, arguments),
+        "fd" | "fdfind" => {
+            let runs = |argument: &Argument| {
+                argument.as_ref().is_none_or(|text| {
+                    text.starts_with(b"--exec")
+                        || (text.starts_with(b"-")
+                            && !text.starts_with(b"--")
+                            && text.iter().any(|byte| matches!(byte, b'x' | b'X')))
+                })
+            };
+            if arguments.iter().any(runs) {
+                scene.unknown(ANYTHING);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Does an argument name this option? Letters may stand together: `-ao`.
+fn names_option(text: &[u8], option: &[u8]) -> bool {
+    match (text, option) {
+        ([b'-', b'-', ..], _) | (_, [b'-', b'-', ..]) => text.starts_with(option),
+        ([b'-', letters @ ..], [b'-', letter]) => letters.contains(letter),
+        _ => text.starts_with(option),
+    }
+}
+
+fn sort(scene: &mut Scene<'_, '_>, arguments: &[Argument]) {
+    const SORT: Options = Options {
+        short: "bdfgiMhnRrVcCmsuz",
+        short_valued: "ktSo",
+        long: &[
+            "reverse",
+            "unique",
+            "numeric-sort",
+            "human-numeric-sort",
+            "version-sort",
+            "stable",
+            "ignore-case",
+            "zero-terminated",
+            "check",
+            "merge",
+            "random-sort",
+            "general-numeric-sort",
+        ],
+        long_valued: &[
+            "key",
+            "field-separator",
+            "output",
+            "parallel",
+            "buffer-size",
+        ],
+    };
+    match SORT.parse(arguments) {
+        None => scene.unknown(ODD_OPTIONS),
+        Some(parsed) => {
+            if let Some(output) = parsed.value(&["o", "output"]) {
+                scene.writes(output);
+            }
+        }
+    }
+}
+
+fn uniq(scene: &mut Scene<'_, '_>, arguments: &[Argument]) {
+    const UNIQ: Options = Options {
+        short: "cdDiuz",
+        short_valued: "fsw",
+        long: &[
+            "count",
+            "repeated",
+            "ignore-case",
+            "unique",
+            "zero-terminated",
+        ],
+        long_valued: &["skip-fields", "skip-chars", "check-chars"],
+    };
+    match UNIQ.parse(arguments) {
+        None => scene.unknown(ODD_OPTIONS),
+        Some(parsed) => {
+            if let Some(output) = parsed.operands.get(1) {
+                scene.writes(output);
+            }
+        }
+    }
+}
+
+/// `find` changes files by some of its actions only.
+fn find(scene: &mut Scene<'_, '_>, arguments: &[Argument]) {
+    let words = arguments
+        .iter()
+        .map(|argument| argument.as_ref().map(|text| text.as_slice()));
+    let Some(words) = words.collect::<Option<Vec<&[u8]>>>() else {
+        return scene.unknown(ODD_OPTIONS);
+    };
+    let flags = words
+        .iter()
+        .take_while(|word| matches!(**word, b"-H" | b"-L" | b"-P"))
+        .count();
+    let follows = words[..flags].iter().any(|flag| *flag != b"-P");
+    let is_start = |word: &&&[u8]| !matches!(word.first(), Some(b'-' | b'(' | b'!'));
+    let starts = words[flags..].iter().take_while(is_start).count();
+    let (starts, tests) = words[flags..].split_at(starts);
+    let Some(removes) = actions(scene, tests) else {
+        return scene.unknown(ANYTHING);
+    };
+    if removes && follows {
+        return scene.unknown("it follows links, also out of the project");
+    }
+    let here: [&[u8]; 1] = [b"."];
+    let starts = if starts.is_empty() { &here } else { starts };
+    for start in starts.iter().filter(|_| removes) {
+        scene.writes_below(start);
+    }
+}
+
+/// Do the actions of `find` remove files? `None` if they may do anything.
+fn actions(scene: &mut Scene<'_, '_>, tests: &[&[u8]]) -> Option<bool> {
+    let mut removes = false;
+    for (at, word) in tests.iter().enumerate() {
+        match *word {
+            b"-delete" => removes = true,
+            b"-exec" | b"-execdir" | b"-ok" | b"-okdir" => {
+                let command = &tests[at + 1..];
+                let end = command
+                    .iter()
+                    .position(|word| matches!(*word, b";" | b"+"))?;
+                let (program, arguments) = command[..end].split_first()?;
+                let is_found = |word: &&[u8]| *word == b"{}" || word.first() == Some(&b'-');
+                match *program {
+                    b"rm" | b"rmdir" if arguments.iter().all(is_found) => removes = true,
+                    program if std::str::from_utf8(program).is_ok_and(takes_anything) => {}
+                    _ => return None,
+                }
+            }
+            b"-fprint" | b"-fprint0" | b"-fls" | b"-fprintf" => scene.writes(tests.get(at + 1)?),
+            b"-files0-from" | b"-D" => return None,
+            // Its starts come after it.
+            word if word.starts_with(b"-O") => return None,
+            _ => {}
+        }
+    }
+    Some(removes)
+}

@@ -1,0 +1,265 @@
+//! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
+//! one.
+
+use super::Project;
+use super::SaveOptions;
+use super::open::OpenStore;
+use super::saving::Saved;
+use super::saving::Waited;
+use super::saving::named_at_once;
+use crate::checkpoint::ChangeCount;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Origin;
+use crate::clock::Timestamp;
+use crate::diff;
+use crate::error::Error;
+use crate::history::History;
+use crate::history::checkpoint_ref;
+use crate::history::extra_ref;
+use crate::history::mirror_ref;
+use crate::history::name_ref;
+use crate::id::ObjectId;
+use crate::message::Message;
+use crate::receipt::Receipt;
+use crate::restore::undo::StateIds;
+use crate::side::StoreSide;
+use crate::snapshot::present::Present;
+use crate::steps::log::StepLog;
+use crate::store::commit::Commit;
+use crate::store::commit::Signature;
+use crate::store::error::StoreError;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::object::push_tree_entry;
+use crate::store::pack_write::PackWriter;
+
+/// Line counts are for people; beyond this a save does not wait for them.
+pub(super) const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
+    max_files: 1000,
+    max_bytes: 64 << 20,
+};
+
+/// A state that is to become a checkpoint.
+pub(super) struct NewState {
+    tree: ObjectId,
+    modes: Option<ObjectId>,
+    /// The list of what was left out.
+    left: Option<ObjectId>,
+    receipt: Receipt,
+}
+
+impl NewState {
+    pub(super) fn of(present: &Present) -> Self {
+        Self {
+            tree: present.tree,
+            modes: present.modes,
+            left: present.left,
+            receipt: named_at_once(present),
+        }
+    }
+}
+
+impl Project<'_> {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of one operation, called once"
+    )]
+    pub(super) fn publish(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        before: Option<(ObjectId, ObjectId)>,
+        state: &NewState,
+        writer: PackWriter<'_>,
+        options: &SaveOptions,
+        origin: Origin,
+    ) -> Result<Saved, Error> {
+        let mut notes = Vec::new();
+        let changes = before.and_then(|(_, tree)| {
+            count_changes(store, tree, state.tree, &writer)
+                .inspect_err(|e| notes.push(format!("the changes could not be counted: {e}")))
+                .ok()
+        });
+        let extra = store_extra(&writer, state)?;
+        let now = self.clock().now();
+        let message = Message {
+            reason: options.reason.clone(),
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            extra: Some(extra),
+        };
+        let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
+        let id = writer.add(Kind::Commit, &commit.encode())?;
+        self.touch(&store.dirs, self.settings().durability)?;
+        // ORDER: the pack is durable before a ref names anything in it.
+        writer.finish(self.settings().durability)?;
+        let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
+        notes.extend(self.move_mirror(store, history.mirror, id));
+        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.
+        let due = self.engine.due(store, &self.id, history);
+        let checkpoint = Checkpoint {
+            id,
+            number: 1,
+            sequence,
+            tree: state.tree,
+            modes: state.modes,
+            extra: Some(extra),
+            receipt_damaged: false,
+            time: Timestamp { nanos: 0, ..now },
+            reason: Message::parse(&message.encode()).reason,
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            names: Vec::new(),
+            pinned: false,
+        };
+        Ok(Saved {
+            checkpoint,
+            is_new: true,
+            receipt: state.receipt.clone(),
+            notes,
+            due: due.unwrap_or_default(),
+            waited: Waited::default(),
+        })
+    }
+
+    /// Makes a checkpoint of a state that Herma put together from the present and older ones. What the
+    /// present leaves out, it leaves out too.
+    pub(super) fn publish_merged(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+        (tree, modes): StateIds,
+        writer: PackWriter<'_>,
+        reason: String,
+    ) -> Result<Checkpoint, Error> {
+        let newest = history.newest();
+        let before = newest.map(|entry| (entry.id, present.tree));
+        let state = NewState {
+            tree,
+            modes,
+            ..NewState::of(present)
+        };
+        let options = SaveOptions {
+            reason: reason.into(),
+            ..SaveOptions::default()
+        };
+        let origin = Origin::Merged;
+        let saved = self.publish(store, history, before, &state, writer, &options, origin)?;
+        Ok(saved.checkpoint)
+    }
+
+    /// Creates the refs of a new checkpoint, after those of checkpoints Hermes added alone.
+    fn publish_refs(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        id: ObjectId,
+        extra: ObjectId,
+        name: Option<&str>,
+    ) -> Result<u64, Error> {
+        let reserved = StepLog::reserved_order(&self.state_dir(&store.dirs)?)?;
+        let sequence = history.next_sequence().max(reserved);
+        let mut refs: Vec<(String, ObjectId)> = history
+            .entries
+            .iter()
+            .filter(|entry| !entry.has_ref)
+            .map(|entry| (checkpoint_ref(&self.id, entry.sequence), entry.id))
+            .collect();
+        // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
+        refs.push((extra_ref(&self.id, sequence), extra));
+        refs.extend(name.map(|name| (name_ref(&self.id, name), id)));
+        refs.push((checkpoint_ref(&self.id, sequence), id));
+        clear_leftover(store, &refs)?;
+        let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
+        store.dirs.refs().create(&refs)?;
+        Ok(sequence)
+    }
+
+    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
+    pub(crate) fn move_mirror(
+        &self,
+        store: &OpenStore,
+        from: Option<ObjectId>,
+        to: ObjectId,
+    ) -> Option<String> {
+        let name = mirror_ref(&self.id);
+        let refs = store.dirs.refs();
+        let moved = match refs.update(&name, from, to) {
+            // A power cut may have left it empty. It says nothing, so nothing is lost with it.
+            Err(StoreError::DamagedFile { .. }) => refs
+                .remove_broken(&name)
+                .and_then(|()| refs.update(&name, refs.read(&name)?, to)),
+            moved => moved,
+        };
+        moved
+            .err()
+            .map(|e| format!("{name} was not moved, the next save will do it: {e}"))
+    }
+}
+
+fn count_changes(
+    store: &OpenStore,
+    old: ObjectId,
+    new: ObjectId,
+    writer: &PackWriter<'_>,
+) -> Result<ChangeCount, diff::DiffError> {
+    let old_side = StoreSide::new(&store.objects);
+    let pending = |id: &ObjectId| writer.read(id);
+    let new_side = StoreSide::with_pending(&store.objects, &pending);
+    let changes = diff::trees::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?;
+    let stats = diff::stat::stats(&changes, &old_side, &new_side, COUNT_BUDGET)?;
+    Ok(ChangeCount {
+        files: stats.files,
+        insertions: stats.insertions,
+        deletions: stats.deletions,
+        lines_known: stats.lines_known,
+    })
+}
+
+/// Stores the receipt's counts, the modes and what was left out as one tree.
+fn store_extra(writer: &PackWriter<'_>, state: &NewState) -> Result<ObjectId, StoreError> {
+    let summary = super::receipts::encode_summary(&state.receipt.summary);
+    let summary = writer.add(Kind::Blob, summary.as_bytes())?;
+    let mut extra = Vec::new();
+    if let Some(left) = &state.left {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"left-out", left);
+    }
+    if let Some(modes) = &state.modes {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"modes", modes);
+    }
+    push_tree_entry(&mut extra, EntryMode::File, b"summary", &summary);
+    writer.add(Kind::Tree, &extra)
+}
+
+fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &Message) -> Commit {
+    let signature = Signature {
+        name: "Herma".into(),
+        email: "herma@local".into(),
+        seconds: now.seconds.max(0),
+        offset_minutes: now.offset_minutes,
+    };
+    Commit {
+        tree,
+        parents: parent.into_iter().collect(),
+        author: signature.clone(),
+        committer: signature,
+        message: message.encode().into(),
+    }
+}
+
+/// Removes refs a killed save left behind without having made its checkpoint exist.
+fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
+    for (name, _) in refs {
+        match store.dirs.refs().read(name) {
+            Ok(None) => {}
+            Ok(Some(stale)) => store.dirs.refs().delete(name, stale)?,
+            // Torn by a power cut. It says nothing, so nothing is lost with it.
+            Err(StoreError::DamagedFile { .. }) => store.dirs.refs().remove_broken(name)?,
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,450 @@
+//! Recording steps: a save before a tool call, a save after it, and what ties the two together.
+//!
+//! Beginning and ending are separate calls, usually of separate processes. Between them the project is not
+//! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
+
+use bstr::ByteSlice;
+use herma_fs::process::TempName;
+use herma_fs::publish::Durability;
+
+use super::Progress;
+use super::Project;
+use super::SaveOptions;
+use super::Saved;
+use super::Stage;
+use super::open::OpenStore;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Facts;
+use crate::checkpoint::Origin;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::restore::RestoreOptions;
+use crate::restore::journal::Journal;
+use crate::restore::undo::Move;
+use crate::restore::undo::StateIds;
+use crate::steps::Moment;
+use crate::steps::Step;
+use crate::steps::StepEnd;
+use crate::steps::StepKind;
+use crate::steps::StepStart;
+use crate::steps::log::StepLog;
+use crate::steps::marks::Marks;
+use crate::steps::marks::Turn;
+
+/// A step that has begun.
+#[derive(Clone, Debug)]
+pub struct BegunStep {
+    /// The step.
+    pub step: Step,
+    /// The save before it.
+    pub saved: Saved,
+    /// Steps that are under way in this project, of which it is not a part: what happens until one of them
+    /// ends cannot be attributed.
+    pub beside: Vec<u64>,
+}
+
+/// A step that has ended.
+#[derive(Clone, Debug)]
+pub struct EndedStep {
+    /// The step, and how it ended.
+    pub step: Step,
+    /// The save after it; none when the state after it is not known.
+    pub saved: Option<Saved>,
+}
+
+/// Which step is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhichStep {
+    /// The one with this number.
+    Number(u64),
+    /// The newest open one with the agent's own id of the call.
+    Call(String),
+}
+
+/// So many of the newest steps are looked through for open ones.
+const RECENT: u64 = 64;
+
+impl Project<'_> {
+    /// Saves the project before a tool call and notes that the call has begun.
+    pub fn begin_step(
+        &self,
+        kind: StepKind,
+        start: StepStart,
+        progress: &dyn Progress,
+    ) -> Result<BegunStep, Error> {
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        let mut start = Self::in_its_turn(&Marks::read(&state)?, start.cut());
+        let options = SaveOptions {
+            reason: reason("before", &start).into(),
+            facts: start.facts.clone(),
+            ..SaveOptions::default()
+        };
+        let mut log = StepLog::open(&state)?;
+        // They are over, and what changes from here on is not theirs.
+        for step in open_steps(&log, log.next_number())? {
+            if step.is_abandoned() {
+                self.end_unknown(&store, &mut log, step)?;
+            }
+        }
+        let saved = self.save_and_note(&store, &options, progress)?;
+        let number = log.next_number();
+        start.within = outer_step(&log, &start)?;
+        let step = Step {
+            number,
+            kind,
+            before: Moment {
+                checkpoint: saved.checkpoint.id,
+                sequence: saved.checkpoint.sequence,
+                next_step: number,
+            },
+            end: StepEnd::Open,
+            part: RestoreOptions::default(),
+            started: self.clock().now().seconds,
+            ended: None,
+            owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
+            start,
+        };
+        let beside = open_steps(&log, number)?
+            .into_iter()
+            .map(|open| open.number)
+            .filter(|open| !is_within(&log, &step, *open))
+            .collect();
+        // Losing this to a power cut loses the step, not the checkpoint.
+        let herma = store.dirs.for_writing()?;
+        log.write(&herma.tmp, &state, &step, Durability::Cache)?;
+        Ok(BegunStep {
+            step,
+            saved,
+            beside,
+        })
+    }
+
+    /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
+    pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep, Error> {
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        let mut log = StepLog::open(&state)?;
+        let step = find_open(&log, which)?;
+        let options = SaveOptions {
+            reason: reason("after", &step.start).into(),
+            facts: step.start.facts.clone(),
+            ..SaveOptions::default()
+        };
+        let saved = match self.save_and_note(&store, &options, progress) {
+            Ok(saved) => saved,
+            Err(e) => {
+                // The call is over all the same. If that cannot be noted either, the step stays open.
+                let _ = self.end_unknown(&store, &mut log, step);
+                return Err(e);
+            }
+        };
+        let before = self.state_of_checkpoint(&store, &step.before.checkpoint);
+        let after = &saved.checkpoint;
+        let is_changed =
+            after.id != step.before.checkpoint && before != Some((after.tree, after.modes));
+        let moment = Moment {
+            checkpoint: after.id,
+            sequence: after.sequence,
+            next_step: log.next_number(),
+        };
+        let end = if is_changed {
+            StepEnd::Changed(moment)
+        } else {
+            StepEnd::Unchanged(moment)
+        };
+        let step = self.write_end(&store, &mut log, step, end)?;
+        Ok(EndedStep {
+            step,
+            saved: Some(saved),
+        })
+    }
+
+    /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
+    /// who was to say it is gone. Nothing is saved.
+    pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+        let step = find_open(&log, which)?;
+        let step = self.end_unknown(&store, &mut log, step)?;
+        Ok(EndedStep { step, saved: None })
+    }
+
+    fn end_unknown(&self, store: &OpenStore, log: &mut StepLog, step: Step) -> Result<Step, Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let newest = history.newest();
+        let end = StepEnd::Unknown(Moment {
+            checkpoint: newest.map_or(step.before.checkpoint, |entry| entry.id),
+            sequence: newest.map_or(step.before.sequence, |entry| entry.sequence),
+            next_step: log.next_number(),
+        });
+        self.write_end(store, log, step, end)
+    }
+
+    fn write_end(
+        &self,
+        store: &OpenStore,
+        log: &mut StepLog,
+        mut step: Step,
+        end: StepEnd,
+    ) -> Result<Step, Error> {
+        step.end = end;
+        step.ended = Some(self.clock().now().seconds);
+        let durability = match end {
+            StepEnd::Changed(_) => self.settings().durability,
+            _ => Durability::Cache,
+        };
+        let herma = store.dirs.for_writing()?;
+        let state = self.state_dir(&store.dirs)?;
+        log.write(&herma.tmp, &state, &step, durability)?;
+        Ok(step)
+    }
+
+    /// Notes that a user prompt begins a turn of a session, and that what was still open in the session is
+    /// over, however it ended.
+    pub fn begin_turn(
+        &self,
+        session: &str,
+        facts: &Facts,
+        prompt: Option<&str>,
+    ) -> Result<Turn, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        self.give_up_open(&store, session)?;
+        let mut marks = Marks::read(&state)?;
+        let now = self.clock().now().seconds;
+        let turn = marks.begin(
+            session,
+            facts.agent.as_deref(),
+            facts.turn.as_deref(),
+            prompt,
+            now,
+        );
+        marks.write(&store.dirs.for_writing()?.tmp, &state)?;
+        Ok(turn)
+    }
+
+    /// Notes that the turn of a session is over, and with it what was still open in the session. `None` if
+    /// no turn of it was noted.
+    pub fn end_turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        self.give_up_open(&store, session)?;
+        let mut marks = Marks::read(&state)?;
+        let turn = marks.end(session);
+        if turn.is_some() {
+            marks.write(&store.dirs.for_writing()?.tmp, &state)?;
+        }
+        Ok(turn)
+    }
+
+    /// The turn of a session that was noted last.
+    pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        let store = self.read_store()?;
+        let Some(state) = super::interrupted::own_state(&store, &self.id)? else {
+            return Ok(None);
+        };
+        Ok(Marks::read(&state)?.of_session(session).cloned())
+    }
+
+    fn give_up_open(&self, store: &OpenStore, session: &str) -> Result<(), Error> {
+        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+        let wanted = StepStart {
+            facts: Facts {
+                session: Some(session.to_owned()),
+                ..Facts::default()
+            },
+            ..StepStart::default()
+        }
+        .cut();
+        for step in open_steps(&log, log.next_number())? {
+            if step.start.facts.session == wanted.facts.session && step.kind == StepKind::Tool {
+                self.end_unknown(store, &mut log, step)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in the turn and its prompt where only the session is known.
+    fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
+        let session = start.facts.session.as_deref();
+        if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
+            if start.facts.turn.is_none() {
+                start.facts.turn = Some(turn.turn.clone());
+            }
+            if start.facts.turn.as_ref() == Some(&turn.turn) && start.prompt.is_none() {
+                start.prompt.clone_from(&turn.prompt);
+            }
+            if start.facts.agent.is_none() {
+                start.facts.agent.clone_from(&turn.agent);
+            }
+        }
+        start
+    }
+
+    /// All steps that are remembered, oldest first.
+    pub(super) fn all_steps(&self, store: &OpenStore) -> Result<Vec<Step>, Error> {
+        match super::interrupted::own_state(store, &self.id)? {
+            Some(state) => StepLog::open(&state)?.all(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn state_of_checkpoint(&self, store: &OpenStore, id: &ObjectId) -> Option<StateIds> {
+        let history = History::load(&store.dirs, &store.objects, &self.id).ok()?;
+        let index = history.entries.iter().position(|entry| entry.id == *id)?;
+        let checkpoint = history
+            .checkpoint(index, &store.dirs, &store.objects, &self.id)
+            .ok()?;
+        (!checkpoint.receipt_damaged).then_some((checkpoint.tree, checkpoint.modes))
+    }
+
+    /// Notes one of Herma's own moves, so that nobody takes it for a person's work. A move that was
+    /// interrupted and finished is noted once.
+    pub(super) fn note_move(
+        &self,
+        store: &OpenStore,
+        journal: &Journal,
+        target: &Checkpoint,
+        newest: u64,
+    ) -> Result<(), Error> {
+        let state = self.state_dir(&store.dirs)?;
+        let mut log = StepLog::open(&state)?;
+        let kind = kind_of(journal.by);
+        if noted(&log, kind, journal)?.is_some() {
+            return Ok(());
+        }
+        let number = log.next_number();
+        let at = |checkpoint, next_step| Moment {
+            checkpoint,
+            sequence: newest,
+            next_step,
+        };
+        // What was put together for this says why.
+        let is_merged = target.origin == Origin::Merged;
+        let made_for = is_merged.then(|| target.subject().to_str_lossy().into_owned());
+        let step = Step {
+            number,
+            kind,
+            start: StepStart {
+                command: made_for,
+                ..StepStart::default()
+            },
+            before: at(journal.safety, number),
+            end: StepEnd::Changed(at(journal.target, number + 1)),
+            part: journal.options.clone(),
+            started: journal.started,
+            ended: Some(self.clock().now().seconds),
+            owner: None,
+        };
+        let herma = store.dirs.for_writing()?;
+        log.write(&herma.tmp, &state, &step, Durability::Synced)
+    }
+
+    /// Forgets one of Herma's own moves that was interrupted after it was noted, and then reversed: it
+    /// never led anywhere.
+    pub(super) fn forget_move(&self, store: &OpenStore, journal: &Journal) -> Result<(), Error> {
+        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+        match noted(&log, kind_of(journal.by), journal)? {
+            Some(number) => log.remove(&[number]),
+            None => Ok(()),
+        }
+    }
+}
+
+const fn kind_of(by: Move) -> StepKind {
+    match by {
+        Move::Restore => StepKind::Restore,
+        Move::Undo => StepKind::Undo,
+        Move::Redo => StepKind::Redo,
+    }
+}
+
+/// The step under which a move was noted, if it was.
+fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>, Error> {
+    let next = log.next_number();
+    for number in (next.saturating_sub(RECENT).max(1)..next).rev() {
+        let is_it = |step: &Step| {
+            step.kind == kind
+                && step.started == journal.started
+                && step.before.checkpoint == journal.safety
+                && step.after() == Some(journal.target)
+        };
+        if log.step(number)?.is_some_and(|step| is_it(&step)) {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Why a checkpoint around a step is taken, as lists show it.
+fn reason(when: &str, start: &StepStart) -> String {
+    let what = start.facts.tool.as_deref().unwrap_or("a step");
+    let about = start.command.as_ref().or_else(|| start.paths.first());
+    match about.and_then(|about| about.lines().next()) {
+        Some(about) => format!("{when} {what}: {about}"),
+        None => format!("{when} {what}"),
+    }
+}
+
+/// Steps below `number` that are under way, among the newest ones.
+pub(super) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error> {
+    let mut open = Vec::new();
+    for recent in number.saturating_sub(RECENT).max(1)..number {
+        open.extend(log.step(recent)?.filter(Step::is_open));
+    }
+    Ok(open)
+}
+
+/// The step that a new one is part of, if that is still under way. What was started during a step and
+/// outlives it says that it is part of it for ever after.
+fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<u64>, Error> {
+    let Some(outer) = start.within else {
+        return Ok(None);
+    };
+    let is_open = log.step(outer)?.is_some_and(|step| step.is_open());
+    Ok(is_open.then_some(outer))
+}
+
+/// Is a step part of the one with this number?
+fn is_within(log: &StepLog, step: &Step, outer: u64) -> bool {
+    let mut above = step.start.within;
+    while let Some(number) = above {
+        if number == outer {
+            return true;
+        }
+        // Each step is part of an earlier one, so this comes to an end.
+        above = match log.step(number) {
+            Ok(Some(step)) => step.start.within,
+            _ => None,
+        };
+    }
+    false
+}
+
+fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step, Error> {
+    let found = match which {
+        WhichStep::Number(number) => log.step(*number)?,
+        WhichStep::Call(call) => {
+            let wanted = StepStart {
+                call: Some(call.clone()),
+                ..StepStart::default()
+            }
+            .cut();
+            log.newest(|step| step.is_open() && step.start.call == wanted.call)?
+        }
+    };
+    match found {
+        None => Err(Error::NoSuchStep(which.clone())),
+        Some(step) if !step.is_open() => Err(Error::StepIsOver(step.number)),
+        Some(step) => Ok(step),
+    }
+}

@@ -1,0 +1,116 @@
+//! What taking back would do, as a value: printed, chosen from, and carried out.
+
+use super::restoring::Restored;
+use crate::checkpoint::Checkpoint;
+use crate::path::RelPath;
+use crate::restore::undo::StateIds;
+use crate::reversal::Conflicts;
+use crate::reversal::Content;
+use crate::reversal::Outcome;
+use crate::reversal::Reversed;
+use crate::steps::Doubt;
+use crate::steps::StepChoice;
+use std::collections::BTreeSet;
+
+/// What to take back.
+#[derive(Clone, Debug, Default)]
+pub struct TakeBack {
+    /// What these steps did; all of them if nothing is said.
+    pub steps: StepChoice,
+    /// Only what was done since this checkpoint.
+    pub since: Option<Checkpoint>,
+    /// Only in these files and directories; empty means everywhere.
+    pub paths: Vec<RelPath>,
+    /// Not in these files and directories.
+    pub keep: Vec<RelPath>,
+    /// What to do where something else was changed in the same place since.
+    pub conflicts: Conflicts,
+    /// Work out each file even if the result is a checkpoint's state, because somebody chooses among them.
+    pub file_by_file: bool,
+}
+
+/// What taking back would do. Nothing is changed before [`Project::take_back`].
+#[derive(Clone, Debug)]
+pub struct TakeBackPlan {
+    /// What was asked for.
+    pub asked: TakeBack,
+    /// The steps that are taken back, ascending.
+    pub steps: Vec<u64>,
+    /// How the project will differ from now.
+    pub reversed: Reversed,
+    /// Changed by a person since, and kept.
+    pub by_hand: BTreeSet<RelPath>,
+    /// Changed by other steps since, and kept.
+    pub by_others: BTreeSet<RelPath>,
+    /// Changed while chosen steps and others were under way. Nobody can tell whose it is: it is kept.
+    pub unattributed: BTreeSet<RelPath>,
+    /// Steps among those taken back of which it is not known where they began or ended, and why.
+    pub doubts: Vec<(u64, Doubt)>,
+    /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
+    /// other.
+    pub exact: Option<Box<Checkpoint>>,
+    /// The state all of this was worked out for.
+    pub(super) present: StateIds,
+}
+
+impl TakeBackPlan {
+    /// Is there anything to do?
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_none() && self.reversed.changes.is_empty()
+    }
+
+    /// The steps of which it is not known where they began or ended.
+    pub fn uncertain(&self) -> Vec<u64> {
+        self.doubts.iter().map(|(step, _)| *step).collect()
+    }
+
+    /// Leaves a file or directory as it is.
+    pub fn leave(&mut self, path: &RelPath) {
+        self.reversed.changes.retain(|at, _| !at.starts_with(path));
+        let moved = |(now, then): &(RelPath, RelPath)| now == path || then == path;
+        let both = self.reversed.renamed.iter().filter(|pair| moved(pair));
+        let ends: Vec<RelPath> = both
+            .flat_map(|(now, then)| [now.clone(), then.clone()])
+            .collect();
+        self.reversed.changes.retain(|at, _| !ends.contains(at));
+        self.reversed.renamed.retain(|pair| !moved(pair));
+    }
+
+    pub(super) fn leave_all(&mut self, paths: &[RelPath]) {
+        for path in paths {
+            self.leave(path);
+        }
+    }
+
+    /// Gives a file other content than was worked out. Only for files that are there now and stay.
+    pub fn set_content(&mut self, path: &RelPath, bytes: &[u8]) {
+        if let Some(Outcome::File { content, .. }) = self.reversed.changes.get_mut(path) {
+            *content = Content::Merged(bytes.into());
+        }
+    }
+
+    /// What this is, in words for the list of checkpoints.
+    pub(super) fn reason(&self) -> String {
+        let numbers = |steps: &[u64]| {
+            let words: Vec<String> = steps.iter().map(u64::to_string).collect();
+            words.join(", ")
+        };
+        match (&self.asked.since, &self.steps[..]) {
+            (Some(since), _) => format!(
+                "restore to {} that keeps other edits",
+                &since.id.to_hex()[..8]
+            ),
+            (None, [one]) => format!("undo of step {one}"),
+            (None, many) => format!("undo of steps {}", numbers(many)),
+        }
+    }
+}
+
+/// What taking back did.
+#[derive(Clone, Debug)]
+pub struct TakenBack {
+    /// What was to be done.
+    pub plan: TakeBackPlan,
+    /// What was done; none if there was nothing to do.
+    pub restored: Option<Box<Restored>>,
+}

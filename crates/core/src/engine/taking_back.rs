@@ -1,0 +1,388 @@
+//! Taking back what agents did, and keeping what a person did.
+//!
+//! Planning walks the timeline from the present back: stretches that belong to chosen steps are taken back,
+//! all others stay. What comes out is a state that never was. Carrying a plan out makes that state a
+//! checkpoint and restores it, so that everything that holds for a restore (a save before it, a journal, a
+//! check after it, undo) holds for this as well.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::Progress;
+use super::Project;
+use super::Stage;
+use super::WhichStep;
+use super::open::OpenStore;
+use super::restoring::Task;
+use super::restoring::by_path;
+use super::sorted::Sorted;
+use super::story::StateParts;
+use super::story::Story;
+use super::story::parts_of;
+use super::take_back_plan::TakeBack;
+use super::take_back_plan::TakeBackPlan;
+use super::take_back_plan::TakenBack;
+use crate::checkpoint::Checkpoint;
+use crate::diff;
+use crate::diff::merge::Labels;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::receipt::LeftOut;
+use crate::restore::RestoreOptions;
+use crate::restore::modes::Modes;
+use crate::restore::undo::Move;
+use crate::reversal;
+use crate::reversal::Request;
+use crate::reversal::Reversed;
+use crate::reversal::Run;
+use crate::side::Pending;
+use crate::side::StoreSide;
+use crate::snapshot::present::Present;
+use crate::steps::Doubt;
+use crate::steps::Step;
+use crate::steps::StepEnd;
+use crate::steps::timeline::Belongs;
+use crate::store::pack_write::PackWriter;
+
+/// What markers say about the two sides of a conflict.
+const LABELS: Labels<'static> = Labels {
+    ours: "now",
+    theirs: "taken back",
+};
+
+impl Project<'_> {
+    /// Works out what taking back would do. Nothing is changed.
+    pub fn plan_take_back(
+        &self,
+        asked: &TakeBack,
+        progress: &dyn Progress,
+    ) -> Result<TakeBackPlan, Error> {
+        self.read_store()?;
+        let store = self.engine.open_for_writing()?;
+        self.check_whole(&store)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        // Dropped in the end: what is new in the present is needed only to look at it.
+        let writer = PackWriter::new(&store.dirs, &store.objects)?;
+        let cache = self.load_cache(&store, &history);
+        let present = self.scan(cache, false, &writer, progress)?;
+        let pending = |id: &ObjectId| writer.read(id);
+        self.work_out(&store, &history, asked, &present, &pending)
+    }
+
+    /// Carries out a plan. The present is saved first. Refused if files changed since it was made.
+    pub fn take_back(
+        &self,
+        plan: TakeBackPlan,
+        progress: &dyn Progress,
+    ) -> Result<TakenBack, Error> {
+        if plan.is_empty() {
+            let restored = None;
+            return Ok(TakenBack { plan, restored });
+        }
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        self.check_whole(&store)?;
+        self.sweep_interrupted(&store)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let present = self.look(&store, &history, progress)?;
+        if (present.tree, present.modes) != plan.present {
+            return Err(Error::ChangedSincePlan);
+        }
+        let options = RestoreOptions {
+            paths: plan.asked.paths.clone(),
+            keep: plan.asked.keep.clone(),
+        };
+        let (target, options) = if let Some(target) = &plan.exact {
+            (target.as_ref().clone(), options)
+        } else {
+            let target = self.make_target(&store, &history, &plan, &present, progress)?;
+            (target, RestoreOptions::default())
+        };
+        let task = Task::New(Move::Restore);
+        let restored = self.restore_locked(&store, &target, &options, &task, progress)?;
+        Ok(TakenBack {
+            plan,
+            restored: Some(Box::new(restored)),
+        })
+    }
+
+    /// Refuses to work out anything from files that an interrupted restore left part old, part new.
+    fn check_whole(&self, store: &OpenStore) -> Result<(), Error> {
+        match self.records(store)? {
+            (Some(_), _) => Err(Error::RestoreUnfinished),
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// The checkpoint the project is to be brought to: one that is there already, or a new one.
+    fn make_target(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        plan: &TakeBackPlan,
+        present: &Present,
+        progress: &dyn Progress,
+    ) -> Result<Checkpoint, Error> {
+        if self.saved_before(store, history, present)?.is_none() {
+            self.save_before_taking_back(store, &plan.reason(), progress)?;
+        }
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let cache = self.load_cache(store, &history);
+        // What the new checkpoint says about the present, beside its files, may not be stored yet.
+        let writer = PackWriter::new(&store.dirs, &store.objects)?;
+        let present = self.scan(cache, false, &writer, progress)?;
+        if (present.tree, present.modes) != plan.present {
+            return Err(Error::ChangedSincePlan);
+        }
+        let pending = |id: &ObjectId| writer.read(id);
+        let parts = present_parts(store, &present, &pending)?;
+        let side = StoreSide::with_pending(&store.objects, &pending);
+        let view = parts.view(present.tree, &side);
+        let add = |kind, data: &[u8]| writer.add(kind, data).map_err(Error::from);
+        let state = reversal::write_state(&view, &plan.reversed, &add)?;
+        drop(parts);
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let same =
+            |c: &Checkpoint| c.extra.is_some() && !c.receipt_damaged && (c.tree, c.modes) == state;
+        if let Some(found) = all.into_iter().find(same) {
+            return Ok(found);
+        }
+        self.publish_merged(store, &history, &present, state, writer, plan.reason())
+    }
+
+    /// Works out what taking back would do to a present whose objects are in the store or pending.
+    fn work_out(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        asked: &TakeBack,
+        present: &Present,
+        pending: &Pending<'_>,
+    ) -> Result<TakeBackPlan, Error> {
+        let ids = (present.tree, present.modes);
+        let told = self.story(store, history, ids)?;
+        for number in &asked.steps.numbers {
+            if told.step(*number).is_none() {
+                return Err(Error::NoSuchStep(WhichStep::Number(*number)));
+            }
+        }
+        let chosen = asked.steps.pick(&told.steps);
+        let mut plan = TakeBackPlan {
+            asked: asked.clone(),
+            steps: Vec::new(),
+            reversed: Reversed::default(),
+            by_hand: BTreeSet::new(),
+            by_others: BTreeSet::new(),
+            unattributed: BTreeSet::new(),
+            doubts: Vec::new(),
+            exact: None,
+            present: ids,
+        };
+        let first = match &asked.since {
+            Some(since) => {
+                history.entry(&since.id)?;
+                told.line.point_of(since)
+            }
+            None if chosen.is_empty() => return Err(Error::NoSteps),
+            None => match told.line.first_stretch(&chosen) {
+                Some(first) => Some(first),
+                None if told
+                    .steps
+                    .iter()
+                    .all(|step| !chosen.contains(&step.number) || is_idle(step)) =>
+                {
+                    return Ok(plan);
+                }
+                // What they did is forgotten.
+                None => return Err(Error::NoSteps),
+            },
+        };
+        let sorted = first.map(|first| Sorted::new(&told, &chosen, first));
+        if let Some(since) = &asked.since {
+            let keeps_anything = sorted.as_ref().is_some_and(|sorted| sorted.keeps_anything);
+            let is_work = |number: &u64| told.step(*number).is_some_and(|s| !s.kind.is_move());
+            let has_work = sorted
+                .as_ref()
+                .is_some_and(|sorted| sorted.steps.iter().any(is_work));
+            if asked.steps.is_all() && !(keeps_anything && has_work) {
+                if let Some(sorted) = sorted {
+                    plan.steps = sorted.steps.into_iter().collect();
+                    plan.doubts = doubts_of(&told, &sorted.uncertain);
+                }
+                if asked.file_by_file {
+                    plan.reversed = self.whole(store, since, asked, present, pending)?;
+                    plan.leave_all(&asked.keep);
+                } else {
+                    plan.exact = Some(Box::new(since.clone()));
+                }
+                return Ok(plan);
+            }
+        }
+        let Some(sorted) = sorted else {
+            return Err(Error::NoSteps);
+        };
+        self.name_what_stays(store, &told, &sorted, present, pending, &mut plan)?;
+        plan.reversed = self.reverse(store, &told, &sorted, asked, present, pending)?;
+        plan.leave_all(&asked.keep);
+        let Sorted {
+            steps, uncertain, ..
+        } = sorted;
+        plan.steps = steps.into_iter().collect();
+        plan.doubts = doubts_of(&told, &uncertain);
+        Ok(plan)
+    }
+
+    /// Everything that leads from the present to a checkpoint, file by file.
+    fn whole(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        asked: &TakeBack,
+        present: &Present,
+        pending: &Pending<'_>,
+    ) -> Result<Reversed, Error> {
+        let side = StoreSide::with_pending(&store.objects, pending);
+        let target_parts = parts_of(self, store, target, target.modes, pending)?;
+        let present_parts = present_parts(store, present, pending)?;
+        let now = present_parts.view(present.tree, &side);
+        let run = Run {
+            from: target_parts.view(target.tree, &side),
+            to: now,
+        };
+        let request = Request {
+            present: now,
+            runs: &[run],
+            scope: &asked.paths,
+            conflicts: asked.conflicts,
+            labels: LABELS,
+        };
+        Ok(reversal::reverse(&request)?)
+    }
+
+    /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.
+    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
+        let store = self.read_store()?;
+        let is_later = |step: &Step| {
+            let ends_later = match step.end {
+                StepEnd::Open => true,
+                // It counts until the checkpoint after that.
+                StepEnd::Unknown(end) => end.sequence >= checkpoint.sequence,
+                StepEnd::Changed(end) | StepEnd::Unchanged(end) => {
+                    end.sequence > checkpoint.sequence
+                }
+            };
+            ends_later && !step.kind.is_move()
+        };
+        Ok(self.all_steps(&store)?.iter().any(is_later))
+    }
+
+    /// Notes which files others changed, as far as they are within what was asked for.
+    fn name_what_stays(
+        &self,
+        store: &OpenStore,
+        told: &Story,
+        sorted: &Sorted,
+        present: &Present,
+        pending: &Pending<'_>,
+        plan: &mut TakeBackPlan,
+    ) -> Result<(), Error> {
+        let pending = told.pending(pending);
+        let side = StoreSide::with_pending(&store.objects, &pending);
+        for (stretch, belongs) in &sorted.others {
+            let points = &told.line.points;
+            let (old, new) = (points[*stretch].state.0, points[*stretch + 1].state.0);
+            let changes = diff::compare(Some((&side, old)), Some((&side, new)), &plan.asked.paths)?;
+            let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();
+            if points[*stretch].state.1 != points[*stretch + 1].state.1 {
+                let parts = |point: usize| match points[point].checkpoint {
+                    Some(_) => told.parts(self, store, point),
+                    None => present_parts(store, present, &pending),
+                };
+                let (before, after) = (parts(*stretch)?, parts(*stretch + 1)?);
+                let others = reversal::other_modes(before.view(old, &side), after.view(new, &side));
+                let scope = &plan.asked.paths;
+                let is_asked = |path: &RelPath| {
+                    scope.is_empty() || scope.iter().any(|scope| path.starts_with(scope))
+                };
+                paths.extend(others?.into_iter().filter(is_asked));
+            }
+            match belongs {
+                Belongs::Hand => plan.by_hand.extend(paths),
+                Belongs::Partly => plan.unattributed.extend(paths),
+                Belongs::Others | Belongs::Chosen => plan.by_others.extend(paths),
+            }
+        }
+        Ok(())
+    }
+
+    fn reverse(
+        &self,
+        store: &OpenStore,
+        told: &Story,
+        sorted: &Sorted,
+        asked: &TakeBack,
+        present: &Present,
+        pending: &Pending<'_>,
+    ) -> Result<Reversed, Error> {
+        let pending = told.pending(pending);
+        let side = StoreSide::with_pending(&store.objects, &pending);
+        let last = told.line.points.len() - 1;
+        let mut parts: BTreeMap<usize, StateParts> = BTreeMap::new();
+        for point in sorted.runs.iter().flat_map(|(from, to)| [*from, *to]) {
+            if !parts.contains_key(&point) && point != last {
+                parts.insert(point, told.parts(self, store, point)?);
+            }
+        }
+        parts.insert(last, present_parts(store, present, &pending)?);
+        let view = |point: usize| parts[&point].view(told.line.points[point].state.0, &side);
+        let runs: Vec<Run<'_>> = sorted
+            .runs
+            .iter()
+            .rev()
+            .map(|(from, to)| Run {
+                from: view(*from),
+                to: view(*to),
+            })
+            .collect();
+        let request = Request {
+            present: view(last),
+            runs: &runs,
+            scope: &asked.paths,
+            conflicts: asked.conflicts,
+            labels: LABELS,
+        };
+        Ok(reversal::reverse(&request)?)
+    }
+}
+
+fn is_idle(step: &Step) -> bool {
+    matches!(step.end, StepEnd::Unchanged(_))
+}
+
+fn doubts_of(told: &Story, steps: &BTreeSet<u64>) -> Vec<(u64, Doubt)> {
+    let step = |number: &u64| Some((*number, told.step(*number)?.doubt()));
+    steps.iter().filter_map(step).collect()
+}
+
+/// What belongs to the present beside its tree.
+pub(super) fn present_parts(
+    store: &OpenStore,
+    present: &Present,
+    pending: &Pending<'_>,
+) -> Result<StateParts, Error> {
+    let mut left_out = Vec::new();
+    present.cache.each_left_out(|path, reason| {
+        left_out.push(LeftOut {
+            path: path.into(),
+            reason,
+        });
+        true
+    });
+    Ok(StateParts {
+        modes: Modes::read_pending(&store.objects, pending, present.modes)?,
+        left_out: by_path(left_out),
+    })
+}

@@ -1,0 +1,233 @@
+//! One state of the project, and how to look things up in it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bstr::BString;
+
+use crate::diff::Change;
+use crate::diff::DiffError;
+use crate::diff::FileState;
+use crate::diff::Side;
+use crate::diff::compare;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::restore::modes::Modes;
+use crate::snapshot::reason::Reason;
+use crate::store::object::EntryMode;
+
+/// One saved state, with what it does not vouch for.
+#[derive(Clone, Copy)]
+pub(crate) struct StateView<'a> {
+    /// Its files.
+    pub(crate) tree: ObjectId,
+    /// Its full modes and its empty directories.
+    pub(crate) modes: &'a Modes,
+    /// Where its trees and contents are read.
+    pub(crate) side: &'a dyn Side,
+    /// What was left out of it, by path: it says nothing about these and what is below them.
+    pub(crate) left_out: &'a BTreeMap<Vec<u8>, Reason>,
+}
+
+impl StateView<'_> {
+    /// Why this state says nothing about a path: it, or a directory above it, was left out.
+    pub(super) fn left_out(&self, path: &RelPath) -> Option<Reason> {
+        if self.left_out.is_empty() {
+            return None;
+        }
+        let bytes = path.as_bytes();
+        let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
+        ends.into_iter()
+            .find_map(|end| self.left_out.get(&bytes[..end]).copied())
+    }
+
+    /// Was something below this directory left out?
+    pub(super) fn left_out_below(&self, directory: &RelPath) -> bool {
+        let first = directory.join(b"");
+        let mut below = self.left_out.range(first.as_bytes().to_vec()..);
+        below
+            .next()
+            .is_some_and(|(path, _)| path.starts_with(first.as_bytes()))
+    }
+
+    /// Every file of the state, as additions to nothing.
+    pub(super) fn all_files(&self) -> Result<Vec<Change>, DiffError> {
+        compare(None, Some((self.side, self.tree)), &[])
+    }
+}
+
+/// A file, link or nested repository in one of the states, or as a merge made it.
+#[derive(Clone)]
+pub(super) struct Entry<'a> {
+    /// What it is, and the id of its content.
+    pub(super) state: FileState,
+    /// Its full mode; zero for links and nested repositories, which have none.
+    pub(super) full_mode: u32,
+    /// Where its content is.
+    pub(super) bytes: Bytes<'a>,
+    /// Where the file it continues is in the present.
+    pub(super) lineage: Option<RelPath>,
+}
+
+/// Where a content is.
+#[derive(Clone)]
+pub(super) enum Bytes<'a> {
+    /// At a path of a saved state.
+    Saved(&'a dyn Side, RelPath),
+    /// At a path of the present.
+    Present(&'a dyn Side, RelPath),
+    /// Here.
+    Merged(Arc<[u8]>),
+}
+
+/// What kind of thing an entry is, whatever its mode and content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    Link,
+    Nested,
+}
+
+impl Entry<'_> {
+    pub(super) fn kind(&self) -> EntryKind {
+        match self.state.mode {
+            EntryMode::Symlink => EntryKind::Link,
+            EntryMode::Nested => EntryKind::Nested,
+            EntryMode::File | EntryMode::Executable | EntryMode::Directory => EntryKind::File,
+        }
+    }
+
+    /// Are kind and content the same, whatever the mode?
+    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+        self.kind() == other.kind() && self.state.id == other.state.id
+    }
+
+    /// May the owner execute it?
+    pub(super) fn is_executable(&self) -> bool {
+        self.state.mode == EntryMode::Executable
+    }
+
+    /// The content, if it is not larger than `limit`.
+    pub(super) fn read(&self, limit: u64) -> Result<Option<Vec<u8>>, DiffError> {
+        match &self.bytes {
+            Bytes::Saved(side, path) | Bytes::Present(side, path) => {
+                side.content(path, &self.state.id, limit)
+            }
+            Bytes::Merged(bytes) => Ok((bytes.len() as u64 <= limit).then(|| bytes.to_vec())),
+        }
+    }
+}
+
+/// Is this the state everything starts from, or an older one?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Present,
+    Saved,
+}
+
+/// What a directory of a tree holds, by name.
+pub(super) type Listing = BTreeMap<BString, (EntryMode, ObjectId)>;
+
+/// Looks paths up in a state. Every directory is read once.
+pub(super) struct Reader<'a> {
+    pub(super) view: StateView<'a>,
+    role: Role,
+    /// `None`: the tree has no such directory.
+    listings: RefCell<HashMap<RelPath, Option<Rc<Listing>>>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(view: StateView<'a>, role: Role) -> Self {
+        Self {
+            view,
+            role,
+            listings: RefCell::default(),
+        }
+    }
+
+    /// What is in a directory, if the tree has it.
+    pub(super) fn listing(&self, directory: &RelPath) -> Result<Option<Rc<Listing>>, DiffError> {
+        let mut missing = Vec::new();
+        let mut here = directory.clone();
+        let mut found = loop {
+            if let Some(known) = self.listings.borrow().get(&here) {
+                break known.clone();
+            }
+            let Some((parent, name)) = here.split() else {
+                let root = self.read(&here, &self.view.tree)?;
+                break self.remember(here, Some(root));
+            };
+            missing.push((here.clone(), BString::from(name)));
+            here = parent;
+        };
+        for (path, name) in missing.into_iter().rev() {
+            let below = match found.as_ref().and_then(|listing| listing.get(&name)) {
+                Some((EntryMode::Directory, id)) => Some(self.read(&path, id)?),
+                _ => None,
+            };
+            found = self.remember(path, below);
+        }
+        Ok(found)
+    }
+
+    fn read(&self, path: &RelPath, id: &ObjectId) -> Result<Listing, DiffError> {
+        if *id == ObjectId::EMPTY_TREE {
+            return Ok(Listing::new());
+        }
+        let entries = self.view.side.entries(path, id)?.into_iter();
+        Ok(entries
+            .map(|entry| (entry.name, (entry.mode, entry.id)))
+            .collect())
+    }
+
+    fn remember(&self, path: RelPath, listing: Option<Listing>) -> Option<Rc<Listing>> {
+        let listing = listing.map(Rc::new);
+        self.listings.borrow_mut().insert(path, listing.clone());
+        listing
+    }
+
+    /// The file, link or nested repository at a path.
+    pub(super) fn file(&self, path: &RelPath) -> Result<Option<Entry<'a>>, DiffError> {
+        let Some((parent, name)) = path.split() else {
+            return Ok(None);
+        };
+        let listing = self.listing(&parent)?;
+        let found = listing.and_then(|listing| listing.get(name).copied());
+        Ok(found
+            .filter(|(mode, _)| *mode != EntryMode::Directory)
+            .map(|(mode, id)| self.entry(path, FileState { mode, id })))
+    }
+
+    fn entry(&self, path: &RelPath, state: FileState) -> Entry<'a> {
+        let full_mode = match state.mode {
+            EntryMode::File => self.view.modes.file(path, /*executable*/ false),
+            EntryMode::Executable => self.view.modes.file(path, /*executable*/ true),
+            EntryMode::Symlink | EntryMode::Nested | EntryMode::Directory => 0,
+        };
+        let (bytes, lineage) = match self.role {
+            Role::Present => (
+                Bytes::Present(self.view.side, path.clone()),
+                Some(path.clone()),
+            ),
+            Role::Saved => (Bytes::Saved(self.view.side, path.clone()), None),
+        };
+        Entry {
+            state,
+            full_mode,
+            bytes,
+            lineage,
+        }
+    }
+
+    /// Is there a directory at this path, and with which mode?
+    pub(super) fn directory(&self, path: &RelPath) -> Result<Option<u32>, DiffError> {
+        let exists = path.is_root()
+            || self.view.modes.directories.contains_key(path)
+            || self.listing(path)?.is_some();
+        Ok(exists.then(|| self.view.modes.directory(path)))
+    }
+}

@@ -1,0 +1,97 @@
+//! Which steps somebody means.
+
+use std::collections::BTreeSet;
+
+use super::Step;
+use super::record::cut_name;
+
+/// Which steps somebody means: those that fit everything that is said. Saying nothing means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepChoice {
+    /// These numbers.
+    pub numbers: Vec<u64>,
+    /// Steps of this agent.
+    pub agent: Option<String>,
+    /// Steps of this session.
+    pub session: Option<String>,
+    /// Steps of this turn.
+    pub turn: Option<TurnChoice>,
+    /// Steps that began at this time or later, in seconds since 1970.
+    pub since: Option<i64>,
+}
+
+/// Which turn somebody means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TurnChoice {
+    /// The one of the newest step that fits otherwise.
+    Last,
+    /// The one with this name.
+    Named(String),
+}
+
+impl StepChoice {
+    /// Is anything said?
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The chosen among the steps of a project, with the steps that are part of them. Herma's own moves
+    /// are chosen by number only, or when everything is.
+    pub(crate) fn pick(&self, steps: &[Step]) -> BTreeSet<u64> {
+        let mut fitting: Vec<&Step> = steps.iter().filter(|step| self.fits(step)).collect();
+        if let Some(turn) = &self.turn {
+            let wanted = match turn {
+                TurnChoice::Named(name) => Some((None, cut_name(name))),
+                TurnChoice::Last => {
+                    let others = Self {
+                        numbers: Vec::new(),
+                        ..self.clone()
+                    };
+                    let mut newest = steps.iter().rev().filter(|step| others.fits(step));
+                    newest.find_map(|step| {
+                        let facts = &step.start.facts;
+                        Some((facts.session.clone(), facts.turn.clone()?))
+                    })
+                }
+            };
+            fitting.retain(|step| {
+                let facts = &step.start.facts;
+                wanted.as_ref().is_some_and(|(session, turn)| {
+                    facts.turn.as_ref() == Some(turn)
+                        && (session.is_none() || facts.session == *session)
+                })
+            });
+        }
+        let mut chosen: BTreeSet<u64> = fitting.iter().map(|step| step.number).collect();
+        // Ascending, so that what is part of a part is found too.
+        for step in steps {
+            if step
+                .start
+                .within
+                .is_some_and(|outer| chosen.contains(&outer))
+            {
+                chosen.insert(step.number);
+            }
+        }
+        chosen
+    }
+
+    fn fits(&self, step: &Step) -> bool {
+        let same = |wanted: &Option<String>, is: &Option<String>| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| is.as_ref() == Some(&cut_name(wanted)))
+        };
+        let by_number = self.numbers.is_empty() || self.numbers.contains(&step.number);
+        let is_work = !step.kind.is_move() || !self.numbers.is_empty() || self.is_all();
+        let is_agent = self
+            .agent
+            .as_ref()
+            .is_none_or(|agent| step.agent() == cut_name(agent));
+        by_number
+            && is_work
+            && is_agent
+            && same(&self.session, &step.start.facts.session)
+            && self.since.is_none_or(|since| step.started >= since)
+    }
+}

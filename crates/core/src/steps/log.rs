@@ -1,0 +1,203 @@
+//! All steps of a project: one file each, in `steps/` beside the project's stat cache.
+//!
+//! The name of a file is the step's number. A file is written when the step begins and replaced when it
+//! ends, so a process that dies between the two leaves a step that is open, which is the truth.
+
+use std::ffi::CStr;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+
+use super::Step;
+use super::record;
+use crate::error::Error;
+use crate::restore::journal::read_record;
+
+/// Where they are, in a project's own directory.
+pub(crate) const DIR: &CStr = c"steps";
+/// The place in the order of saving that comes after all that dropped checkpoints had.
+const NEXT: &str = "next-checkpoint";
+/// Numbers above this are no step's.
+const MAX_NUMBER: u64 = 1 << 48;
+/// So many steps that changed nothing are remembered at least.
+const UNCHANGED: usize = 100;
+/// So many steps are remembered at most, whatever they did.
+const MOST: usize = 5000;
+
+/// The steps of one project.
+pub(crate) struct StepLog {
+    dir: Option<Dir>,
+    /// Ascending.
+    numbers: Vec<u64>,
+}
+
+impl StepLog {
+    /// Opens the log in a project's own directory. Missing is empty.
+    pub(crate) fn open(state: &Dir) -> Result<Self, Error> {
+        let dir = match state.open_dir(DIR) {
+            Ok(dir) => dir,
+            Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(Self::empty()),
+            Err(e) => return Err(e.into()),
+        };
+        let mut numbers: Vec<u64> = Vec::new();
+        for entry in dir.entries()? {
+            numbers.extend(number_of(entry.name.to_bytes()));
+        }
+        numbers.sort_unstable();
+        Ok(Self {
+            dir: Some(dir),
+            numbers,
+        })
+    }
+
+    /// The log of a project without any.
+    pub(crate) fn empty() -> Self {
+        Self {
+            dir: None,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// The number the next step gets.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.last().map_or(1, |last| last + 1)
+    }
+
+    /// One step, if it is there and can be read.
+    pub(crate) fn step(&self, number: u64) -> Result<Option<Step>, Error> {
+        let Some(dir) = &self.dir else {
+            return Ok(None);
+        };
+        let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
+        let step = bytes.and_then(|bytes| record::decode(&bytes));
+        Ok(step.filter(|step| step.number == number))
+    }
+
+    /// Every step that can be read, oldest first.
+    pub(crate) fn all(&self) -> Result<Vec<Step>, Error> {
+        let steps = self.numbers.iter().map(|number| self.step(*number));
+        steps.filter_map(Result::transpose).collect()
+    }
+
+    /// The newest step that fits.
+    pub(crate) fn newest(&self, fits: impl Fn(&Step) -> bool) -> Result<Option<Step>, Error> {
+        for number in self.numbers.iter().rev() {
+            let step = self.step(*number)?;
+            if let Some(step) = step.filter(&fits) {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes a step, new or changed.
+    pub(crate) fn write(
+        &mut self,
+        tmp: &Dir,
+        state: &Dir,
+        step: &Step,
+        durability: Durability,
+    ) -> Result<(), Error> {
+        let dir = match self.dir.take() {
+            Some(dir) => dir,
+            None => match state.ensure_dir(DIR, 0o700) {
+                // Nothing of ours is in it, and a restore must not fail for it when its files are written.
+                Err(e) if is_no_dir(&e) || e.is_exists() => {
+                    state.remove_file(DIR)?;
+                    state.ensure_dir(DIR, 0o700)?
+                }
+                made => made?,
+            },
+        };
+        let dir = self.dir.insert(dir);
+        let bytes = record::encode(step);
+        write_file(tmp, dir, &name_of(step.number), &bytes, durability)?;
+        if let Err(place) = self.numbers.binary_search(&step.number) {
+            self.numbers.insert(place, step.number);
+        }
+        Ok(())
+    }
+
+    /// Forgets steps that are of no use any more: both their states are gone, or they changed nothing and
+    /// enough others are remembered. The newest one always stays, because the next gets its number from
+    /// it.
+    pub(crate) fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize, Error> {
+        let mut steps = self.all()?;
+        steps.pop();
+        let surplus = self.numbers.len().saturating_sub(MOST);
+        let mut unchanged = 0;
+        let mut forgotten = Vec::new();
+        for (age, step) in steps.iter().rev().enumerate() {
+            let idle = step.end.word() == "unchanged";
+            unchanged += usize::from(idle);
+            let useless = is_gone(step) || (idle && unchanged > UNCHANGED);
+            if useless || age + 1 + surplus >= self.numbers.len() {
+                forgotten.push(step.number);
+            }
+        }
+        self.remove(&forgotten)?;
+        Ok(forgotten.len())
+    }
+
+    /// Sees to it that no checkpoint gets a place in the order that one had which is about to be dropped:
+    /// steps remember places.
+    pub(crate) fn reserve_order(&self, tmp: &Dir, next_sequence: u64) -> Result<(), Error> {
+        let Some(dir) = &self.dir else {
+            return Ok(());
+        };
+        let text = next_sequence.to_string();
+        Ok(write_file(
+            tmp,
+            dir,
+            NEXT,
+            text.as_bytes(),
+            Durability::Synced,
+        )?)
+    }
+
+    /// The lowest place in the order that no dropped checkpoint of this project had.
+    pub(crate) fn reserved_order(state: &Dir) -> Result<u64, Error> {
+        let dir = match state.open_dir(DIR) {
+            Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(0),
+            dir => dir?,
+        };
+        let bytes = read_record(&dir, NEXT, 20)?;
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        let next = text.and_then(|text| text.parse().ok());
+        Ok(next.filter(|next| *next <= MAX_NUMBER).unwrap_or(0))
+    }
+
+    /// Removes these steps.
+    pub(crate) fn remove(&mut self, steps: &[u64]) -> Result<(), Error> {
+        if let Some(dir) = &self.dir {
+            for number in steps {
+                match dir.remove_file(name_of(*number).as_str()) {
+                    Err(e) if !e.is_not_found() => return Err(e.into()),
+                    _ => {}
+                }
+            }
+        }
+        self.numbers.retain(|number| !steps.contains(number));
+        Ok(())
+    }
+}
+
+/// Is something else where a directory belongs?
+fn is_no_dir(error: &herma_fs::Error) -> bool {
+    matches!(error.errno(), Some(Errno::NOTDIR | Errno::LOOP))
+}
+
+fn name_of(number: u64) -> String {
+    format!("{number:08}")
+}
+
+fn number_of(name: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(name).ok()?;
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (1..=MAX_NUMBER).contains(number))?;
+    (name_of(number) == text).then_some(number)
+}

@@ -1,0 +1,169 @@
+//! Marks: which turn of each session is under way.
+//!
+//! An agent's hooks are separate processes. The one that hears the prompt notes the turn here; those that
+//! hear the tool calls find it. One small file holds the sessions that were last heard of.
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::record::cut_name;
+use super::record::cut_prompt;
+use crate::error::Error;
+use crate::restore::journal::read_record;
+
+/// Where they are, in a project's own directory.
+pub(crate) const FILE: &str = "turns";
+const VERSION: u32 = 1;
+const MAX_FILE: u64 = 1 << 20;
+/// Sessions that were heard of less recently are forgotten.
+const MOST: usize = 100;
+
+/// A turn of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The conversation.
+    pub session: String,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The turn's name: what the agent calls it, or its number.
+    pub turn: String,
+    /// How many turns of this session were marked.
+    pub count: u64,
+    /// The beginning of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// Is it over?
+    #[serde(default)]
+    pub over: bool,
+}
+
+/// The turns under way, the one heard of last at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    turns: Vec<Turn>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Form {
+    version: u32,
+    turns: Vec<Turn>,
+}
+
+impl Marks {
+    /// Reads the marks of a project; missing or damaged ones are none.
+    pub(crate) fn read(state: &Dir) -> Result<Self, Error> {
+        let bytes = read_record(state, FILE, MAX_FILE)?;
+        let form = bytes.and_then(|bytes| serde_json::from_slice::<Form>(&bytes).ok());
+        let form = form.filter(|form| form.version == VERSION);
+        Ok(Self {
+            turns: form.map(|form| form.turns).unwrap_or_default(),
+        })
+    }
+
+    /// Writes them. Losing them to a power cut costs the name of a turn.
+    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
+        let form = Form {
+            version: VERSION,
+            turns: self.turns.clone(),
+        };
+        let bytes = serde_json::to_vec(&form).expect("strings and numbers always serialise");
+        Ok(write_file(tmp, state, FILE, &bytes, Durability::Cache)?)
+    }
+
+    /// The last turn of a session.
+    pub(crate) fn of_session(&self, session: &str) -> Option<&Turn> {
+        let session = cut_name(session);
+        self.turns.iter().find(|turn| turn.session == session)
+    }
+
+    /// A new turn begins. Without a name it is called by its number.
+    pub(crate) fn begin(
+        &mut self,
+        session: &str,
+        agent: Option<&str>,
+        name: Option<&str>,
+        prompt: Option<&str>,
+        now: i64,
+    ) -> Turn {
+        let session = cut_name(session);
+        let before = self.turns.iter().position(|turn| turn.session == session);
+        let before = before.map(|index| self.turns.remove(index));
+        let count = before
+            .as_ref()
+            .map_or(1, |turn| turn.count.saturating_add(1));
+        let turn = Turn {
+            session,
+            agent: agent
+                .map(cut_name)
+                .or_else(|| before.and_then(|turn| turn.agent)),
+            turn: name.map_or_else(|| count.to_string(), cut_name),
+            count,
+            prompt: prompt.map(cut_prompt),
+            started: now,
+            over: false,
+        };
+        self.turns.push(turn.clone());
+        let surplus = self.turns.len().saturating_sub(MOST);
+        self.turns.drain(..surplus);
+        turn
+    }
+
+    /// The turn of a session is over.
+    pub(crate) fn end(&mut self, session: &str) -> Option<Turn> {
+        let session = cut_name(session);
+        let turn = self.turns.iter_mut().find(|turn| turn.session == session)?;
+        turn.over = true;
+        Some(turn.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separate_processes_agree_on_the_turn() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let mut first = Marks::read(&dir).unwrap();
+        first.begin("s", Some("claude"), None, Some("do it"), 5);
+        first.write(&dir, &dir).unwrap();
+        let mut second = Marks::read(&dir).unwrap();
+        assert_eq!(second.of_session("s").unwrap().turn, "1");
+        assert_eq!(second.begin("s", None, None, None, 6).turn, "2");
+        assert_eq!(second.begin("t", None, Some("t-9"), None, 6).turn, "t-9");
+        second.end("s").unwrap();
+        second.write(&dir, &dir).unwrap();
+        let third = Marks::read(&dir).unwrap();
+        let turn = third.of_session("s").unwrap();
+        assert_eq!((turn.agent.as_deref(), turn.over), (Some("claude"), true));
+        assert_eq!(third.of_session("t").unwrap().turn, "t-9");
+    }
+
+    #[test]
+    fn only_the_sessions_heard_of_last_are_remembered() {
+        let mut marks = Marks::default();
+        for number in 0..MOST + 5 {
+            marks.begin(&number.to_string(), None, None, None, 0);
+        }
+        assert_eq!(marks.turns.len(), MOST);
+        assert!(marks.of_session("4").is_none());
+        assert!(marks.of_session("5").is_some());
+    }
+
+    #[test]
+    fn damaged_marks_are_none() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        for bytes in ["", "{", "{\"version\":2,\"turns\":[]}", "[]"] {
+            write_file(&dir, &dir, FILE, bytes.as_bytes(), Durability::Cache).unwrap();
+            assert_eq!(Marks::read(&dir).unwrap(), Marks::default());
+        }
+    }
+}

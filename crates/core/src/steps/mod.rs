@@ -1,0 +1,231 @@
+//! Steps: what agents did, one tool call at a time.
+//!
+//! A step is the state before a tool call and the state after it; their difference is what the call did,
+//! whatever it used to do it. Restores, undos and redos are steps of Herma's own. Steps are recorded while
+//! they happen, in processes that know nothing of each other:
+//!
+//! 1. [`record`]: a step as a small file, replaced as a whole when the step ends;
+//! 2. [`log`]: all steps of a project, found again by number or by the call's id;
+//! 3. [`marks`]: which turn of which session is under way, so that separate processes agree on it;
+//! 4. [`timeline`]: the states of a project in their order, and who led from each one to the next.
+//!
+//! What lies between two states belongs to the step that was under way. If none was, a person did it. If
+//! several were, nobody can tell which: it is unattributed.
+
+mod choose;
+pub(crate) mod log;
+pub(crate) mod marks;
+mod record;
+pub(crate) mod timeline;
+
+pub use choose::StepChoice;
+pub use choose::TurnChoice;
+pub use marks::Turn;
+pub use timeline::Author;
+
+use herma_fs::process::TempName;
+
+use crate::checkpoint::Facts;
+use crate::id::ObjectId;
+use crate::restore::RestoreOptions;
+
+/// A tool call nobody has ended after so many seconds has ended all the same.
+const LONGEST_CALL: i64 = 3600;
+/// A command under `herma run` may take a day.
+const LONGEST_RUN: i64 = 24 * 3600;
+
+/// What kind of step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// A tool call of an agent.
+    Tool,
+    /// A command under `herma run`.
+    Run,
+    /// Herma brought a state back.
+    Restore,
+    /// Herma undid something.
+    Undo,
+    /// Herma did again what was undone.
+    Redo,
+}
+
+impl StepKind {
+    /// The word records and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Run => "run",
+            Self::Restore => "restore",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::Tool, Self::Run, Self::Restore, Self::Undo, Self::Redo]
+            .into_iter()
+            .find(|kind| kind.word() == word)
+    }
+
+    /// Is it one of Herma's own moves between states, rather than work?
+    pub const fn is_move(self) -> bool {
+        matches!(self, Self::Restore | Self::Undo | Self::Redo)
+    }
+}
+
+/// What an agent is about to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepStart {
+    /// Who asks, in which conversation.
+    pub facts: Facts,
+    /// The agent's own id of the tool call.
+    pub call: Option<String>,
+    /// The command line, for tools that run one.
+    pub command: Option<String>,
+    /// The files the tool names, for tools that name some.
+    pub paths: Vec<String>,
+    /// The beginning of the prompt that led to it.
+    pub prompt: Option<String>,
+    /// The step that this one is part of.
+    pub within: Option<u64>,
+}
+
+/// A moment in the life of a project: what was the newest checkpoint, and which step would come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The checkpoint that held the state.
+    pub checkpoint: ObjectId,
+    /// The place of the newest checkpoint in the order of saving.
+    pub sequence: u64,
+    /// The number of the next step.
+    pub next_step: u64,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// Not yet.
+    Open,
+    /// With every file as before.
+    Unchanged(Moment),
+    /// In another state.
+    Changed(Moment),
+    /// Nobody said how: the one who was to say it was killed, or the work went on in the background.
+    Unknown(Moment),
+}
+
+impl StepEnd {
+    /// The word records and JSON use.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Unchanged(_) => "unchanged",
+            Self::Changed(_) => "changed",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// When it ended.
+    pub const fn moment(&self) -> Option<&Moment> {
+        match self {
+            Self::Open => None,
+            Self::Unchanged(moment) | Self::Changed(moment) | Self::Unknown(moment) => Some(moment),
+        }
+    }
+}
+
+/// Why it is not known what belongs to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It has not ended: all that changed since it began counts as its own.
+    StillOpen,
+    /// Nobody said how it ended: what changed until the next time somebody looked counts as its own.
+    EndUnknown,
+    /// A checkpoint before or after it is gone: what changed until the next one that is left counts too.
+    CheckpointGone,
+}
+
+impl Doubt {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::StillOpen => "open",
+            Self::EndUnknown => "end-unknown",
+            Self::CheckpointGone => "checkpoint-gone",
+        }
+    }
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its number in this project, which no other step ever gets.
+    pub number: u64,
+    /// What kind of step it is.
+    pub kind: StepKind,
+    /// What was to be done.
+    pub start: StepStart,
+    /// The state before.
+    pub before: Moment,
+    /// The state after.
+    pub end: StepEnd,
+    /// The part of the project that one of Herma's own moves was about.
+    pub part: RestoreOptions,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// The process that is going to end it, if it is known.
+    pub owner: Option<String>,
+}
+
+impl Step {
+    /// Who did it, in a word.
+    pub fn agent(&self) -> &str {
+        match (&self.start.facts.agent, self.kind.is_move()) {
+            (Some(agent), _) => agent,
+            (None, true) => "herma",
+            (None, false) => "unnamed",
+        }
+    }
+
+    /// What is in doubt about it, if it is not known where it began or ended.
+    pub(crate) const fn doubt(&self) -> Doubt {
+        match self.end {
+            StepEnd::Open => Doubt::StillOpen,
+            StepEnd::Unknown(_) => Doubt::EndUnknown,
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) => Doubt::CheckpointGone,
+        }
+    }
+
+    /// Is it open although the process that was to end it is gone?
+    pub(crate) fn is_abandoned(&self) -> bool {
+        let owner = self
+            .owner
+            .as_ref()
+            .and_then(|owner| TempName::parse(owner.as_bytes()));
+        self.is_open() && owner.is_some_and(|owner| !owner.owner_lives())
+    }
+
+    /// Is it under way?
+    pub fn is_open(&self) -> bool {
+        self.end == StepEnd::Open
+    }
+
+    /// When it counts as over though nobody ended it, in seconds since 1970.
+    pub(crate) fn given_up_at(&self) -> i64 {
+        let longest = match self.kind {
+            StepKind::Run => LONGEST_RUN,
+            _ => LONGEST_CALL,
+        };
+        self.started.saturating_add(longest)
+    }
+
+    /// The checkpoint after it, if there is one that nobody else had a hand in.
+    pub fn after(&self) -> Option<ObjectId> {
+        match self.end {
+            StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some(moment.checkpoint),
+            StepEnd::Open | StepEnd::Unknown(_) => None,
+        }
+    }
+}
