@@ -8,20 +8,28 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::commands::blame::BlameArgs;
+use crate::commands::can_undo::CanUndoArgs;
 use crate::commands::checkpoints::CheckpointsArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::config::ConfigArgs;
 use crate::commands::diff::DiffArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::drop::DropArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::mark::NameArgs;
 use crate::commands::mark::PinArgs;
 use crate::commands::mark::UnnameArgs;
 use crate::commands::restore::RestoreArgs;
+use crate::commands::run::RunArgs;
 use crate::commands::save::SaveArgs;
 use crate::commands::show::ShowArgs;
+use crate::commands::step::StepArgs;
+use crate::commands::steps::StepsArgs;
+use crate::commands::turn::TurnArgs;
+use crate::commands::undo::RedoArgs;
 use crate::commands::undo::UndoArgs;
 use crate::settings::Problem;
 
@@ -38,7 +46,8 @@ use crate::settings::Problem;
 /// Environment: `HERMES_HOME` says where settings and checkpoints are, `HERMA_PAGER` or `PAGER` which pager to
 /// use, `NO_COLOR` that there be no colour. A save starts `herma maintain` in the background when a limit of
 /// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody
-/// runs `herma maintain` or `herma checkpoints prune`.
+/// runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
+/// steps that begin meanwhile are known to be part of it.
 #[derive(Parser, Debug)]
 #[command(
     name = "herma",
@@ -98,15 +107,22 @@ pub(crate) enum Command {
     List(ListArgs),
     Show(ShowArgs),
     Diff(DiffArgs),
+    Blame(BlameArgs),
+    History(HistoryArgs),
     Restore(RestoreArgs),
-    /// Take back the latest changes, or the last restore
+    /// Take back steps, the latest changes, or the last restore
     ///
-    /// Takes back what changed since the last checkpoint or restore; if nothing did, the last restore; and
-    /// if there is none left, goes one checkpoint further back. The present state is saved first, so
-    /// `herma redo` goes forward again.
+    /// With the numbers of steps, or an agent, a session, a turn or a time: takes back what these steps did,
+    /// and keeps later steps and what was edited by hand. Without: takes back what changed since the last
+    /// checkpoint or restore; if nothing did, the last restore; and if there is none left, goes one
+    /// checkpoint further back. The present state is saved first, so `herma redo` goes forward again.
     Undo(UndoArgs),
     /// Repeat what `herma undo` reversed
-    Redo(UndoArgs),
+    Redo(RedoArgs),
+    Run(RunArgs),
+    Steps(StepsArgs),
+    Step(StepArgs),
+    Turn(TurnArgs),
     Name(NameArgs),
     Unname(UnnameArgs),
     /// Keep a checkpoint whatever cleaning does
@@ -114,6 +130,7 @@ pub(crate) enum Command {
     /// Let cleaning remove a checkpoint again
     Unpin(PinArgs),
     Drop(DropArgs),
+    CanUndo(CanUndoArgs),
     Checkpoints(CheckpointsArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
@@ -150,7 +167,8 @@ impl Command {
     /// would save the wrong files, and cleaning, which would drop the wrong checkpoints.
     pub(crate) fn stopped_by<'p>(&self, problems: &'p [Problem]) -> Option<&'p Problem> {
         let cleans = match self {
-            Self::Save(_) => false,
+            // An answer about the wrong files would be a wrong answer.
+            Self::Save(_) | Self::Run(_) | Self::Step(_) | Self::CanUndo(_) => false,
             Self::Maintain => true,
             Self::Checkpoints(args) if args.drops_by_settings() => true,
             _ => return None,

@@ -13,6 +13,7 @@ use herma_core::clock::Timestamp;
 use herma_core::engine::Engine;
 use herma_core::engine::EngineOptions;
 use herma_core::engine::Project;
+use herma_core::engine::Saved;
 use herma_core::error::Error;
 use herma_core::path::escape;
 
@@ -20,6 +21,7 @@ use crate::cli::GlobalArgs;
 use crate::cli::Overrides;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
+use crate::environment::OuterStep;
 use crate::environment::SystemClock;
 use crate::settings::Loaded;
 use crate::time;
@@ -40,6 +42,8 @@ pub(crate) enum Outcome {
     Busy,
     /// Done with what can be read; some saved data is damaged, and was named.
     Damaged,
+    /// A command was run in our place, and ended with this code.
+    Command(u8),
 }
 
 impl Outcome {
@@ -51,6 +55,7 @@ impl Outcome {
             Self::LeftOut => 3,
             Self::Busy => 11,
             Self::Damaged => 12,
+            Self::Command(code) => code,
         }
     }
 }
@@ -68,6 +73,7 @@ pub(crate) struct CommandEnv {
     pub(crate) directory: PathBuf,
     /// May a process in the background be started?
     background: bool,
+    outer_step: Option<OuterStep>,
     clock: Arc<dyn Clock>,
 }
 
@@ -101,18 +107,41 @@ impl CommandEnv {
             named_root,
             directory,
             background: environment.background,
+            outer_step: environment.outer_step.clone(),
             clock,
         })
     }
 
+    /// Starts cleaning up if a save said that it is time to.
+    pub(crate) fn clean_if_due(&self, saved: &Saved) {
+        if saved.due.is_some() {
+            self.start_maintenance();
+        }
+    }
+
     /// Starts cleaning up in the background. A save is done with or without it, so it is no error if that
     /// cannot be: the next save tries again.
-    pub(crate) fn start_maintenance(&self) {
+    fn start_maintenance(&self) {
         if self.background {
             let home = self.home.as_os_str();
             let arguments = [OsStr::new("--home"), home, OsStr::new("maintain")];
             let _ = herma_fs::background::spawn_detached(&arguments);
         }
+    }
+
+    /// The step of this project under whose command we run, if we do.
+    pub(crate) fn outer_step(&self, project: &Project<'_>) -> Option<u64> {
+        let outer = self.outer_step.as_ref()?;
+        if outer.project != project.id().as_str() {
+            return None;
+        }
+        let number = outer.number.parse().ok();
+        if number.is_none() {
+            let name = OuterStep::NUMBER;
+            self.ui
+                .warning(format_args!("`{name}` is no step's number and was ignored"));
+        }
+        number
     }
 
     /// The present moment.

@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use herma_core::diff::DiffError;
+use herma_core::engine::AuthorshipError;
 use herma_core::error::Error;
 use herma_core::error::ErrorKind;
 use herma_core::path::escape;
@@ -224,6 +225,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::PathUnknown { .. } => new
             .with_hint("`herma diff --name-only 1` lists the files that differ from a checkpoint."),
         Error::Restore(error) => explain_restore(new, error),
+        Error::NoSuchStep(_) | Error::StepIsOver(_) => {
+            new.with_hint("`herma steps --all` shows the steps of this project.")
+        }
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }
@@ -238,6 +242,19 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             .with_state("Nothing was removed.")
             .with_hint("Run the command again to see what there is now."),
         Error::NothingToContinue => new.with_state("Nothing was changed."),
+        Error::RestoreUnfinished => {
+            new.with_hint("`herma restore --continue` finishes it; `herma undo` reverses it.")
+        }
+        Error::NoSteps => new.with_hint("`herma steps` lists the steps of this project."),
+        Error::Authorship(AuthorshipError::Gone { .. }) => {
+            new.with_hint("`herma history FILE` lists the versions it had.")
+        }
+        Error::Authorship(AuthorshipError::Binary { .. } | AuthorshipError::TooLarge { .. }) => {
+            new.with_hint("`herma history FILE` lists its versions, without their lines.")
+        }
+        Error::Authorship(AuthorshipError::LeftOut { .. }) => new.with_hint(
+            "`herma show 1` lists what is left out; `.hermaignore` can take it in again.",
+        ),
         Error::Fs(error) if error.is_full() => {
             new.with_hint("The disk is full: free some space and run the command again.")
         }

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use herma_core::clock::Clock;
 use herma_core::clock::Timestamp;
+use jiff::tz::TimeZone;
 
 /// What the system says about the user and the terminal.
 #[derive(Clone, Debug)]
@@ -29,6 +31,24 @@ pub(crate) struct Environment {
     pub(crate) size: Option<(usize, usize)>,
     /// May a process in the background be started?
     pub(crate) background: bool,
+    /// The step under whose command we run.
+    pub(crate) outer_step: Option<OuterStep>,
+}
+
+/// What `herma run` tells the command it runs, and so everything the command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OuterStep {
+    /// The number of the step.
+    pub(crate) number: String,
+    /// The id of the project it is a step of.
+    pub(crate) project: String,
+}
+
+impl OuterStep {
+    /// The variable with the number.
+    pub(crate) const NUMBER: &'static str = "HERMA_STEP";
+    /// The variable with the project.
+    pub(crate) const PROJECT: &'static str = "HERMA_STEP_PROJECT";
 }
 
 impl Environment {
@@ -49,6 +69,12 @@ impl Environment {
             size: terminal_size::terminal_size()
                 .map(|(width, height)| (usize::from(width.0), usize::from(height.0))),
             background: set("HERMA_NO_BACKGROUND").is_none_or(|value| value == "0"),
+            outer_step: set(OuterStep::NUMBER).zip(set(OuterStep::PROJECT)).map(
+                |(number, project)| OuterStep {
+                    number: number.to_string_lossy().into_owned(),
+                    project: project.to_string_lossy().into_owned(),
+                },
+            ),
         }
     }
 
@@ -74,6 +100,22 @@ fn pager_command(own: Option<OsString>, common: Option<OsString>, is_dumb: bool)
     }
 }
 
+/// The user's time zone. `/etc/localtime` is read as it is: finding out its name, which nobody needs, would
+/// mean to look through the whole database of zones, in every command.
+pub(crate) fn time_zone() -> &'static TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(|| {
+        if std::env::var_os("TZ").is_some() {
+            return TimeZone::system();
+        }
+        let bytes = std::fs::read("/etc/localtime");
+        let zone = bytes
+            .ok()
+            .and_then(|bytes| TimeZone::tzif("local", &bytes).ok());
+        zone.unwrap_or(TimeZone::UTC)
+    })
+}
+
 /// The system's clock, with the offset of the user's time zone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemClock;
@@ -81,7 +123,7 @@ pub(crate) struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let now = jiff::Timestamp::now();
-        let offset = jiff::tz::TimeZone::system().to_offset(now);
+        let offset = time_zone().to_offset(now);
         Timestamp {
             seconds: now.as_second(),
             // Negative only before 1970.
@@ -107,6 +149,7 @@ mod tests {
             stderr_is_terminal: false,
             size: None,
             background: false,
+            outer_step: None,
         }
     }
 

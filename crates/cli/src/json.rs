@@ -37,7 +37,7 @@ impl PathJson {
 }
 
 /// Text as it is, or escaped with its bytes beside it.
-fn text(bytes: &[u8]) -> (String, Option<String>) {
+pub(crate) fn text(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
         Err(_) => (escape(bytes), Some(base64(bytes))),

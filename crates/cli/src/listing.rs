@@ -14,7 +14,7 @@ use crate::time;
 use crate::ui::Ui;
 
 /// The fewest digits of an id that are shown.
-const MIN_DIGITS: usize = 7;
+pub(crate) const MIN_DIGITS: usize = 7;
 
 /// How many digits tell all these ids apart, 7 at least.
 pub(crate) fn id_digits(ids: &[ObjectId]) -> usize {
@@ -129,7 +129,7 @@ fn tail(checkpoint: &Checkpoint) -> String {
 }
 
 /// The text cut to the room there is, but never to less than ten columns.
-fn fit(text: &str, room: Option<usize>) -> String {
+pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
     let Some(room) = room.map(|room| room.max(10)) else {
         return text.to_owned();
     };
@@ -147,7 +147,7 @@ fn fit(text: &str, room: Option<usize>) -> String {
     format!("{kept}…")
 }
 
-fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 

@@ -9,8 +9,10 @@
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`environment`]: the only place that asks the system about the user and the terminal
 //! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`], [`units`]: the terminal
-//! * [`json`], [`listing`], [`restore_report`]: how checkpoints and paths are shown to programs and to people
+//! * [`json`], [`listing`], [`restore_report`], [`step_report`]: how checkpoints, paths and steps are shown to
+//!   programs and to people
 
+mod authors;
 mod cli;
 mod command_env;
 mod command_error;
@@ -19,10 +21,13 @@ mod environment;
 mod json;
 mod listing;
 mod pager;
+mod patch_choice;
 mod progress;
 mod restore_report;
 mod run;
 mod settings;
+mod step_report;
+mod take_back_report;
 mod theme;
 mod time;
 mod ui;

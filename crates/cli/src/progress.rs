@@ -14,14 +14,23 @@ use std::time::Instant;
 
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
+use herma_fs::foreground::is_ignored;
+use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use signal_hook::consts::SIGTERM;
+use signal_hook::flag::register;
+use signal_hook::flag::register_conditional_shutdown;
+use signal_hook::low_level::unregister;
 
 /// How long a command may take in silence.
 const SILENCE: Duration = Duration::from_millis(250);
 
 /// The shortest time between two drawings.
 const PAUSE: Duration = Duration::from_millis(34);
+
+/// Who pressed Control-C to end a command may press it once more than needed; what comes so soon after the
+/// command is not meant for the save that follows it.
+const DEAF: Duration = Duration::from_secs(1);
 
 /// Shows how far the engine is, and tells it when the user wants to stop.
 pub(crate) struct TerminalProgress {
@@ -31,6 +40,9 @@ pub(crate) struct TerminalProgress {
     next_drawing: AtomicU64,
     state: Mutex<State>,
     cancelled: Arc<AtomicBool>,
+    handlers: Vec<SigId>,
+    /// For how long nothing that the user wants to stop is heard.
+    deaf: Duration,
 }
 
 struct State {
@@ -42,13 +54,31 @@ impl TerminalProgress {
     /// Starts watching for Control-C. A second one ends the program at once; what was published by
     /// then is complete, and an interrupted restore is finished or reversed by the next command.
     pub(crate) fn start(is_shown: bool) -> Self {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        let mut new = Self::deaf(is_shown, Duration::ZERO);
+        for signal in heard() {
             // Without the handlers a signal ends the program at once, which is safe as well.
-            let flag = &cancelled;
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
-            let _ = signal_hook::flag::register(signal, Arc::clone(flag));
+            let flag = || Arc::clone(&new.cancelled);
+            let handlers = [
+                register_conditional_shutdown(signal, 130, flag()),
+                register(signal, flag()),
+            ];
+            new.handlers.extend(handlers.into_iter().flatten());
         }
+        new
+    }
+
+    /// Like [`Self::start`], for what follows a command that Control-C may have ended: the second one does
+    /// not end the program, and what comes right after the command is not heard.
+    pub(crate) fn start_after_command(is_shown: bool) -> Self {
+        let mut new = Self::deaf(is_shown, DEAF);
+        for signal in heard() {
+            let flag = Arc::clone(&new.cancelled);
+            new.handlers.extend(register(signal, flag));
+        }
+        new
+    }
+
+    fn deaf(is_shown: bool, deaf: Duration) -> Self {
         Self {
             is_shown,
             started: Instant::now(),
@@ -57,8 +87,19 @@ impl TerminalProgress {
                 stage: None,
                 has_drawn: false,
             }),
-            cancelled,
+            cancelled: Arc::new(AtomicBool::new(false)),
+            handlers: Vec::new(),
+            deaf,
         }
+    }
+
+    /// Ends it, and stops watching for Control-C: from now on that is somebody else's. Says whether the
+    /// user wanted to stop.
+    pub(crate) fn let_go(self) -> bool {
+        for handler in &self.handlers {
+            unregister(*handler);
+        }
+        self.is_cancelled()
     }
 
     /// Draws the line if it is time to.
@@ -82,6 +123,13 @@ impl TerminalProgress {
             let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
         }
     }
+}
+
+/// What asks the program to stop. A job in the background does not hear the Control-C of the one in front.
+fn heard() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGTERM]
+        .into_iter()
+        .filter(|signal| !is_ignored(*signal))
 }
 
 /// `Scanning: 12,345 files` and the like.
@@ -116,6 +164,9 @@ impl Progress for TerminalProgress {
     }
 
     fn is_cancelled(&self) -> bool {
+        if self.started.elapsed() < self.deaf {
+            self.cancelled.store(false, Ordering::Relaxed);
+        }
         self.cancelled.load(Ordering::Relaxed)
     }
 }

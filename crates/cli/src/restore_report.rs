@@ -233,7 +233,7 @@ const fn label(kind: ActionKind) -> Label {
     }
 }
 
-fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -> io::Result<()> {
+pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -> io::Result<()> {
     let mut out = ui.data();
     match format {
         Format::Null => {
@@ -281,7 +281,7 @@ fn write_more(out: &mut dyn Write, count: usize, limit: usize) -> io::Result<()>
     }
 }
 
-fn write_record(out: &mut dyn Write, word: &str, path: &[u8]) -> io::Result<()> {
+pub(crate) fn write_record(out: &mut dyn Write, word: &str, path: &[u8]) -> io::Result<()> {
     write!(out, "{word}\t")?;
     out.write_all(path)?;
     out.write_all(b"\0")

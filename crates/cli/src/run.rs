@@ -90,14 +90,21 @@ fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome, Co
         Some(Command::List(args)) => commands::list::cmd_list(&env, args),
         Some(Command::Show(args)) => commands::show::cmd_show(&env, args),
         Some(Command::Diff(args)) => commands::diff::cmd_diff(&env, args),
+        Some(Command::Blame(args)) => commands::blame::cmd_blame(&env, args),
+        Some(Command::History(args)) => commands::history::cmd_history(&env, args),
         Some(Command::Restore(args)) => commands::restore::cmd_restore(&env, args),
         Some(Command::Undo(args)) => commands::undo::cmd_undo(&env, args),
         Some(Command::Redo(args)) => commands::undo::cmd_redo(&env, args),
+        Some(Command::Run(args)) => commands::run::cmd_run(&env, args),
+        Some(Command::Steps(args)) => commands::steps::cmd_steps(&env, args),
+        Some(Command::Step(args)) => commands::step::cmd_step(&env, args),
+        Some(Command::Turn(args)) => commands::turn::cmd_turn(&env, args),
         Some(Command::Name(args)) => commands::mark::cmd_name(&env, args),
         Some(Command::Unname(args)) => commands::mark::cmd_unname(&env, args),
         Some(Command::Pin(args)) => commands::mark::cmd_pin(&env, args),
         Some(Command::Unpin(args)) => commands::mark::cmd_unpin(&env, args),
         Some(Command::Drop(args)) => commands::drop::cmd_drop(&env, args),
+        Some(Command::CanUndo(args)) => commands::can_undo::cmd_can_undo(&env, args),
         Some(Command::Checkpoints(args)) => commands::checkpoints::cmd_checkpoints(&env, args),
         Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
         Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&env, args),
@@ -115,7 +122,9 @@ fn report_settings(env: &CommandEnv, command: Option<&Command>) -> Result<(), Co
     }
     if let Some(problem) = command.and_then(|command| command.stopped_by(&env.settings.problems)) {
         let state = match command {
-            Some(Command::Save(_)) => "No checkpoint was made.",
+            Some(Command::CanUndo(_)) => "Without it there is no answer.",
+            Some(Command::Save(_) | Command::Step(_)) => "No checkpoint was made.",
+            Some(Command::Run(_)) => "The command was not run.",
             _ => "Nothing was removed.",
         };
         return Err(CommandError::from(problem.clone()).with_state(state));

@@ -166,6 +166,12 @@ impl Ui {
         TerminalProgress::start(self.stderr_is_terminal && !self.quiet && !self.json)
     }
 
+    /// Like [`Self::progress`], for what follows a command that Control-C may have ended.
+    pub(crate) fn progress_after_command(&self) -> TerminalProgress {
+        let is_shown = self.stderr_is_terminal && !self.quiet && !self.json;
+        TerminalProgress::start_after_command(is_shown)
+    }
+
     /// Can the user be asked?
     pub(crate) fn can_ask(&self) -> bool {
         self.stdin_is_terminal && self.stderr_is_terminal && !self.json
@@ -176,9 +182,15 @@ impl Ui {
         self.ask(&format!("{question} [y/N] "))
     }
 
-    /// Like [`Self::confirm`], with a prompt whose words are fixed. Control-C ends the program here even
-    /// if a long operation before it has got used to ending in an orderly way.
+    /// Like [`Self::confirm`], with a prompt whose words are fixed.
     pub(crate) fn ask(&self, prompt: &str) -> io::Result<bool> {
+        let answer = self.answer(prompt)?;
+        Ok(matches!(answer.as_deref(), Some("y" | "yes")))
+    }
+
+    /// Asks for a word, in lower case; `None` at the end of the input. Control-C ends the program here even
+    /// if a long operation before it has got used to ending in an orderly way.
+    pub(crate) fn answer(&self, prompt: &str) -> io::Result<Option<String>> {
         let is_asking = Arc::new(AtomicBool::new(true));
         let flag = Arc::clone(&is_asking);
         // Without the handler, Control-C does what it did before.
@@ -187,15 +199,12 @@ impl Ui {
         write!(stderr, "{prompt}")?;
         stderr.flush()?;
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
+        let length = io::stdin().lock().read_line(&mut answer)?;
         is_asking.store(false, Ordering::Relaxed);
         if !answer.ends_with('\n') {
             // The end of the input leaves the cursor behind the question.
             writeln!(stderr)?;
         }
-        Ok(matches!(
-            answer.trim().to_ascii_lowercase().as_str(),
-            "y" | "yes"
-        ))
+        Ok((length > 0).then(|| answer.trim().to_ascii_lowercase()))
     }
 }

@@ -1,7 +1,8 @@
 //! `herma diff`
 
 mod sides;
-mod text;
+mod steps;
+pub(crate) mod text;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,6 +31,9 @@ use crate::json::ProjectJson;
 ///
 /// Without checkpoints: from the newest checkpoint to the present files. With one: from it to the present
 /// files. An argument that names a checkpoint is one; put `--` before a path that looks like one.
+///
+/// With `--session`, `--turn`, `--step` or `--agent`: what these steps changed, and nothing else. Edits that a
+/// person or other steps made meanwhile are not shown.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("form"))]
 pub(crate) struct DiffArgs {
@@ -54,6 +58,8 @@ pub(crate) struct DiffArgs {
     /// Show a renamed file as one deleted and one added
     #[arg(long)]
     no_renames: bool,
+    #[command(flatten)]
+    steps: steps::StepsChoiceArgs,
     /// Show this many unchanged lines around a change
     #[arg(short = 'U', long, value_name = "LINES", default_value_t = 3)]
     unified: usize,
@@ -87,6 +93,9 @@ struct ChangeJson {
 
 pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
+    if let Some(choice) = args.steps.choice() {
+        return steps::diff_steps(env, &project, args, &choice);
+    }
     let sides = Sides::choose(env, &project, &args.arguments, &args.paths)?;
     let to = match &sides.to {
         Some(checkpoint) => State::Checkpoint(Box::new(checkpoint.clone())),
@@ -99,6 +108,23 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
     if env.ui.json {
         return write_json(env, &project, &sides, &comparison);
     }
+    write_text(env, args, &comparison)?;
+    if comparison.modes_differ {
+        env.ui
+            .status("Permissions or empty directories differ, which a patch cannot say.");
+        env.ui.hint("`herma restore N --dry-run` lists them.");
+    } else if comparison.changes.is_empty() {
+        env.ui.status("No differences.");
+    }
+    Ok(Outcome::Done)
+}
+
+/// Prints the differences in the form that was asked for.
+fn write_text(
+    env: &CommandEnv,
+    args: &DiffArgs,
+    comparison: &Comparison,
+) -> Result<(), CommandError> {
     let mut out = env.ui.listing();
     if args.name_only || args.name_status {
         text::write_names(
@@ -109,7 +135,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
             args.null,
         )?;
     } else if args.stat {
-        text::write_stats(&mut out, &env.ui, &count(&comparison)?, args.null)?;
+        text::write_stats(&mut out, &env.ui, &count(comparison)?, args.null)?;
     } else {
         let options = PatchOptions {
             context: args.unified,
@@ -121,15 +147,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
             text::write_patch_line(&mut out, &env.ui, line)
         })?;
     }
-    out.finish()?;
-    if comparison.modes_differ {
-        env.ui
-            .status("Permissions or empty directories differ, which a patch cannot say.");
-        env.ui.hint("`herma restore N --dry-run` lists them.");
-    } else if comparison.changes.is_empty() {
-        env.ui.status("No differences.");
-    }
-    Ok(Outcome::Done)
+    Ok(out.finish()?)
 }
 
 fn count(comparison: &Comparison) -> Result<Vec<FileStat>, CommandError> {
@@ -148,6 +166,17 @@ fn write_json(
     sides: &Sides,
     comparison: &Comparison,
 ) -> Result<Outcome, CommandError> {
+    env.ui.write_json(&DiffJson {
+        schema: "herma.diff/1",
+        project: ProjectJson::new(project),
+        from: (&sides.from).into(),
+        to: sides.to.as_ref().map(CheckpointJson::from),
+        changes: changes_json(comparison)?,
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn changes_json(comparison: &Comparison) -> Result<Vec<ChangeJson>, CommandError> {
     let counted = count(comparison)?;
     let changes = comparison
         .changes
@@ -167,12 +196,5 @@ fn write_json(
             deletions: stat.deletions,
             binary: stat.binary,
         });
-    env.ui.write_json(&DiffJson {
-        schema: "herma.diff/1",
-        project: ProjectJson::new(project),
-        from: (&sides.from).into(),
-        to: sides.to.as_ref().map(CheckpointJson::from),
-        changes: changes.collect(),
-    })?;
-    Ok(Outcome::Done)
+    Ok(changes.collect())
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use herma_core::Checkpoint;
 use herma_core::engine::Project;
 use herma_core::error::Error;
 use herma_core::restore::RestoreOptions;
@@ -11,12 +12,20 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_env::find;
 use crate::command_error::CommandError;
+use crate::commands::take_back::Asked;
+use crate::commands::take_back::ChoiceArgs;
+use crate::commands::take_back::HowArgs;
+use crate::commands::take_back::take_back;
 use crate::restore_report::Format;
 use crate::restore_report::report_nothing_to_continue;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
 
 /// Put files back as they were at a checkpoint
+///
+/// Where agents' steps are known, what agents did since the checkpoint is taken back and what was edited by
+/// hand is kept; `--all` takes back everything. Without known steps everything is taken back. Instead of a
+/// checkpoint, an agent, a session, a turn or a time says what to take back.
 ///
 /// The present state is saved first, so `herma undo` reverses this command. Files no checkpoint vouches
 /// for (excluded, ignored, too large) are never overwritten or deleted.
@@ -26,7 +35,7 @@ pub(crate) struct RestoreArgs {
     /// The checkpoint
     #[arg(
         value_name = "CHECKPOINT",
-        required_unless_present = "continue_restore"
+        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since"]
     )]
     checkpoint: Option<String>,
     /// Restore only these files and directories
@@ -38,13 +47,19 @@ pub(crate) struct RestoreArgs {
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take back everything that changed since, whoever changed it (this is the default)
-    #[arg(long)]
+    /// Take back everything that changed since, whoever changed it
+    #[arg(long, conflicts_with_all = ["only_agent", "session", "turn", "since", "patch"])]
     all: bool,
+    #[command(flatten)]
+    choice: ChoiceArgs,
+    #[command(flatten)]
+    how: HowArgs,
     /// Finish a restore that was interrupted
     #[arg(
         long = "continue",
-        conflicts_with_all = ["checkpoint", "paths", "keep", "dry_run", "all"]
+        conflicts_with_all = [
+            "checkpoint", "paths", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch"
+        ]
     )]
     continue_restore: bool,
     /// End each record with NUL: what is done, a tab, the path
@@ -58,11 +73,18 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     } else {
         Format::Lines
     };
-    let Some(checkpoint) = &args.checkpoint else {
+    if args.continue_restore {
         return continue_restore(env, format);
-    };
+    }
     let project = env.open_project()?;
-    let checkpoint = find(&project, checkpoint)?;
+    let Some(checkpoint) = checkpoint(&project, args)? else {
+        return take_back_chosen(env, &project, args, None, format);
+    };
+    let keeps_edits = !args.all
+        && (args.choice.is_given() || args.how.patch || project.has_steps_since(&checkpoint)?);
+    if keeps_edits {
+        return take_back_chosen(env, &project, args, Some(checkpoint), format);
+    }
     let options = RestoreOptions {
         paths: env.project_paths(&project, &args.paths)?,
         keep: env.project_paths(&project, &args.keep)?,
@@ -78,6 +100,38 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         .map_err(|error| with_state_of_files(&project, error))?;
     drop(progress);
     report_restored(env, &project, &restored, format, "herma undo")
+}
+
+/// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
+/// can be a path.
+fn checkpoint(
+    project: &Project<'_>,
+    args: &RestoreArgs,
+) -> Result<Option<Checkpoint>, CommandError> {
+    let Some(text) = &args.checkpoint else {
+        return Ok(None);
+    };
+    let found = find(project, text);
+    if found.is_err() && args.choice.is_given() {
+        return Ok(None);
+    }
+    found.map(Some)
+}
+
+fn take_back_chosen(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    args: &RestoreArgs,
+    since: Option<Checkpoint>,
+    format: Format,
+) -> Result<Outcome, CommandError> {
+    let mut paths = args.paths.clone();
+    if since.is_none() {
+        paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
+    }
+    let steps = args.choice.choice(env, &[]);
+    let asked = Asked::new(env, project, steps, since, &paths, &args.keep)?;
+    take_back(env, project, &asked.how(&args.how), args.dry_run, format)
 }
 
 fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, CommandError> {

@@ -101,9 +101,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
         .save(&options, &progress)
         .map_err(|error| CommandError::from(error).with_state("No checkpoint was made."))?;
     drop(progress);
-    if saved.due.is_some() {
-        env.start_maintenance();
-    }
+    env.clean_if_due(&saved);
 
     if env.ui.json {
         env.ui.write_json(&SaveJson {
@@ -127,12 +125,16 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
         })?;
     }
     tell(env, &saved);
-    let is_partial = saved.receipt.summary.is_partial() || !saved.receipt.left_out.is_empty();
-    Ok(if is_partial {
+    Ok(outcome(&saved))
+}
+
+/// A save that left something out is not quite done.
+pub(crate) fn outcome(saved: &Saved) -> Outcome {
+    if saved.receipt.summary.is_partial() || !saved.receipt.left_out.is_empty() {
         Outcome::LeftOut
     } else {
         Outcome::Done
-    })
+    }
 }
 
 fn tell(env: &CommandEnv, saved: &Saved) {
@@ -149,6 +151,11 @@ fn tell(env: &CommandEnv, saved: &Saved) {
         env.ui
             .status(format_args!("Nothing changed since {checkpoint}."));
     }
+    warn_of_gaps(env, saved);
+}
+
+/// Names what is not in the checkpoint although no rule leaves it out, and what else went wrong.
+pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     for note in &saved.notes {
         env.ui.warning(escape(note.as_bytes()));
     }

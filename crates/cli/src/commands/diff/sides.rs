@@ -88,7 +88,7 @@ impl Sides {
 }
 
 /// The checkpoint the argument names; `None` if it must be a path.
-fn as_checkpoint(
+pub(super) fn as_checkpoint(
     env: &CommandEnv,
     project: &Project<'_>,
     argument: &OsStr,

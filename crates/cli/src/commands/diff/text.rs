@@ -142,7 +142,7 @@ fn number(count: Option<u64>) -> String {
 }
 
 /// Prints one line of a patch.
-pub(super) fn write_patch_line(
+pub(crate) fn write_patch_line(
     out: &mut dyn Write,
     ui: &Ui,
     line: PatchLine<'_>,
@@ -168,7 +168,7 @@ pub(super) fn write_patch_line(
 }
 
 /// A line of somebody's file, safe for a terminal. Tabs stay: they are how code looks.
-fn visible(line: &[u8]) -> String {
+pub(crate) fn visible(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -1,0 +1,156 @@
+//! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
+
+use herma_core::clock::Timestamp;
+use herma_core::engine::LineAuthor;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use herma_core::steps::Step;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing::fit;
+use crate::time;
+use crate::ui::Ui;
+
+/// Names of agents and turns are cut to so many columns.
+const NAME_COLUMNS: usize = 16;
+
+/// A step that is named as an author, as `--json` has it.
+#[derive(Serialize)]
+pub(crate) struct StepJson {
+    number: u64,
+    kind: &'static str,
+    state: &'static str,
+    agent: String,
+    session: Option<String>,
+    turn: Option<String>,
+    tool: Option<String>,
+    command: Option<String>,
+    prompt: Option<String>,
+    seconds: i64,
+    time: Option<String>,
+}
+
+impl From<&Step> for StepJson {
+    fn from(step: &Step) -> Self {
+        let start = step.start.clone();
+        Self {
+            number: step.number,
+            kind: step.kind.word(),
+            state: step.end.word(),
+            agent: step.agent().to_owned(),
+            session: start.facts.session,
+            turn: start.facts.turn,
+            tool: start.facts.tool,
+            command: start.command,
+            prompt: start.prompt,
+            seconds: step.started,
+            time: time::rfc3339(at(step.started)),
+        }
+    }
+}
+
+/// The moment so many seconds after 1970.
+pub(crate) const fn at(seconds: i64) -> Timestamp {
+    Timestamp {
+        seconds,
+        nanos: 0,
+        offset_minutes: 0,
+    }
+}
+
+/// When something was first seen, for a column.
+pub(crate) fn when(seconds: Option<i64>) -> String {
+    seconds.map_or_else(
+        || "not saved yet".to_owned(),
+        |seconds| time::local(at(seconds)),
+    )
+}
+
+/// `step 3`, `steps 3, 4`.
+pub(crate) fn numbers(steps: &[u64]) -> String {
+    let words: Vec<String> = steps.iter().map(u64::to_string).collect();
+    let plural = if steps.len() == 1 { "" } else { "s" };
+    format!("step{plural} {}", words.join(", "))
+}
+
+/// An author in columns: the number of the step or a word, the agent, and the turn.
+pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 3] {
+    let who = match author {
+        LineAuthor::Step(number) => number.to_string(),
+        other => other.word().to_owned(),
+    };
+    let of_steps = |name: &dyn Fn(&Step) -> Option<String>| {
+        let mut names: Vec<String> = steps
+            .iter()
+            .filter(|step| author.steps().contains(&step.number))
+            .filter_map(name)
+            .collect();
+        names.dedup();
+        let names = names.join(", ");
+        fit(&escape(names.as_bytes()), Some(NAME_COLUMNS))
+    };
+    let agent = of_steps(&|step| Some(step.agent().to_owned()));
+    let turn = of_steps(&|step| step.start.facts.turn.clone());
+    [who, agent, turn]
+}
+
+/// Says once for each step what it was about.
+pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
+    for step in steps {
+        let start = &step.start;
+        let about = start.command.as_ref().or_else(|| start.paths.first());
+        let mut words = format!("Step {}: {}", step.number, step.agent());
+        for part in [start.facts.tool.as_ref(), about].into_iter().flatten() {
+            words.push_str(", ");
+            words.push_str(part.lines().next().unwrap_or_default());
+        }
+        if let Some(prompt) = &start.prompt {
+            words.push_str(", for: ");
+            words.push_str(&prompt.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        ui.status(fit(&escape(words.as_bytes()), ui.width));
+    }
+}
+
+/// Says so when the line of states has gaps because checkpoints are damaged.
+pub(crate) fn warn_of_gaps(
+    env: &CommandEnv,
+    project: &Project<'_>,
+) -> Result<Outcome, CommandError> {
+    let damaged = project.damaged()?;
+    if damaged.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    env.ui.warning(format_args!(
+        "{} damaged; what they held is missing here.",
+        match damaged.len() {
+            1 => "1 checkpoint is".to_owned(),
+            many => format!("{many} checkpoints are"),
+        }
+    ));
+    env.ui.detail("`herma list` names them.");
+    Ok(Outcome::Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_words_and_steps_are_numbers() {
+        assert_eq!(columns(&LineAuthor::Hand, &[])[0], "hand");
+        assert_eq!(columns(&LineAuthor::Earlier, &[])[0], "earlier");
+        assert_eq!(columns(&LineAuthor::Step(7), &[])[0], "7");
+        let unknown = LineAuthor::Unattributed(vec![1, 2]);
+        assert_eq!(columns(&unknown, &[]), ["unattributed", "", ""]);
+    }
+
+    #[test]
+    fn steps_are_counted_in_words() {
+        assert_eq!(numbers(&[3]), "step 3");
+        assert_eq!(numbers(&[3, 4]), "steps 3, 4");
+    }
+}

@@ -1,0 +1,144 @@
+//! `herma blame`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::engine::Blame;
+use herma_core::engine::BlameLine;
+use serde::Serialize;
+
+use crate::authors;
+use crate::authors::StepJson;
+use crate::authors::columns;
+use crate::authors::explain_steps;
+use crate::authors::warn_of_gaps;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::commands::diff::text::visible;
+use crate::json;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::listing::width;
+use crate::theme::Label;
+use crate::time;
+use crate::ui::Ui;
+
+/// Show who wrote each line of a file
+///
+/// Each line has the number of the step that put it there, its agent and turn, when that was, the line's
+/// number, and the line. `hand` is a person, or a program no agent started; `earlier` is older than the oldest
+/// checkpoint with the file; `unattributed` are lines that came while several steps were under way, so that
+/// nobody can tell whose they are. What a restore or an undo brought back has the author it had before.
+///
+/// The steps are explained on stderr, with the beginning of the prompt that led to them.
+#[derive(Args, Debug)]
+pub(crate) struct BlameArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Serialize)]
+struct BlameJson {
+    schema: &'static str,
+    project: ProjectJson,
+    #[serde(flatten)]
+    path: PathJson,
+    lines: Vec<LineJson>,
+    steps: Vec<StepJson>,
+}
+
+#[derive(Serialize)]
+struct LineJson {
+    number: usize,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_bytes: Option<String>,
+    author: &'static str,
+    steps: Vec<u64>,
+    checkpoint: Option<String>,
+    seconds: Option<i64>,
+    time: Option<String>,
+}
+
+pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let path = project.rel_path(&env.absolute(&args.file))?;
+    let progress = env.ui.progress();
+    let blame = project.blame(&path, &progress)?;
+    drop(progress);
+    let outcome = warn_of_gaps(env, &project)?;
+    if env.ui.json {
+        env.ui.write_json(&BlameJson {
+            schema: "herma.blame/1",
+            project: ProjectJson::new(&project),
+            path: PathJson::new(path.as_bytes()),
+            lines: blame.lines.iter().zip(1..).map(line_json).collect(),
+            steps: blame.steps.iter().map(StepJson::from).collect(),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    write_lines(&mut out, &env.ui, &blame)?;
+    out.finish()?;
+    explain_steps(&env.ui, &blame.steps);
+    if blame.lines.is_empty() {
+        env.ui.status("The file is empty.");
+    }
+    Ok(outcome)
+}
+
+fn line_json((line, number): (&BlameLine, usize)) -> LineJson {
+    let (text, text_bytes) = json::text(&line.text);
+    let origin = &line.origin;
+    LineJson {
+        number,
+        text,
+        text_bytes,
+        author: origin.author.word(),
+        steps: origin.author.steps().to_vec(),
+        checkpoint: origin.checkpoint.map(|saved| saved.id.to_hex()),
+        seconds: origin.time,
+        time: origin
+            .time
+            .and_then(|seconds| time::rfc3339(authors::at(seconds))),
+    }
+}
+
+/// Prints the lines behind what is known about them; columns that would be empty are left away.
+fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame) -> std::io::Result<()> {
+    let rows: Vec<[String; 4]> = blame
+        .lines
+        .iter()
+        .map(|line| {
+            let [who, agent, turn] = columns(&line.origin.author, &blame.steps);
+            [who, agent, turn, authors::when(line.origin.time)]
+        })
+        .collect();
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max();
+    let widths = [0, 1, 2, 3].map(|column| widest(column).unwrap_or(0));
+    let digits = rows.len().to_string().len();
+    let labels = [Label::Number, Label::Name, Label::Faint, Label::Faint];
+    for ((line, row), number) in blame.lines.iter().zip(&rows).zip(1..) {
+        for ((cell, columns), label) in row.iter().zip(widths).zip(labels) {
+            if columns > 0 {
+                let padding = " ".repeat(columns - width(cell) + 2);
+                write!(out, "{}{padding}", ui.theme.paint(label, cell))?;
+            }
+        }
+        write!(out, "{number:>digits$}")?;
+        let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
+        if !text.is_empty() {
+            out.write_all(b"  ")?;
+        }
+        if ui.is_terminal {
+            write!(out, "{}", visible(text))?;
+        } else {
+            out.write_all(text)?;
+        }
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}

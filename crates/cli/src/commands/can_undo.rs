@@ -1,0 +1,158 @@
+//! `herma can-undo`
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
+
+use bstr::BString;
+use clap::Args;
+use herma_core::coverage::Answer;
+use herma_core::coverage::CanUndo;
+use herma_core::coverage::Command;
+use herma_core::coverage::Uncovered;
+use herma_core::coverage::What;
+use herma_core::coverage::Why;
+use herma_core::path::escape;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::theme::Label;
+
+/// Say whether a command could be taken back, without running it
+///
+/// The first line is the answer: `exact` (every file the command can change is saved by a checkpoint taken
+/// now, or it changes nothing), `partial` (something is not covered) or `no` (nothing is). The lines after it
+/// name what is not covered, and why. What a program that is not known does is never guessed.
+///
+/// A command of several words is taken as a program and its arguments. A single word with blanks or
+/// operators in it is text for a shell, as with `--shell`.
+///
+/// Exit codes: 0 exact, 3 partial, 1 no.
+#[derive(Args, Debug)]
+pub(crate) struct CanUndoArgs {
+    /// Text for a POSIX shell
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    shell: Option<OsString>,
+    /// The command
+    #[arg(value_name = "COMMAND", required_unless_present = "shell", last = true)]
+    command: Vec<OsString>,
+}
+
+impl CanUndoArgs {
+    fn command(&self) -> Command {
+        match (&self.shell, &self.command[..]) {
+            (Some(text), _) => Command::Shell(text.as_bytes().into()),
+            (None, [only]) if is_shell_text(only.as_bytes()) => {
+                Command::Shell(only.as_bytes().into())
+            }
+            (None, words) => Command::Arguments(
+                words
+                    .iter()
+                    .map(|word| BString::from(word.clone().into_vec()))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// Does it hold anything a shell would act on?
+fn is_shell_text(word: &[u8]) -> bool {
+    let acted_on =
+        |byte: &u8| byte.is_ascii_whitespace() || b";&|<>()$`'\"\\*?[{~#=!".contains(byte);
+    word.iter().any(acted_on)
+}
+
+#[derive(Serialize)]
+struct CanUndoJson {
+    schema: &'static str,
+    project: ProjectJson,
+    answer: &'static str,
+    uncovered: Vec<UncoveredJson>,
+    more: u64,
+    changes: Vec<PathJson>,
+}
+
+#[derive(Serialize)]
+struct UncoveredJson {
+    program: Option<String>,
+    #[serde(flatten)]
+    path: Option<PathJson>,
+    why: &'static str,
+    reason: Option<&'static str>,
+    text: String,
+}
+
+impl From<&Uncovered> for UncoveredJson {
+    fn from(uncovered: &Uncovered) -> Self {
+        let (program, path) = match &uncovered.what {
+            What::Program(name) => (Some(escape(name)), None),
+            What::Path(path) => (None, Some(PathJson::new(path))),
+        };
+        Self {
+            program,
+            path,
+            why: uncovered.why.word(),
+            reason: match uncovered.why {
+                Why::LeftOut(reason) => Some(reason.word()),
+                _ => None,
+            },
+            text: uncovered.why.to_string(),
+        }
+    }
+}
+
+pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let directory = project.rel_path(&env.directory)?;
+    let progress = env.ui.progress();
+    let can_undo = project.can_undo(&args.command(), &directory, &progress)?;
+    drop(progress);
+    if env.ui.json {
+        env.ui.write_json(&CanUndoJson {
+            schema: "herma.can-undo/1",
+            project: ProjectJson::new(&project),
+            answer: can_undo.answer.word(),
+            uncovered: can_undo.uncovered.iter().map(UncoveredJson::from).collect(),
+            more: can_undo.more,
+            changes: can_undo
+                .changes
+                .iter()
+                .map(|path| PathJson::new(path.as_bytes()))
+                .collect(),
+        })?;
+    } else {
+        write_answer(env, &can_undo)?;
+    }
+    Ok(match can_undo.answer {
+        Answer::Exact => Outcome::Done,
+        Answer::Partial => Outcome::LeftOut,
+        Answer::No => Outcome::Problems,
+    })
+}
+
+fn write_answer(env: &CommandEnv, can_undo: &CanUndo) -> std::io::Result<()> {
+    let mut out = env.ui.listing();
+    let label = match can_undo.answer {
+        Answer::Exact => Label::Faint,
+        Answer::Partial => Label::Warning,
+        Answer::No => Label::Error,
+    };
+    let answer = env.ui.theme.paint(label, can_undo.answer.word());
+    writeln!(out, "{answer}")?;
+    for uncovered in &can_undo.uncovered {
+        let what = match &uncovered.what {
+            What::Program(name) => format!("`{}`", escape(name)),
+            What::Path(path) => escape(path),
+        };
+        writeln!(out, "{what}: {}", uncovered.why)?;
+    }
+    if can_undo.more > 0 {
+        writeln!(out, "and {} more", can_undo.more)?;
+    }
+    out.finish()
+}

@@ -1,0 +1,190 @@
+//! `herma diff --session`, `--turn`, `--step`, `--agent`: what these steps changed, and nothing else.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::RelPath;
+use herma_core::engine::Project;
+use herma_core::engine::SessionChanges;
+use herma_core::steps::StepChoice;
+use herma_core::steps::TurnChoice;
+use serde::Serialize;
+
+use super::ChangeJson;
+use super::DiffArgs;
+use super::changes_json;
+use super::sides::as_checkpoint;
+use super::write_text;
+use crate::authors::StepJson;
+use crate::authors::numbers;
+use crate::authors::warn_of_gaps;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::listing::counted;
+
+/// Which steps are meant.
+#[derive(Args, Debug)]
+pub(super) struct StepsChoiceArgs {
+    /// Show what this conversation changed
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Show what this prompt led to; without an ID, the newest one
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "absent, given, and given with a value"
+    )]
+    turn: Option<Option<String>>,
+    /// Show what this step changed (can be repeated)
+    #[arg(long = "step", value_name = "NUMBER")]
+    steps: Vec<u64>,
+    /// Show what this agent changed
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+}
+
+impl StepsChoiceArgs {
+    /// The steps that are meant, if any are.
+    pub(super) fn choice(&self) -> Option<StepChoice> {
+        let choice = StepChoice {
+            numbers: self.steps.clone(),
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            turn: self.turn.clone().map(|turn| match turn {
+                Some(name) => TurnChoice::Named(name),
+                None => TurnChoice::Last,
+            }),
+            since: None,
+        };
+        (!choice.is_all()).then_some(choice)
+    }
+}
+
+#[derive(Serialize)]
+struct DiffStepsJson {
+    schema: &'static str,
+    project: ProjectJson,
+    steps: Vec<StepJson>,
+    changes: Vec<ChangeJson>,
+    unattributed: Vec<PathJson>,
+    uncertain: Vec<u64>,
+    forgotten: Vec<u64>,
+    incomplete: Vec<PathJson>,
+    left_out: Vec<PathJson>,
+}
+
+/// Shows what the chosen steps changed.
+pub(super) fn diff_steps(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    args: &DiffArgs,
+    choice: &StepChoice,
+) -> Result<Outcome, CommandError> {
+    let scope = scope(env, project, args)?;
+    let progress = env.ui.progress();
+    let found = project.session_changes(choice, &scope, !args.no_renames, &progress)?;
+    drop(progress);
+    if env.ui.json {
+        write_json(env, project, &found)?;
+    } else {
+        write_text(env, args, &found.comparison)?;
+        if found.comparison.modes_differ {
+            env.ui
+                .status("They changed permissions or empty directories, which a patch cannot say.");
+        }
+    }
+    let outcome = name_gaps(env, &found);
+    let is_empty = found.comparison.changes.is_empty() && !found.comparison.modes_differ;
+    if is_empty && outcome == Outcome::Done {
+        env.ui.status("No differences.");
+    }
+    match warn_of_gaps(env, project)? {
+        Outcome::Done => Ok(outcome),
+        damaged => Ok(damaged),
+    }
+}
+
+/// The paths to look at. A checkpoint makes no sense here: the steps say what is compared.
+fn scope(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    args: &DiffArgs,
+) -> Result<Vec<RelPath>, CommandError> {
+    if let Some(first) = args.arguments.first()
+        && as_checkpoint(env, project, first)?.is_some()
+    {
+        return Err(
+            CommandError::usage("a checkpoint cannot be compared with what steps changed")
+                .with_hint(
+                    "Name either steps or checkpoints; put `--` before a path that looks like one.",
+                ),
+        );
+    }
+    let named: Vec<PathBuf> = args.arguments.iter().map(PathBuf::from).collect();
+    let mut scope = env.project_paths(project, &named)?;
+    scope.extend(env.project_paths(project, &args.paths)?);
+    Ok(scope)
+}
+
+/// Says what is not shown, or may be somebody else's.
+fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
+    let ui = &env.ui;
+    let mut outcome = Outcome::Done;
+    let mut name = |what: &str, paths: Vec<String>| {
+        if !paths.is_empty() {
+            outcome = Outcome::LeftOut;
+            let files = counted(paths.len(), "file");
+            ui.warning(format_args!("{what}: {files}"));
+            ui.name_some(paths.into_iter(), "herma diff --json");
+        }
+    };
+    let shown = |paths: &mut dyn Iterator<Item = &RelPath>| paths.map(RelPath::to_string).collect();
+    name(
+        "changed while other steps were under way too, so that nobody can tell by whom; not shown",
+        shown(&mut found.unattributed.iter()),
+    );
+    name(
+        "the changes of these steps do not fit together; not all are shown",
+        shown(&mut found.incomplete.iter()),
+    );
+    name(
+        "left out of a checkpoint, so that nobody can tell what changed; not shown",
+        shown(&mut found.left_out.iter().map(|(path, _)| path)),
+    );
+    if !found.forgotten.is_empty() {
+        outcome = Outcome::LeftOut;
+        ui.warning(format_args!(
+            "the checkpoints around {} are not kept any more; what it changed is not shown.",
+            numbers(&found.forgotten)
+        ));
+    }
+    if !found.uncertain.is_empty() {
+        ui.warning(format_args!(
+            "nobody said how {} ended; what changed until the next checkpoint is shown.",
+            numbers(&found.uncertain)
+        ));
+    }
+    outcome
+}
+
+fn write_json(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    found: &SessionChanges,
+) -> Result<(), CommandError> {
+    let path = |path: &RelPath| PathJson::new(path.as_bytes());
+    env.ui.write_json(&DiffStepsJson {
+        schema: "herma.diff-steps/1",
+        project: ProjectJson::new(project),
+        steps: found.steps.iter().map(StepJson::from).collect(),
+        changes: changes_json(&found.comparison)?,
+        unattributed: found.unattributed.iter().map(path).collect(),
+        uncertain: found.uncertain.clone(),
+        forgotten: found.forgotten.clone(),
+        incomplete: found.incomplete.iter().map(path).collect(),
+        left_out: found.left_out.iter().map(|(p, _)| path(p)).collect(),
+    })
+}

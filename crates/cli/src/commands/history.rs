@@ -1,0 +1,216 @@
+//! `herma history`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::engine::FileHistory;
+use herma_core::engine::Version;
+use herma_core::engine::VersionChange;
+use serde::Serialize;
+
+use crate::authors;
+use crate::authors::StepJson;
+use crate::authors::columns;
+use crate::authors::explain_steps;
+use crate::authors::warn_of_gaps;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::listing;
+use crate::theme::Label;
+use crate::time;
+use crate::ui::Ui;
+use crate::units;
+
+/// List every version of a file, newest first, with the step that made it
+///
+/// Each line has the checkpoint the version is first in, when that was, the step, agent and turn as in `herma
+/// blame`, what became of the file, how many lines came and went, and its size. A file that moved is followed
+/// to where it was.
+#[derive(Args, Debug)]
+pub(crate) struct HistoryArgs {
+    /// The file; it need not be there any more
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// End each record with NUL: id of the checkpoint, seconds since 1970, author (`step`, `hand`, `earlier` or
+    /// `unattributed`), steps separated by commas, what changed, lines added, lines removed, bytes (each
+    /// empty if there is none), and the path then, separated by tabs
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct HistoryJson {
+    schema: &'static str,
+    project: ProjectJson,
+    #[serde(flatten)]
+    path: PathJson,
+    versions: Vec<VersionJson>,
+    steps: Vec<StepJson>,
+}
+
+#[derive(Serialize)]
+struct VersionJson {
+    checkpoint: Option<CheckpointJson>,
+    author: &'static str,
+    steps: Vec<u64>,
+    change: &'static str,
+    #[serde(flatten)]
+    path: PathJson,
+    from: Option<PathJson>,
+    insertions: Option<u64>,
+    deletions: Option<u64>,
+    bytes: Option<u64>,
+    seconds: Option<i64>,
+    time: Option<String>,
+}
+
+pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let path = project.rel_path(&env.absolute(&args.file))?;
+    let progress = env.ui.progress();
+    let history = project.history(&path, &progress)?;
+    drop(progress);
+    let outcome = warn_of_gaps(env, &project)?;
+    if env.ui.json {
+        env.ui.write_json(&HistoryJson {
+            schema: "herma.history/1",
+            project: ProjectJson::new(&project),
+            path: PathJson::new(path.as_bytes()),
+            versions: history.versions.iter().map(VersionJson::from).collect(),
+            steps: history.steps.iter().map(StepJson::from).collect(),
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    if args.null {
+        for version in &history.versions {
+            write_record(&mut out, version)?;
+        }
+    } else {
+        write_versions(&mut out, &env.ui, &history)?;
+    }
+    out.finish()?;
+    if !args.null {
+        explain_steps(&env.ui, &history.steps);
+    }
+    Ok(outcome)
+}
+
+impl From<&Version> for VersionJson {
+    fn from(version: &Version) -> Self {
+        let from = match &version.change {
+            VersionChange::Renamed { from } => Some(PathJson::new(from.as_bytes())),
+            _ => None,
+        };
+        Self {
+            checkpoint: version.checkpoint.as_deref().map(CheckpointJson::from),
+            author: version.author.word(),
+            steps: version.author.steps().to_vec(),
+            change: version.change.word(),
+            path: PathJson::new(version.path.as_bytes()),
+            from,
+            insertions: version.insertions,
+            deletions: version.deletions,
+            bytes: version.size,
+            seconds: version.time,
+            time: version
+                .time
+                .and_then(|seconds| time::rfc3339(authors::at(seconds))),
+        }
+    }
+}
+
+fn write_record(out: &mut dyn Write, version: &Version) -> std::io::Result<()> {
+    let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let id = version
+        .checkpoint
+        .as_ref()
+        .map(|checkpoint| checkpoint.id.to_hex());
+    let steps: Vec<String> = version.author.steps().iter().map(u64::to_string).collect();
+    let fields = [
+        id.unwrap_or_default(),
+        version
+            .time
+            .map_or(String::new(), |seconds| seconds.to_string()),
+        version.author.word().to_owned(),
+        steps.join(","),
+        version.change.word().to_owned(),
+        number(version.insertions),
+        number(version.deletions),
+        number(version.size),
+    ];
+    write!(out, "{}\t", fields.join("\t"))?;
+    out.write_all(version.path.as_bytes())?;
+    out.write_all(b"\0")
+}
+
+/// Prints one line for each version; columns that would be empty are left away.
+fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::io::Result<()> {
+    let ids: Vec<_> = history
+        .versions
+        .iter()
+        .filter_map(|version| Some(version.checkpoint.as_ref()?.id))
+        .collect();
+    let digits = listing::id_digits(&ids);
+    let rows: Vec<[String; 8]> = history
+        .versions
+        .iter()
+        .map(|version| row(version, history, digits))
+        .collect();
+    let widest = |column: usize| rows.iter().map(|row| listing::width(&row[column])).max();
+    let labels = [
+        Label::Number,
+        Label::Id,
+        Label::Faint,
+        Label::Number,
+        Label::Name,
+        Label::Faint,
+        Label::Changed,
+        Label::Faint,
+    ];
+    for row in &rows {
+        let mut line = String::new();
+        for (column, (cell, label)) in row.iter().zip(labels).enumerate() {
+            let columns = widest(column).unwrap_or(0);
+            if columns > 0 {
+                let padding = " ".repeat(columns - listing::width(cell) + 2);
+                line.push_str(&ui.theme.paint(label, cell));
+                line.push_str(&padding);
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
+    let checkpoint = version.checkpoint.as_deref();
+    let [who, agent, turn] = columns(&version.author, &history.steps);
+    let change = match &version.change {
+        VersionChange::Renamed { from } => format!("renamed from {from}"),
+        other => other.word().to_owned(),
+    };
+    let lines = match (version.insertions, version.deletions) {
+        (Some(insertions), Some(deletions)) => format!("+{insertions}/-{deletions}"),
+        _ => "not counted".to_owned(),
+    };
+    let amount = match version.size {
+        Some(bytes) => format!("{lines}, {}", units::size(bytes)),
+        None => lines,
+    };
+    [
+        checkpoint.map_or(String::new(), |c| c.number.to_string()),
+        checkpoint.map_or(String::new(), |c| listing::short_id(c.id, digits)),
+        authors::when(version.time),
+        who,
+        agent,
+        turn,
+        change,
+        amount,
+    ]
+}

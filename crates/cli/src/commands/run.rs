@@ -1,0 +1,278 @@
+//! `herma run`: a command as a step, with the terminal as if we were not there.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+use clap::Args;
+use herma_core::checkpoint::Facts;
+use herma_core::engine::BegunStep;
+use herma_core::engine::NoProgress;
+use herma_core::engine::Project;
+use herma_core::engine::WhichStep;
+use herma_core::path::escape;
+use herma_core::steps::StepKind;
+use herma_core::steps::StepStart;
+use herma_fs::foreground::Ended;
+use herma_fs::foreground::Foreground;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::commands::save;
+use crate::environment::OuterStep;
+use crate::json::ProjectJson;
+use crate::listing;
+use crate::step_report;
+use crate::step_report::StepJson;
+
+/// What a shell answers when there is no such command.
+const NOT_FOUND: u8 = 127;
+/// What a shell answers when a command is there and cannot be run.
+const NOT_RUNNABLE: u8 = 126;
+
+/// Run a command, and know afterwards what it changed
+///
+/// Saves the project, runs the command with the terminal untouched, saves again, and says what changed and how
+/// to take it back. The exit code is the command's; 128 and the number of the signal that ended it; 127
+/// if there is no such command, 126 if it cannot be run. It may take hours: nothing is locked meanwhile, and
+/// steps that begin under it are part of it.
+///
+/// If the project cannot be saved first, the command is not run. With `--json`, the last line on stdout is the
+/// object, behind what the command printed.
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Give the checkpoint before it this name; named checkpoints are never cleaned up
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Whose work it is [default: the name of the program]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Run the command even if the project cannot be saved first
+    #[arg(long)]
+    anyway: bool,
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+#[derive(Serialize)]
+struct RunJson {
+    schema: &'static str,
+    project: Option<ProjectJson>,
+    step: Option<StepJson>,
+    exit_code: u8,
+    signal: Option<i32>,
+}
+
+/// A step around the command.
+struct Bracket<'e> {
+    project: Project<'e>,
+    begun: BegunStep,
+}
+
+pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome, CommandError> {
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Err(CommandError::usage("which command is to be run?"));
+    };
+    // Before the first save: from then on there is something to finish.
+    let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
+    let bracket = match begin(env, args, program) {
+        Ok(bracket) => Some(bracket),
+        Err(error) if args.anyway && error.kind() != Kind::Cancelled => {
+            env.ui.warning(error.message());
+            env.ui
+                .detail("The command runs all the same: what it does cannot be undone.");
+            None
+        }
+        Err(error) => {
+            let error = error.with_state("The command was not run.");
+            return Err(match error.kind() {
+                Kind::Cancelled => error,
+                _ => error.with_hint("`--anyway` runs it with no way back."),
+            });
+        }
+    };
+    let variables = bracket.as_ref().map(variables).unwrap_or_default();
+    let running = match prepared.start(program, arguments, &env.directory, &variables) {
+        Ok(running) => running,
+        Err(error) => return Ok(not_started(env, program, &error, bracket.as_ref())),
+    };
+    let ended = running
+        .wait()
+        .map_err(|error| CommandError::new(Kind::Failed, format!("the command is lost: {error}")));
+    let told = bracket.as_ref().map(|bracket| finish(env, bracket));
+    let ended = ended?;
+    match told.transpose() {
+        Ok(listed) => tell(env, bracket.as_ref(), listed.as_ref(), ended)?,
+        // The command has done what it did; its exit code is what the caller waits for.
+        Err(error) => env.ui.error(&error),
+    }
+    Ok(Outcome::Command(ended.exit_code()))
+}
+
+fn begin<'e>(
+    env: &'e CommandEnv,
+    args: &RunArgs,
+    program: &OsStr,
+) -> Result<Bracket<'e>, CommandError> {
+    let project = env.open_project()?;
+    let agent = args.agent.clone().or_else(|| {
+        let name = Path::new(program).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    });
+    let start = StepStart {
+        facts: Facts {
+            agent,
+            tool: Some("run".to_owned()),
+            ..Facts::default()
+        },
+        command: Some(in_one_line(&args.command)),
+        within: env.outer_step(&project),
+        ..StepStart::default()
+    };
+    let progress = env.ui.progress();
+    let begun = project.begin_step(StepKind::Run, start, &progress);
+    // Control-C is the command's from here on.
+    let is_cancelled = progress.let_go();
+    let begun = begun?;
+    let bracket = Bracket { project, begun };
+    env.clean_if_due(&bracket.begun.saved);
+    save::warn_of_gaps(env, &bracket.begun.saved);
+    let ready = match &args.name {
+        _ if is_cancelled => Err(CommandError::new(Kind::Cancelled, "interrupted")),
+        Some(name) => {
+            let named = bracket.project.name(&bracket.begun.saved.checkpoint, name);
+            named.map_err(CommandError::from)
+        }
+        None => Ok(()),
+    };
+    if let Err(error) = ready {
+        end_quietly(&bracket);
+        return Err(error);
+    }
+    Ok(bracket)
+}
+
+/// What the command's own calls of Herma find in their environment.
+fn variables(bracket: &Bracket<'_>) -> Vec<(&'static str, String)> {
+    let number = bracket.begun.step.number.to_string();
+    let project = bracket.project.id().to_string();
+    vec![(OuterStep::NUMBER, number), (OuterStep::PROJECT, project)]
+}
+
+/// Saves the project after the command, and looks at what changed.
+fn finish(
+    env: &CommandEnv,
+    bracket: &Bracket<'_>,
+) -> Result<herma_core::engine::ListedStep, CommandError> {
+    let number = bracket.begun.step.number;
+    let which = WhichStep::Number(number);
+    let progress = env.ui.progress_after_command();
+    let ended = bracket.project.end_step(&which, &progress);
+    progress.let_go();
+    let ended = ended.map_err(|error| {
+        let before = listing::in_words(&bracket.begun.saved.checkpoint);
+        CommandError::from(error)
+            .with_state(format!(
+                "The command has ended, but what it changed was not saved. The state before it is {before}."
+            ))
+            .with_hint("`herma save` tries again.")
+    })?;
+    if let Some(saved) = &ended.saved {
+        env.clean_if_due(saved);
+        // What was named before the command need not be named again.
+        if saved.receipt.left_out != bracket.begun.saved.receipt.left_out {
+            save::warn_of_gaps(env, saved);
+        }
+    }
+    step_report::look_up(&bracket.project, number)
+}
+
+fn tell(
+    env: &CommandEnv,
+    bracket: Option<&Bracket<'_>>,
+    listed: Option<&herma_core::engine::ListedStep>,
+    ended: Ended,
+) -> Result<(), CommandError> {
+    if env.ui.json {
+        return env.ui.write_json(&RunJson {
+            schema: "herma.run/1",
+            project: bracket.map(|bracket| ProjectJson::new(&bracket.project)),
+            step: listed.map(StepJson::from),
+            exit_code: ended.exit_code(),
+            signal: match ended {
+                Ended::Exited(_) => None,
+                Ended::Killed(signal) => Some(signal),
+            },
+        });
+    }
+    if let Some(listed) = listed {
+        step_report::tell(&env.ui, listed);
+    }
+    Ok(())
+}
+
+fn not_started(
+    env: &CommandEnv,
+    program: &OsStr,
+    error: &io::Error,
+    bracket: Option<&Bracket<'_>>,
+) -> Outcome {
+    if let Some(bracket) = bracket {
+        end_quietly(bracket);
+    }
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let program = escape(program.as_encoded_bytes());
+    let message = if is_missing {
+        format!("there is no command `{program}`")
+    } else {
+        format!("`{program}` cannot be run: {error}")
+    };
+    let error = CommandError::new(Kind::Failed, message).with_state("Nothing was run.");
+    env.ui.error(&error);
+    Outcome::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
+}
+
+/// Ends a step whose command was never run. If that fails it stays open, and says so in the list.
+fn end_quietly(bracket: &Bracket<'_>) {
+    let which = WhichStep::Number(bracket.begun.step.number);
+    let _ = bracket.project.end_step(&which, &NoProgress);
+}
+
+fn no_signals(error: &io::Error) -> CommandError {
+    CommandError::new(Kind::Failed, format!("signals cannot be heard: {error}"))
+        .with_state("The command was not run.")
+}
+
+/// The words as they could be typed.
+fn in_one_line(words: &[OsString]) -> String {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| quote(&word.to_string_lossy()))
+        .collect();
+    quoted.join(" ")
+}
+
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_noted_as_they_could_be_typed() {
+        let words = ["sh", "-c", "echo $HOME; it's", "", "a=b"].map(OsString::from);
+        assert_eq!(in_one_line(&words), r"sh -c 'echo $HOME; it'\''s' '' a=b");
+    }
+}

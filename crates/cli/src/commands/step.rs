@@ -1,0 +1,225 @@
+//! `herma step`: the two ends of a tool call, for hooks and scripts.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::Subcommand;
+use herma_core::checkpoint::Facts;
+use herma_core::engine::BegunStep;
+use herma_core::engine::Project;
+use herma_core::engine::WhichStep;
+use herma_core::steps::StepKind;
+use herma_core::steps::StepStart;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::commands::save;
+use crate::json::CheckpointJson;
+use crate::json::LeftOutJson;
+use crate::json::ProjectJson;
+use crate::step_report;
+use crate::step_report::StepJson;
+
+/// Say that a tool call begins or ends, so that what it changes is known to be its work
+///
+/// The project is saved at both ends; the difference is what the call did, whatever it used to do it. The two
+/// may be told by different processes. `herma run` does both for a command.
+#[derive(Args, Debug)]
+pub(crate) struct StepArgs {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Subcommand, Debug)]
+enum End {
+    Begin(BeginArgs),
+    End(EndArgs),
+}
+
+/// Save the project before a tool call, and print the number of the step that begins
+#[derive(Args, Debug)]
+struct BeginArgs {
+    /// The agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The conversation
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// The prompt within the conversation [default: what `herma turn begin` said last]
+    #[arg(long, value_name = "ID")]
+    turn: Option<String>,
+    /// The tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// The agent's own id of the call, by which `herma step end` finds it again
+    #[arg(long, value_name = "ID")]
+    call: Option<String>,
+    /// The command line the tool runs
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
+    /// The prompt that led to it; its beginning is remembered
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// A file the tool names (can be repeated)
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The step this one is part of, if that is under way [default: `$HERMA_STEP`, which `herma run` sets]
+    #[arg(long, value_name = "NUMBER")]
+    within: Option<u64>,
+}
+
+/// Save the project after a tool call, and say what it changed
+///
+/// When nothing changed, no checkpoint is made.
+#[derive(Args, Debug)]
+struct EndArgs {
+    /// The number of the step
+    #[arg(value_name = "NUMBER", required_unless_present = "call")]
+    number: Option<u64>,
+    /// The agent's own id of the call, instead of the number
+    #[arg(long, value_name = "ID", conflicts_with = "number")]
+    call: Option<String>,
+    /// Only note that it is over: it goes on in the background, or nobody knows how it ended
+    #[arg(long)]
+    unknown: bool,
+}
+
+#[derive(Serialize)]
+struct BeginJson {
+    schema: &'static str,
+    project: ProjectJson,
+    step: StepJson,
+    checkpoint: CheckpointJson,
+    is_new: bool,
+    beside: Vec<u64>,
+    left_out: Vec<LeftOutJson>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct EndJson {
+    schema: &'static str,
+    project: ProjectJson,
+    step: StepJson,
+    checkpoint: Option<CheckpointJson>,
+    is_new: bool,
+    left_out: Vec<LeftOutJson>,
+    notes: Vec<String>,
+}
+
+pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome, CommandError> {
+    match &args.end {
+        End::Begin(args) => begin(env, args),
+        End::End(args) => end(env, args),
+    }
+}
+
+fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let start = StepStart {
+        facts: Facts {
+            agent: args.agent.clone(),
+            session: args.session.clone(),
+            turn: args.turn.clone(),
+            tool: args.tool.clone(),
+        },
+        call: args.call.clone(),
+        command: args.command.clone(),
+        paths: args
+            .paths
+            .iter()
+            .map(|path| shown(env, &project, path))
+            .collect(),
+        prompt: args.prompt.clone(),
+        within: args.within.or_else(|| env.outer_step(&project)),
+    };
+    let progress = env.ui.progress();
+    let begun = project
+        .begin_step(StepKind::Tool, start, &progress)
+        .map_err(|error| CommandError::from(error).with_state("No step has begun."))?;
+    drop(progress);
+    env.clean_if_due(&begun.saved);
+    save::warn_of_gaps(env, &begun.saved);
+    tell_begun(env, &project, &begun)?;
+    Ok(save::outcome(&begun.saved))
+}
+
+fn tell_begun(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    begun: &BegunStep,
+) -> Result<(), CommandError> {
+    let saved = &begun.saved;
+    if env.ui.json {
+        let left_out = saved.receipt.left_out.iter();
+        return env.ui.write_json(&BeginJson {
+            schema: "herma.step-begin/1",
+            project: ProjectJson::new(project),
+            step: StepJson::begun(&begun.step),
+            checkpoint: (&saved.checkpoint).into(),
+            is_new: saved.is_new,
+            beside: begun.beside.clone(),
+            left_out: left_out.map(LeftOutJson::from).collect(),
+            notes: saved.notes.clone(),
+        });
+    }
+    let mut out = env.ui.data();
+    writeln!(out, "{}", begun.step.number)?;
+    out.finish()?;
+    if !begun.beside.is_empty() {
+        let others: Vec<_> = begun.beside.iter().map(u64::to_string).collect();
+        env.ui.status(format_args!(
+            "Under way at the same time: {}. What changes meanwhile cannot be attributed to one of them.",
+            others.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let which = match (&args.call, args.number) {
+        (Some(call), _) => WhichStep::Call(call.clone()),
+        (None, Some(number)) => WhichStep::Number(number),
+        (None, None) => return Err(CommandError::usage("which step has ended?")),
+    };
+    let progress = env.ui.progress();
+    let ended = if args.unknown {
+        project.end_step_unknown(&which)
+    } else {
+        project.end_step(&which, &progress)
+    }?;
+    drop(progress);
+    let listed = step_report::look_up(&project, ended.step.number)?;
+    let saved = ended.saved.as_ref();
+    if let Some(saved) = saved {
+        env.clean_if_due(saved);
+        save::warn_of_gaps(env, saved);
+    }
+    if env.ui.json {
+        let left_out = saved.map_or(&[][..], |saved| &saved.receipt.left_out);
+        env.ui.write_json(&EndJson {
+            schema: "herma.step-end/1",
+            project: ProjectJson::new(&project),
+            step: (&listed).into(),
+            checkpoint: saved.map(|saved| (&saved.checkpoint).into()),
+            is_new: saved.is_some_and(|saved| saved.is_new),
+            left_out: left_out.iter().map(LeftOutJson::from).collect(),
+            notes: saved.map(|saved| saved.notes.clone()).unwrap_or_default(),
+        })?;
+    } else {
+        step_report::tell(&env.ui, &listed);
+    }
+    Ok(saved.map_or(Outcome::Done, save::outcome))
+}
+
+/// A file as records have it: inside the project if it is there, else as it was given.
+fn shown(env: &CommandEnv, project: &Project<'_>, path: &std::path::Path) -> String {
+    match project.rel_path(&env.absolute(path)) {
+        Ok(inside) => inside.to_string(),
+        Err(_) => path.to_string_lossy().into_owned(),
+    }
+}

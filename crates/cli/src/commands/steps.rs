@@ -1,0 +1,116 @@
+//! `herma steps`
+
+use clap::Args;
+use herma_core::steps::StepChoice;
+use herma_core::steps::StepEnd;
+use herma_core::steps::TurnChoice;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::ProjectJson;
+use crate::listing::counted;
+use crate::step_report;
+use crate::step_report::StepJson;
+use crate::time;
+
+/// List what agents did in this project, one tool call each, newest first
+///
+/// Each line has the step's number, when it began, the agent, the tool, the command or the files or the
+/// prompt, and how much changed. A step that "overlaps" others was under way at the same time: what
+/// changed meanwhile cannot be attributed to one of them. Restores, undos and redos are listed too.
+#[derive(Args, Debug)]
+pub(crate) struct StepsArgs {
+    /// Only steps of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only steps of this conversation
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only steps of this prompt within its conversation; without an ID, of the newest one
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "absent, given, and given with a value"
+    )]
+    turn: Option<Option<String>>,
+    /// Only steps that began so long ago or later: 90s, 10m, 2h, 3d, 1w
+    #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
+    since: Option<i64>,
+    /// Also show steps that changed nothing
+    #[arg(long)]
+    all: bool,
+    /// Show at most this many
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// End each record with NUL: number, kind, state, seconds since 1970, files, lines added, lines
+    /// removed (each empty if not known), whether its checkpoints are there (0 or 1), steps it
+    /// overlaps separated by commas, agent, tool, and the whole reason, separated by tabs
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct StepsJson {
+    schema: &'static str,
+    project: ProjectJson,
+    steps: Vec<StepJson>,
+    hidden: usize,
+}
+
+pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let now = env.now();
+    let choice = StepChoice {
+        numbers: Vec::new(),
+        agent: args.agent.clone(),
+        session: args.session.clone(),
+        turn: args.turn.clone().map(|turn| match turn {
+            Some(name) => TurnChoice::Named(name),
+            None => TurnChoice::Last,
+        }),
+        since: args.since.map(|length| now.seconds.saturating_sub(length)),
+    };
+    let mut steps = project.steps(&choice)?;
+    let found = steps.len();
+    if !args.all {
+        steps.retain(|listed| !matches!(listed.step.end, StepEnd::Unchanged(_)));
+    }
+    let hidden = found - steps.len();
+    steps.truncate(args.limit.unwrap_or(usize::MAX));
+    if env.ui.json {
+        env.ui.write_json(&StepsJson {
+            schema: "herma.steps/1",
+            project: ProjectJson::new(&project),
+            steps: steps.iter().map(StepJson::from).collect(),
+            hidden,
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = env.ui.listing();
+    if args.null {
+        for listed in &steps {
+            step_report::write_record(&mut out, listed)?;
+        }
+    } else {
+        step_report::write_lines(&mut out, &env.ui, &steps, now)?;
+    }
+    out.finish()?;
+    if hidden > 0 {
+        let hidden = counted(hidden, "step");
+        env.ui.status(format_args!(
+            "{hidden} that changed nothing not shown: `--all` shows them."
+        ));
+    }
+    if found == 0 {
+        env.ui.status(if choice.is_all() {
+            "No steps of this project are known."
+        } else {
+            "No such steps of this project are known."
+        });
+        env.ui
+            .hint("`herma run -- COMMAND` runs a command as a step.");
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,194 @@
+//! What `herma restore` and `herma undo` share: which steps are meant, and taking them back.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::ValueEnum;
+use herma_core::Checkpoint;
+use herma_core::RelPath;
+use herma_core::engine::Project;
+use herma_core::engine::TakeBack;
+use herma_core::engine::TakeBackPlan;
+use herma_core::error::Error;
+use herma_core::reversal::Conflicts;
+use herma_core::steps::StepChoice;
+use herma_core::steps::TurnChoice;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::commands::restore::with_state_of_files;
+use crate::patch_choice;
+use crate::restore_report::Format;
+use crate::take_back_report::report_planned;
+use crate::take_back_report::report_taken_back;
+use crate::time;
+
+/// Files may change while a plan is made; then it is made again.
+const ATTEMPTS: usize = 3;
+
+/// Which steps are meant.
+#[derive(Args, Debug, Default)]
+pub(crate) struct ChoiceArgs {
+    /// Only what this agent did
+    #[arg(long, value_name = "NAME")]
+    only_agent: Option<String>,
+    /// Only what this session did
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only what this turn did; without an id the last one
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "absent, given, and given with a value"
+    )]
+    turn: Option<Option<String>>,
+    /// Only what was begun in this time, such as 10m, 2h or 1d
+    #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
+    since: Option<i64>,
+}
+
+impl ChoiceArgs {
+    /// Is anything said?
+    pub(crate) fn is_given(&self) -> bool {
+        self.only_agent.is_some()
+            || self.session.is_some()
+            || self.turn.is_some()
+            || self.since.is_some()
+    }
+
+    /// The choice, as the engine wants it.
+    pub(crate) fn choice(&self, env: &CommandEnv, numbers: &[u64]) -> StepChoice {
+        let since = self.since.map(|length| env.now().seconds - length);
+        StepChoice {
+            numbers: numbers.to_vec(),
+            agent: self.only_agent.clone(),
+            session: self.session.clone(),
+            turn: self.turn.clone().map(|turn| match turn {
+                Some(name) => TurnChoice::Named(name),
+                None => TurnChoice::Last,
+            }),
+            since,
+        }
+    }
+}
+
+/// What to do about conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConflictsArg {
+    /// Leave files with conflicts as they are
+    Leave,
+    /// Take back what can be, keep the lines in conflict as they are now
+    Ours,
+    /// Take back everything, over what came after
+    Theirs,
+    /// Take back what can be, write both versions of the lines in conflict between markers
+    Markers,
+}
+
+impl From<ConflictsArg> for Conflicts {
+    fn from(argument: ConflictsArg) -> Self {
+        match argument {
+            ConflictsArg::Leave => Self::Leave,
+            ConflictsArg::Ours => Self::Ours,
+            ConflictsArg::Theirs => Self::Theirs,
+            ConflictsArg::Markers => Self::Markers,
+        }
+    }
+}
+
+/// How to take back.
+#[derive(Args, Debug)]
+pub(crate) struct HowArgs {
+    /// What to do where the same lines were changed since
+    #[arg(long, value_name = "HOW", value_enum, default_value = "leave")]
+    conflicts: ConflictsArg,
+    /// Choose interactively, hunk by hunk
+    #[arg(short, long, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) patch: bool,
+}
+
+/// What is asked for, with the paths resolved.
+pub(crate) struct Asked {
+    pub(crate) steps: StepChoice,
+    pub(crate) since: Option<Checkpoint>,
+    pub(crate) paths: Vec<RelPath>,
+    pub(crate) keep: Vec<RelPath>,
+}
+
+impl Asked {
+    pub(crate) fn new(
+        env: &CommandEnv,
+        project: &Project<'_>,
+        steps: StepChoice,
+        since: Option<Checkpoint>,
+        paths: &[PathBuf],
+        keep: &[PathBuf],
+    ) -> Result<Self, CommandError> {
+        Ok(Self {
+            steps,
+            since,
+            paths: env.project_paths(project, paths)?,
+            keep: env.project_paths(project, keep)?,
+        })
+    }
+
+    pub(crate) fn how(self, how: &HowArgs) -> TakeBack {
+        TakeBack {
+            steps: self.steps,
+            since: self.since,
+            paths: self.paths,
+            keep: self.keep,
+            conflicts: how.conflicts.into(),
+            file_by_file: how.patch,
+        }
+    }
+}
+
+/// Takes back what is asked for, or says what that would do.
+pub(crate) fn take_back(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    asked: &TakeBack,
+    dry_run: bool,
+    format: Format,
+) -> Result<Outcome, CommandError> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let progress = env.ui.progress();
+        let mut plan = project
+            .plan_take_back(asked, &progress)
+            .map_err(|error| with_state_of_files(project, error))?;
+        drop(progress);
+        if dry_run {
+            return report_planned(env, project, &plan, format);
+        }
+        if asked.file_by_file && !choose(env, project, &mut plan)? {
+            env.ui.status("Nothing was changed.");
+            return Ok(Outcome::Done);
+        }
+        let progress = env.ui.progress();
+        let taken = project.take_back(plan, &progress);
+        drop(progress);
+        match taken {
+            // Somebody who chose has to see again what they choose from.
+            Err(Error::ChangedSincePlan) if attempts < ATTEMPTS && !asked.file_by_file => {}
+            Err(error) => return Err(with_state_of_files(project, error)),
+            Ok(taken) => return report_taken_back(env, project, &taken, format),
+        }
+    }
+}
+
+/// Lets a person choose; is anything left to do?
+fn choose(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    plan: &mut TakeBackPlan,
+) -> Result<bool, CommandError> {
+    if !plan.is_empty() {
+        let preview = project.preview(plan)?;
+        patch_choice::choose(&env.ui, &preview, plan)?;
+    }
+    Ok(!plan.is_empty())
+}

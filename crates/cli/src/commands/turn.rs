@@ -1,0 +1,130 @@
+//! `herma turn`: the prompts of a conversation, for hooks.
+
+use clap::Args;
+use clap::Subcommand;
+use herma_core::checkpoint::Facts;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use herma_core::steps::Turn;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::ProjectJson;
+
+/// Say that a prompt begins a turn of a conversation, or that the turn is over
+///
+/// Steps that begin later in the same conversation belong to the turn, whichever process tells of them. Tool
+/// calls of the conversation that nobody ended are over, too: how, is not known.
+#[derive(Args, Debug)]
+pub(crate) struct TurnArgs {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Subcommand, Debug)]
+enum End {
+    Begin(BeginArgs),
+    End(EndArgs),
+}
+
+/// A prompt begins a turn
+#[derive(Args, Debug)]
+struct BeginArgs {
+    /// The conversation
+    #[arg(long, value_name = "ID")]
+    session: String,
+    /// The agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// What the agent calls the turn [default: its number in the conversation]
+    #[arg(long, value_name = "ID")]
+    turn: Option<String>,
+    /// The prompt; its beginning is remembered
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+}
+
+/// The turn of a conversation is over
+#[derive(Args, Debug)]
+struct EndArgs {
+    /// The conversation
+    #[arg(long, value_name = "ID")]
+    session: String,
+}
+
+#[derive(Serialize)]
+struct TurnJson {
+    schema: &'static str,
+    project: ProjectJson,
+    turn: Option<TurnBody>,
+}
+
+#[derive(Serialize)]
+struct TurnBody {
+    session: String,
+    turn: String,
+    count: u64,
+    agent: Option<String>,
+    prompt: Option<String>,
+    seconds: i64,
+    over: bool,
+}
+
+pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    match &args.end {
+        End::Begin(args) => {
+            let facts = Facts {
+                agent: args.agent.clone(),
+                turn: args.turn.clone(),
+                ..Facts::default()
+            };
+            let turn = project.begin_turn(&args.session, &facts, args.prompt.as_deref())?;
+            tell(env, &project, Some(&turn), "has begun")
+        }
+        End::End(args) => {
+            let turn = project.end_turn(&args.session)?;
+            tell(env, &project, turn.as_ref(), "is over")
+        }
+    }
+}
+
+fn tell(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    turn: Option<&Turn>,
+    what: &str,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        env.ui.write_json(&TurnJson {
+            schema: "herma.turn/1",
+            project: ProjectJson::new(project),
+            turn: turn.cloned().map(TurnBody::from),
+        })?;
+    }
+    match turn {
+        Some(turn) => {
+            let [name, session] = [&turn.turn, &turn.session].map(|text| escape(text.as_bytes()));
+            env.ui
+                .status(format_args!("Turn {name} of session {session} {what}."));
+        }
+        None => env.ui.status("No turn of this session has begun."),
+    }
+    Ok(Outcome::Done)
+}
+
+impl From<Turn> for TurnBody {
+    fn from(turn: Turn) -> Self {
+        Self {
+            session: turn.session,
+            turn: turn.turn,
+            count: turn.count,
+            agent: turn.agent,
+            prompt: turn.prompt,
+            seconds: turn.started,
+            over: turn.over,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Choosing what to take back, hunk by hunk, as `git add -p` does.
+
+use herma_core::diff::Change;
+use herma_core::diff::PatchLine;
+use herma_core::diff::PatchLineKind;
+use herma_core::diff::PatchOptions;
+use herma_core::diff::Side;
+use herma_core::diff::hunks::apply_chosen;
+use herma_core::diff::lines::Hunk;
+use herma_core::diff::lines::hunks;
+use herma_core::diff::lines::is_binary;
+use herma_core::diff::patch;
+use herma_core::engine::Preview;
+use herma_core::engine::TakeBackPlan;
+
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::commands::diff::text::write_patch_line;
+use crate::ui::Ui;
+
+const CONTEXT: usize = 3;
+/// Files above this are taken back whole or not at all.
+const LIMIT: u64 = 32 << 20;
+
+const HELP: &str = "\
+y - take this back
+n - leave this as it is
+q - leave this and everything after it as it is
+a - take this and everything after it in the file back
+d - leave this and everything after it in the file as it is
+s - split this hunk into smaller ones
+j - decide later, go to the next hunk that is not decided
+k - go to the hunk before
+? - print this";
+
+/// What was answered about one hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+}
+
+/// A file as it is, and as it would be.
+type Texts = (Vec<u8>, Vec<u8>);
+
+/// What one file's questions came to.
+enum Decision {
+    Quit,
+    Done,
+}
+
+/// Asks about everything a plan would change, and leaves in it what was said yes to.
+pub(crate) fn choose(
+    ui: &Ui,
+    preview: &Preview,
+    plan: &mut TakeBackPlan,
+) -> Result<(), CommandError> {
+    let mut quit = false;
+    for path in &preview.modes {
+        let question = format!("Take back permissions or directory {path}");
+        quit = quit || whole(ui, plan, &question, path)?;
+        if quit {
+            plan.leave(path);
+        }
+    }
+    for change in &preview.changes {
+        if quit {
+            plan.leave(&change.path);
+            continue;
+        }
+        quit = matches!(one_file(ui, preview, plan, change)?, Decision::Quit);
+    }
+    Ok(())
+}
+
+/// Asks about something that has no parts; was it the last question?
+fn whole(
+    ui: &Ui,
+    plan: &mut TakeBackPlan,
+    question: &str,
+    path: &herma_core::RelPath,
+) -> Result<bool, CommandError> {
+    loop {
+        let answer = ui.answer(&format!("{question} [y,n,q,?]? "))?;
+        match answer.as_deref() {
+            Some("y" | "a") => return Ok(false),
+            Some("n" | "d") => {
+                plan.leave(path);
+                return Ok(false);
+            }
+            None | Some("q") => {
+                plan.leave(path);
+                return Ok(true);
+            }
+            Some(_) => ui.status(HELP),
+        }
+    }
+}
+
+fn one_file(
+    ui: &Ui,
+    preview: &Preview,
+    plan: &mut TakeBackPlan,
+    change: &Change,
+) -> Result<Decision, CommandError> {
+    let quit_or = |quit: bool| if quit { Decision::Quit } else { Decision::Done };
+    let Some((old, new)) = texts(preview, change)? else {
+        show(ui, preview, change)?;
+        let what = match (change.old, change.new) {
+            (None, _) => "bring back",
+            (_, None) => "delete",
+            _ if change.from.is_some() => "move",
+            _ => "take back",
+        };
+        let question = format!("Shall this {what} {}", change.path);
+        return Ok(quit_or(whole(ui, plan, &question, &change.path)?));
+    };
+    let mut parts = hunks(&old, &new, CONTEXT);
+    let mut answers: Vec<Option<Answer>> = vec![None; parts.len()];
+    ui.status(format_args!("{}", change.path));
+    let quit = ask_about_hunks(ui, &mut parts, &mut answers)?;
+    let chosen = parts.iter().zip(&answers);
+    let chosen = chosen.filter(|(_, answer)| **answer == Some(Answer::Yes));
+    let chosen: Vec<&Hunk<'_>> = chosen.map(|(hunk, _)| hunk).collect();
+    if chosen.is_empty() {
+        plan.leave(&change.path);
+    } else if chosen.len() < parts.len() {
+        // Hunks of the very texts they are applied to always apply.
+        let bytes = apply_chosen(&old, chosen)
+            .map_err(|e| CommandError::new(Kind::Failed, e.to_string()))?;
+        plan.set_content(&change.path, &bytes);
+    }
+    Ok(quit_or(quit))
+}
+
+/// Asks until every hunk is decided; was it the last question?
+fn ask_about_hunks(
+    ui: &Ui,
+    parts: &mut Vec<Hunk<'_>>,
+    answers: &mut Vec<Option<Answer>>,
+) -> Result<bool, CommandError> {
+    let mut at = 0;
+    while answers.contains(&None) {
+        at %= parts.len();
+        if answers[at].is_some() {
+            at += 1;
+            continue;
+        }
+        let split = parts[at].split();
+        let mut out = ui.data();
+        parts[at].render(&mut |line| write_patch_line(&mut out, ui, line))?;
+        out.finish()?;
+        let letters = if split.len() > 1 {
+            "y,n,q,a,d,s,j,k,?"
+        } else {
+            "y,n,q,a,d,j,k,?"
+        };
+        let prompt = format!(
+            "({}/{}) Take back this hunk [{letters}]? ",
+            at + 1,
+            parts.len()
+        );
+        let rest = |answers: &mut Vec<Option<Answer>>, answer: Answer| {
+            for open in answers.iter_mut().skip(at) {
+                *open = open.or(Some(answer));
+            }
+        };
+        match ui.answer(&prompt)?.as_deref() {
+            Some("y") => answers[at] = Some(Answer::Yes),
+            Some("n") => answers[at] = Some(Answer::No),
+            Some("a") => rest(answers, Answer::Yes),
+            Some("d") => rest(answers, Answer::No),
+            Some("s") if split.len() > 1 => {
+                answers.splice(at..=at, vec![None; split.len()]);
+                parts.splice(at..=at, split);
+            }
+            Some("j") => at += 1,
+            Some("k") => {
+                at = (at + parts.len() - 1) % parts.len();
+                answers[at] = None;
+            }
+            None | Some("q") => {
+                for open in answers.iter_mut() {
+                    *open = open.or(Some(Answer::No));
+                }
+                return Ok(true);
+            }
+            Some(_) => ui.status(HELP),
+        }
+    }
+    Ok(false)
+}
+
+/// Both texts of a file that is there before and after, under one name, and has hunks.
+fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>, CommandError> {
+    let (Some(old), Some(new)) = (change.old, change.new) else {
+        return Ok(None);
+    };
+    if change.from.is_some() || change.is_type_change() || old.id == new.id {
+        return Ok(None);
+    }
+    let old = preview.old_side().content(&change.path, &old.id, LIMIT)?;
+    let new = preview.new_side().content(&change.path, &new.id, LIMIT)?;
+    Ok(old
+        .zip(new)
+        .filter(|(old, new)| !is_binary(old) && !is_binary(new)))
+}
+
+fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<(), CommandError> {
+    let mut out = ui.data();
+    let changes = std::slice::from_ref(change);
+    let (old, new) = (preview.old_side(), preview.new_side());
+    patch::render(changes, &old, &new, &PatchOptions::default(), &mut |line| {
+        write_patch_line(&mut out, ui, line)
+    })?;
+    Ok(out.finish()?)
+}
+
+/// The whole preview as a patch.
+pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<(), CommandError> {
+    let mut out = ui.listing();
+    let (old, new) = (preview.old_side(), preview.new_side());
+    let options = PatchOptions::default();
+    patch::render(&preview.changes, &old, &new, &options, &mut |line| {
+        write_patch_line(&mut out, ui, line)
+    })?;
+    for path in &preview.modes {
+        let bytes = format!("permissions or directory: {path}");
+        let kind = PatchLineKind::Header;
+        write_patch_line(
+            &mut out,
+            ui,
+            PatchLine {
+                kind,
+                bytes: bytes.as_bytes(),
+            },
+        )?;
+    }
+    Ok(out.finish()?)
+}

@@ -1,0 +1,341 @@
+//! How steps are shown: one line each, as JSON, as records, and in a few words when one has ended.
+
+use std::io;
+use std::io::Write;
+
+use herma_core::ObjectId;
+use herma_core::clock::Timestamp;
+use herma_core::engine::ListedStep;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use herma_core::steps::Step;
+use herma_core::steps::StepChoice;
+use herma_core::steps::StepEnd;
+use serde::Serialize;
+
+use crate::command_error::CommandError;
+use crate::json::ChangesJson;
+use crate::json::PathJson;
+use crate::listing;
+use crate::listing::MIN_DIGITS;
+use crate::listing::changes_in_words;
+use crate::listing::short_id;
+use crate::listing::width;
+use crate::theme::Label;
+use crate::time;
+use crate::ui::Ui;
+
+/// So many of the files a step changed are named when it has ended.
+const NAMED_FILES: usize = 10;
+/// So many of the steps that overlap one are named in its line.
+const NAMED_OVERLAPS: usize = 5;
+/// Agents and tools get no more columns than this.
+const WIDEST_NAME: usize = 20;
+
+/// A step, as `--json` has it.
+#[derive(Serialize)]
+pub(crate) struct StepJson {
+    number: u64,
+    kind: &'static str,
+    state: &'static str,
+    agent: String,
+    session: Option<String>,
+    turn: Option<String>,
+    tool: Option<String>,
+    call: Option<String>,
+    command: Option<String>,
+    paths: Vec<String>,
+    prompt: Option<String>,
+    within: Option<u64>,
+    seconds: i64,
+    time: Option<String>,
+    ended_seconds: Option<i64>,
+    before: String,
+    after: Option<String>,
+    changes: Option<ChangesJson>,
+    files: Vec<PathJson>,
+    overlaps: Vec<u64>,
+    undoable: bool,
+}
+
+impl From<&ListedStep> for StepJson {
+    fn from(listed: &ListedStep) -> Self {
+        let files = listed.files.iter();
+        Self {
+            changes: listed.changes.map(ChangesJson::from),
+            files: files.map(|path| PathJson::new(path.as_bytes())).collect(),
+            overlaps: listed.shared.clone(),
+            undoable: listed.undoable,
+            ..Self::begun(&listed.step)
+        }
+    }
+}
+
+impl StepJson {
+    /// A step of which nothing is known but how it began.
+    pub(crate) fn begun(step: &Step) -> Self {
+        let start = step.start.clone();
+        Self {
+            number: step.number,
+            kind: step.kind.word(),
+            state: step.end.word(),
+            agent: step.agent().to_owned(),
+            session: start.facts.session,
+            turn: start.facts.turn,
+            tool: start.facts.tool,
+            call: start.call,
+            command: start.command,
+            paths: start.paths,
+            prompt: start.prompt,
+            within: start.within,
+            seconds: step.started,
+            time: time::rfc3339(at(step.started)),
+            ended_seconds: step.ended,
+            before: step.before.checkpoint.to_hex(),
+            after: step.after().map(ObjectId::to_hex),
+            changes: None,
+            files: Vec::new(),
+            overlaps: Vec::new(),
+            undoable: false,
+        }
+    }
+}
+
+/// One step and what it changed.
+pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep, CommandError> {
+    let choice = StepChoice {
+        numbers: vec![number],
+        ..StepChoice::default()
+    };
+    let mut found = project.steps(&choice)?;
+    found.retain(|listed| listed.step.number == number);
+    let which = herma_core::engine::WhichStep::Number(number);
+    let found = found.pop();
+    Ok(found.ok_or(herma_core::Error::NoSuchStep(which))?)
+}
+
+/// Says what a step that has ended changed, and how to take it back.
+pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
+    let number = listed.step.number;
+    match (&listed.step.end, listed.changes) {
+        (StepEnd::Unchanged(_), _) => {
+            ui.status(format_args!("Step {number} changed nothing."));
+            return;
+        }
+        (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
+            ui.status(format_args!(
+                "Step {number} changed permissions or empty directories."
+            ));
+        }
+        (StepEnd::Changed(_), Some(count)) => {
+            let changes = changes_in_words(count);
+            ui.status(format_args!("Step {number} changed {changes}:"));
+            for path in listed.files.iter().take(NAMED_FILES) {
+                ui.status(format_args!("  {path}"));
+            }
+            let more = count.files.saturating_sub(NAMED_FILES as u64);
+            if more > 0 {
+                let ends = between(&listed.step);
+                ui.status(format_args!("  and {more} more: `herma diff{ends}`"));
+            }
+        }
+        (_, _) => {
+            ui.status(format_args!(
+                "What step {number} changed is not known: nobody saw its end."
+            ));
+            return;
+        }
+    }
+    if !listed.shared.is_empty() {
+        let others = overlaps(&listed.shared);
+        ui.status(format_args!(
+            "Under way at the same time: {others}. Some of this may not be step {number}'s."
+        ));
+    }
+    ui.status(format_args!(
+        "`herma undo {number}` takes back only this and keeps later edits."
+    ));
+}
+
+/// The arguments that make `herma diff` show what a step changed.
+fn between(step: &Step) -> String {
+    let after = step.after().map(|after| {
+        let before = short_id(step.before.checkpoint, MIN_DIGITS);
+        format!(
+            " --name-only id:{before} id:{}",
+            short_id(after, MIN_DIGITS)
+        )
+    });
+    after.unwrap_or_default()
+}
+
+/// Prints one line for each step.
+pub(crate) fn write_lines(
+    out: &mut dyn Write,
+    ui: &Ui,
+    steps: &[ListedStep],
+    now: Timestamp,
+) -> io::Result<()> {
+    let names = |listed: &ListedStep| {
+        let agent = escape(listed.step.agent().as_bytes());
+        let tool = escape(tool(&listed.step).as_bytes());
+        [agent, tool].map(|name| listing::fit(&name, Some(WIDEST_NAME)))
+    };
+    let rows: Vec<(&ListedStep, [String; 2])> =
+        steps.iter().map(|listed| (listed, names(listed))).collect();
+    let widest = |column: usize| rows.iter().map(|(_, names)| width(&names[column])).max();
+    let widths = [0, 1].map(|column| widest(column).unwrap_or(0));
+    let numbers = steps.iter().map(|listed| listed.step.number);
+    let number_width = numbers.max().map_or(1, |number| number.to_string().len());
+    for (listed, names) in rows {
+        let number = format!("{:>number_width$}", listed.step.number);
+        let when = time::local(at(listed.step.started));
+        let age = format!("{:<14}", time::age_of_seconds(listed.step.started, now));
+        let agent = padded(&names[0], widths[0]);
+        let tool = match widths[1] {
+            0 => String::new(),
+            columns => padded(&names[1], columns + 2),
+        };
+        let tail = tail(listed);
+        let used = [&number, &when, &age, &agent, &tool, &tail].map(|part| width(part) + 2);
+        let room = ui
+            .width
+            .map(|columns| columns.saturating_sub(used.iter().sum()));
+        let why = listing::fit(&escape(why(&listed.step).as_bytes()), room);
+        let theme = ui.theme;
+        writeln!(
+            out,
+            "{}  {when}  {}  {}  {tool}{why}{}{}",
+            theme.paint(Label::Number, &number),
+            theme.paint(Label::Faint, &age),
+            theme.paint(Label::Name, &agent),
+            if why.is_empty() { "" } else { "  " },
+            theme.paint(Label::Name, &tail),
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints one record for a step: numbers first, then what others have named, the reason last and whole.
+pub(crate) fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Result<()> {
+    let count = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let changes = listed.changes.map(ChangesJson::from);
+    let changes = changes.as_ref();
+    let shared: Vec<String> = listed.shared.iter().map(u64::to_string).collect();
+    let step = &listed.step;
+    let fields = [
+        step.number.to_string(),
+        step.kind.word().to_owned(),
+        step.end.word().to_owned(),
+        step.started.to_string(),
+        count(changes.map(|changes| changes.files)),
+        count(changes.and_then(|changes| changes.insertions)),
+        count(changes.and_then(|changes| changes.deletions)),
+        u8::from(listed.undoable).to_string(),
+        shared.join(","),
+        escape(step.agent().as_bytes()),
+        escape(tool(step).as_bytes()),
+        why_whole(step),
+    ];
+    write!(out, "{}\0", fields.join("\t"))
+}
+
+fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// The tool, or what Herma did itself.
+fn tool(step: &Step) -> &str {
+    if step.kind.is_move() {
+        return step.kind.word();
+    }
+    step.start.facts.tool.as_deref().unwrap_or_default()
+}
+
+/// The first line of what a step was about.
+fn why(step: &Step) -> String {
+    let whole = why_whole(step);
+    whole.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What a step was about: the command, the files, or else the prompt.
+fn why_whole(step: &Step) -> String {
+    if let (true, Some(after)) = (step.kind.is_move(), step.after()) {
+        let paths: Vec<_> = step.part.paths.iter().map(ToString::to_string).collect();
+        let paths = if paths.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", paths.join(", "))
+        };
+        return format!("to {}{paths}", short_id(after, MIN_DIGITS));
+    }
+    let start = &step.start;
+    if let Some(command) = &start.command {
+        return command.clone();
+    }
+    if !start.paths.is_empty() {
+        return start.paths.join(", ");
+    }
+    start.prompt.clone().unwrap_or_default()
+}
+
+/// What changed, and what is to be known about it.
+fn tail(listed: &ListedStep) -> String {
+    let mut parts = Vec::new();
+    match (&listed.step.end, listed.changes) {
+        (StepEnd::Open, _) => parts.push("[open]".to_owned()),
+        (StepEnd::Unknown(_), _) => parts.push("[end unknown]".to_owned()),
+        (StepEnd::Unchanged(_), _) => parts.push("(nothing)".to_owned()),
+        (StepEnd::Changed(_), None) => parts.push("[its checkpoints are gone]".to_owned()),
+        (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
+            parts.push("(permissions or empty directories)".to_owned());
+        }
+        (StepEnd::Changed(_), Some(count)) => parts.push(format!("({})", changes_in_words(count))),
+    }
+    if let Some(outer) = listed.step.start.within {
+        parts.push(format!("[part of {outer}]"));
+    }
+    if !listed.shared.is_empty() {
+        parts.push(format!("[overlaps {}]", overlaps(&listed.shared)));
+    }
+    parts.join(" ")
+}
+
+fn overlaps(numbers: &[u64]) -> String {
+    let named = numbers.iter().take(NAMED_OVERLAPS);
+    let mut named: Vec<String> = named.map(u64::to_string).collect();
+    let more = numbers.len() - named.len();
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    named.join(", ")
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp {
+        seconds,
+        nanos: 0,
+        offset_minutes: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_overlaps_are_counted() {
+        assert_eq!(overlaps(&[3]), "3");
+        assert_eq!(
+            overlaps(&[1, 2, 3, 4, 5, 6, 7]),
+            "1, 2, 3, 4, 5, and 2 more"
+        );
+    }
+
+    #[test]
+    fn columns_are_padded_by_what_is_seen() {
+        assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(padded("long", 2), "long");
+    }
+}

@@ -1,0 +1,344 @@
+//! What taking back did or would do: what goes, what stays, and what could not be decided.
+
+use std::collections::BTreeSet;
+
+use herma_core::RelPath;
+use herma_core::engine::Project;
+use herma_core::engine::Restored;
+use herma_core::engine::TakeBackPlan;
+use herma_core::engine::TakenBack;
+use herma_core::reversal::Conflicts;
+use herma_core::reversal::Decided;
+use herma_core::reversal::Outcome as Becomes;
+use herma_core::steps::Doubt;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::CheckpointJson;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::listing::counted;
+use crate::patch_choice::write_preview;
+use crate::restore_report::Format;
+use crate::restore_report::report_plan;
+use crate::restore_report::report_restored;
+use crate::restore_report::write_files;
+use crate::ui::Ui;
+
+#[derive(Serialize)]
+struct TakeBackJson {
+    schema: &'static str,
+    project: ProjectJson,
+    dry_run: bool,
+    since: Option<CheckpointJson>,
+    steps: Vec<u64>,
+    changes: Vec<ChangeJson>,
+    conflicts: Vec<ConflictJson>,
+    kept: Vec<KeptJson>,
+    by_hand: Vec<PathJson>,
+    by_others: Vec<PathJson>,
+    unattributed: Vec<PathJson>,
+    uncertain_steps: Vec<DoubtJson>,
+    target: Option<CheckpointJson>,
+    safety: Option<CheckpointJson>,
+    safety_is_new: Option<bool>,
+    written: Option<usize>,
+    removed: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson {
+    becomes: &'static str,
+    merged: bool,
+    from: Option<PathJson>,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+#[derive(Serialize)]
+struct DoubtJson {
+    step: u64,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+struct ConflictJson {
+    why: &'static str,
+    text: String,
+    decided: &'static str,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+#[derive(Serialize)]
+struct KeptJson {
+    reason: &'static str,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+/// Tells what a plan would do.
+pub(crate) fn report_planned(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    plan: &TakeBackPlan,
+    format: Format,
+) -> Result<Outcome, CommandError> {
+    if let Some(target) = &plan.exact {
+        let options = herma_core::restore::RestoreOptions {
+            paths: plan.asked.paths.clone(),
+            keep: plan.asked.keep.clone(),
+        };
+        let progress = env.ui.progress();
+        let exact = project.plan_restore(target, &options, &progress)?;
+        drop(progress);
+        let outcome = report_plan(env, project, &exact, format)?;
+        tell_doubts(&env.ui, plan);
+        return Ok(outcome);
+    }
+    if env.ui.json {
+        env.ui.write_json(&to_json(project, plan, None, true))?;
+        return Ok(outcome(plan));
+    }
+    match format {
+        Format::Lines => write_preview(&env.ui, &project.preview(plan)?)?,
+        Format::Null => {
+            let mut out = env.ui.data();
+            for (path, becomes) in &plan.reversed.changes {
+                crate::restore_report::write_record(&mut out, word(becomes), path.as_bytes())?;
+            }
+            out.finish()?;
+        }
+    }
+    tell(&env.ui, plan);
+    let count = counted(plan.reversed.changes.len(), "change");
+    if plan.is_empty() {
+        env.ui.status("Nothing to take back.");
+    } else {
+        env.ui.status(format_args!(
+            "{count} would take back {}. Nothing was changed.",
+            what(plan)
+        ));
+    }
+    Ok(outcome(plan))
+}
+
+/// Tells what was done.
+pub(crate) fn report_taken_back(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    taken: &TakenBack,
+    format: Format,
+) -> Result<Outcome, CommandError> {
+    let plan = &taken.plan;
+    if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
+        let outcome = report_restored(env, project, restored, format, "herma undo")?;
+        tell_doubts(&env.ui, plan);
+        return Ok(outcome);
+    }
+    if env.ui.json {
+        let json = to_json(project, plan, taken.restored.as_deref(), false);
+        env.ui.write_json(&json)?;
+        return Ok(outcome(plan));
+    }
+    if let Some(restored) = &taken.restored {
+        write_files(&env.ui, &restored.plan, &restored.kept, format)?;
+    }
+    tell(&env.ui, plan);
+    match &taken.restored {
+        None => env.ui.status("Nothing to take back."),
+        Some(restored) => {
+            env.ui.status(format_args!(
+                "Took back {}: {} written, {} deleted.",
+                what(plan),
+                counted(restored.written, "file"),
+                restored.removed
+            ));
+            env.ui
+                .status("`herma undo` brings back the state from before.");
+        }
+    }
+    Ok(outcome(plan))
+}
+
+/// What is taken back, in words.
+fn what(plan: &TakeBackPlan) -> String {
+    match &plan.steps[..] {
+        [] => "what changed since".to_owned(),
+        [one] => format!("step {one}"),
+        [first, .., last] => {
+            let count = plan.steps.len();
+            format!("{count} steps between {first} and {last}")
+        }
+    }
+}
+
+/// Names what stays, and what could not be decided.
+fn tell(ui: &Ui, plan: &TakeBackPlan) {
+    let stays = |paths: &BTreeSet<RelPath>| -> BTreeSet<RelPath> {
+        let overwritten = |path: &&RelPath| {
+            let mut conflicts = plan.reversed.conflicts.iter();
+            conflicts.any(|c| c.path == **path && c.decided == Decided::Theirs)
+        };
+        paths
+            .iter()
+            .filter(|path| !overwritten(path))
+            .cloned()
+            .collect()
+    };
+    name_all(ui, "Kept, edited by hand since:", &stays(&plan.by_hand));
+    name_all(ui, "Kept, changed by other steps:", &stays(&plan.by_others));
+    name_all(
+        ui,
+        "Kept, unattributed: other steps were under way too, or a checkpoint in between is gone:",
+        &stays(&plan.unattributed),
+    );
+    tell_doubts(ui, plan);
+    if !plan.reversed.kept.is_empty() {
+        ui.status("Not touched, because a checkpoint says nothing about them:");
+        let lines = plan.reversed.kept.iter();
+        ui.name_some(
+            lines.map(|(path, reason)| format!("{path} ({})", reason.word())),
+            "--json",
+        );
+    }
+    let left = |decided| {
+        let conflicts = plan.reversed.conflicts.iter();
+        conflicts.filter(move |c| (c.decided == Decided::Left) == decided)
+    };
+    let decided: Vec<String> = left(false)
+        .map(|c| format!("{} ({}): {}", c.path, c.decided.word(), c.why))
+        .collect();
+    if !decided.is_empty() {
+        ui.status("Conflicts that were decided:");
+        ui.name_some(decided.into_iter(), "--json");
+    }
+    let open: Vec<String> = left(true)
+        .map(|c| format!("{}: {}", c.path, c.why))
+        .collect();
+    if !open.is_empty() {
+        ui.warning(format_args!(
+            "{} left as {}:",
+            counted(open.len(), "conflict"),
+            if open.len() == 1 { "it is" } else { "they are" }
+        ));
+        ui.name_some(open.into_iter(), "--json");
+        if plan.asked.conflicts == Conflicts::Leave {
+            ui.hint("`--conflicts=ours|theirs|markers` decides them.");
+        }
+    }
+}
+
+/// Says for which steps it is not known what belongs to them.
+fn tell_doubts(ui: &Ui, plan: &TakeBackPlan) {
+    for (step, doubt) in &plan.doubts {
+        let why = match doubt {
+            Doubt::StillOpen => "has not ended: everything that changed since it began",
+            Doubt::EndUnknown => {
+                "never said how it ended: what changed until the next step or checkpoint"
+            }
+            Doubt::CheckpointGone => {
+                "has lost a checkpoint: what changed until the next one, by hand too,"
+            }
+        };
+        ui.status(format_args!("Step {step} {why} counts as its own."));
+    }
+}
+
+fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
+    if !paths.is_empty() {
+        ui.status(title);
+        ui.name_some(paths.iter().map(ToString::to_string), "--json");
+    }
+}
+
+/// What could not be taken back makes it a partial success.
+fn outcome(plan: &TakeBackPlan) -> Outcome {
+    let is_open = plan
+        .reversed
+        .conflicts
+        .iter()
+        .any(|conflict| conflict.decided == Decided::Left);
+    if is_open || !plan.reversed.kept.is_empty() || !plan.unattributed.is_empty() {
+        Outcome::LeftOut
+    } else {
+        Outcome::Done
+    }
+}
+
+const fn word(becomes: &Becomes) -> &'static str {
+    match becomes {
+        Becomes::Gone => "gone",
+        Becomes::File { .. } => "file",
+        Becomes::Directory { .. } => "directory",
+    }
+}
+
+fn to_json(
+    project: &Project<'_>,
+    plan: &TakeBackPlan,
+    restored: Option<&Restored>,
+    dry_run: bool,
+) -> TakeBackJson {
+    let path = |path: &RelPath| PathJson::new(path.as_bytes());
+    let reversed = &plan.reversed;
+    let from = |to: &RelPath| {
+        let mut renamed = reversed.renamed.iter();
+        renamed
+            .find(|(_, then)| then == to)
+            .map(|(now, _)| path(now))
+    };
+    TakeBackJson {
+        schema: "herma.take-back/1",
+        project: ProjectJson::new(project),
+        dry_run,
+        since: plan.asked.since.as_ref().map(CheckpointJson::from),
+        steps: plan.steps.clone(),
+        changes: reversed
+            .changes
+            .iter()
+            .map(|(at, becomes)| ChangeJson {
+                becomes: word(becomes),
+                merged: reversed.merged.contains(at),
+                from: from(at),
+                path: path(at),
+            })
+            .collect(),
+        conflicts: reversed
+            .conflicts
+            .iter()
+            .map(|conflict| ConflictJson {
+                why: conflict.why.word(),
+                text: conflict.why.to_string(),
+                decided: conflict.decided.word(),
+                path: path(&conflict.path),
+            })
+            .collect(),
+        kept: reversed
+            .kept
+            .iter()
+            .map(|(at, reason)| KeptJson {
+                reason: reason.word(),
+                path: path(at),
+            })
+            .collect(),
+        by_hand: plan.by_hand.iter().map(path).collect(),
+        by_others: plan.by_others.iter().map(path).collect(),
+        unattributed: plan.unattributed.iter().map(path).collect(),
+        uncertain_steps: plan
+            .doubts
+            .iter()
+            .map(|(step, doubt)| DoubtJson {
+                step: *step,
+                why: doubt.word(),
+            })
+            .collect(),
+        target: restored.map(|restored| (&restored.target).into()),
+        safety: restored.map(|restored| (&restored.safety).into()),
+        safety_is_new: restored.map(|restored| restored.safety_is_new),
+        written: restored.map(|restored| restored.written),
+        removed: restored.map(|restored| restored.removed),
+    }
+}
