@@ -1,6 +1,8 @@
 //! The command line as its users meet it: the program is run, and what it prints is compared.
 
 mod cli {
+    mod authors;
+    mod can_undo;
     mod checkpoints;
     mod checkpoints_damage;
     mod checkpoints_legacy;
@@ -11,13 +13,29 @@ mod cli {
     mod prune;
     mod restore;
     mod reviewed;
+    mod run;
+    mod run_terminal;
     mod save_and_list;
+    mod steps;
+    mod take_back;
+    mod take_back_patch;
     mod usage;
 
     use herma_testkit::TestEnv;
 
     fn test_env() -> TestEnv {
         TestEnv::with_program(env!("CARGO_BIN_EXE_herma"))
+    }
+
+    /// A shell with the environment the program under test would have.
+    #[allow(clippy::disallowed_methods)]
+    fn shell(env: &TestEnv, project: &herma_testkit::env::WorkDir<'_>) -> std::process::Command {
+        let mut command = std::process::Command::new("sh");
+        command
+            .env_clear()
+            .envs(env.variables())
+            .current_dir(project.path());
+        command
     }
 
     /// Text that does not compress to nothing, different for every seed.

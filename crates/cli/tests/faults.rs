@@ -17,6 +17,7 @@ mod faults {
     mod rights;
     mod scene;
     mod signals;
+    mod step_scenes;
     mod sweep;
     mod syscalls;
 

@@ -1,4 +1,4 @@
-//! The demonstration in the README is what really happens.
+//! The sessions in the README are what really happens.
 #![allow(
     clippy::disallowed_methods,
     reason = "the session is played by a shell"
@@ -16,13 +16,16 @@ struct Step {
     output: String,
 }
 
-fn steps() -> Vec<Step> {
+/// The sessions in the README.
+fn sessions() -> Vec<Vec<Step>> {
     let readme = include_str!("../../../README.md");
-    let session = readme
-        .split("```console\n")
-        .nth(1)
-        .expect("a session in the README");
-    let session = session.split("```").next().expect("the end of the session");
+    let sessions = readme.split("```console\n").skip(1);
+    sessions
+        .map(|session| steps(session.split("```").next().expect("the end of the session")))
+        .collect()
+}
+
+fn steps(session: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in session.lines() {
         match (line.strip_prefix("$ "), steps.last_mut()) {
@@ -43,7 +46,15 @@ fn steps() -> Vec<Step> {
 }
 
 #[test]
-fn the_demonstration_in_the_readme_is_what_really_happens() {
+fn the_sessions_in_the_readme_are_what_really_happens() {
+    let sessions = sessions();
+    assert_eq!(sessions.len(), 2);
+    for session in &sessions {
+        play(session);
+    }
+}
+
+fn play(session: &[Step]) {
     let env = TestEnv::with_program(env!("CARGO_BIN_EXE_herma"));
     let shop = env.work_dir("shop").files([
         ("README.md", "# Shop\n"),
@@ -53,7 +64,7 @@ fn the_demonstration_in_the_readme_is_what_really_happens() {
     let programs = Path::new(env!("CARGO_BIN_EXE_herma"))
         .parent()
         .expect("a directory");
-    for step in steps() {
+    for step in session {
         let mut shell = Command::new("sh");
         let path = format!("{}:/usr/bin:/bin", programs.display());
         shell.args(["-c", &format!("{} 2>&1", step.command)]);

@@ -9,6 +9,10 @@
 
 mod engine {
     mod attacks;
+    pub mod authorship;
+    mod authorship_model;
+    mod can_undo;
+    mod can_undo_gaps;
     pub mod child;
     mod cleaning;
     mod cleaning_crowd;
@@ -30,7 +34,10 @@ mod engine {
     mod defects_upkeep;
     mod defects_volumes;
     mod hermes;
+    mod hostile_steps;
     mod import_legacy;
+    pub mod interleavings;
+    pub mod ledger;
     mod legacy_kills;
     mod lost_receipts;
     mod missing_projects;
@@ -45,7 +52,15 @@ mod engine {
     mod repair;
     mod reviewed;
     mod round_trip;
+    mod script;
+    mod session_changes;
     mod special;
+    mod step_failures;
+    mod step_kills;
+    mod step_list;
+    mod step_properties;
+    pub mod steps;
+    mod steps_reviewed;
     mod swap;
     pub mod upkeep;
     mod verify;

@@ -51,6 +51,18 @@ fn the_reversal_of_a_restore_that_was_killed_before() {
 }
 
 #[test]
+fn an_undo_of_a_step_that_keeps_later_edits() {
+    fail_everywhere("undo step", &Scene::undo_step());
+}
+
+#[test]
+fn a_restore_that_keeps_edits() {
+    let scene = Scene::restore_keeping_edits();
+    sweep("restore keeping", &scene, Fault::Error(EIO), 4);
+    sweep("restore keeping", &scene, Fault::ErrorFrom(ENOSPC), 4);
+}
+
+#[test]
 fn a_drop_of_a_named_and_pinned_checkpoint() {
     fail_everywhere("drop", &Scene::drop());
 }

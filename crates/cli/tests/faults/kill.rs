@@ -49,6 +49,24 @@ fn the_reversal_of_a_restore_that_was_killed_before() {
 }
 
 #[test]
+fn an_undo_of_a_step_that_keeps_later_edits() {
+    die_everywhere("undo step", &Scene::undo_step());
+}
+
+#[test]
+fn a_restore_that_keeps_edits() {
+    let scene = Scene::restore_keeping_edits();
+    sweep("restore keeping", &scene, Fault::Kill, 3);
+    sweep("restore keeping", &scene, Fault::KillAfter, 5);
+}
+
+#[test]
+fn a_restore_of_a_step_that_nobody_edited_after() {
+    let scene = Scene::restore_of_a_step();
+    sweep("restore of a step", &scene, Fault::Kill, 5);
+}
+
+#[test]
 fn a_drop_of_a_named_and_pinned_checkpoint() {
     die_everywhere("drop", &Scene::drop());
 }

@@ -54,6 +54,8 @@ pub(super) struct Scene {
     pub(super) present: Tree,
     /// Checkpoints that were acknowledged before, oldest first.
     pub(super) saved: Vec<(String, Tree)>,
+    /// Is there a step that was acknowledged?
+    pub(super) has_step: bool,
     args: Vec<String>,
     template: TempDir,
 }
@@ -243,6 +245,18 @@ impl Scene {
         args: &[&str],
         action: Action,
     ) -> Self {
+        let prepare = |project: &WorkDir<'_>, _: &Path| prepare(project);
+        Self::prepared(history, present, prepare, args, action)
+    }
+
+    /// A scene whose preparation knows Herma's home.
+    pub(super) fn prepared(
+        history: &[Tree],
+        present: &Tree,
+        prepare: impl FnOnce(&WorkDir<'_>, &Path),
+        args: &[&str],
+        action: Action,
+    ) -> Self {
         let env = test_env();
         let project = env.work_dir("project");
         let mut saved = Vec::new();
@@ -252,11 +266,12 @@ impl Scene {
             saved.push((id_of(&output["checkpoint"]), tree.clone()));
         }
         present.write(project.path());
-        prepare(&project);
+        prepare(&project, &env.home());
         let mut scene = Self {
             action,
             present: project.tree(),
             saved,
+            has_step: false,
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             template: tempfile::tempdir().expect("a temporary directory can be made"),
             env,
@@ -265,7 +280,7 @@ impl Scene {
         for id in scene.listed().into_iter().rev() {
             if !scene.saved.iter().any(|(known, _)| *known == id) {
                 let stored = scene.env.archive_tree(&id);
-                let mut states = [first(), third()].into_iter();
+                let mut states = [first(), second(), third()].into_iter();
                 let tree = states.find(|tree| tree.as_git() == stored);
                 scene
                     .saved
@@ -328,7 +343,7 @@ impl Scene {
     /// Asserts that a checkpoint brings back exactly this tree.
     #[track_caller]
     pub(super) fn assert_restores(&self, id: &str, tree: &Tree) {
-        self.project().run(["restore", id]).success();
+        self.project().run(["restore", "--all", id]).success();
         let what = format!("restored from {id}");
         assert_same(tree, &self.project().tree(), &what);
     }

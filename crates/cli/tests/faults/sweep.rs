@@ -1,6 +1,7 @@
 //! Runs a command with a fault at one position after the other, and checks what every crash and every
 //! error must leave behind.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
@@ -19,9 +20,12 @@ use super::scene::Action;
 use super::scene::Scene;
 use super::scene::Transaction;
 use super::scene::without_temporary;
+use super::step_scenes::check_step;
 
 /// How many failing positions are shown in full.
 const SHOWN: usize = 3;
+/// So many calls belong to the end of a restore.
+const LAST_CALLS: u64 = 16;
 
 /// Delivers `fault` at every `stride`-th of the positions [`Faults::positions`] visits.
 #[track_caller]
@@ -35,7 +39,7 @@ pub(super) fn sweep(name: &str, scene: &Scene, fault: Fault, stride: usize) {
     let stride = if faults::step() == 1 { 1 } else { stride };
     let (mut visited, mut hit) = (0, 0);
     let mut failures: Vec<String> = Vec::new();
-    for n in Faults::positions(plain.count).step_by(stride) {
+    for n in positions(scene, fault, plain.count, stride) {
         scene.reset();
         let outcome = scene.faults().run(fault, n);
         visited += 1;
@@ -60,6 +64,18 @@ pub(super) fn sweep(name: &str, scene: &Scene, fault: Fault, stride: usize) {
         "{name}, {fault:?}: {failed} of {visited} positions failed\n{}",
         failures.join("\n")
     );
+}
+
+/// Which calls are visited. Where steps are known, a move is noted at the very end, just before its journal is
+/// closed, and each call there counts.
+fn positions(scene: &Scene, fault: Fault, count: u64, stride: usize) -> BTreeSet<u64> {
+    let has_end = scene.has_step && fault == Fault::Kill;
+    let end = if has_end { LAST_CALLS } else { 0 };
+    let last = count.saturating_sub(end) + 1..=count;
+    Faults::positions(count)
+        .step_by(stride)
+        .chain(last)
+        .collect()
 }
 
 fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
@@ -101,6 +117,9 @@ fn check(scene: &Scene, outcome: &Outcome) {
         Action::Drop => check_drop(scene, succeeded),
         Action::Mark => check_mark(scene, succeeded),
         Action::Clean(may_go) => check_clean(scene, succeeded, may_go),
+    }
+    if scene.has_step {
+        check_step(scene);
     }
     check_usable(scene);
 }

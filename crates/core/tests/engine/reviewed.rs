@@ -168,7 +168,7 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
         target: first.id,
         options: RestoreOptions::default(),
         started: 0,
-        step: herma_core::restore::undo::Move::Restore,
+        by: herma_core::restore::undo::Move::Restore,
         undo: herma_core::restore::undo::UndoRecord::default(),
     };
     journal.write(&state, &state).unwrap();

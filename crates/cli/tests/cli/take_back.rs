@@ -1,0 +1,283 @@
+//! `herma undo STEP` and `herma restore` where agents' steps are known.
+
+use herma_testkit::env::WorkDir;
+use serde_json::json;
+
+use super::json;
+use super::test_env;
+
+/// Twenty numbered lines, some of them replaced.
+pub(super) fn lines(replaced: &[(usize, &str)]) -> String {
+    (1..=20)
+        .map(|number| {
+            let found = replaced.iter().find(|(line, _)| *line == number);
+            found.map_or(format!("line {number}\n"), |(_, text)| format!("{text}\n"))
+        })
+        .collect()
+}
+
+/// A step of an agent that writes these files.
+pub(super) fn step(project: &WorkDir<'_>, arguments: &[&str], files: &[(&str, &str)]) {
+    let begin = ["step", "begin", "--tool", "Edit"].iter().chain(arguments);
+    let number = project.run(begin).success().text().trim().to_owned();
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    project.run(["step", "end", &number]).success();
+}
+
+/// Claude changes line 3, codex line 10 and makes a file; then a person changes line 17.
+fn three_authors(env: &herma_testkit::TestEnv) -> WorkDir<'_> {
+    let project = env.work_dir("project").files([("other.txt", "other\n")]);
+    project.write("code.txt", &lines(&[]));
+    project.run(["save", "-m", "start"]).success();
+    let claude = lines(&[(3, "CLAUDE")]);
+    step(
+        &project,
+        &["--agent", "claude", "--session", "s-1", "--turn", "1"],
+        &[("code.txt", &claude)],
+    );
+    let codex = lines(&[(3, "CLAUDE"), (10, "CODEX")]);
+    step(
+        &project,
+        &["--agent", "codex", "--session", "s-2", "--turn", "1"],
+        &[("code.txt", &codex), ("made.txt", "made\n")],
+    );
+    project.write(
+        "code.txt",
+        &lines(&[(3, "CLAUDE"), (10, "CODEX"), (17, "PERSON")]),
+    );
+    project
+}
+
+#[test]
+fn one_step_goes_and_later_ones_and_hand_edits_stay() {
+    let env = test_env();
+    let project = three_authors(&env);
+    let before = project.tree();
+    insta::assert_snapshot!(project.run(["undo", "1", "--dry-run"]).success(), @"
+    diff --git a/code.txt b/code.txt
+    index [ID]..67a519e 100644
+    --- a/code.txt
+    +++ b/code.txt
+    @@ -1,6 +1,6 @@
+     line 1
+     line 2
+    -CLAUDE
+    +line 3
+     line 4
+     line 5
+     line 6
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    Kept, changed by other steps:
+      code.txt
+      made.txt
+    1 change would take back step 1. Nothing was changed.
+    ");
+    herma_testkit::tree::assert_same(&before, &project.tree(), "a dry run changes nothing");
+    insta::assert_snapshot!(project.run(["undo", "1"]).success(), @"
+    write  code.txt
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    Kept, changed by other steps:
+      code.txt
+      made.txt
+    Took back step 1: 1 file written, 0 deleted.
+    `herma undo` brings back the state from before.
+    ");
+    assert_eq!(
+        project.read("code.txt"),
+        lines(&[(10, "CODEX"), (17, "PERSON")])
+    );
+    project.run(["undo"]).success();
+    herma_testkit::tree::assert_same(&before, &project.tree(), "taken back itself");
+    project.run(["redo"]).success();
+    insta::assert_snapshot!(project.run(["undo", "1"]).success(), @"
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    Kept, changed by other steps:
+      code.txt
+      made.txt
+    Nothing to take back.
+    ");
+    env.fsck();
+}
+
+#[test]
+fn steps_are_chosen_by_agent_session_turn_time_and_number() {
+    let without_codex = lines(&[(3, "CLAUDE"), (17, "PERSON")]);
+    let only_person = lines(&[(17, "PERSON")]);
+    let cases: [(&[&str], &str); 9] = [
+        (&["undo", "2"], &without_codex),
+        (&["undo", "--session", "s-2"], &without_codex),
+        (&["undo", "--only-agent", "codex"], &without_codex),
+        (&["undo", "--turn"], &without_codex),
+        (&["restore", "--session", "s-2"], &without_codex),
+        (
+            &["restore", "start", "--only-agent", "codex"],
+            &without_codex,
+        ),
+        (&["undo", "1-2"], &only_person),
+        (&["undo", "--since", "1h"], &only_person),
+        (&["restore", "start"], &only_person),
+    ];
+    for (arguments, expected) in cases {
+        let env = test_env();
+        let project = three_authors(&env);
+        project.run(["name", "@-2", "start"]).success();
+        project.run(arguments).success();
+        assert_eq!(project.read("code.txt"), expected, "{arguments:?}");
+        assert!(!project.exists("made.txt"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
+    let env = test_env();
+    let project = three_authors(&env);
+    insta::assert_snapshot!(project.run(["restore", "3", "--dry-run"]).success(), @"
+    diff --git a/code.txt b/code.txt
+    index [ID]..2cda75c 100644
+    --- a/code.txt
+    +++ b/code.txt
+    @@ -1,13 +1,13 @@
+     line 1
+     line 2
+    -CLAUDE
+    +line 3
+     line 4
+     line 5
+     line 6
+     line 7
+     line 8
+     line 9
+    -CODEX
+    +line 10
+     line 11
+     line 12
+     line 13
+    diff --git a/made.txt b/made.txt
+    deleted file mode 100644
+    index [ID]..0000000
+    --- a/made.txt
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -made
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    2 changes would take back 2 steps between 1 and 2. Nothing was changed.
+    ");
+    insta::assert_snapshot!(project.run(["restore", "3"]).success(), @"
+    write  code.txt
+    remove made.txt
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    Took back 2 steps between 1 and 2: 1 file written, 1 deleted.
+    `herma undo` brings back the state from before.
+    ");
+    assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
+    assert!(!project.exists("made.txt"));
+    project.run(["undo"]).success();
+    project.run(["restore", "5", "--all"]).success();
+    assert_eq!(project.read("code.txt"), lines(&[]));
+}
+
+#[test]
+fn a_conflict_leaves_the_file_alone_and_is_named() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project.write("code.txt", &lines(&[]));
+    step(
+        &project,
+        &["--agent", "claude"],
+        &[("code.txt", &lines(&[(3, "CLAUDE"), (12, "TWELVE")]))],
+    );
+    let mixed = lines(&[(3, "CLAUDE AND ME"), (12, "TWELVE")]);
+    project.write("code.txt", &mixed);
+    insta::assert_snapshot!(project.run(["undo", "1"]).code(3), @"
+    ------- stderr -------
+    Kept, edited by hand since:
+      code.txt
+    Warning: 1 conflict left as it is:
+      code.txt: the same lines were changed since
+    Hint: `--conflicts=ours|theirs|markers` decides them.
+    Nothing to take back.
+    [exit status: 3]
+    ");
+    assert_eq!(project.read("code.txt"), mixed);
+    let answer = json(&project.run(["undo", "1", "--dry-run", "--json"]).code(3));
+    assert_eq!(answer["schema"], "herma.take-back/1");
+    assert_eq!(answer["conflicts"][0]["why"], "text");
+    assert_eq!(answer["conflicts"][0]["decided"], "left");
+    assert_eq!(answer["changes"], json!([]));
+    assert_eq!(answer["by_hand"][0]["path"], "code.txt");
+    let decide = |how: &str| {
+        project.write("code.txt", &mixed);
+        project
+            .run(["undo", "1", &format!("--conflicts={how}")])
+            .success();
+        project.read("code.txt")
+    };
+    assert_eq!(decide("ours"), lines(&[(3, "CLAUDE AND ME")]));
+    assert_eq!(decide("theirs"), lines(&[]));
+    assert_eq!(
+        decide("markers"),
+        lines(&[(
+            3,
+            "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> taken back"
+        )])
+    );
+}
+
+#[test]
+fn what_is_no_step_is_refused_and_nothing_changes() {
+    let env = test_env();
+    let project = three_authors(&env);
+    let before = project.tree();
+    insta::assert_snapshot!(project.run(["undo", "9"]).code(10), @"
+    ------- stderr -------
+    Error: there is no step 9
+    Nothing was changed.
+    Hint: `herma steps --all` shows the steps of this project.
+    [exit status: 10]
+    ");
+    insta::assert_snapshot!(project.run(["undo", "--session", "s-9"]).code(10), @"
+    ------- stderr -------
+    Error: there is no such step
+    Nothing was changed.
+    Hint: `herma steps` lists the steps of this project.
+    [exit status: 10]
+    ");
+    for bad in ["0x1", "-", "1-", "2-1", "1-99999999", "ü"] {
+        project.run(["undo", "--", bad]).code(2);
+        project.run(["undo", bad]).code(2);
+    }
+    project.run(["undo", "--since", "yesterday"]).code(2);
+    project.run(["undo", "1", "--conflicts=maybe"]).code(2);
+    project
+        .run(["restore", "--all", "--session", "s-1"])
+        .code(2);
+    herma_testkit::tree::assert_same(&before, &project.tree(), "nothing was changed");
+}
+
+#[test]
+fn paths_limit_what_is_taken_back() {
+    let env = test_env();
+    let project = three_authors(&env);
+    project.run(["name", "@-2", "start"]).success();
+    project.run(["undo", "2", "--", "made.txt"]).success();
+    assert!(!project.exists("made.txt"));
+    assert!(project.read("code.txt").contains("CODEX"));
+    project.run(["undo"]).success();
+    project
+        .run(["restore", "start", "--keep", "made.txt"])
+        .success();
+    assert!(project.exists("made.txt"));
+    assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
+}

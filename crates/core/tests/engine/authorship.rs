@@ -1,0 +1,300 @@
+//! Who wrote which line, and every version of a file.
+
+use herma_core::Error;
+use herma_core::RelPath;
+use herma_core::engine::AuthorshipError;
+use herma_core::engine::Blame;
+use herma_core::engine::FileHistory;
+use herma_core::engine::LineAuthor;
+use herma_core::engine::NoProgress;
+use herma_core::engine::VersionChange;
+use herma_core::steps::Step;
+
+use super::project::TestProject;
+use super::steps::of_steps;
+
+pub fn rel(path: &str) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+impl TestProject {
+    fn try_blame(&self, path: &str) -> Result<Blame, Error> {
+        self.project().blame(&rel(path), &NoProgress)
+    }
+
+    /// The lines with their authors: `-` earlier, `hand`, a step's number, `?` and numbers.
+    #[track_caller]
+    pub fn authors(&self, path: &str) -> Vec<(String, String)> {
+        let blame = self.try_blame(path).unwrap();
+        let whole: Vec<u8> = blame.lines.iter().flat_map(|l| l.text.to_vec()).collect();
+        let file = std::fs::read(self.path(path)).unwrap();
+        assert_eq!(whole, file, "the lines are the file");
+        let lines = blame.lines.iter();
+        lines
+            .map(|line| {
+                let text = String::from_utf8_lossy(&line.text).into_owned();
+                (text, in_short(&line.origin.author))
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    pub fn expect(&self, path: &str, expected: &[(&str, &str)]) {
+        let found = self.authors(path);
+        let found: Vec<(&str, &str)> = found.iter().map(|(t, a)| (&**t, &**a)).collect();
+        assert_eq!(found, expected);
+    }
+
+    fn history_of(&self, path: &str) -> FileHistory {
+        self.project().history(&rel(path), &NoProgress).unwrap()
+    }
+}
+
+fn in_short(author: &LineAuthor) -> String {
+    match author {
+        LineAuthor::Earlier => "-".to_owned(),
+        LineAuthor::Hand => "hand".to_owned(),
+        LineAuthor::Step(number) => number.to_string(),
+        LineAuthor::Unattributed(numbers) => format!("?{numbers:?}"),
+    }
+}
+
+#[test]
+fn every_line_has_the_one_who_put_it_there() {
+    let p = TestProject::new();
+    p.write("f", "old 1\nold 2\nold 3\n");
+    let one = p.step("claude", || p.write("f", "old 1\nclaude\nold 2\nold 3\n"));
+    p.write("f", "old 1\nclaude\nold 2\nold 3\nperson\n");
+    let two = p.step("codex", || {
+        p.write("f", "codex\nold 1\nclaude\nold 3\nperson\n");
+    });
+    p.write("f", "codex\nold 1\nclaude\nold 3\nperson\nlast\n");
+    assert_eq!((one, two), (1, 2));
+    p.expect(
+        "f",
+        &[
+            ("codex\n", "2"),
+            ("old 1\n", "-"),
+            ("claude\n", "1"),
+            ("old 3\n", "-"),
+            ("person\n", "hand"),
+            ("last\n", "hand"),
+        ],
+    );
+    let blame = p.try_blame("f").unwrap();
+    let agents: Vec<&str> = blame.steps.iter().map(Step::agent).collect();
+    assert_eq!(agents, ["claude", "codex"]);
+    let origin = |line: usize| &blame.lines[line].origin;
+    assert_eq!(origin(5).checkpoint, None, "nobody saved the last line");
+    assert_eq!(origin(5).time, None);
+    let saved = origin(2).checkpoint.unwrap();
+    assert_eq!(saved.id, blame.steps[0].after().unwrap());
+    assert!(origin(2).time.is_some() && origin(1).checkpoint.is_some());
+}
+
+#[test]
+fn what_overlapping_steps_did_is_unattributed() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    let one = p.begin("claude", "bash");
+    let two = p.begin("codex", "bash");
+    p.write("f", "old\nwhose?\n");
+    p.end(one);
+    p.end(two);
+    p.step("claude", || p.write("f", "old\nwhose?\nclear\n"));
+    p.expect(
+        "f",
+        &[("old\n", "-"), ("whose?\n", "?[1, 2]"), ("clear\n", "3")],
+    );
+}
+
+#[test]
+fn a_restore_writes_nothing_of_its_own() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.step("claude", || p.write("f", "old\nclaude\n"));
+    p.write("f", "old\nclaude\nperson\n");
+    p.save("by hand");
+    p.step("codex", || p.write("f", "all\nnew\n"));
+    p.restore("@-1");
+    let before = [("old\n", "-"), ("claude\n", "1"), ("person\n", "hand")];
+    p.expect("f", &before);
+    p.undo().unwrap();
+    p.expect("f", &[("all\n", "2"), ("new\n", "2")]);
+    p.redo().unwrap();
+    p.expect("f", &before);
+    p.step("codex", || p.remove("f"));
+    p.restore_paths("@-1", &["f"]).unwrap();
+    p.expect("f", &before);
+    p.write("f", "old\nclaude\nperson\nmore\n");
+    p.expect("f", &[before[0], before[1], before[2], ("more\n", "hand")]);
+}
+
+#[test]
+fn lines_that_an_undo_in_the_middle_brings_back_have_their_old_authors() {
+    let p = TestProject::new();
+    let text = |words: &str| words.replace(' ', "\n") + "\n";
+    p.write("f", text("a b c"));
+    p.step("claude", || p.write("f", text("a b c by-claude x y z")));
+    let two = p.step("codex", || p.write("f", text("a b c codex x y z")));
+    p.write("f", text("a b c codex x y z person"));
+    p.take_back(&of_steps(&[two]));
+    assert_eq!(p.read("f"), text("a b c by-claude x y z person"));
+    let authors: Vec<String> = p.authors("f").into_iter().map(|(_, a)| a).collect();
+    assert_eq!(authors, ["-", "-", "-", "1", "1", "1", "1", "hand"]);
+}
+
+#[test]
+fn a_file_is_followed_through_its_names() {
+    let p = TestProject::new();
+    p.write("old/name.txt", "1\n2\n3\n4\n5\n6\n");
+    p.write("other", "unlike\n");
+    p.step("claude", || {
+        p.remove("old");
+        p.write("new/name.md", "1\n2\n3\n4\n5\n6\nclaude\n");
+    });
+    p.write("new/name.md", "0\n1\n2\n3\n4\n5\n6\nclaude\n");
+    let authors: Vec<String> = p
+        .authors("new/name.md")
+        .into_iter()
+        .map(|(_, a)| a)
+        .collect();
+    assert_eq!(authors, ["hand", "-", "-", "-", "-", "-", "-", "1"]);
+    let history = p.history_of("new/name.md");
+    let changes: Vec<&VersionChange> = history.versions.iter().map(|v| &v.change).collect();
+    let renamed = VersionChange::Renamed {
+        from: rel("old/name.txt"),
+    };
+    let expected = [&VersionChange::Changed, &renamed, &VersionChange::Added];
+    assert_eq!(changes, expected);
+    assert_eq!(history.versions[1].author, LineAuthor::Step(1));
+    assert_eq!(history.versions[1].insertions, Some(1));
+    assert_eq!(history.versions[0].size, Some(21));
+}
+
+#[test]
+fn line_ends_and_empty_files_are_what_they_are() {
+    let p = TestProject::new();
+    p.write("crlf", "a\r\nb\r\n");
+    p.write("open", "a\nb");
+    p.write("empty", "");
+    p.write("again", "first\n");
+    p.step("claude", || {
+        p.write("crlf", "a\r\nb\n");
+        p.write("open", "a\nb\nc");
+        p.remove("again");
+    });
+    p.expect("crlf", &[("a\r\n", "-"), ("b\n", "1")]);
+    p.expect("open", &[("a\n", "-"), ("b\n", "1"), ("c", "1")]);
+    p.expect("empty", &[]);
+    let error = p.try_blame("again").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Authorship(AuthorshipError::Gone { .. })
+    ));
+    p.write("again", "first\n");
+    p.expect("again", &[("first\n", "hand")]);
+    let words: Vec<&str> = p
+        .history_of("again")
+        .versions
+        .iter()
+        .map(|v| v.change.word())
+        .collect();
+    assert_eq!(words, ["added", "removed", "added"]);
+}
+
+#[test]
+fn what_has_no_lines_is_refused_by_name() {
+    let p = TestProject::new();
+    p.write("binary", "a\0b\n");
+    p.write("dir/file", "x\n");
+    p.write(".gitignore", "ignored\n");
+    p.write("ignored", "x\n");
+    std::os::unix::fs::symlink("binary", p.path("link")).unwrap();
+    let none = p.try_blame("binary").unwrap_err();
+    assert!(matches!(none, Error::NoStore(_)));
+    p.save("first");
+    let refused = |path: &str| p.try_blame(path).unwrap_err();
+    assert!(matches!(
+        refused("binary"),
+        Error::Authorship(AuthorshipError::Binary { .. })
+    ));
+    for path in ["dir", "link"] {
+        let error = refused(path);
+        assert!(matches!(
+            error,
+            Error::Authorship(AuthorshipError::NotAFile { .. })
+        ));
+    }
+    assert!(matches!(
+        refused("ignored"),
+        Error::Authorship(AuthorshipError::LeftOut { .. })
+    ));
+    assert!(matches!(refused("missing"), Error::PathUnknown { .. }));
+    let missing = p.project().history(&rel("missing"), &NoProgress);
+    assert!(matches!(missing, Err(Error::PathUnknown { .. })));
+}
+
+#[test]
+fn a_file_that_was_left_out_for_a_while_is_nobodys_in_particular() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.save("with it");
+    p.step("claude", || p.write(".gitignore", "f\n"));
+    p.step("codex", || {
+        p.write("f", "old\nwhose?\n");
+        p.write("other", "seen\n");
+    });
+    p.remove(".gitignore");
+    p.expect("f", &[("old\n", "-"), ("whose?\n", "?[1, 2]")]);
+}
+
+#[test]
+fn the_history_names_every_version_once() {
+    let p = TestProject::new();
+    p.write("f", "one\n");
+    p.write("other", "x\n");
+    p.step("claude", || p.write("f", "one\ntwo\n"));
+    p.step("claude", || p.write("other", "y\n"));
+    p.step("codex", || p.chmod("f", 0o755));
+    p.write("f", "two\n");
+    let history = p.history_of("f");
+    let told: Vec<(&str, String, Option<u64>, Option<u64>)> = history
+        .versions
+        .iter()
+        .map(|v| {
+            (
+                v.change.word(),
+                in_short(&v.author),
+                v.insertions,
+                v.deletions,
+            )
+        })
+        .collect();
+    let expected = [
+        ("changed", "hand".to_owned(), Some(0), Some(1)),
+        ("mode", "3".to_owned(), Some(0), Some(0)),
+        ("changed", "1".to_owned(), Some(1), Some(0)),
+        ("added", "-".to_owned(), Some(1), Some(0)),
+    ];
+    assert_eq!(told, expected);
+    assert!(history.versions[0].checkpoint.is_none() && history.versions[0].time.is_none());
+    assert_eq!(
+        history.versions[2].checkpoint.as_ref().unwrap().id,
+        history.steps[0].after().unwrap()
+    );
+}
+
+#[test]
+fn a_version_that_was_too_large_hides_who_changed_it() {
+    let p = TestProject::with(herma_core::Settings {
+        max_file_size: Some(64 << 20),
+        ..herma_core::Settings::default()
+    });
+    p.write("f", "old\n");
+    p.step("claude", || {
+        p.write("f", "old\n".to_owned() + &"x".repeat(33 << 20));
+    });
+    p.step("codex", || p.write("f", "old\nnew\n"));
+    p.expect("f", &[("old\n", "-"), ("new\n", "?[1, 2]")]);
+}

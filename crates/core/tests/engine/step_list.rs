@@ -1,0 +1,234 @@
+//! Listing steps, and forgetting those that nothing can be done about any more.
+
+use std::fs;
+
+use herma_core::checkpoint::Facts;
+use herma_core::engine::CleanRequest;
+use herma_core::engine::ListedStep;
+use herma_core::engine::NoProgress;
+use herma_core::engine::WhichStep;
+use herma_core::retention::Limits;
+use herma_core::retention::Orphans;
+use herma_core::steps::StepChoice;
+use herma_core::steps::StepKind;
+use herma_core::steps::StepStart;
+
+use super::project::TestProject;
+
+fn begin(project: &TestProject, agent: &str, within: Option<u64>) -> u64 {
+    let start = StepStart {
+        facts: Facts {
+            agent: Some(agent.to_owned()),
+            session: Some(format!("{agent}'s")),
+            ..Facts::default()
+        },
+        within,
+        ..StepStart::default()
+    };
+    let begun = project
+        .project()
+        .begin_step(StepKind::Tool, start, &NoProgress);
+    begun.unwrap().step.number
+}
+
+fn end(project: &TestProject, number: u64) {
+    let which = WhichStep::Number(number);
+    project.project().end_step(&which, &NoProgress).unwrap();
+}
+
+/// One whole step that writes a file.
+fn step(project: &TestProject, file: &str, content: &str) -> u64 {
+    let number = begin(project, "one", None);
+    project.write(file, content);
+    end(project, number);
+    number
+}
+
+fn list(project: &TestProject) -> Vec<ListedStep> {
+    project.project().steps(&StepChoice::default()).unwrap()
+}
+
+fn keep_only(project: &TestProject, max_snapshots: usize) {
+    let request = CleanRequest {
+        limits: Limits {
+            max_snapshots: Some(max_snapshots),
+            ..Limits::default()
+        },
+        attended: true,
+        clock_is_right: false,
+    };
+    let cleaned = project.engine.clean(&request, &NoProgress).unwrap();
+    assert_eq!(cleaned.errors, [""; 0], "{cleaned:?}");
+}
+
+#[test]
+fn steps_are_listed_with_what_they_changed_newest_first() {
+    let project = TestProject::new();
+    assert!(list(&project).is_empty(), "no store, no steps");
+    project.write("a.txt", "1\n2\n");
+    assert_eq!(step(&project, "a.txt", "1\nzwei\ndrei\n"), 1);
+    let idle = begin(&project, "two", None);
+    end(&project, idle);
+    let lost = begin(&project, "two", None);
+    project.write("b.txt", "b\n");
+    let which = WhichStep::Number(lost);
+    project.project().end_step_unknown(&which).unwrap();
+    let open = begin(&project, "two", None);
+
+    let listed = list(&project);
+    let numbers: Vec<_> = listed.iter().map(|listed| listed.step.number).collect();
+    assert_eq!(numbers, [open, lost, idle, 1]);
+    let words: Vec<_> = listed.iter().map(|listed| listed.step.end.word()).collect();
+    assert_eq!(words, ["open", "unknown", "unchanged", "changed"]);
+    let undoable: Vec<_> = listed.iter().map(|listed| listed.undoable).collect();
+    assert_eq!(undoable, [false, false, true, true]);
+    assert!(listed[0].changes.is_none() && listed[1].changes.is_none());
+    assert_eq!(listed[2].changes.unwrap().files, 0);
+    let first = listed[3].changes.unwrap();
+    assert_eq!((first.files, first.insertions, first.deletions), (1, 2, 1));
+    assert_eq!(listed[3].files[0].as_bytes(), b"a.txt");
+    assert!(listed.iter().all(|listed| listed.shared.is_empty()));
+
+    let choice = StepChoice {
+        agent: Some("two".to_owned()),
+        ..StepChoice::default()
+    };
+    assert_eq!(project.project().steps(&choice).unwrap().len(), 3);
+}
+
+#[test]
+fn steps_that_were_under_way_at_once_name_each_other_but_not_their_own_parts() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    let outer = begin(&project, "one", None);
+    let inner = begin(&project, "one", Some(outer));
+    let stranger = begin(&project, "two", None);
+    end(&project, inner);
+    let late = begin(&project, "one", Some(outer));
+    end(&project, late);
+    end(&project, stranger);
+    end(&project, outer);
+    let after = begin(&project, "two", None);
+    end(&project, after);
+    let shared: Vec<_> = list(&project)
+        .into_iter()
+        .rev()
+        .map(|listed| (listed.step.number, listed.shared))
+        .collect();
+    let expected = [
+        (outer, vec![stranger]),
+        (inner, vec![stranger]),
+        (stranger, vec![outer, inner, late]),
+        (late, vec![stranger]),
+        (after, vec![]),
+    ];
+    assert_eq!(shared, expected);
+}
+
+#[test]
+fn herma_s_own_moves_are_listed_within_the_part_they_were_about() {
+    let project = TestProject::new();
+    project.write("a.txt", "1\n");
+    project.write("b.txt", "1\n");
+    let saved = project.save("first");
+    project.write("a.txt", "2\n");
+    project.write("b.txt", "2\n");
+    let only = herma_core::restore::RestoreOptions {
+        paths: vec![herma_core::RelPath::new(*b"a.txt").unwrap()],
+        ..herma_core::restore::RestoreOptions::default()
+    };
+    let door = project.project();
+    door.restore(&saved.checkpoint, &only, &NoProgress).unwrap();
+    let listed = list(&project);
+    assert_eq!(listed[0].step.kind, StepKind::Restore);
+    assert_eq!(listed[0].changes.unwrap().files, 1);
+    assert_eq!(listed[0].files[0].as_bytes(), b"a.txt");
+}
+
+#[test]
+fn a_step_is_no_part_of_one_that_is_over() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    let outer = begin(&project, "one", None);
+    end(&project, outer);
+    let later = begin(&project, "one", Some(outer));
+    assert_eq!(list(&project)[0].step.number, later);
+    assert_eq!(list(&project)[0].step.start.within, None);
+    let unheard_of = begin(&project, "one", Some(1 << 40));
+    assert_eq!(list(&project)[0].step.number, unheard_of);
+    assert_eq!(list(&project)[0].step.start.within, None);
+}
+
+#[test]
+fn cleaning_forgets_steps_whose_checkpoints_are_gone_and_keeps_the_numbers_going() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    for round in 0..12 {
+        step(&project, "a.txt", &format!("{round}\n"));
+    }
+    assert_eq!(list(&project).len(), 12);
+    keep_only(&project, 4);
+    let listed = list(&project);
+    // Four checkpoints are the ends of three steps; the one before it has only its end left.
+    let left: Vec<_> = listed
+        .iter()
+        .map(|listed| (listed.step.number, listed.undoable))
+        .collect();
+    assert_eq!(left, [(12, true), (11, true), (10, true), (9, false)]);
+    assert!(listed[3].changes.is_none());
+    assert_eq!(step(&project, "a.txt", "after\n"), 13);
+}
+
+#[test]
+fn cleaning_keeps_what_a_step_under_way_began_with() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    let session = begin(&project, "one", None);
+    for round in 0..8 {
+        project.write("a.txt", format!("{round}\n"));
+        project.save("by hand");
+    }
+    keep_only(&project, 2);
+    end(&project, session);
+    let listed = &list(&project)[0];
+    assert!(listed.undoable, "{listed:?}");
+    assert_eq!(listed.files[0].as_bytes(), b"a.txt");
+}
+
+#[test]
+fn a_deleted_project_s_steps_and_turns_go_with_its_checkpoints() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    let door = project.project();
+    door.begin_turn("s", &Facts::default(), Some("go")).unwrap();
+    step(&project, "a.txt", "1\n");
+    let own = project
+        .home()
+        .join("checkpoints/store/herma/projects")
+        .join(door.id().as_str());
+    assert!(own.join("steps/00000001").exists() && own.join("turns").exists());
+    // Something must be beside it, or its volume may just not be there.
+    fs::write(project.root.with_file_name("neighbour"), "").unwrap();
+    fs::remove_dir_all(&project.root).unwrap();
+    let request = CleanRequest {
+        limits: Limits {
+            orphans: Orphans::All,
+            ..Limits::default()
+        },
+        attended: true,
+        clock_is_right: false,
+    };
+    let cleaned = project.engine.clean(&request, &NoProgress).unwrap();
+    assert_eq!(cleaned.forgotten.len(), 1, "{cleaned:?}");
+    assert!(!own.join("steps").exists() && !own.join("turns").exists());
+}
+
+#[test]
+fn clearing_everything_clears_the_steps() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    step(&project, "a.txt", "1\n");
+    project.engine.clear_all().unwrap();
+    assert!(list(&project).is_empty());
+    assert_eq!(step(&project, "a.txt", "2\n"), 1);
+}

@@ -1,0 +1,124 @@
+//! Steps, and taking them back.
+
+use herma_core::checkpoint::Facts;
+use herma_core::engine::NoProgress;
+use herma_core::engine::TakeBack;
+use herma_core::engine::TakeBackPlan;
+use herma_core::engine::TakenBack;
+use herma_core::engine::WhichStep;
+use herma_core::steps::Step;
+use herma_core::steps::StepChoice;
+use herma_core::steps::StepEnd;
+use herma_core::steps::StepKind;
+use herma_core::steps::StepStart;
+
+use super::project::TestProject;
+
+impl TestProject {
+    /// An agent begins a tool call.
+    pub fn begin(&self, agent: &str, tool: &str) -> u64 {
+        self.begin_as(StepStart {
+            facts: Facts {
+                agent: Some(agent.to_owned()),
+                tool: Some(tool.to_owned()),
+                ..Facts::default()
+            },
+            ..StepStart::default()
+        })
+    }
+
+    pub fn begin_as(&self, start: StepStart) -> u64 {
+        let project = self.project();
+        let begun = project.begin_step(StepKind::Tool, start, &NoProgress);
+        begun.unwrap().step.number
+    }
+
+    /// The call is over.
+    pub fn end(&self, number: u64) -> Step {
+        let project = self.project();
+        let which = WhichStep::Number(number);
+        project.end_step(&which, &NoProgress).unwrap().step
+    }
+
+    /// A whole step that does this.
+    pub fn step(&self, agent: &str, work: impl FnOnce()) -> u64 {
+        let number = self.begin(agent, "bash");
+        work();
+        self.end(number);
+        number
+    }
+
+    pub fn plan_take_back(&self, asked: &TakeBack) -> TakeBackPlan {
+        let project = self.project();
+        project.plan_take_back(asked, &NoProgress).unwrap()
+    }
+
+    pub fn take_back(&self, asked: &TakeBack) -> TakenBack {
+        let project = self.project();
+        let plan = project.plan_take_back(asked, &NoProgress).unwrap();
+        project.take_back(plan, &NoProgress).unwrap()
+    }
+}
+
+pub fn of_steps(numbers: &[u64]) -> TakeBack {
+    TakeBack {
+        steps: StepChoice {
+            numbers: numbers.to_vec(),
+            ..StepChoice::default()
+        },
+        ..TakeBack::default()
+    }
+}
+
+#[test]
+fn a_step_in_the_middle_goes_and_everything_else_stays() {
+    let p = TestProject::new();
+    let lines = |words: [&str; 9]| words.join("\n") + "\n";
+    let text = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    p.write("code.txt", lines(text));
+    p.write("other.txt", "x\n");
+    let first = p.step("claude", || {
+        p.write(
+            "code.txt",
+            lines(["A", "b", "c", "d", "e", "f", "g", "h", "i"]),
+        );
+        p.write("made.txt", "by the first\n");
+    });
+    let second = p.step("codex", || {
+        p.write(
+            "code.txt",
+            lines(["A", "b", "c", "d", "E", "f", "g", "h", "i"]),
+        );
+    });
+    p.write(
+        "code.txt",
+        lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]),
+    );
+    assert_eq!((first, second), (1, 2));
+    let taken = p.take_back(&of_steps(&[first]));
+    assert_eq!(taken.plan.steps, [1]);
+    assert_eq!(
+        p.read("code.txt"),
+        lines(["a", "b", "c", "d", "E", "f", "g", "h", "by hand"])
+    );
+    assert!(!p.path("made.txt").exists());
+    p.fsck();
+    p.undo().unwrap();
+    assert_eq!(
+        p.read("code.txt"),
+        lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"])
+    );
+    assert!(p.path("made.txt").exists());
+    p.fsck();
+}
+
+#[test]
+fn a_step_that_changed_nothing_makes_no_checkpoint() {
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    let number = p.begin("claude", "grep");
+    let count = p.list().len();
+    let step = p.end(number);
+    assert!(matches!(step.end, StepEnd::Unchanged(_)));
+    assert_eq!(p.list().len(), count);
+}
