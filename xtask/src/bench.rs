@@ -35,6 +35,8 @@ pub const PEAK_MEMORY: &str = "peak-memory";
 const WALK: &str = "bare walk";
 const HERMA_SAME: &str = "herma save, nothing changed";
 const HERMA_ONE: &str = "herma save, one file changed";
+const STEP: &str = "herma step begin + end, one file";
+const RUN: &str = "herma run, which changes one file";
 const HERMA_FIRST: &str = "herma save, first";
 const GIT_SAME: &str = "git add, nothing changed";
 const GIT_ONE: &str = "git add, one file changed";
@@ -202,6 +204,8 @@ impl Bench {
             WALK,
             HERMA_SAME,
             HERMA_ONE,
+            STEP,
+            RUN,
             GIT_SAME,
             GIT_ONE,
             HERMA_FIRST,
@@ -265,8 +269,39 @@ impl Bench {
         if self.has_git {
             times.push((GIT_ONE, self.git_add()?));
         }
+        times.push((STEP, self.step(text)?));
+        times.push((RUN, self.run(text)?));
         times.push((START, time(self.herma().arg("--version"))?));
         Ok(times)
+    }
+
+    /// Both halves of a step around a change, which takes no time itself.
+    fn step(&self, text: &str) -> Result<std::time::Duration> {
+        let call = format!("call of {text}");
+        let step = |args: &[&str]| {
+            let mut command = self.herma();
+            command.arg("--root").arg(&self.root).arg("step").args(args);
+            time(&mut command)
+        };
+        let begin = step(&[
+            "begin", "--agent", "bench", "--tool", "edit", "--call", &call,
+        ])?;
+        self.change(&format!("{text}, a step"))?;
+        Ok(begin + step(&["end", "--call", &call])?)
+    }
+
+    /// A whole command under `herma run`.
+    fn run(&self, text: &str) -> Result<std::time::Duration> {
+        let mut command = self.herma();
+        command
+            .arg("--root")
+            .arg(&self.root)
+            .args(["run", "--", "sh", "-c"]);
+        command
+            .arg("echo \"$1, run\" > \"$0\"")
+            .arg(&self.changing)
+            .arg(text);
+        time(&mut command)
     }
 
     fn change(&self, text: &str) -> Result<()> {

@@ -33,6 +33,8 @@ const RATIOS: &[(&str, &str, &str)] = &[
         super::HERMA_ONE,
         super::WALK,
     ),
+    ("a step, one file / bare walk", super::STEP, super::WALK),
+    ("the same with run / bare walk", super::RUN, super::WALK),
     (
         "git / herma, nothing changed",
         super::GIT_SAME,

@@ -1,0 +1,124 @@
+//! Undo and redo: which checkpoint the next step goes to.
+
+use super::Progress;
+use super::Project;
+use super::open::OpenStore;
+use super::restoring::Restored;
+use super::restoring::Task;
+use crate::checkpoint::Checkpoint;
+use crate::error::Error;
+use crate::history::History;
+use crate::id::ObjectId;
+use crate::restore::Plan;
+use crate::restore::RestoreOptions;
+use crate::restore::undo::Move;
+
+/// What came of an undo or redo.
+#[derive(Clone, Debug)]
+pub enum Undone {
+    /// It was done.
+    Done(Box<Restored>),
+    /// It was only planned.
+    Planned(Box<Plan>),
+}
+
+impl Project<'_> {
+    /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint
+    /// further back.
+    pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.step(Move::Undo, progress, dry_run)
+    }
+
+    /// Repeats what undo took back.
+    pub fn redo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.step(Move::Redo, progress, dry_run)
+    }
+
+    fn step(&self, step: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        if dry_run {
+            let store = self.read_store()?;
+            let (target, _) = self.step_target(&store, step, progress)?;
+            let plan = self.plan_restore(&target, &RestoreOptions::default(), progress)?;
+            return Ok(Undone::Planned(Box::new(plan)));
+        }
+        self.read_store()?;
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let (target, task) = self.step_target(&store, step, progress)?;
+        let options = RestoreOptions::default();
+        let restored = self.restore_locked(&store, &target, &options, &task, progress)?;
+        Ok(Undone::Done(Box::new(restored)))
+    }
+
+    /// The checkpoint an undo or redo goes to.
+    fn step_target(
+        &self,
+        store: &OpenStore,
+        step: Move,
+        progress: &dyn Progress,
+    ) -> Result<(Checkpoint, Task), Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        if history.entries.is_empty() {
+            return Err(Error::NoCheckpoints {
+                root: self.root.clone(),
+            });
+        }
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
+        let (journal, undo) = self.records(store)?;
+        // An interrupted restore is what an undo takes back first.
+        if let Some(journal) = journal.filter(|_| step == Move::Undo)
+            && let Some(safety) = by_id(&journal.safety)
+        {
+            return Ok((safety, Task::Reverse(journal)));
+        }
+        let present = self.look(store, &history, progress)?;
+        let now = (present.tree, present.modes);
+        let differs = |c: &Checkpoint| {
+            let same_modes = c.receipt_damaged || c.modes == now.1;
+            c.tree != now.0 || !same_modes
+        };
+        let current = undo.is_current(now);
+        let found = match step {
+            Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
+            Move::Redo if !current => return Err(Error::ChangedSinceUndo),
+            Move::Redo => undo.future.iter().rev().filter_map(by_id).find(differs),
+            _ if current => {
+                let past = undo
+                    .past
+                    .iter()
+                    .rev()
+                    .filter_map(by_id)
+                    .find(|c| differs(c));
+                past.or_else(|| older_than(&all, undo.position, &differs))
+            }
+            // Files changed since the last restore: those changes are what is taken back.
+            _ => {
+                let saved_since = undo.newest != all.first().map(|c| c.id);
+                let position = undo.position.as_ref().and_then(by_id);
+                let led_there =
+                    |c: &Checkpoint| !c.receipt_damaged && undo.is_current((c.tree, c.modes));
+                let restored_to = position.filter(|c| !saved_since && led_there(c));
+                restored_to.or_else(|| all.iter().find(|c| differs(c)).cloned())
+            }
+        };
+        let nothing = match step {
+            Move::Redo => Error::NothingToRedo,
+            _ => Error::NothingToUndo,
+        };
+        Ok((found.ok_or(nothing)?, Task::New(step)))
+    }
+}
+
+/// The newest checkpoint older than `position` whose state differs from the present.
+fn older_than(
+    all: &[Checkpoint],
+    position: Option<ObjectId>,
+    differs: &dyn Fn(&Checkpoint) -> bool,
+) -> Option<Checkpoint> {
+    let sequence = all.iter().find(|c| Some(c.id) == position)?.sequence;
+    all.iter()
+        .filter(|c| c.sequence < sequence)
+        .find(|c| differs(c))
+        .cloned()
+}
