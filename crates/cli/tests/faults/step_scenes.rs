@@ -15,6 +15,7 @@ use herma_core::clock::Timestamp;
 use herma_core::engine::NoProgress;
 use herma_core::engine::TakeBack;
 use herma_core::engine::WhichStep;
+use herma_core::error::Error;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
@@ -124,14 +125,14 @@ pub(super) fn check_step(scene: &Scene) {
     };
     let engine = engine(&scene.env.home());
     let open = engine.project(project.path()).expect("a project");
-    let plan = open.plan_take_back(&asked, &NoProgress);
-    let plan = plan.expect("the step is remembered");
-    assert_eq!(
-        (plan.steps.clone(), plan.uncertain()),
-        (vec![1], Vec::new())
-    );
+    let plan = || open.plan_take_back(&asked, &NoProgress);
     let stash = scene.stash();
     if scene.is_interrupted() {
+        let refused = plan();
+        assert!(
+            matches!(refused, Err(Error::RestoreUnfinished)),
+            "nothing is worked out from half-restored files: {refused:?}"
+        );
         for command in [&["undo"][..], &["restore", "--continue"]] {
             scene.reset_to(&stash);
             project.run(command).success();
@@ -140,6 +141,11 @@ pub(super) fn check_step(scene: &Scene) {
         scene.reset_to(&stash);
         project.run(["undo"]).success();
     }
+    let plan = plan().expect("the step is remembered");
+    assert_eq!(
+        (plan.steps.clone(), plan.uncertain()),
+        (vec![1], Vec::new())
+    );
     scene.run_again().success();
     let to = (transaction.to)();
     assert_same(&to, &project.tree(), "taken back, then done after all");
