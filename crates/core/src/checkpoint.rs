@@ -16,6 +16,19 @@ pub struct Facts {
     pub turn: Option<String>,
     /// The tool about to run.
     pub tool: Option<String>,
+    /// How far the conversation had come.
+    pub transcript: Option<Transcript>,
+}
+
+/// How far a conversation had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    /// The number of its newest message; 0 if it had none.
+    pub message: i64,
+    /// How many messages it had.
+    pub messages: u64,
+    /// The length of its transcript file, if there was one.
+    pub bytes: Option<u64>,
 }
 
 /// How a checkpoint came to be.

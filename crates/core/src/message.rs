@@ -12,6 +12,7 @@ use bstr::ByteVec;
 use crate::checkpoint::ChangeCount;
 use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
+use crate::checkpoint::Transcript;
 use crate::id::ObjectId;
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
@@ -77,6 +78,11 @@ impl Message {
                 push_trailer(&mut out, name, value.as_bytes());
             }
         }
+        if let Some(transcript) = &facts.transcript {
+            let bytes = transcript.bytes.map_or("-".to_owned(), |b| b.to_string());
+            let value = format!("{} {} {bytes}", transcript.message, transcript.messages);
+            push_trailer(&mut out, "Transcript", value.as_bytes());
+        }
         if shown != kept || git_would_trim(kept) {
             push_trailer(&mut out, "Reason", kept);
         }
@@ -128,6 +134,7 @@ impl Message {
             b"Session" => self.facts.session = text(),
             b"Turn" => self.facts.turn = text(),
             b"Tool" => self.facts.tool = text(),
+            b"Transcript" => self.facts.transcript = parse_transcript(value),
             b"Reason" => self.reason = decode(value).into(),
             _ => {}
         }
@@ -183,6 +190,19 @@ fn decode(value: &[u8]) -> Vec<u8> {
     out
 }
 
+fn parse_transcript(value: &[u8]) -> Option<Transcript> {
+    let mut words = std::str::from_utf8(value).ok()?.split(' ');
+    let parsed = Transcript {
+        message: words.next()?.parse().ok()?,
+        messages: words.next()?.parse().ok()?,
+        bytes: match words.next()? {
+            "-" => None,
+            bytes => Some(bytes.parse().ok()?),
+        },
+    };
+    words.next().is_none().then_some(parsed)
+}
+
 fn parse_changes(value: &[u8]) -> Option<ChangeCount> {
     let text = std::str::from_utf8(value).ok()?;
     let mut words = text.split(' ');
@@ -213,6 +233,11 @@ mod tests {
             origin: Origin::Saved,
             facts: Facts {
                 tool: Some("bash\n%x".into()),
+                transcript: Some(Transcript {
+                    message: 7,
+                    messages: 3,
+                    bytes: None,
+                }),
                 ..Facts::default()
             },
             changes: Some(ChangeCount {

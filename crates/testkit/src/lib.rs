@@ -5,6 +5,7 @@
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
 //! * [`git`]: the real git as the oracle for everything Herma stores
 //! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
+//! * [`hermes_sessions`]: a session database as the original makes it, with its files
 //! * [`names`]: ten thousand hostile file names
 //! * [`attack`]: directories swapped for links under the program's hands
 //! * [`terminal`]: a terminal with somebody at it who answers questions
@@ -18,6 +19,7 @@ pub mod env;
 pub mod faults;
 pub mod git;
 pub mod hermes;
+pub mod hermes_sessions;
 pub mod hermes_v1;
 pub mod names;
 pub mod output;

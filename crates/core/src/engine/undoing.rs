@@ -34,6 +34,12 @@ impl Project<'_> {
         self.move_by(Move::Redo, progress, dry_run)
     }
 
+    /// The checkpoint of the state that the last restore left behind.
+    pub fn left_behind(&self) -> Result<Option<ObjectId>, Error> {
+        let (_, undo) = self.records(&self.read_store()?)?;
+        Ok(undo.past.last().copied())
+    }
+
     fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
         if dry_run {
             let store = self.read_store()?;

@@ -12,18 +12,39 @@ use crate::id::ObjectId;
 /// `HEAD` holds an id or the name of a ref.
 const MAX_HEAD: u64 = 2048;
 
+/// What `HEAD` of a repository holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// The name of a ref, usually of a branch.
+    Ref(String),
+    /// A commit.
+    Commit(ObjectId),
+}
+
 /// The commit that `HEAD` of a repository names; `None` if its branch has none yet.
 pub(crate) fn read_head(repository: &Dir) -> Result<Option<ObjectId>, StoreError> {
+    match head(repository)? {
+        Head::Commit(id) => Ok(Some(id)),
+        Head::Ref(name) => commit_of(repository, &name),
+    }
+}
+
+/// What `HEAD` holds.
+pub(crate) fn head(repository: &Dir) -> Result<Head, StoreError> {
     let bytes = repository.read("HEAD", MAX_HEAD)?;
     let text = bytes.trim_ascii_end();
     if let Some(id) = ObjectId::from_hex(text) {
-        return Ok(Some(id));
+        return Ok(Head::Commit(id));
     }
-    let name = text
-        .strip_prefix(b"ref:")
+    text.strip_prefix(b"ref:")
         .and_then(|name| std::str::from_utf8(name.trim_ascii_start()).ok())
         .filter(|name| ref_name::is_valid(name.as_bytes()))
-        .ok_or_else(|| damaged("HEAD", "it names no branch"))?;
+        .map(|name| Head::Ref(name.to_owned()))
+        .ok_or_else(|| damaged("HEAD", "it names no branch"))
+}
+
+/// The commit a ref names; `None` if there is no such ref.
+pub(crate) fn commit_of(repository: &Dir, name: &str) -> Result<Option<ObjectId>, StoreError> {
     let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
     let loose = match repository.open_beneath(parent.as_bytes()) {
         Ok(dir) => read_loose(&dir, leaf)?,

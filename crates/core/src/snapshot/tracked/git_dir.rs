@@ -11,6 +11,10 @@ use herma_fs::Stat;
 
 use super::IndexError;
 use super::TrackedFiles;
+use crate::ObjectId;
+use crate::store::StoreError;
+use crate::store::head;
+use crate::store::head::Head;
 
 /// Larger indexes are not read: about five million files.
 const LARGEST_INDEX: u64 = 1 << 30;
@@ -30,9 +34,21 @@ pub enum GitDirError {
     /// The shared part of a split index is not there.
     #[error("the shared git index {0} is missing")]
     NoBase(String),
+    /// `HEAD` or what it names cannot be read.
+    #[error(transparent)]
+    Head(#[from] StoreError),
     /// The system refused.
     #[error(transparent)]
     Io(#[from] herma_fs::Error),
+}
+
+/// Where the user is in their history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The branch; `None` when a commit is checked out by itself.
+    pub branch: Option<String>,
+    /// The commit; `None` before the first one.
+    pub commit: Option<ObjectId>,
 }
 
 /// The user's own git directory, for reading.
@@ -99,6 +115,24 @@ impl GitDir {
         let bytes = self.own.read_opt(&*name, LARGEST_INDEX)?;
         let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
         Ok(tracked.with_base(&TrackedFiles::parse(&bytes)?))
+    }
+
+    /// The branch and the commit that are checked out.
+    pub fn position(&self) -> Result<Position, GitDirError> {
+        Ok(match head::head(&self.own)? {
+            Head::Commit(commit) => Position {
+                branch: None,
+                commit: Some(commit),
+            },
+            Head::Ref(name) => {
+                let shared = self.common.as_ref().unwrap_or(&self.own);
+                let branch = name.strip_prefix("refs/heads/");
+                Position {
+                    branch: branch.map(str::to_owned),
+                    commit: head::commit_of(shared, &name)?,
+                }
+            }
+        })
     }
 
     /// The content of `info/exclude`, which worktrees share.

@@ -239,6 +239,31 @@ fn worktrees_and_submodules_are_found_through_the_git_file() {
 }
 
 #[test]
+fn branch_and_commit_are_those_git_names_loose_packed_detached_and_in_worktrees() {
+    let temp = repository();
+    let root = temp.path();
+    git(root, &["checkout", "-q", "-b", "topic/x"]);
+    assert_eq!(open(root).position().unwrap().commit, None);
+    git(root, &["commit", "-qm", "first"]);
+    let commit = String::from_utf8(git(root, &["rev-parse", "HEAD"])).unwrap();
+    let commit = ObjectId::from_hex(commit.trim().as_bytes());
+    let position = |root: &Path, branch: Option<&str>| {
+        let position = open(root).position().unwrap();
+        assert_eq!(position.commit, commit);
+        assert_eq!(position.branch.as_deref(), branch);
+    };
+    position(root, Some("topic/x"));
+    git(root, &["pack-refs", "--all"]);
+    position(root, Some("topic/x"));
+    git(root, &["worktree", "add", "-q", "-b", "other", "tree"]);
+    position(&root.join("tree"), Some("other"));
+    git(root, &["checkout", "-q", "--detach"]);
+    position(root, None);
+    std::fs::write(root.join(".git/HEAD"), "ref: ../outside").unwrap();
+    assert!(open(root).position().is_err());
+}
+
+#[test]
 fn a_linked_or_broken_git_is_not_followed() {
     let repository = repository();
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,277 @@
+//! Moves sessions out of the database into files of their own.
+//!
+//! Where the table has a column `archived`, a session is only marked. Elsewhere each goes to
+//! `<home>/sessions/archive/<id>.jsonl.gz`: the first line is the session with its messages, as an export
+//! has it; then come its files, in pieces of base64. The archive is read back and compared before the
+//! session is deleted, and a session that changed meanwhile stays.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::hash::DefaultHasher;
+use std::hash::Hasher;
+use std::io::Read;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use herma_fs::Dir;
+use herma_fs::publish::Temp;
+
+use crate::base64;
+use crate::db::Database;
+use crate::error::Error;
+use crate::error::Result;
+use crate::export;
+use crate::filters::Filter;
+use crate::filters::LAST_ACTIVE;
+use crate::filters::MESSAGES;
+use crate::filters::Within;
+use crate::pending;
+use crate::pending::Workplace;
+use crate::prune;
+use crate::removal;
+use crate::removal::Kept;
+use crate::removal::Removed;
+use crate::removal::Victims;
+use crate::removal::sweep;
+
+/// Where the archives are, in the directory of the transcripts.
+pub const DIRECTORY: &str = "archive";
+/// The longest name an archive gets.
+const LONGEST_NAME: usize = 200;
+/// A piece of a file in one line.
+const PIECE: usize = 192 << 10;
+
+/// What [`archive`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Archived {
+    /// How many sessions are archived.
+    pub sessions: u64,
+    /// Were they only marked, and stay in the database?
+    pub marked: bool,
+    /// The bytes of the archives.
+    pub bytes: u64,
+    /// What was removed from the database and the directory.
+    pub removed: Removed,
+}
+
+/// Archives the sessions `filter` means that have ended.
+pub fn archive(database: &mut Database, files: &Dir, filter: &Filter) -> Result<Archived> {
+    let filter = prune::ended(filter);
+    if database.schema().has_session_column("archived") {
+        return mark(database, &filter);
+    }
+    let directory = files.ensure_dir(DIRECTORY, 0o700)?;
+    let mut done = Archived::default();
+    let mut kept = Vec::new();
+    {
+        let _place = Workplace::take(files)?;
+        pending::sweep(&directory)?;
+        let victims = Victims::new(database)?;
+        victims.choose(&filter, Some(files), &mut kept)?;
+        database.connection().execute_batch(
+            "CREATE INDEX IF NOT EXISTS temp.doomed_by_owner ON doomed (owner);
+             CREATE TEMP TABLE IF NOT EXISTS archived
+               (id TEXT PRIMARY KEY, messages, last_active, name TEXT);
+             DELETE FROM temp.archived;",
+        )?;
+        sweep::find(database, files, sweep::Gone::Chosen)?;
+        for_each_victim(database, |id| {
+            match write(database, files, &directory, id) {
+                Ok(bytes) => done.bytes += bytes,
+                Err(Error::ArchiveUnverified(id)) => kept.push(Kept {
+                    id,
+                    why: "its archive does not read back as it was written".to_owned(),
+                }),
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })?;
+        directory.sync()?;
+    }
+    let unchanged = Filter {
+        within: Within::Archived,
+        ..filter
+    };
+    done.removed = removal::remove(database, Some(files), &unchanged)?;
+    done.sessions = done.removed.sessions;
+    drop_needless(database, &directory, &mut kept)?;
+    done.removed.kept.extend(kept);
+    Ok(done)
+}
+
+fn mark(database: &mut Database, filter: &Filter) -> Result<Archived> {
+    let sessions = database.write(|transaction, schema| {
+        let (condition, values) = filter.condition(schema);
+        let sql = format!(
+            "UPDATE main.sessions AS s SET archived = 1 WHERE COALESCE(s.archived, 0) = 0
+             AND {condition}"
+        );
+        Ok(transaction.execute(&sql, rusqlite::params_from_iter(values))? as u64)
+    })?;
+    Ok(Archived {
+        sessions,
+        marked: true,
+        ..Archived::default()
+    })
+}
+
+fn for_each_victim(database: &Database, mut each: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let mut after = 0i64;
+    let sql = "SELECT n, id FROM temp.victims WHERE n > ?1 ORDER BY n LIMIT 1";
+    loop {
+        let mut statement = database.connection().prepare_cached(sql)?;
+        let mut rows = statement.query([after])?;
+        let Some(row) = rows.next()? else {
+            return Ok(());
+        };
+        after = row.get(0)?;
+        let id: String = row.get(1)?;
+        drop(rows);
+        each(&id)?;
+    }
+}
+
+/// Writes one archive, reads it back, and remembers what the session was like; returns its size.
+fn write(database: &Database, files: &Dir, directory: &Dir, id: &str) -> Result<u64> {
+    let remember = format!(
+        "INSERT INTO temp.archived SELECT s.id, {MESSAGES}, {LAST_ACTIVE}, NULL
+         FROM main.sessions s WHERE s.id = ?1"
+    );
+    // What is remembered is from before the export: a message that comes in between is a difference.
+    database.connection().execute(&remember, [id])?;
+    let temp = Temp::create(directory)?;
+    let written = compress(database, files, id, temp.file())?;
+    temp.sync()?;
+    let file = directory.open_file(temp.name())?;
+    if read_back(&file)? != written {
+        let forget = "DELETE FROM temp.archived WHERE id = ?1";
+        database.connection().execute(forget, [id])?;
+        return Err(Error::ArchiveUnverified(id.to_owned()));
+    }
+    let size = directory.stat(temp.name())?.size;
+    let name = publish(temp, directory, id)?;
+    let set = "UPDATE temp.archived SET name = ?2 WHERE id = ?1";
+    database.connection().execute(set, [id, name.as_str()])?;
+    Ok(size)
+}
+
+/// Writes the session and its files; returns what was written, as a number.
+fn compress(database: &Database, files: &Dir, id: &str, to: &File) -> Result<u64> {
+    let mut tee = Tee {
+        out: GzEncoder::new(to, Compression::default()),
+        seen: DefaultHasher::new(),
+    };
+    export::export(database, &Filter::one(id), &mut tee)?;
+    for name in sweep::files_of(database, id)? {
+        write_file(files, &name, &mut tee)?;
+    }
+    tee.out.finish()?;
+    Ok(tee.seen.finish())
+}
+
+/// Gives the archive the first free name.
+fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
+    let mut stem = pending::escape(id).replace('/', "%2f");
+    if stem.starts_with('.') {
+        stem.replace_range(..1, "%2e");
+    }
+    stem.truncate(LONGEST_NAME);
+    let mut name = format!("{stem}.jsonl.gz");
+    let mut number = 1;
+    // Only this process gives names here: it has the lock.
+    while directory.stat_opt(name.as_str())?.is_some() {
+        number += 1;
+        name = format!("{stem}.{number}.jsonl.gz");
+    }
+    temp.publish(directory, &name)?;
+    Ok(name)
+}
+
+fn write_file(files: &Dir, name: &CStr, out: &mut impl Write) -> Result<()> {
+    let mut file = match files.open_file(name) {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let label = serde_json::Value::from(name.to_string_lossy());
+    let mut piece = vec![0; PIECE];
+    let mut offset = 0;
+    loop {
+        let length = fill(&mut file, &mut piece)
+            .map_err(|e| herma_fs::Error::on("read", files.path(), e))?;
+        let data = base64::encode(&piece[..length]);
+        writeln!(
+            out,
+            "{{\"file\": {label}, \"offset\": {offset}, \"base64\": \"{data}\"}}"
+        )?;
+        offset += length;
+        if length < PIECE {
+            return Ok(());
+        }
+    }
+}
+
+fn fill(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read(&mut buffer[done..]) {
+            Ok(0) => break,
+            Ok(length) => done += length,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// What the archive says, as a number; an archive that cannot be read says something else.
+fn read_back(file: &File) -> Result<u64> {
+    let mut decoder = GzDecoder::new(file);
+    let mut buffer = vec![0; 1 << 16];
+    let mut seen = DefaultHasher::new();
+    loop {
+        match decoder.read(&mut buffer) {
+            Ok(0) => return Ok(seen.finish()),
+            Ok(length) => seen.write(&buffer[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return Ok(0),
+        }
+    }
+}
+
+/// Archives of sessions that are still there, because they changed or are still needed, go again.
+fn drop_needless(database: &Database, directory: &Dir, kept: &mut Vec<Kept>) -> Result<()> {
+    let sql = "SELECT id, name FROM temp.archived a WHERE name IS NOT NULL
+               AND EXISTS (SELECT 1 FROM main.sessions s WHERE s.id = a.id)";
+    let mut statement = database.connection().prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, name): (String, String) = (row.get(0)?, row.get(1)?);
+        directory.remove_file(name.as_str())?;
+        kept.push(Kept {
+            id,
+            why: "it changed while it was archived, or is still needed".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Writes, and remembers what was written.
+struct Tee<W> {
+    out: W,
+    seen: DefaultHasher,
+}
+
+impl<W: Write> Write for Tee<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let length = self.out.write(bytes)?;
+        self.seen.write(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}

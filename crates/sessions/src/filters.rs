@@ -1,0 +1,140 @@
+//! Which sessions are meant.
+//!
+//! The age of a session is its last activity: when it began, when it ended, or when its last message
+//! came, whichever is latest. A time that is no number counts as the future, so that such a session is
+//! never taken for an old one.
+
+use rusqlite::types::Value;
+
+use crate::db::Schema;
+
+/// The last activity of a row of `sessions s`.
+pub(crate) const LAST_ACTIVE: &str = "MAX(COALESCE(s.started_at, 0), COALESCE(s.ended_at, 0),
+    COALESCE((SELECT MAX(m.timestamp) FROM main.messages m WHERE m.session_id = s.id), 0))";
+
+/// The number of messages of a row of `sessions s`.
+pub(crate) const MESSAGES: &str =
+    "(SELECT COUNT(*) FROM main.messages m WHERE m.session_id = s.id)";
+
+/// Sessions that have ended, or that have not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ended {
+    /// Both.
+    #[default]
+    Either,
+    /// Those that have ended.
+    Yes,
+    /// Those that have not.
+    No,
+}
+
+/// Sessions an operation has listed in a table of its connection.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Within {
+    /// No such table.
+    #[default]
+    All,
+    /// Those in the table `archived`, if they are still as they were then.
+    Archived,
+    /// Those that are not in the table `gateway`, of sessions that are in use.
+    NotInGateway,
+}
+
+/// Which sessions are meant; the default means all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// Held there.
+    pub source: Option<String>,
+    /// Not held there.
+    pub not_source: Option<String>,
+    /// Nothing happened in it at this time or later.
+    pub idle_since: Option<f64>,
+    /// Something happened in it at this time or later.
+    pub active_since: Option<f64>,
+    /// The title contains this, in any case.
+    pub title: Option<String>,
+    /// The name of the model contains this, in any case.
+    pub model: Option<String>,
+    /// At least as many messages.
+    pub min_messages: Option<u64>,
+    /// At most as many messages.
+    pub max_messages: Option<u64>,
+    /// Ended or not.
+    pub ended: Ended,
+    /// Only this one.
+    pub id: Option<String>,
+    /// What an operation of this crate adds.
+    #[doc(hidden)]
+    pub within: Within,
+}
+
+impl Filter {
+    /// Exactly this session.
+    pub fn one(id: &str) -> Self {
+        Self {
+            id: Some(id.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The condition on a row of `sessions s`, and its parameters in order.
+    pub(crate) fn condition(&self, schema: &Schema) -> (String, Vec<Value>) {
+        let mut parts = vec!["1".to_owned()];
+        let mut values = Vec::new();
+        let mut add = |part: String, value: Value| {
+            parts.push(part);
+            values.push(value);
+        };
+        if let Some(id) = &self.id {
+            add("s.id = ?".to_owned(), Value::Text(id.clone()));
+        }
+        if let Some(source) = &self.source {
+            let column = schema.session_column("source");
+            add(format!("{column} = ?"), Value::Text(source.clone()));
+        }
+        if let Some(source) = &self.not_source {
+            let column = schema.session_column("source");
+            add(format!("{column} IS NOT ?"), Value::Text(source.clone()));
+        }
+        for (name, wanted) in [("title", &self.title), ("model", &self.model)] {
+            if let Some(wanted) = wanted {
+                let column = schema.session_column(name);
+                let part = format!("instr(lower(COALESCE({column}, '')), lower(?)) > 0");
+                add(part, Value::Text(wanted.clone()));
+            }
+        }
+        if let Some(least) = self.min_messages {
+            add(format!("{MESSAGES} >= ?"), number(least));
+        }
+        if let Some(most) = self.max_messages {
+            add(format!("{MESSAGES} <= ?"), number(most));
+        }
+        if let Some(time) = self.idle_since {
+            add(format!("{LAST_ACTIVE} < ?"), Value::Real(time));
+        }
+        if let Some(time) = self.active_since {
+            add(format!("{LAST_ACTIVE} >= ?"), Value::Real(time));
+        }
+        match self.within {
+            Within::All => {}
+            Within::Archived => parts.push(format!(
+                "EXISTS (SELECT 1 FROM temp.archived a WHERE a.id = s.id
+                 AND a.messages = {MESSAGES} AND a.last_active = {LAST_ACTIVE})"
+            )),
+            Within::NotInGateway => {
+                parts.push("s.id NOT IN (SELECT id FROM temp.gateway)".to_owned());
+            }
+        }
+        match self.ended {
+            Ended::Either => {}
+            Ended::Yes => parts.push("s.ended_at IS NOT NULL".to_owned()),
+            Ended::No => parts.push("s.ended_at IS NULL".to_owned()),
+        }
+        (parts.join(" AND "), values)
+    }
+}
+
+fn number(count: u64) -> Value {
+    Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+}

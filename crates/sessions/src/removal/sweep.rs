@@ -1,0 +1,152 @@
+//! The files of the victims, found by one listing of the directory.
+//!
+//! What the listing finds goes into a temporary table, so that a million names need no memory and nothing
+//! is removed from a directory while it is being listed.
+
+use std::ffi::CString;
+
+use herma_fs::Dir;
+use herma_fs::FileKind;
+use herma_fs::dir::ListBuffer;
+
+use super::FileLeft;
+use super::NAMED;
+use super::Removed;
+use crate::db::Database;
+use crate::db::value;
+use crate::error::Result;
+use crate::files;
+use crate::files::Claim;
+use crate::files::Standing;
+
+/// Names read from the table at once.
+const CHUNK: i64 = 4096;
+
+/// Which victims' files go?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// Those of all that were chosen: for a preview.
+    Chosen,
+    /// Those of the ones that have no row any more.
+    WithoutRow,
+}
+
+/// Writes the names of the victims' files into the table `doomed`.
+pub(crate) fn find(database: &Database, dir: &Dir, gone: Gone) -> Result<()> {
+    let connection = database.connection();
+    let transaction = connection.unchecked_transaction()?;
+    let mut trouble = None;
+    let listed = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
+        let may_be_file = matches!(kind, FileKind::File | FileKind::Symlink | FileKind::Unknown);
+        if trouble.is_none() && may_be_file {
+            trouble = judge(database, name.to_bytes(), gone).err();
+        }
+    });
+    listed.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
+    if let Some(error) = trouble {
+        return Err(error);
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+fn judge(database: &Database, name: &[u8], gone: Gone) -> Result<()> {
+    let claims = files::claims(name);
+    let mut judged = Vec::with_capacity(claims.len());
+    for claim in claims {
+        judged.push((claim, standing(database, &claim, gone)?));
+    }
+    if let Some(owner) = files::deleted_owner(&judged) {
+        let sql = "INSERT INTO temp.doomed (name, owner) VALUES (?1, ?2)";
+        let mut insert = database.connection().prepare_cached(sql)?;
+        insert.execute(rusqlite::params![name, value::from_name(owner.id)])?;
+    }
+    Ok(())
+}
+
+fn standing(database: &Database, claim: &Claim<'_>, gone: Gone) -> Result<Standing> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM temp.victims WHERE id = ?1),
+                      EXISTS (SELECT 1 FROM main.sessions WHERE id = ?1)";
+    let mut statement = database.connection().prepare_cached(sql)?;
+    let known = statement.query_row([value::from_name(claim.id)], |row| {
+        Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))
+    })?;
+    Ok(match (known, gone) {
+        ((true, false), _) | ((true, true), Gone::Chosen) => Standing::Deleted,
+        ((_, true), _) => Standing::Stays,
+        ((false, false), _) => Standing::Unknown,
+    })
+}
+
+/// The names of the files of one session that were found.
+pub(crate) fn files_of(database: &Database, id: &str) -> Result<Vec<CString>> {
+    let sql = "SELECT name FROM temp.doomed WHERE owner = ?1 ORDER BY name";
+    let mut statement = database.connection().prepare_cached(sql)?;
+    let names = statement.query_map([id], |row| row.get::<_, Vec<u8>>(0))?;
+    let names: Vec<_> = names.collect::<rusqlite::Result<_>>()?;
+    Ok(names
+        .into_iter()
+        .filter_map(|name| CString::new(name).ok())
+        .collect())
+}
+
+/// How many files were found, and their bytes.
+pub(super) fn measure(database: &Database, dir: &Dir) -> Result<(u64, u64)> {
+    let (mut files, mut bytes) = (0, 0);
+    for_each_chunk(database, |names| {
+        for name in names {
+            if let Some(stat) = dir.stat_opt(name.as_c_str())? {
+                files += 1;
+                bytes += stat.size;
+            }
+        }
+        Ok(())
+    })?;
+    Ok((files, bytes))
+}
+
+/// Removes the files that were found.
+pub(super) fn remove(database: &Database, dir: &Dir, removed: &mut Removed) -> Result<()> {
+    for_each_chunk(database, |names| {
+        for name in names {
+            let size = dir.stat_raw(name.as_c_str()).map_or(0, |stat| stat.size);
+            match dir.remove_file(name.as_c_str()) {
+                Ok(()) => {
+                    removed.files += 1;
+                    removed.bytes += size;
+                }
+                Err(error) if error.is_not_found() => {}
+                Err(error) if removed.files_left.len() < NAMED => {
+                    removed.files_left.push(FileLeft {
+                        name: name.as_bytes().to_vec(),
+                        why: error.source.to_string(),
+                    });
+                }
+                Err(_) => removed.more_files_left += 1,
+            }
+        }
+        Ok(())
+    })
+}
+
+fn for_each_chunk(
+    database: &Database,
+    mut each: impl FnMut(&[CString]) -> Result<()>,
+) -> Result<()> {
+    let sql = "SELECT n, name FROM temp.doomed WHERE n > ?1 ORDER BY n LIMIT ?2";
+    let mut after = 0i64;
+    loop {
+        let mut statement = database.connection().prepare_cached(sql)?;
+        let mut rows = statement.query([after, CHUNK])?;
+        let mut names = Vec::new();
+        while let Some(row) = rows.next()? {
+            after = row.get(0)?;
+            // A name that was listed has no NUL in it.
+            names.extend(CString::new(row.get::<_, Vec<u8>>(1)?).ok());
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        each(&names)?;
+    }
+}

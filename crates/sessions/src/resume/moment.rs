@@ -1,0 +1,277 @@
+//! The times in records, however they are written.
+//!
+//! Hermes writes the local time without a zone, in quotes, and stumbled over every other form. Here a time
+//! with a zone, a YAML timestamp and a number of seconds are understood as well. What is no time at all is
+//! no error: a record whose age is not known is kept.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::value::Value;
+use super::yaml::numbers;
+
+/// Numbers from here on count milliseconds: as seconds they would lie beyond the year 5000.
+const MILLISECONDS_FROM: f64 = 1e11;
+
+/// The present, here.
+#[derive(Clone, Debug)]
+pub struct Now {
+    /// The moment.
+    pub time: Timestamp,
+    /// The zone in which times without one are meant.
+    pub zone: TimeZone,
+}
+
+impl Now {
+    /// As Python's `datetime.now().isoformat()` writes it: local, without a zone.
+    pub fn iso(&self) -> String {
+        let local = self.zone.to_datetime(self.time);
+        let seconds = local.strftime("%Y-%m-%dT%H:%M:%S");
+        match local.subsec_nanosecond() / 1000 {
+            0 => seconds.to_string(),
+            micros => format!("{seconds}.{micros:06}"),
+        }
+    }
+
+    /// For the names of files: `20260422-231500`.
+    pub(super) fn stamp(&self) -> String {
+        let local = self.zone.to_datetime(self.time);
+        local.strftime("%Y%m%d-%H%M%S").to_string()
+    }
+
+    /// How long ago it was, in seconds; negative in the future.
+    pub fn seconds_since(&self, then: Timestamp) -> i64 {
+        self.time.as_second().saturating_sub(then.as_second())
+    }
+}
+
+/// The moment a value names, if it names one.
+pub fn read(value: &Value, zone: &TimeZone) -> Option<Timestamp> {
+    match value {
+        Value::Text(text) | Value::Time(text) => parse(text.trim(), zone),
+        Value::Number(text) => {
+            let number = numbers::fraction(text)
+                .or_else(|| numbers::whole(text).map(|whole| whole as f64))
+                .filter(|number| number.is_finite())?;
+            let seconds = if number.abs() >= MILLISECONDS_FROM {
+                number / 1000.0
+            } else {
+                number
+            };
+            let nanos = (seconds.fract() * 1e9) as i32;
+            Timestamp::new(seconds.trunc() as i64, nanos).ok()
+        }
+        _ => None,
+    }
+}
+
+/// A date, or a date and a time of day, with or without a distance from UTC.
+fn parse(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    let mut rest = Reader(text);
+    let year = rest.number(4, 4)?;
+    rest.expect('-')?;
+    let month = rest.number(1, 2)?;
+    rest.expect('-')?;
+    let day = rest.number(1, 2)?;
+    let (clock, offset) = match rest.0 {
+        "" => ((0, 0, 0, 0), None),
+        _ => rest.clock_and_offset()?,
+    };
+    let (hour, minute, second, nanos) = clock;
+    let local = DateTime::new(
+        i16::try_from(year).ok()?,
+        i8::try_from(month).ok()?,
+        i8::try_from(day).ok()?,
+        i8::try_from(hour).ok()?,
+        i8::try_from(minute).ok()?,
+        // A leap second is close enough to the one before it.
+        i8::try_from(second.min(59)).ok()?,
+        i32::try_from(nanos).ok()?,
+    )
+    .ok()?;
+    match offset {
+        Some(seconds) => {
+            let utc = TimeZone::UTC.to_timestamp(local).ok()?;
+            Timestamp::new(
+                utc.as_second().checked_sub(seconds)?,
+                utc.subsec_nanosecond(),
+            )
+            .ok()
+        }
+        None => zone.to_timestamp(local).ok(),
+    }
+}
+
+struct Reader<'t>(&'t str);
+
+type Clock = (u32, u32, u32, u32);
+
+impl Reader<'_> {
+    fn number(&mut self, least: usize, most: usize) -> Option<u32> {
+        let length = self.0.bytes().take(most).take_while(u8::is_ascii_digit);
+        let length = length.count();
+        let number = (length >= least).then(|| self.0[..length].parse().ok())??;
+        self.0 = &self.0[length..];
+        Some(number)
+    }
+
+    fn expect(&mut self, c: char) -> Option<()> {
+        self.0 = self.0.strip_prefix(c)?;
+        Some(())
+    }
+
+    /// `T`, or white space, and what comes behind it up to the end.
+    fn clock_and_offset(&mut self) -> Option<(Clock, Option<i64>)> {
+        let clock = match self.0.strip_prefix(['T', 't']) {
+            Some(clock) => clock,
+            None => self.0.trim_start_matches([' ', '\t']),
+        };
+        if clock.len() == self.0.len() {
+            return None;
+        }
+        self.0 = clock;
+        let hour = self.number(1, 2)?;
+        self.expect(':')?;
+        let minute = self.number(2, 2)?;
+        let mut second = 0;
+        let mut nanos = 0;
+        if self.expect(':').is_some() {
+            second = self.number(2, 2)?;
+            if self.expect('.').or_else(|| self.expect(',')).is_some() {
+                nanos = self.fraction();
+            }
+        }
+        self.0 = self.0.trim_start_matches([' ', '\t']);
+        let offset = self.offset()?;
+        Some(((hour, minute, second, nanos), offset))
+    }
+
+    /// Digits of any number, in nanoseconds.
+    fn fraction(&mut self) -> u32 {
+        let length = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.0.split_at(length);
+        self.0 = rest;
+        let digits = digits.bytes().chain(std::iter::repeat(b'0')).take(9);
+        digits.fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'))
+    }
+
+    /// How many seconds the place is ahead of UTC; the inner `None` where nothing is said.
+    #[expect(
+        clippy::option_option,
+        reason = "not a time, a time without an offset, and one with it"
+    )]
+    fn offset(&mut self) -> Option<Option<i64>> {
+        if self.0.is_empty() {
+            return Some(None);
+        }
+        if matches!(self.0, "Z" | "z") {
+            return Some(Some(0));
+        }
+        let sign = match self.0.chars().next()? {
+            '+' => 1,
+            '-' => -1,
+            _ => return None,
+        };
+        self.0 = &self.0[1..];
+        let mut seconds = i64::from(self.number(1, 2)?) * 3600;
+        for unit in [60, 1] {
+            if self.0.is_empty() {
+                break;
+            }
+            self.0 = self.0.strip_prefix(':').unwrap_or(self.0);
+            seconds += i64::from(self.number(2, 2)?) * unit;
+        }
+        self.0.is_empty().then_some(Some(sign * seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two hours ahead of UTC.
+    fn zone() -> TimeZone {
+        TimeZone::fixed(jiff::tz::offset(2))
+    }
+
+    #[test]
+    fn the_present_is_written_as_python_writes_it() {
+        let now = |nanos| Now {
+            time: Timestamp::new(1_776_892_500, nanos).unwrap(),
+            zone: zone(),
+        };
+        assert_eq!(now(123_456_789).iso(), "2026-04-22T23:15:00.123456");
+        assert_eq!(now(0).iso(), "2026-04-22T23:15:00");
+        assert_eq!(now(0).stamp(), "20260422-231500");
+    }
+
+    #[test]
+    fn defect_60_every_way_to_write_a_time_is_understood() {
+        let moment = 1_776_892_500;
+        let texts = [
+            "2026-04-22T23:15:00",
+            "2026-04-22 23:15:00.000",
+            "2026-04-22T23:15",
+            "2026-04-22T21:15:00Z",
+            "2026-04-22T21:15:00+00:00",
+            "2026-04-22T16:15:00-05:00",
+            "2026-04-22 16:15:00 -5",
+            "2026-04-23T02:45:00+0530",
+            "2026-4-22t21:15:00.123456789012 z",
+        ];
+        for text in texts {
+            for value in [Value::from(text), Value::Time(text.to_owned())] {
+                let read = read(&value, &zone()).map(Timestamp::as_second);
+                assert_eq!(read, Some(moment), "{text}");
+            }
+        }
+        for number in [
+            "1776892500",
+            "1776892500.5",
+            "1_776_892_500",
+            "1776892500123",
+        ] {
+            let read = read(&Value::Number(number.to_owned()), &zone());
+            assert_eq!(read.map(Timestamp::as_second), Some(moment), "{number}");
+        }
+        let midnight = read(&"2026-04-22".into(), &zone()).unwrap();
+        assert_eq!(midnight.as_second(), moment - 23 * 3600 - 15 * 60);
+    }
+
+    #[test]
+    fn what_is_no_time_is_none_and_no_error() {
+        let texts = [
+            "",
+            "yesterday",
+            "2026",
+            "2026-13-01",
+            "2026-02-30",
+            "2026-04-22T",
+            "2026-04-22T25:00",
+            "2026-04-22T10:00:00+99:99:99:99",
+            "2026-04-22x10:00",
+            "9999-12-31T23:59:59-23:59",
+            "2026-04-22T10:00é",
+            "é026-04-22",
+        ];
+        for text in texts {
+            assert_eq!(read(&text.into(), &zone()), None, "{text}");
+        }
+        for number in [
+            ".nan",
+            "-.inf",
+            "1.0e+300",
+            "99999999999999999999999999999999999999999",
+        ] {
+            assert_eq!(
+                read(&Value::Number(number.to_owned()), &zone()),
+                None,
+                "{number}"
+            );
+        }
+        for value in [Value::Null, Value::Bool(true), Value::List(Vec::new())] {
+            assert_eq!(read(&value, &zone()), None);
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! From the text of a file to a value. The file may have been written by anybody.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use granit_parser::Event;
+use granit_parser::Parser;
+use granit_parser::ScalarStyle;
+use granit_parser::Span;
+use granit_parser::Tag;
+
+use super::resolve::resolve;
+use crate::resume::value::Map;
+use crate::resume::value::Value;
+
+/// Deeper nesting is refused.
+const DEEPEST: usize = 64;
+
+/// What aliases may add to a file, in bytes: without a limit, a few lines can stand for gigabytes.
+const MOST_COPIED: usize = 1 << 20;
+
+/// How many lines are moved to the right: no record has that many.
+const MOST_MOVED: usize = 10_000;
+
+/// Why a text is no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum YamlError {
+    /// It does not follow the grammar.
+    #[error("line {line}: {what}")]
+    Grammar {
+        /// The line, from 1.
+        line: usize,
+        /// What the parser says.
+        what: String,
+    },
+    /// Nested too deeply.
+    #[error("line {line}: nested more than {DEEPEST} levels deep")]
+    TooDeep {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Aliases stand for too much.
+    #[error("line {line}: aliases repeat too much")]
+    TooManyCopies {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A tag that is not one of plain data.
+    #[error("line {line}: data of the kind {tag}")]
+    UnknownTag {
+        /// The line, from 1.
+        line: usize,
+        /// The tag.
+        tag: String,
+    },
+    /// A list or a map as a key.
+    #[error("line {line}: a key that is neither text nor a number")]
+    ComplexKey {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// More than one document.
+    #[error("line {line}: a second document")]
+    SecondDocument {
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+impl YamlError {
+    /// Is it well-formed, with something in it that is not read here?
+    pub fn is_only_unknown(&self) -> bool {
+        matches!(self, Self::UnknownTag { .. })
+    }
+}
+
+/// Reads one document.
+pub fn read(text: &str) -> Result<Value, YamlError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let indented = with_old_breaks_indented(text);
+    let text = indented.as_ref();
+    let mut builder = Builder {
+        text,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        copied: 0,
+        documents: 0,
+        whole: None,
+        line: 1,
+    };
+    let options = granit_parser::options! { emit_comments: false };
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| YamlError::Grammar {
+            line: error.marker().line(),
+            what: error.info(),
+        })?;
+        builder.line = span.start.line();
+        builder.take(event, &span)?;
+    }
+    Ok(builder.whole.unwrap_or_default())
+}
+
+/// A list or a map whose end has not been read.
+struct Open {
+    content: Content,
+    anchor: usize,
+}
+
+enum Content {
+    List(Vec<Value>),
+    /// What is in the map, the key that waits for its value, and what is to be merged in.
+    Map(Vec<(Value, Value)>, Option<Key>, Vec<Map>),
+}
+
+enum Key {
+    Plain(Value),
+    /// `<<`: what is in its value belongs to the map, where the map does not say otherwise.
+    Merge,
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Value>,
+    copied: usize,
+    documents: usize,
+    whole: Option<Value>,
+    line: usize,
+}
+
+impl Builder<'_> {
+    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
+        let line = self.line;
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(YamlError::SecondDocument { line });
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_merge = style == ScalarStyle::Plain && text == "<<" && tag.is_none();
+                if is_merge && let Some(Content::Map(_, key @ None, _)) = self.content() {
+                    *key = Some(Key::Merge);
+                    return Ok(());
+                }
+                let value = self.scalar(&text, style, tag.as_deref(), span)?;
+                self.finish(value, anchor)?;
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.check_tag(tag.as_deref(), "seq")?;
+                self.begin(Content::List(Vec::new()), anchor)?;
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.check_tag(tag.as_deref(), "map")?;
+                self.begin(Content::Map(Vec::new(), None, Vec::new()), anchor)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(Open { content, anchor }) = self.open.pop() else {
+                    return Err(self.grammar("an end without a beginning"));
+                };
+                let value = match content {
+                    Content::List(values) => Value::List(values),
+                    Content::Map(entries, _, merged) => Value::Map(merge(entries, &merged)),
+                };
+                self.finish(value, anchor)?;
+            }
+            Event::Alias(anchor) => {
+                let Some(value) = self.anchors.get(&anchor) else {
+                    return Err(self.grammar("an alias inside of what it stands for"));
+                };
+                self.copied += value.weight();
+                if self.copied > MOST_COPIED {
+                    return Err(YamlError::TooManyCopies { line });
+                }
+                let value = value.clone();
+                self.finish(value, 0)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn grammar(&self, what: &str) -> YamlError {
+        YamlError::Grammar {
+            line: self.line,
+            what: what.to_owned(),
+        }
+    }
+
+    fn content(&mut self) -> Option<&mut Content> {
+        self.open.last_mut().map(|open| &mut open.content)
+    }
+
+    fn begin(&mut self, content: Content, anchor: usize) -> Result<(), YamlError> {
+        let line = self.line;
+        if self.open.len() >= DEEPEST {
+            return Err(YamlError::TooDeep { line });
+        }
+        if let Some(Content::Map(_, None, _)) = self.content() {
+            return Err(YamlError::ComplexKey { line });
+        }
+        self.open.push(Open { content, anchor });
+        Ok(())
+    }
+
+    /// Puts a complete value where it belongs.
+    fn finish(&mut self, value: Value, anchor: usize) -> Result<(), YamlError> {
+        let line = self.line;
+        if anchor != 0 {
+            self.copied += value.weight();
+            if self.copied > MOST_COPIED {
+                return Err(YamlError::TooManyCopies { line });
+            }
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.content() {
+            None => self.whole = Some(value),
+            Some(Content::List(values)) => values.push(value),
+            Some(Content::Map(entries, key, merged)) => match key.take() {
+                None if matches!(value, Value::List(_) | Value::Map(_)) => {
+                    return Err(YamlError::ComplexKey { line });
+                }
+                None => *key = Some(Key::Plain(value)),
+                Some(Key::Plain(key)) => entries.push((key, value)),
+                Some(Key::Merge) => match to_merge(value) {
+                    Some(maps) => merged.extend(maps),
+                    None => return Err(self.grammar("`<<` merges maps only")),
+                },
+            },
+        }
+        // An alias adds the depth of what it stands for.
+        if self.open.is_empty() && self.whole.as_ref().is_some_and(|v| depth(v) > DEEPEST) {
+            return Err(YamlError::TooDeep { line });
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: &Span,
+    ) -> Result<Value, YamlError> {
+        let Some(tag) = tag else {
+            return Ok(match style {
+                ScalarStyle::Plain => resolve(text),
+                ScalarStyle::SingleQuoted => match span.slice(self.text) {
+                    Some(source) if source.contains(OLD_BREAKS) => single_quoted(source).into(),
+                    _ => text.into(),
+                },
+                _ => text.into(),
+            });
+        };
+        let value = resolve(text);
+        let fits = match (tag.core_suffix(), &value) {
+            (Some("str"), _) => return Ok(text.into()),
+            (Some("null"), Value::Null)
+            | (Some("bool"), Value::Bool(_))
+            | (Some("int" | "float"), Value::Number(_))
+            | (Some("timestamp"), Value::Time(_)) => true,
+            (Some("null" | "bool" | "int" | "float" | "timestamp"), _) => false,
+            // The tag `!` says that it is text.
+            (None, _) if tag.parts() == ("!", "") || tag.parts() == ("", "!") => {
+                return Ok(text.into());
+            }
+            _ => return Err(self.unknown(tag)),
+        };
+        if fits {
+            Ok(value)
+        } else {
+            Err(self.grammar("a tag that does not fit its value"))
+        }
+    }
+
+    fn check_tag(&self, tag: Option<&Tag>, expected: &str) -> Result<(), YamlError> {
+        match tag {
+            Some(tag) if tag.core_suffix() != Some(expected) => Err(self.unknown(tag)),
+            _ => Ok(()),
+        }
+    }
+
+    fn unknown(&self, tag: &Tag) -> YamlError {
+        YamlError::UnknownTag {
+            line: self.line,
+            tag: tag.original(),
+        }
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    1 + match value {
+        Value::List(values) => values.iter().map(depth).max().unwrap_or(0),
+        Value::Map(map) => map.iter().map(|(_, v)| depth(v)).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn to_merge(value: Value) -> Option<Vec<Map>> {
+    match value {
+        Value::Map(map) => Some(vec![map]),
+        Value::List(values) => values
+            .into_iter()
+            .map(|value| match value {
+                Value::Map(map) => Some(map),
+                _ => None,
+            })
+            .collect(),
+        _ => None,
+    }
+}
+
+/// Merged keys come first; the map's own win, then those of the first map that has them.
+fn merge(own: Vec<(Value, Value)>, merged: &[Map]) -> Map {
+    let merged = merged.iter().rev().flat_map(Map::iter);
+    let merged = merged.map(|(key, value)| (key.clone(), value.clone()));
+    Map::from_entries(merged.chain(own).collect())
+}
+
+/// What ends a line in version 1.1 and no longer in 1.2.
+const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r') || OLD_BREAKS.contains(&c)
+}
+
+/// The text with every old break at the beginning of a line moved to the right. `PyYAML` writes such lines
+/// inside of quotes, where the space before a break means nothing, but where version 1.2 wants some.
+fn with_old_breaks_indented(text: &str) -> Cow<'_, str> {
+    if !text.contains(OLD_BREAKS) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut moved = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with(OLD_BREAKS) && moved < MOST_MOVED {
+            moved += 1;
+            out.extend(std::iter::repeat_n(' ', 2 * DEEPEST + 2));
+        }
+        out.push_str(line);
+    }
+    Cow::Owned(out)
+}
+
+/// The text between single quotes, by version 1.1: `PyYAML` writes U+2028 and its like as ends of lines,
+/// with the indentation of the next line behind them.
+fn single_quoted(source: &str) -> String {
+    let inner = source.trim().trim_start_matches('\'');
+    let inner = inner.strip_suffix('\'').unwrap_or(inner);
+    let inner = inner.replace("''", "'").replace("\r\n", "\n");
+    let mut out = String::new();
+    let mut rest = inner.as_str();
+    while let Some(at) = rest.find(is_break) {
+        out.push_str(rest[..at].trim_end_matches([' ', '\t']));
+        let end = rest[at..].find(|c: char| !is_break(c) && c != ' ' && c != '\t');
+        let gap = &rest[at..][..end.unwrap_or(rest.len() - at)];
+        let mut breaks = gap.chars().filter(|c| is_break(*c)).map(|c| match c {
+            '\u{2028}' | '\u{2029}' => c,
+            _ => '\n',
+        });
+        let first = breaks.next().unwrap_or('\n');
+        let others: String = breaks.collect();
+        match (first, others.is_empty()) {
+            ('\n', true) => out.push(' '),
+            ('\n', false) => {}
+            (first, _) => out.push(first),
+        }
+        out.push_str(&others);
+        rest = &rest[at + gap.len()..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    fn json(text: &str) -> String {
+        let value = read(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        serde_json::to_string(&value).unwrap()
+    }
+
+    #[test]
+    fn quoted_words_are_text_and_plain_ones_are_what_pyyaml_takes_them_for() {
+        let text = "a: yes\nb: 'yes'\nc: 1:30\nd: \"1:30\"\ne: 2026-04-22\nf: ~\ng:\nh: !!str 12\n";
+        let expected =
+            r#"{"a":true,"b":"yes","c":90,"d":"1:30","e":"2026-04-22","f":null,"g":null,"h":"12"}"#;
+        assert_eq!(json(text), expected);
+    }
+
+    #[test]
+    fn anchors_aliases_and_merges_are_followed() {
+        let text = "a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd:\n  <<: *m\n  k: 3\n";
+        assert_eq!(
+            json(text),
+            r#"{"a":[1,2],"b":[1,2],"c":{"k":1,"l":2},"d":{"k":3,"l":2}}"#
+        );
+    }
+
+    #[test]
+    fn old_ends_of_lines_are_read_as_pyyaml_reads_them() {
+        assert_eq!(read("'a\u{2028}  b'").unwrap(), "a\u{2028}b".into());
+        assert_eq!(read("'a\u{2028}\n  b'").unwrap(), "a\u{2028}\nb".into());
+        assert_eq!(read("'a\n\n\u{2028}  b'").unwrap(), "a\n\u{2028}b".into());
+        assert_eq!(read("'a\u{85}  b''c'").unwrap(), "a b'c".into());
+    }
+
+    #[test]
+    fn the_last_of_equal_keys_counts_and_an_empty_file_is_nothing() {
+        assert_eq!(json("a: 1\nb: 2\na: 3\n"), r#"{"a":3,"b":2}"#);
+        for text in ["", "\n", "# x\n", "---\n", "\u{feff}"] {
+            assert_eq!(read(text).unwrap(), Value::Null, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn very_many_keys_take_no_more_than_a_moment() {
+        let mut text = String::new();
+        for key in 0..200_000 {
+            let _ = writeln!(text, "k{key}: x");
+        }
+        let value = read(&text).unwrap();
+        assert_eq!(value.as_map().map(Map::len), Some(200_000));
+    }
+
+    #[test]
+    fn hostile_text_ends_in_an_error_not_in_a_crash() {
+        let deep = format!("a: {}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(read(&deep).is_err());
+        let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for level in 1..12 {
+            let alias = format!("*a{},", level - 1).repeat(10);
+            let _ = writeln!(bomb, "a{level}: &a{level} [{alias}]");
+        }
+        assert!(matches!(read(&bomb), Err(YamlError::TooManyCopies { .. })));
+        let mut tower = "a0: &a0 [x]\n".to_owned();
+        for level in 1..200 {
+            let _ = writeln!(tower, "a{level}: &a{level} [*a{}]", level - 1);
+        }
+        assert!(matches!(read(&tower), Err(YamlError::TooDeep { .. })));
+        for text in [
+            "&a [*a]",
+            "a: b: c",
+            "[1",
+            "'x",
+            "{[1]: 2}",
+            "? {a: 1}\n: 2",
+            "!!python/object:os.system x",
+            "a: 1\n---\nb: 2\n",
+            "!!int x",
+            "\u{0}",
+            "<<: 1",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Finds what was said.
+//!
+//! The words go to SQLite's full-text index, each quoted, so that nothing in them is an operator. Where
+//! there is no index, where it cannot be read, or where it finds nothing (it knows words, not parts of
+//! them), the text itself is looked through.
+
+use rusqlite::Row;
+use rusqlite::types::Value;
+
+use crate::db::Database;
+use crate::db::value;
+use crate::error::Error;
+use crate::error::Result;
+use crate::filters::Filter;
+
+/// A longer query is nobody's search.
+const LONGEST_QUERY: usize = 2048;
+
+/// More words do not make it clearer what is meant.
+const MOST_WORDS: usize = 32;
+
+/// One message with what was looked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The session.
+    pub session: String,
+    /// The message.
+    pub message: i64,
+    /// Who speaks.
+    pub role: String,
+    /// When, in seconds since 1970.
+    pub timestamp: Option<f64>,
+    /// The words around it.
+    pub excerpt: String,
+}
+
+/// The messages in which all words of `query` occur, `limit` at most.
+pub fn search(database: &Database, query: &str, filter: &Filter, limit: u64) -> Result<Vec<Found>> {
+    let end = query.char_indices().nth(LONGEST_QUERY);
+    let query = end.map_or(query, |(end, _)| &query[..end]);
+    let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    if database.schema().has_table("messages_fts") {
+        match by_index(database, &words, filter, limit) {
+            Ok(found) if !found.is_empty() => return Ok(found),
+            // An index that cannot be used is no reason to find nothing.
+            Ok(_) | Err(Error::Sql(_) | Error::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    by_text(database, &words, filter, limit)
+}
+
+fn by_index(
+    database: &Database,
+    words: &[&str],
+    filter: &Filter,
+    limit: u64,
+) -> Result<Vec<Found>> {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " ")))
+        .collect();
+    let excerpt = "snippet(messages_fts, -1, '', '', '…', 24)";
+    let from = "messages_fts f JOIN main.messages m ON m.id = f.rowid";
+    let matches = "messages_fts MATCH ?".to_owned();
+    let values = vec![Value::Text(quoted.join(" "))];
+    run(
+        database,
+        filter,
+        &Query {
+            excerpt: excerpt.to_owned(),
+            from,
+            condition: matches,
+            order: "f.rank",
+            values,
+            limit,
+        },
+    )
+}
+
+fn by_text(database: &Database, words: &[&str], filter: &Filter, limit: u64) -> Result<Vec<Found>> {
+    let content = database.schema().message_column("content");
+    let calls = database.schema().message_column("tool_calls");
+    let text = format!("(COALESCE({content}, '') || ' ' || COALESCE({calls}, ''))");
+    let place = format!("instr(lower({text}), lower(?))");
+    let excerpt = format!("substr({text}, MAX(1, {place} - 60), 200)");
+    let each: Vec<String> = words.iter().map(|_| format!("{place} > 0")).collect();
+    let mut values = vec![Value::Text(words[0].to_owned())];
+    values.extend(words.iter().map(|word| Value::Text((*word).to_owned())));
+    run(
+        database,
+        filter,
+        &Query {
+            excerpt,
+            from: "main.messages m",
+            condition: each.join(" AND "),
+            order: "m.id DESC",
+            values,
+            limit,
+        },
+    )
+}
+
+struct Query<'a> {
+    excerpt: String,
+    from: &'a str,
+    condition: String,
+    order: &'a str,
+    values: Vec<Value>,
+    limit: u64,
+}
+
+fn run(database: &Database, filter: &Filter, query: &Query<'_>) -> Result<Vec<Found>> {
+    let (condition, values) = filter.condition(database.schema());
+    let sql = format!(
+        "SELECT m.session_id, m.id, {}, m.timestamp, {} FROM {}
+         JOIN main.sessions s ON s.id = m.session_id WHERE {} AND {condition}
+         ORDER BY {} LIMIT ?",
+        database.schema().message_column("role"),
+        query.excerpt,
+        query.from,
+        query.condition,
+        query.order,
+    );
+    let mut all = query.values.clone();
+    all.extend(values);
+    all.push(Value::Integer(i64::try_from(query.limit).unwrap_or(-1)));
+    let mut statement = database.connection().prepare(&sql)?;
+    let found = statement.query_map(rusqlite::params_from_iter(all), read)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Found> {
+    Ok(Found {
+        session: value::text(row.get_ref(0)?).unwrap_or_default(),
+        message: value::integer(row.get_ref(1)?),
+        role: value::text(row.get_ref(2)?).unwrap_or_default(),
+        timestamp: value::real(row.get_ref(3)?),
+        excerpt: value::text(row.get_ref(4)?).unwrap_or_default(),
+    })
+}

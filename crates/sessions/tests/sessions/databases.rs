@@ -1,0 +1,228 @@
+//! Databases nobody should have made: opened, read, refused, and never a panic.
+
+use std::os::unix::fs::PermissionsExt;
+
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Error;
+use herma_sessions::Filter;
+use herma_sessions::db::KNOWN_VERSION;
+use herma_sessions::delete;
+use herma_sessions::list;
+use herma_sessions::prune;
+use herma_sessions::rename;
+use herma_sessions::search;
+use herma_testkit::random::Random;
+
+use super::Home;
+use super::ago;
+use super::older_than;
+
+#[test]
+fn a_newer_schema_is_read_and_not_written() {
+    let home = Home::new();
+    home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    home.sql("UPDATE schema_version SET version = 24");
+    let refused = Database::open(&home.database(), Access::Write);
+    assert!(
+        matches!(refused, Err(Error::Newer { version: 24, .. })),
+        "{refused:?}"
+    );
+    let mut database = home.open_to_read();
+    assert!(database.is_newer());
+    assert_eq!(
+        list::list(&database, &Filter::default(), None)
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        prune::plan(&database, None, &older_than(90.0))
+            .unwrap()
+            .sessions,
+        1
+    );
+    let written = prune::prune(&mut database, None, &older_than(90.0));
+    assert!(matches!(written, Err(Error::ReadOnly)), "{written:?}");
+    home.sql("UPDATE schema_version SET version = 'eleven'");
+    assert!(Database::open(&home.database(), Access::Write).is_err());
+}
+
+#[test]
+fn an_older_schema_lacks_columns_and_works() {
+    let home = Home::new();
+    home.sql(
+        "DROP INDEX idx_sessions_title_unique;
+         ALTER TABLE sessions DROP COLUMN title; ALTER TABLE sessions DROP COLUMN model;
+         ALTER TABLE messages DROP COLUMN reasoning; UPDATE schema_version SET version = 3;
+         ALTER TABLE sessions ADD COLUMN shoe_size REAL; CREATE TABLE mine (x);",
+    );
+    home.sql("INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('a', 'cli', 1, 2)");
+    let mut database = home.open();
+    let listed = list::list(&database, &Filter::default(), None).unwrap();
+    assert_eq!((listed.len(), &listed[0].title), (1, &None));
+    let titled = Filter {
+        title: Some("x".to_owned()),
+        ..Filter::default()
+    };
+    assert_eq!(list::count(&database, &titled).unwrap(), 0);
+    assert!(rename::rename(&mut database, "a", "new").is_err());
+    assert_eq!(
+        prune::prune(&mut database, None, &older_than(90.0))
+            .unwrap()
+            .sessions,
+        1
+    );
+    assert_eq!(home.number("SELECT COUNT(*) FROM mine"), 0);
+}
+
+#[test]
+fn a_new_machine_gets_the_tables_of_hermes() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state.db");
+    let none = Database::open(&path, Access::Read);
+    assert!(matches!(none, Err(Error::NoDatabase(_))), "{none:?}");
+    let database = Database::open_or_create(&path).unwrap();
+    assert_eq!(database.version(), Some(KNOWN_VERSION));
+    drop(Database::open_or_create(&path).unwrap());
+    drop(database);
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // The same columns, indexes and triggers as the fixture, which states them in its own words.
+    let home = Home::new();
+    let names = |path: &std::path::Path| -> Vec<String> {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let sql = "SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || c.pk
+                   FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
+                   AND t.name NOT LIKE 'telegram%'
+                   UNION ALL SELECT type || ' ' || name FROM sqlite_schema
+                   WHERE type <> 'table' ORDER BY 1";
+        let mut statement = connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert_eq!(names(&path), names(&home.database()));
+}
+
+#[test]
+fn what_is_no_session_database_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state.db");
+    for content in [
+        b"not a database, but long enough to look at twice".to_vec(),
+        vec![7; 8192],
+    ] {
+        std::fs::write(&path, content).unwrap();
+        for access in [Access::Read, Access::Write] {
+            let refused = Database::open(&path, access);
+            assert!(
+                matches!(refused, Err(Error::NotADatabase(_))),
+                "{refused:?}"
+            );
+        }
+    }
+    std::fs::write(&path, "").unwrap();
+    let refused = Database::open(&path, Access::Write);
+    assert!(
+        matches!(refused, Err(Error::NotSessions { .. })),
+        "{refused:?}"
+    );
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "CREATE VIEW sessions AS WITH RECURSIVE n(id, started_at, ended_at) AS
+               (SELECT 1, 1, 1 UNION ALL SELECT id + 1, 1, 1 FROM n) SELECT * FROM n;
+             CREATE TABLE messages (id INTEGER, session_id, timestamp);",
+        )
+        .unwrap();
+    let refused = Database::open(&path, Access::Read);
+    assert!(
+        matches!(refused, Err(Error::NotSessions { .. })),
+        "a view may never end"
+    );
+    assert!(
+        Database::open(temp.path(), Access::Read).is_err(),
+        "a directory"
+    );
+}
+
+#[test]
+fn values_of_any_type_are_read_and_never_taken_for_old() {
+    let home = Home::new();
+    home.sql(
+        "INSERT INTO sessions (id, source, started_at, ended_at, title, message_count, model) VALUES
+           ('text', 'cli', 'yesterday', 'today', x'ff00', 'many', 7),
+           (x'0102', 'cli', 1, 1, 2.5, NULL, x'ff'),
+           (CAST(x'61ff62' AS TEXT), 'cli', 1, 1, NULL, 0, NULL),
+           ('big', zeroblob(3000000), 1e308, 1e308, zeroblob(5000000), 1, NULL);
+         INSERT INTO messages (session_id, role, content, timestamp) VALUES
+           ('text', x'00', 17, 'noon'), ('big', 'user', zeroblob(30000000), 1);",
+    );
+    let mut database = home.open();
+    assert_eq!(
+        list::list(&database, &Filter::default(), None)
+            .unwrap()
+            .len(),
+        4
+    );
+    let pruned = prune::prune(&mut database, Some(&home.dir()), &older_than(90.0)).unwrap();
+    assert_eq!((pruned.sessions, pruned.kept.len()), (0, 2), "{pruned:?}");
+    let mut out = Vec::new();
+    let exported = herma_sessions::export::export(&database, &Filter::one("text"), &mut out);
+    assert_eq!(exported.unwrap(), 1);
+    serde_json::from_slice::<serde_json::Value>(&out).unwrap();
+    search::search(&database, "noon", &Filter::default(), 10).unwrap();
+    home.assert_sound();
+}
+
+#[test]
+fn triggers_that_call_what_nobody_knows_are_an_error() {
+    let home = Home::new();
+    home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    home.add_files("a");
+    home.sql("CREATE TRIGGER evil AFTER DELETE ON sessions BEGIN SELECT launch_missiles(); END;");
+    let failed = delete::delete(&mut home.open(), Some(&home.dir()), "a");
+    assert!(matches!(failed, Err(Error::Sql(_))), "{failed:?}");
+    assert_eq!(
+        (home.ids().len(), home.files().len()),
+        (1, 5),
+        "rows and files stay"
+    );
+    home.sql("DROP TRIGGER evil");
+    delete::delete(&mut home.open(), Some(&home.dir()), "a").unwrap();
+    assert_eq!((home.ids().len(), home.files().len()), (0, 0));
+    home.assert_sound();
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_never_a_panic() {
+    let home = Home::new();
+    for n in 0..40 {
+        home.add(
+            &format!("s{n}"),
+            ago(100.0),
+            Some(ago(100.0)),
+            &[ago(100.0); 5],
+        );
+    }
+    home.sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;");
+    let whole = std::fs::read(home.database()).unwrap();
+    let mut random = Random::new(5);
+    for _ in 0..60 {
+        let mut bytes = whole.clone();
+        for _ in 0..20 {
+            let at = random.below(bytes.len());
+            bytes[at] = random.below(256) as u8;
+        }
+        std::fs::write(home.database(), &bytes).unwrap();
+        if let Ok(mut database) = Database::open(&home.database(), Access::Write) {
+            let _ = list::list(&database, &Filter::default(), None);
+            let _ = search::search(&database, "message", &Filter::default(), 10);
+            let _ = prune::prune(&mut database, Some(&home.dir()), &older_than(90.0));
+        }
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = std::fs::remove_file(home.directory().join(format!("../state.db{suffix}")));
+        }
+    }
+}
