@@ -23,8 +23,10 @@ use crate::commands::mark::NameArgs;
 use crate::commands::mark::PinArgs;
 use crate::commands::mark::UnnameArgs;
 use crate::commands::restore::RestoreArgs;
+use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::save::SaveArgs;
+use crate::commands::sessions::SessionsArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::step::StepArgs;
 use crate::commands::steps::StepsArgs;
@@ -131,7 +133,9 @@ pub(crate) enum Command {
     Unpin(PinArgs),
     Drop(DropArgs),
     CanUndo(CanUndoArgs),
+    Resume(ResumeArgs),
     Checkpoints(CheckpointsArgs),
+    Sessions(SessionsArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),

@@ -23,6 +23,7 @@ use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::environment::OuterStep;
 use crate::environment::SystemClock;
+use crate::environment::time_zone;
 use crate::settings::Loaded;
 use crate::time;
 use crate::ui::Ui;
@@ -147,6 +148,15 @@ impl CommandEnv {
     /// The present moment.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The present moment and the zone the user is in, for times that are written without one.
+    pub(crate) fn local_now(&self) -> herma_sessions::resume::Now {
+        let now = self.now();
+        herma_sessions::resume::Now {
+            time: jiff::Timestamp::new(now.seconds, now.nanos as i32).unwrap_or_default(),
+            zone: time_zone().clone(),
+        }
     }
 
     /// The project around the directory; says so when a restore of it was interrupted.

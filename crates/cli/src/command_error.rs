@@ -13,6 +13,8 @@ use herma_core::error::ErrorKind;
 use herma_core::path::escape;
 use herma_core::restore::RestoreError;
 use herma_core::store::StoreError;
+use herma_sessions::Error as SessionsError;
+use herma_sessions::resume::ResumeError;
 use serde::Serialize;
 
 use crate::settings::CannotEdit;
@@ -321,6 +323,68 @@ impl From<DiffError> for CommandError {
                     _ => new,
                 }
             }
+        }
+    }
+}
+
+impl From<ResumeError> for CommandError {
+    fn from(error: ResumeError) -> Self {
+        let kind = match &error {
+            ResumeError::NothingToUpdate(_) => Kind::NoStore,
+            ResumeError::Unusable { .. } => Kind::Damaged,
+            ResumeError::Busy => Kind::Busy,
+            _ => Kind::Failed,
+        };
+        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        match &error {
+            ResumeError::NothingToUpdate(session) => new.with_hint(format!(
+                "`herma resume save {session} --task TEXT` writes the first one."
+            )),
+            ResumeError::Unusable { session, .. } => {
+                new.with_state("The file is as it was.").with_hint(format!(
+                    "`herma resume save {session} --task TEXT` sets it aside and writes a new one."
+                ))
+            }
+            ResumeError::Unwritable(_) => new.with_state("The record is as it was."),
+            ResumeError::Busy => new.with_hint("Try again in a moment."),
+            ResumeError::Fs(error) if error.is_full() => {
+                new.with_hint("The disk is full: free some space and run the command again.")
+            }
+            _ => new,
+        }
+    }
+}
+
+impl From<SessionsError> for CommandError {
+    fn from(error: SessionsError) -> Self {
+        use SessionsError as E;
+        let kind = match &error {
+            E::NoDatabase(_) | E::NotFound(_) => Kind::NoStore,
+            E::Ambiguous { .. } | E::BadTitle { .. } => Kind::Usage,
+            E::Busy { .. } | E::OtherCleaner { .. } => Kind::Busy,
+            E::NotADatabase(_)
+            | E::NotAFile(_)
+            | E::NotSessions { .. }
+            | E::Damaged(_)
+            | E::BadFile { .. } => Kind::Damaged,
+            _ => Kind::Failed,
+        };
+        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        match error {
+            E::Write(error) => error.into(),
+            E::NotFound(_) => new.with_hint("`herma sessions list` shows the sessions."),
+            E::Ambiguous { ids, .. } => {
+                let ids: Vec<_> = ids.iter().map(|id| clean(id)).collect();
+                new.with_hint(format!("Write more of the id: {}", ids.join(", ")))
+            }
+            E::Active(_) => new.with_state("Nothing was removed.").with_hint(
+                "If its process is gone, `herma sessions prune --reap` ends it after a week without activity.",
+            ),
+            E::Newer { .. } => new.with_state("Nothing was changed.").with_hint(
+                "Listing, searching and exporting work; to change it, use a newer Herma, or Hermes itself.",
+            ),
+            E::Busy { .. } | E::OtherCleaner { .. } => new.with_hint("Try again in a moment."),
+            _ => new,
         }
     }
 }

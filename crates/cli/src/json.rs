@@ -106,12 +106,21 @@ pub(crate) struct CheckpointJson {
     receipt_damaged: bool,
 }
 
+/// How far a conversation had come.
+#[derive(Debug, Serialize)]
+struct TranscriptJson {
+    message: i64,
+    messages: u64,
+    bytes: Option<u64>,
+}
+
 #[derive(Debug, Serialize)]
 struct FactsJson {
     agent: Option<String>,
     session: Option<String>,
     turn: Option<String>,
     tool: Option<String>,
+    transcript: Option<TranscriptJson>,
 }
 
 /// How much changed; lines are `null` when they were not counted.
@@ -151,6 +160,11 @@ impl From<&Checkpoint> for CheckpointJson {
                 session: facts.session,
                 turn: facts.turn,
                 tool: facts.tool,
+                transcript: facts.transcript.map(|transcript| TranscriptJson {
+                    message: transcript.message,
+                    messages: transcript.messages,
+                    bytes: transcript.bytes,
+                }),
             },
             changes: checkpoint.changes.map(ChangesJson::from),
             names: checkpoint.names.clone(),

@@ -30,6 +30,7 @@ mod step_report;
 mod take_back_report;
 mod theme;
 mod time;
+mod transcript;
 mod ui;
 mod units;
 

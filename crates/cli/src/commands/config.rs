@@ -96,8 +96,8 @@ fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
         let about = format!("# {from}; {}", key.about);
         let about = env.ui.theme.paint(Label::Faint, &about);
         let setting = format!(
-            "checkpoints.{}: {}",
-            key.name,
+            "{}: {}",
+            key.full_name(),
             escape(value.to_string().as_bytes())
         );
         writeln!(out, "{setting:<36} {about}")?;
@@ -119,7 +119,7 @@ fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
         Origin::File(line) => ("file", line),
     };
     SettingJson {
-        key: format!("checkpoints.{}", key.name),
+        key: key.full_name(),
         value: match value {
             Value::Bool(value) => (*value).into(),
             Value::Number(value) => (*value).into(),
@@ -132,21 +132,14 @@ fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
 
 fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, CommandError> {
     let key = Key::find(name).ok_or_else(|| {
-        let known: Vec<_> = KEYS
-            .iter()
-            .map(|key| format!("checkpoints.{}", key.name))
-            .collect();
+        let known: Vec<_> = KEYS.iter().map(Key::full_name).collect();
         CommandError::usage(format!("there is no setting `{}`", escape(name.as_bytes())))
             .with_state("The file is as it was.")
             .with_hint(format!("There are {}", known.join(", ")))
     })?;
     let value = key.parse_words(words).ok_or_else(|| {
-        CommandError::usage(format!(
-            "`checkpoints.{}` must be {}",
-            key.name,
-            key.accepts()
-        ))
-        .with_state("The file is as it was.")
+        CommandError::usage(format!("`{}` must be {}", key.full_name(), key.accepts()))
+            .with_state("The file is as it was.")
     })?;
     let file = ConfigFile::open(&env.home)?;
     let before = file.read()?;
@@ -170,6 +163,6 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, Co
     }
     let value = escape(value.to_string().as_bytes());
     env.ui
-        .status(format_args!("checkpoints.{} is now {value}", key.name));
+        .status(format_args!("{} is now {value}", key.full_name()));
     Ok(Outcome::Done)
 }

@@ -2,11 +2,16 @@
 
 use herma_core::engine::Cleaned;
 use herma_core::engine::NoProgress;
+use herma_sessions::Access;
+use herma_sessions::auto;
+use herma_sessions::auto::AutoPruned;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::commands::sessions;
 
 #[derive(Serialize)]
 struct MaintainJson {
@@ -17,6 +22,7 @@ struct MaintainJson {
     store_bytes_before: u64,
     store_bytes_after: u64,
     bytes_freed: u64,
+    sessions_pruned: u64,
     problems: Vec<String>,
     damaged_refs: Vec<String>,
 }
@@ -25,10 +31,11 @@ struct MaintainJson {
 /// store's record, which `herma checkpoints status` and `herma doctor` show.
 pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
     herma_fs::background::become_background();
+    let sessions = prune_sessions(env);
     let done = env.engine.maintain(&NoProgress)?;
     let is_busy = done.is_none() && env.engine.has_store()?;
     if env.ui.json {
-        env.ui.write_json(&to_json(done, is_busy))?;
+        env.ui.write_json(&to_json(done, is_busy, sessions))?;
     }
     Ok(if is_busy {
         Outcome::Busy
@@ -37,9 +44,46 @@ pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
     })
 }
 
-fn to_json(done: Option<Cleaned>, busy: bool) -> MaintainJson {
+/// Cleans up the sessions if the settings ask for it and are right. The checkpoints are looked after
+/// whatever comes of it.
+fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
+    let Some(settings) = env.settings.sessions() else {
+        return Ok(AutoPruned::default());
+    };
+    let mut problems = env.settings.problems.iter();
+    if let Some(problem) = problems.find(|problem| problem.concerns_sessions()) {
+        return Err(problem.to_string());
+    }
+    let prune = || -> Result<AutoPruned, CommandError> {
+        let dir = sessions::directory(env)?;
+        let mut database = match sessions::open(env, Access::Write) {
+            Ok(database) => database,
+            Err(error) if error.kind() == Kind::NoStore => return Ok(AutoPruned::default()),
+            Err(error) => return Err(error),
+        };
+        let now = env.now().as_float();
+        Ok(auto::prune_and_vacuum(
+            &mut database,
+            dir.as_ref(),
+            &settings,
+            now,
+        )?)
+    };
+    prune().map_err(|error| error.message().to_owned())
+}
+
+fn to_json(
+    done: Option<Cleaned>,
+    busy: bool,
+    sessions: Result<AutoPruned, String>,
+) -> MaintainJson {
     let cleaned = done.is_some();
+    let (sessions_pruned, mut problems) = match sessions {
+        Ok(pruned) => (pruned.removed.sessions, pruned.notes),
+        Err(problem) => (0, vec![problem]),
+    };
     let done = done.unwrap_or_default();
+    problems.extend(done.errors.iter().cloned());
     MaintainJson {
         schema: "herma.maintain/1",
         cleaned,
@@ -48,7 +92,8 @@ fn to_json(done: Option<Cleaned>, busy: bool) -> MaintainJson {
         store_bytes_before: done.bytes_before,
         store_bytes_after: done.bytes_after,
         bytes_freed: done.bytes_freed(),
-        problems: done.errors,
+        sessions_pruned,
+        problems,
         damaged_refs: done.collected.damaged,
     }
 }

@@ -20,6 +20,7 @@ use crate::restore_report::Format;
 use crate::restore_report::report_nothing_to_continue;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
+use crate::transcript::Rewinding;
 
 /// Put files back as they were at a checkpoint
 ///
@@ -54,6 +55,9 @@ pub(crate) struct RestoreArgs {
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
+    /// Also take the conversation of the checkpoint's session back to where it was
+    #[arg(long, requires = "checkpoint", conflicts_with_all = ["dry_run", "paths"])]
+    with_transcript: bool,
     /// Finish a restore that was interrupted
     #[arg(
         long = "continue",
@@ -68,6 +72,21 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
+    if args.with_transcript {
+        let project = env.open_project()?;
+        let found = checkpoint(&project, args)?;
+        let rewinding = found.as_ref().map(|found| Rewinding::prepare(env, found));
+        let rewinding = rewinding.transpose()?;
+        let outcome = restore(env, args)?;
+        if let (Some(rewinding), Some(before)) = (rewinding, project.left_behind()?) {
+            rewinding.carry_out(env, before)?;
+        }
+        return Ok(outcome);
+    }
+    restore(env, args)
+}
+
+fn restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
     let format = if args.null {
         Format::Null
     } else {

@@ -19,6 +19,7 @@ use crate::json::CheckpointJson;
 use crate::json::LeftOutJson;
 use crate::json::ProjectJson;
 use crate::listing;
+use crate::transcript;
 
 /// Save the project as a checkpoint
 ///
@@ -93,6 +94,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
             session: args.session.clone(),
             turn: args.turn.clone(),
             tool: args.tool.clone(),
+            transcript: transcript::mark(env, args.session.as_deref()),
         },
         rehash: args.rehash,
     };

@@ -22,6 +22,7 @@ use crate::json::LeftOutJson;
 use crate::json::ProjectJson;
 use crate::step_report;
 use crate::step_report::StepJson;
+use crate::transcript;
 
 /// Say that a tool call begins or ends, so that what it changes is known to be its work
 ///
@@ -125,6 +126,7 @@ fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
             session: args.session.clone(),
             turn: args.turn.clone(),
             tool: args.tool.clone(),
+            transcript: transcript::mark(env, args.session.as_deref()),
         },
         call: args.call.clone(),
         command: args.command.clone(),

@@ -21,6 +21,8 @@ use crate::progress::TerminalProgress;
 use crate::restore_report::Format;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
+use crate::transcript::bring_back;
+use crate::transcript::undo_without_files;
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
@@ -71,6 +73,9 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome, Com
         let format = format(args.null);
         return take_back(env, &project, &asked.how(&args.how), args.dry_run, format);
     }
+    if !args.dry_run && undo_without_files(env, &project)? {
+        return Ok(Outcome::Done);
+    }
     go(env, args.null, &project, "herma redo", |progress| {
         project.undo(progress, args.dry_run)
     })
@@ -118,6 +123,10 @@ fn go(
     drop(progress);
     match undone {
         Undone::Planned(plan) => report_plan(env, project, &plan, format),
-        Undone::Done(restored) => report_restored(env, project, &restored, format, what_reverses),
+        Undone::Done(restored) => {
+            let outcome = report_restored(env, project, &restored, format, what_reverses)?;
+            bring_back(env, restored.target.id)?;
+            Ok(outcome)
+        }
     }
 }

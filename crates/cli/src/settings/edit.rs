@@ -6,6 +6,7 @@
 use serde_json::Map;
 use serde_json::Value as Json;
 
+use super::keys::CHECKPOINTS;
 use super::keys::Key;
 use super::keys::Value;
 
@@ -18,13 +19,13 @@ fn refuse<T>(why: &str) -> Result<T, CannotEdit> {
     Err(CannotEdit(why.to_owned()))
 }
 
-/// The text with `checkpoints.<key>` set to `value`.
+/// The text with `<section>.<key>` set to `value`.
 pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, CannotEdit> {
     let before = read(text)?;
     let mut lines = Lines::of(text);
-    match lines.section() {
+    match lines.section(key.section) {
         None => lines.append_section(key, value),
-        Some(header) => lines.set_in_section(header, key, value, before.get("checkpoints"))?,
+        Some(header) => lines.set_in_section(header, key, value, before.get(key.section))?,
     }
     let edited = lines.text();
     let after = read(&edited)?;
@@ -56,7 +57,7 @@ fn read(text: &str) -> Result<Map<String, Json>, CannotEdit> {
 
 /// What the file must say after the edit.
 fn expected(mut before: Map<String, Json>, key: &Key, value: &Value) -> Map<String, Json> {
-    let mut section = match before.remove("checkpoints") {
+    let mut section = match before.remove(key.section) {
         Some(Json::Object(section)) => section,
         Some(Json::Null) | None => Map::new(),
         Some(enabled) => Map::from_iter([("enabled".to_owned(), enabled)]),
@@ -67,7 +68,7 @@ fn expected(mut before: Map<String, Json>, key: &Key, value: &Value) -> Map<Stri
         Value::List(items) => Json::from(items.clone()),
     };
     section.insert(key.name.to_owned(), json);
-    before.insert("checkpoints".to_owned(), Json::Object(section));
+    before.insert(key.section.to_owned(), Json::Object(section));
     before
 }
 
@@ -93,14 +94,14 @@ impl Lines {
     }
 
     /// The line with the section's key.
-    fn section(&self) -> Option<usize> {
+    fn section(&self, name: &str) -> Option<usize> {
         self.lines
             .iter()
-            .position(|line| value_after(line, "checkpoints").is_some())
+            .position(|line| value_after(line, name).is_some())
     }
 
     fn append_section(&mut self, key: &Key, value: &Value) {
-        self.lines.push("checkpoints:".to_owned());
+        self.lines.push(format!("{}:", key.section));
         self.lines.push(format!("  {}: {value}", key.name));
     }
 
@@ -111,11 +112,13 @@ impl Lines {
         value: &Value,
         present: Option<&Json>,
     ) -> Result<(), CannotEdit> {
-        let rest = value_after(&self.lines[header], "checkpoints").unwrap_or_default();
+        let rest = value_after(&self.lines[header], key.section).unwrap_or_default();
         let (written, comment) = split_comment(rest);
         match (written, present) {
             ("", _) => self.set_in_block(header, key, value),
-            (_, Some(Json::Bool(_) | Json::Null | Json::String(_))) => {
+            (_, Some(Json::Bool(_) | Json::Null | Json::String(_)))
+                if key.section == CHECKPOINTS =>
+            {
                 // The shorthand becomes the section it stands for.
                 let mut section = vec![format!("checkpoints:{comment}")];
                 if key.name != "enabled" && !present.is_some_and(Json::is_null) {
@@ -125,7 +128,7 @@ impl Lines {
                 self.lines.splice(header..=header, section);
                 Ok(())
             }
-            _ => refuse("`checkpoints` is written on one line"),
+            _ => refuse("the section is written on one line"),
         }
     }
 

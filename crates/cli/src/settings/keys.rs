@@ -1,4 +1,5 @@
-//! The keys of the section `checkpoints`, with their defaults: those of Hermes, and ours beside them.
+//! The keys of the sections `checkpoints` and `sessions`, with their defaults: those of Hermes, and ours
+//! beside them.
 
 use std::fmt;
 
@@ -40,9 +41,11 @@ enum Default {
     EmptyList,
 }
 
-/// A key of the section `checkpoints`.
+/// A key of one of our sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
+    /// The section it stands in.
+    pub(crate) section: &'static str,
     /// Its name inside the section.
     pub(crate) name: &'static str,
     default: Default,
@@ -51,15 +54,26 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key a person means, with or without `checkpoints.` before it.
+    /// The key a person means; without a section before it, one of `checkpoints`.
     pub(crate) fn find(text: &str) -> Option<&'static Self> {
-        let name = text.strip_prefix("checkpoints.").unwrap_or(text);
-        KEYS.iter().find(|key| key.name == name)
+        let (section, name) = text.split_once('.').unwrap_or((CHECKPOINTS, text));
+        Self::find_in(section, name)
+    }
+
+    /// The key with this name in this section.
+    pub(crate) fn find_in(section: &str, name: &str) -> Option<&'static Self> {
+        KEYS.iter()
+            .find(|key| key.section == section && key.name == name)
+    }
+
+    /// The name with its section: `checkpoints.enabled`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}.{}", self.section, self.name)
     }
 
     /// Does it only say what stays, and nothing about what is saved?
     pub(crate) fn is_about_cleaning(&self) -> bool {
-        CLEANING.contains(&self.name)
+        self.section == CHECKPOINTS && CLEANING.contains(&self.name)
     }
 
     /// The value when nobody set one.
@@ -132,8 +146,23 @@ fn whole_number(value: &serde_json::Value) -> Option<i64> {
     })
 }
 
+/// The section about checkpoints.
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
+/// The section about sessions.
+pub(crate) const SESSIONS: &str = "sessions";
+
 const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
     Key {
+        section: CHECKPOINTS,
+        name,
+        default,
+        about,
+    }
+}
+
+const fn session_key(name: &'static str, default: Default, about: &'static str) -> Key {
+    Key {
+        section: SESSIONS,
         name,
         default,
         about,
@@ -166,6 +195,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::Bool(true), "leave out files whose name says they hold a secret"),
+    session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
+    session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 or less is never"),
+    session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
+    session_key("vacuum_after_prune", Default::Bool(true), "make the database smaller afterwards, if it pays"),
+    session_key("min_vacuum_interval_days", Default::Number(30), "days between two times it is made smaller"),
 ];
 
 #[cfg(test)]
@@ -213,7 +247,10 @@ mod tests {
     #[test]
     fn the_keys_about_cleaning_are_keys() {
         assert!(CLEANING.iter().all(|name| Key::find(name).is_some()));
-        let others: Vec<_> = KEYS.iter().filter(|key| !key.is_about_cleaning()).collect();
+        let others: Vec<_> = KEYS
+            .iter()
+            .filter(|key| key.section == CHECKPOINTS && !key.is_about_cleaning())
+            .collect();
         let others: Vec<_> = others.iter().map(|key| key.name).collect();
         let expected = [
             "enabled",
@@ -228,7 +265,9 @@ mod tests {
     #[test]
     fn keys_are_found_with_and_without_their_section() {
         assert_eq!(key("checkpoints.exclude").name, key("exclude").name);
-        assert!(Key::find("sessions.auto_prune").is_none());
+        assert_eq!(key("sessions.auto_prune").default(), Value::Bool(false));
+        assert_eq!(key("auto_prune").default(), Value::Bool(true));
+        assert!(Key::find("sessions.enabled").is_none());
     }
 
     #[test]

@@ -21,6 +21,7 @@ use herma_core::settings::Keeping;
 use herma_core::settings::Settings;
 use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_fs::publish::Durability;
+use herma_sessions::auto::AutoSettings;
 pub(crate) use keys::KEYS;
 pub(crate) use keys::Key;
 pub(crate) use keys::Value;
@@ -53,12 +54,20 @@ pub(crate) struct Problem {
 impl Problem {
     /// Could it make a save take the wrong files?
     pub(crate) fn concerns_saving(&self) -> bool {
-        self.key.is_none_or(|key| !key.is_about_cleaning())
+        self.key
+            .is_none_or(|key| key.section == keys::CHECKPOINTS && !key.is_about_cleaning())
     }
 
     /// Could it make a cleaning drop the wrong checkpoints?
     pub(crate) fn concerns_cleaning(&self) -> bool {
         self.key.is_none_or(Key::is_about_cleaning)
+    }
+}
+
+impl Problem {
+    /// Could it make a cleaning delete the wrong sessions?
+    pub(crate) fn concerns_sessions(&self) -> bool {
+        self.key.is_none_or(|key| key.section == keys::SESSIONS)
     }
 }
 
@@ -71,7 +80,8 @@ fn line_text(line: Option<u64>) -> String {
 pub(crate) struct Loaded {
     /// The file, whether it exists or not.
     pub(crate) file: PathBuf,
-    values: BTreeMap<&'static str, (Value, Origin)>,
+    /// By section and name.
+    values: BTreeMap<(&'static str, &'static str), (Value, Origin)>,
     /// What could not be understood; the defaults stand in for it.
     pub(crate) problems: Vec<Problem>,
     /// What is probably a mistake.
@@ -95,7 +105,7 @@ impl Loaded {
     fn defaults(file: PathBuf) -> Self {
         let values = KEYS
             .iter()
-            .map(|key| (key.name, (key.default(), Origin::Default)));
+            .map(|key| ((key.section, key.name), (key.default(), Origin::Default)));
         Self {
             file,
             values: values.collect(),
@@ -116,18 +126,25 @@ impl Loaded {
     /// Every setting in force, in the order of [`KEYS`].
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static Key, &Value, Origin)> {
         KEYS.iter().filter_map(|key| {
-            let (value, origin) = self.values.get(key.name)?;
+            let (value, origin) = self.values.get(&(key.section, key.name))?;
             Some((key, value, *origin))
         })
     }
 
+    /// The value in force of a key: one of `checkpoints` unless a section stands before it.
+    fn value(&self, name: &str) -> Option<&Value> {
+        let key = Key::find(name)?;
+        let (value, _) = self.values.get(&(key.section, key.name))?;
+        Some(value)
+    }
+
     fn bool(&self, name: &str) -> bool {
-        matches!(self.values.get(name), Some((Value::Bool(true), _)))
+        matches!(self.value(name), Some(Value::Bool(true)))
     }
 
     fn number(&self, name: &str) -> u64 {
-        match self.values.get(name) {
-            Some((Value::Number(number), _)) => u64::try_from(*number).unwrap_or(0),
+        match self.value(name) {
+            Some(Value::Number(number)) => u64::try_from(*number).unwrap_or(0),
             _ => 0,
         }
     }
@@ -141,8 +158,8 @@ impl Loaded {
     }
 
     fn list(&self, name: &str) -> Vec<String> {
-        match self.values.get(name) {
-            Some((Value::List(items), _)) => items.clone(),
+        match self.value(name) {
+            Some(Value::List(items)) => items.clone(),
             _ => Vec::new(),
         }
     }
@@ -167,6 +184,22 @@ impl Loaded {
             keeping: self.keeping(),
             ..Settings::default()
         }
+    }
+
+    /// How sessions are cleaned up by themselves; `None` if they are not.
+    pub(crate) fn sessions(&self) -> Option<AutoSettings> {
+        self.bool("sessions.auto_prune").then(|| AutoSettings {
+            retention_days: self.small_number("sessions.retention_days"),
+            min_interval_hours: self.small_number("sessions.min_interval_hours"),
+            vacuum: self.bool("sessions.vacuum_after_prune"),
+            min_vacuum_interval_days: self.small_number("sessions.min_vacuum_interval_days"),
+        })
+    }
+
+    /// Days between two times the session database is made smaller; `None` if it never is.
+    pub(crate) fn vacuum_interval_days(&self) -> Option<u32> {
+        self.bool("sessions.vacuum_after_prune")
+            .then(|| self.small_number("sessions.min_vacuum_interval_days"))
     }
 
     fn keeping(&self) -> Keeping {

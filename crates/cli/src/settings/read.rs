@@ -1,4 +1,4 @@
-//! Reads the section `checkpoints` out of the file, with the line of each value.
+//! Reads the sections `checkpoints` and `sessions` out of the file, with the line of each value.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,12 +17,18 @@ use super::Loaded;
 use super::Origin;
 use super::Problem;
 use super::Value;
+use super::keys::CHECKPOINTS;
 use super::keys::Key;
+use super::keys::SESSIONS;
 
-/// The file, reduced to the one section that is ours.
-struct Document(Option<Spanned<Section>>);
+/// The file, reduced to the sections that are ours.
+#[derive(Default)]
+struct Document {
+    checkpoints: Option<Spanned<Section>>,
+    sessions: Option<Spanned<Section>>,
+}
 
-/// What stands under `checkpoints`.
+/// What stands under `checkpoints` or `sessions`.
 enum Section {
     /// Nothing.
     Empty,
@@ -41,8 +47,14 @@ pub(super) fn parse(file: PathBuf, text: &str) -> Loaded {
         return loaded;
     }
     match serde_saphyr::from_str_with_options::<Document>(text, options()) {
-        Ok(Document(None)) => {}
-        Ok(Document(Some(section))) => read_section(&mut loaded, section),
+        Ok(document) => {
+            if let Some(section) = document.checkpoints {
+                read_section(&mut loaded, section);
+            }
+            if let Some(section) = document.sessions {
+                read_sessions(&mut loaded, section);
+            }
+        }
         Err(error) => {
             let error = error.without_snippet();
             let line = error.location().map(|location| location.line());
@@ -80,7 +92,7 @@ fn read_section(loaded: &mut Loaded, section: Spanned<Section>) {
         Section::Empty => {}
         Section::Enabled(enabled) => {
             let value = (Value::Bool(enabled), Origin::File(line));
-            loaded.values.insert("enabled", value);
+            loaded.values.insert((CHECKPOINTS, "enabled"), value);
         }
         Section::Keys(keys) => {
             for (name, value) in keys {
@@ -94,10 +106,34 @@ fn read_section(loaded: &mut Loaded, section: Spanned<Section>) {
     }
 }
 
+/// The section is Hermes's before it is ours: what we know nothing about in it is its business.
+fn read_sessions(loaded: &mut Loaded, section: Spanned<Section>) {
+    let line = known_line(section.referenced.line());
+    match section.value {
+        Section::Empty => {}
+        Section::Keys(keys) => {
+            for (name, value) in keys {
+                if let Some(key) = Key::find_in(SESSIONS, &name) {
+                    read_value(loaded, key, &value);
+                }
+            }
+        }
+        Section::Enabled(_) | Section::Wrong => loaded.warnings.push(format!(
+            "{}{}: `sessions` must be keys and values; it is ignored",
+            loaded.file.display(),
+            super::line_text(line)
+        )),
+    }
+}
+
 fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>) {
     let line = known_line(value.referenced.line());
-    let Some(key) = Key::find(name).filter(|key| key.name == name) else {
-        let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+    let Some(key) = Key::find_in(CHECKPOINTS, name) else {
+        let known: Vec<_> = KEYS
+            .iter()
+            .filter(|key| key.section == CHECKPOINTS)
+            .map(|key| key.name)
+            .collect();
         loaded.warnings.push(format!(
             "{}{}: there is no setting `checkpoints.{}`; there are {}",
             loaded.file.display(),
@@ -107,19 +143,25 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
         ));
         return;
     };
+    read_value(loaded, key, value);
+}
+
+fn read_value(loaded: &mut Loaded, key: &'static Key, value: &Spanned<serde_json::Value>) {
+    let line = known_line(value.referenced.line());
     if value.value.is_null() {
         return;
     }
     match key.read(&value.value) {
         Some(value) => {
-            loaded.values.insert(key.name, (value, Origin::File(line)));
+            let place = (key.section, key.name);
+            loaded.values.insert(place, (value, Origin::File(line)));
         }
         None => loaded.problems.push(Problem {
             file: loaded.file.clone(),
             line,
             what: format!(
-                "`checkpoints.{}` must be {}, not `{}`",
-                key.name,
+                "`{}` must be {}, not `{}`",
+                key.full_name(),
                 key.accepts(),
                 shortened(&value.value)
             ),
@@ -152,19 +194,19 @@ impl<'de> Deserialize<'de> for Document {
             }
 
             fn visit_unit<E>(self) -> Result<Document, E> {
-                Ok(Document(None))
+                Ok(Document::default())
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-                let mut section = None;
+                let mut document = Document::default();
                 while let Some(key) = map.next_key::<String>()? {
-                    if key == "checkpoints" {
-                        section = Some(map.next_value()?);
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
+                    match key.as_str() {
+                        CHECKPOINTS => document.checkpoints = Some(map.next_value()?),
+                        SESSIONS => document.sessions = Some(map.next_value()?),
+                        _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(Document(section))
+                Ok(document)
             }
         }
         deserializer.deserialize_any(DocumentVisitor)
@@ -319,6 +361,27 @@ mod tests {
         let loaded = load("checkpoints:\n  max_snapshots: x\n  max_file_size_mb: 3\n");
         assert_eq!(loaded.number("max_snapshots"), 20);
         assert_eq!(loaded.number("max_file_size_mb"), 3);
+    }
+
+    #[test]
+    fn the_section_about_sessions_is_read_and_the_rest_of_it_is_hermes_s_business() {
+        let text = "sessions:\n  auto_prune: on\n  retention_days: 30\n  other: [1]\n";
+        assert_eq!(
+            set_in_file(text),
+            ["auto_prune true Some(2)", "retention_days 30 Some(3)"]
+        );
+        let loaded = load(text);
+        assert_eq!(loaded.warnings, [""; 0]);
+        assert_eq!(
+            loaded.sessions().map(|sessions| sessions.retention_days),
+            Some(30)
+        );
+        assert_eq!(load("").sessions(), None);
+        let wrong = load("sessions:\n  retention_days: soon\n");
+        assert!(wrong.problems[0].concerns_sessions() && !wrong.problems[0].concerns_saving());
+        assert!(!wrong.problems[0].concerns_cleaning());
+        let wrong = load("sessions: true\n");
+        assert_eq!((wrong.problems.len(), wrong.warnings.len()), (0, 1));
     }
 
     #[test]

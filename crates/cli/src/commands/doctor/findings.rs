@@ -13,6 +13,7 @@ use herma_fs::trust;
 use serde::Serialize;
 
 use super::disk;
+use super::sessions;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::listing::counted;
@@ -86,6 +87,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     }
     look_at_store(&mut findings, env);
     disk::look(&mut findings, env);
+    sessions::look(&mut findings, env);
     look_at_settings(&mut findings, env);
     match herma_fs::process::open_file_limit() {
         Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(

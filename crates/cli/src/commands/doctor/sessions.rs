@@ -1,0 +1,82 @@
+//! The session database and the files beside it.
+
+use herma_fs::Dir;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Error;
+use herma_sessions::orphans;
+use herma_sessions::pending;
+
+use super::findings::Findings;
+use super::findings::Level;
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::commands::sessions;
+use crate::listing::counted;
+use crate::units::size;
+
+const ABOUT: &str = "sessions";
+
+/// Looks at them. A home without a database has no sessions, which is fine and not worth a line.
+pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
+    let database = match Database::open(&env.home.join("state.db"), Access::Read) {
+        Ok(database) => database,
+        Err(Error::NoDatabase(_)) => return,
+        Err(error) => return findings.add_error(ABOUT, error),
+    };
+    let looked = sessions::directory(env).and_then(|dir| {
+        look_at_database(findings, &database)?;
+        match dir {
+            Some(dir) => look_at_files(findings, env, &database, &dir),
+            None => Ok(()),
+        }
+    });
+    if let Err(error) = looked {
+        findings.add_error(ABOUT, error);
+    }
+}
+
+fn look_at_database(findings: &mut Findings, database: &Database) -> Result<(), CommandError> {
+    let count = herma_sessions::list::count(database, &herma_sessions::Filter::default())?;
+    let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "session");
+    let text = format!("{count} in a database of {}", size(database.size()?));
+    match database.version() {
+        Some(version) if database.is_newer() => findings.add(
+            ABOUT,
+            Level::Attention,
+            format!("{text}, with schema version {version}: newer than this Herma, so only read"),
+        ),
+        _ => findings.add(ABOUT, Level::Fine, text),
+    }
+    Ok(())
+}
+
+fn look_at_files(
+    findings: &mut Findings,
+    env: &CommandEnv,
+    database: &Database,
+    dir: &Dir,
+) -> Result<(), CommandError> {
+    if pending::is_pending(dir)? {
+        findings.add_with_hint(
+            ABOUT,
+            Level::Attention,
+            "a deletion was interrupted, or is under way",
+            Some("The next `herma sessions prune` or `delete` finishes it.".to_owned()),
+        );
+    }
+    let found = orphans::find(database, dir, env.now().as_float())?;
+    if found.files > 0 {
+        let count = counted(usize::try_from(found.files).unwrap_or(usize::MAX), "file");
+        findings.add_with_hint(
+            ABOUT,
+            Level::Attention,
+            format!(
+                "{count} ({}) of sessions that are not in the database",
+                size(found.bytes)
+            ),
+            Some("`herma sessions prune --orphan-files` removes them, after asking.".to_owned()),
+        );
+    }
+    Ok(())
+}

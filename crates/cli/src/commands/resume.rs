@@ -1,0 +1,119 @@
+//! `herma resume`: what a session was doing, kept for the one that goes on.
+
+mod facts;
+mod gc;
+mod inject;
+mod show;
+mod write;
+
+use clap::Args;
+use clap::Subcommand;
+use herma_sessions::resume::ResumeStore;
+use herma_sessions::resume::SessionId;
+use serde::Serialize;
+
+use self::gc::GcArgs;
+use self::inject::InjectArgs;
+use self::show::ListArgs;
+use self::show::ShowArgs;
+use self::write::SaveArgs;
+use self::write::UpdateArgs;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+
+/// Keep what a session was doing, for the session that goes on with it
+///
+/// A resume record holds the task, its steps, what was decided and what is open, so that a task survives
+/// a conversation that was compacted or started anew. Records are files in the home,
+/// `checkpoints/SESSION.yaml`, which Hermes reads and writes as well.
+#[derive(Args, Debug)]
+pub(crate) struct ResumeArgs {
+    #[command(subcommand)]
+    command: ResumeCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum ResumeCommand {
+    Save(SaveArgs),
+    Update(UpdateArgs),
+    Show(ShowArgs),
+    List(ListArgs),
+    Delete(DeleteArgs),
+    Gc(GcArgs),
+    Inject(InjectArgs),
+}
+
+/// Remove the record of a session
+///
+/// On a terminal you are asked first.
+#[derive(Args, Debug)]
+struct DeleteArgs {
+    /// The session
+    #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
+    session: SessionId,
+    /// Do not ask
+    #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct DeletedJson<'a> {
+    schema: &'static str,
+    action: &'static str,
+    session: &'a str,
+}
+
+pub(crate) fn cmd_resume(env: &CommandEnv, args: &ResumeArgs) -> Result<Outcome, CommandError> {
+    match &args.command {
+        ResumeCommand::Save(args) => write::cmd_save(env, args),
+        ResumeCommand::Update(args) => write::cmd_update(env, args),
+        ResumeCommand::Show(args) => show::cmd_show(env, args),
+        ResumeCommand::List(args) => show::cmd_list(env, args),
+        ResumeCommand::Delete(args) => cmd_delete(env, args),
+        ResumeCommand::Gc(args) => gc::cmd_gc(env, args),
+        ResumeCommand::Inject(args) => inject::cmd_inject(env, args),
+    }
+}
+
+fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandError> {
+    let session = &args.session;
+    let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
+    if store.look(session).is_none() {
+        return Err(nothing(session));
+    }
+    if !args.yes {
+        if !env.ui.can_ask() {
+            let message = format!("the resume record of session {session} would be removed");
+            return Err(CommandError::usage(message)
+                .with_state("Nothing was removed: there is no terminal to ask on.")
+                .with_hint(format!("`herma resume delete --yes {session}`")));
+        }
+        let question = format!("Remove the resume record of session {session}?");
+        if !env.ui.confirm(&question)? {
+            return Err(CommandError::new(Kind::Cancelled, "not confirmed")
+                .with_state("Nothing was removed."));
+        }
+    }
+    if !store.delete(session)? {
+        return Err(nothing(session));
+    }
+    if env.ui.json {
+        env.ui.write_json(&DeletedJson {
+            schema: "herma.resume-delete/1",
+            action: "deleted",
+            session: session.as_str(),
+        })?;
+    }
+    env.ui
+        .status(format_args!("Checkpoint cleared for session {session}"));
+    Ok(Outcome::Done)
+}
+
+/// There is no record of this session.
+fn nothing(session: &SessionId) -> CommandError {
+    let message = format!("No checkpoint exists for session {session}");
+    CommandError::new(Kind::NoStore, message)
+        .with_hint("`herma resume list` shows the sessions that have one.")
+}

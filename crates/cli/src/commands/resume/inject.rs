@@ -1,0 +1,85 @@
+//! `herma resume inject`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::path::escape;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::resume::ResumeStore;
+use herma_sessions::resume::SessionId;
+use herma_sessions::resume::inject;
+use herma_sessions::resume::inject::Lineage;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+
+/// Print what a session should know of the one it goes on from
+///
+/// Takes the record of the nearest session before it, at most five back, and prints it as a block of text for a
+/// prompt, at most 4,000 characters of it. Prints nothing when there is none, or when its task is completed.
+#[derive(Args, Debug)]
+pub(super) struct InjectArgs {
+    /// The session that goes on
+    #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
+    session: SessionId,
+    /// The session before it (can be repeated: the one before that, and so on) [default: as its record or the session database says]
+    #[arg(long, value_name = "SESSION", value_parser = SessionId::parse)]
+    parent: Vec<SessionId>,
+}
+
+#[derive(Serialize)]
+struct InjectJson<'a> {
+    schema: &'static str,
+    session: &'a str,
+    from: Option<&'a str>,
+    block: Option<String>,
+}
+
+pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome, CommandError> {
+    // Without a database only the records say who goes on from whom.
+    let database = Database::open(&env.home.join("state.db"), Access::Read).ok();
+    let parent_of = |session: &str| {
+        let in_database = || database.as_ref()?.parent_of(session).ok()?;
+        args.parent_of(session).or_else(in_database)
+    };
+    let lineage = match ResumeStore::open(&env.home)? {
+        Some(store) => inject::nearest(&store, &args.session, parent_of),
+        None => Lineage::default(),
+    };
+    for (session, problem) in &lineage.skipped {
+        let problem = escape(problem.to_string().as_bytes());
+        env.ui.warning(format_args!(
+            "the record of session {session} cannot be used: {problem}"
+        ));
+    }
+    let found = lineage.found.as_ref();
+    let block = found.and_then(|(_, record)| inject::block(record));
+    if env.ui.json {
+        env.ui.write_json(&InjectJson {
+            schema: "herma.resume-inject/1",
+            session: args.session.as_str(),
+            from: found.map(|(session, _)| session.as_str()),
+            block,
+        })?;
+        return Ok(Outcome::Done);
+    }
+    if let Some(block) = block {
+        let mut out = env.ui.data();
+        writeln!(out, "{block}")?;
+        out.finish()?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl InjectArgs {
+    /// The session before another one, as the arguments have it.
+    fn parent_of(&self, session: &str) -> Option<String> {
+        let line = std::iter::once(&self.session).chain(&self.parent);
+        let mut pairs = line.zip(&self.parent);
+        let (_, parent) = pairs.find(|(child, _)| child.as_str() == session)?;
+        Some(parent.to_string())
+    }
+}

@@ -1,0 +1,228 @@
+//! `herma resume show` and `herma resume list`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_core::path::escape;
+use herma_sessions::resume::Map;
+use herma_sessions::resume::Record;
+use herma_sessions::resume::ResumeStore;
+use herma_sessions::resume::SessionId;
+use herma_sessions::resume::inject;
+use herma_sessions::resume::store::Listed;
+use herma_sessions::resume::yaml;
+use serde::Serialize;
+
+use super::nothing;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing;
+use crate::theme::Label;
+use crate::time;
+
+/// Show the record of a session
+#[derive(Args, Debug)]
+pub(super) struct ShowArgs {
+    /// The session
+    #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
+    session: SessionId,
+}
+
+/// List the sessions that have a record
+///
+/// Each line has the session, how far its task is, how many of its steps are completed, when the record was
+/// last written, and the task. Exits with 3 when there are files that cannot be used; they are named.
+#[derive(Args, Debug)]
+pub(super) struct ListArgs {
+    /// End each record with NUL: session, status, completed steps, steps, seconds since 1970 (empty if not
+    /// known), and the task, separated by tabs
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct ShowJson<'a> {
+    schema: &'static str,
+    session: &'a str,
+    record: &'a Map,
+}
+
+#[derive(Serialize)]
+struct ListJson<'a> {
+    schema: &'static str,
+    records: Vec<LineJson<'a>>,
+    problems: Vec<ProblemJson>,
+}
+
+#[derive(Serialize)]
+struct LineJson<'a> {
+    session: &'a str,
+    task: Option<&'a str>,
+    status: &'a str,
+    steps_completed: usize,
+    steps: usize,
+    updated: Option<String>,
+    updated_seconds: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ProblemJson {
+    file: String,
+    what: String,
+}
+
+/// A record with its session.
+struct Line<'a> {
+    session: &'a SessionId,
+    record: &'a Record,
+    updated: Option<i64>,
+}
+
+pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
+    let session = &args.session;
+    let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
+    let record = store.read(session)?.ok_or_else(|| nothing(session))?;
+    if env.ui.json {
+        env.ui.write_json(&ShowJson {
+            schema: "herma.resume-show/1",
+            session: session.as_str(),
+            record: record.content(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let text = yaml::write(record.content());
+    let mut out = env.ui.listing();
+    for line in text.lines() {
+        if env.ui.is_terminal {
+            writeln!(out, "{}", escape(line.as_bytes()))?;
+        } else {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+    let listed = match ResumeStore::open(&env.home)? {
+        Some(store) => store.list()?,
+        None => Vec::new(),
+    };
+    let zone = env.local_now().zone;
+    let mut lines: Vec<Line<'_>> = listed
+        .iter()
+        .filter_map(|listed| {
+            let (session, record) = (listed.session.as_ref()?, listed.record.as_ref().ok()?);
+            let updated = record.updated(&zone).map(jiff::Timestamp::as_second);
+            Some(Line {
+                session,
+                record,
+                updated,
+            })
+        })
+        .collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.updated));
+    let problems: Vec<_> = listed.iter().filter_map(problem_of).collect();
+    let outcome = if problems.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::LeftOut
+    };
+    if env.ui.json {
+        env.ui.write_json(&ListJson {
+            schema: "herma.resume-list/1",
+            records: lines.iter().map(Line::to_json).collect(),
+            problems,
+        })?;
+        return Ok(outcome);
+    }
+    let mut out = env.ui.listing();
+    for line in &lines {
+        if args.null {
+            line.write_record(&mut out)?;
+        } else {
+            line.write(&mut out, env)?;
+        }
+    }
+    out.finish()?;
+    if lines.is_empty() {
+        env.ui.status("No session has a resume record.");
+    }
+    for problem in problems {
+        let ProblemJson { file, what } = problem;
+        let file = escape(file.as_bytes());
+        env.ui.warning(format_args!(
+            "{file} cannot be used: {}",
+            escape(what.as_bytes())
+        ));
+    }
+    Ok(outcome)
+}
+
+fn problem_of(listed: &Listed) -> Option<ProblemJson> {
+    let problem = listed.record.as_ref().err()?;
+    Some(ProblemJson {
+        file: listed.file.clone(),
+        what: problem.to_string(),
+    })
+}
+
+impl Line<'_> {
+    fn to_json(&self) -> LineJson<'_> {
+        let (steps_completed, steps) = self.record.steps();
+        let moment = self.updated.map(|seconds| herma_core::clock::Timestamp {
+            seconds,
+            nanos: 0,
+            offset_minutes: 0,
+        });
+        LineJson {
+            session: self.session.as_str(),
+            task: self.record.task(),
+            status: self.record.status(),
+            steps_completed,
+            steps,
+            updated: moment.and_then(time::rfc3339),
+            updated_seconds: self.updated,
+        }
+    }
+
+    fn write(&self, out: &mut dyn Write, env: &CommandEnv) -> std::io::Result<()> {
+        let theme = env.ui.theme;
+        let (done, steps) = self.record.steps();
+        let status = inject::clean(self.record.status());
+        let progress = match steps {
+            0 => status,
+            _ => format!("{status} {done}/{steps}"),
+        };
+        let age = match self.updated {
+            Some(seconds) => time::age_of_seconds(seconds, env.now()),
+            None => "at some time".to_owned(),
+        };
+        let used = self.session.as_str().len() + progress.len() + age.len() + 6;
+        let room = env.ui.width.map(|columns| columns.saturating_sub(used));
+        let task = escape(inject::clean(self.record.task().unwrap_or_default()).as_bytes());
+        writeln!(
+            out,
+            "{}  {}  {}  {}",
+            theme.paint(Label::Id, self.session.as_str()),
+            escape(progress.as_bytes()),
+            theme.paint(Label::Faint, &age),
+            listing::fit(&task, room),
+        )
+    }
+
+    fn write_record(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let (done, steps) = self.record.steps();
+        let updated = self.updated.map(|seconds| seconds.to_string());
+        let plain = |text: &str| inject::clean(text).replace('\0', "");
+        write!(
+            out,
+            "{}\t{}\t{done}\t{steps}\t{}\t{}\0",
+            self.session,
+            plain(self.record.status()),
+            updated.unwrap_or_default(),
+            plain(self.record.task().unwrap_or_default()),
+        )
+    }
+}

@@ -1,0 +1,228 @@
+//! `herma sessions`: conversations of an agent, in its database and in the files beside it.
+
+mod archive;
+mod change;
+mod export;
+mod filters;
+mod list;
+mod prune;
+mod search;
+mod show;
+mod stats;
+
+use clap::Args;
+use clap::Subcommand;
+use herma_core::clock::Timestamp;
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Session;
+use herma_sessions::prune::Removed;
+use serde::Serialize;
+
+use self::archive::ArchiveArgs;
+use self::change::DeleteArgs;
+use self::change::RenameArgs;
+use self::export::ExportArgs;
+use self::list::ListArgs;
+use self::prune::PruneArgs;
+use self::search::SearchArgs;
+use self::show::ShowArgs;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::time;
+
+/// Look at the sessions of an agent, and delete old ones
+///
+/// Without a command, lists them. A SESSION is an id, or a beginning that no other id has. Reads and writes
+/// `state.db` as Hermes makes it, up to schema version 11; a newer one is only read. Exits with 10 when there
+/// is no database or no such session, and with 1 when a question was answered with no.
+#[derive(Args, Debug)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    command: Option<SessionsCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum SessionsCommand {
+    List(ListArgs),
+    Show(ShowArgs),
+    Search(SearchArgs),
+    /// Count sessions, messages and bytes
+    Stats,
+    Export(ExportArgs),
+    Rename(RenameArgs),
+    Delete(DeleteArgs),
+    Prune(PruneArgs),
+    Archive(ArchiveArgs),
+}
+
+pub(crate) fn cmd_sessions(env: &CommandEnv, args: &SessionsArgs) -> Result<Outcome, CommandError> {
+    use SessionsCommand as Command;
+    match &args.command {
+        None => list::cmd_list(env, &ListArgs::default()),
+        Some(Command::List(args)) => list::cmd_list(env, args),
+        Some(Command::Show(args)) => show::cmd_show(env, args),
+        Some(Command::Search(args)) => search::cmd_search(env, args),
+        Some(Command::Stats) => stats::cmd_stats(env),
+        Some(Command::Export(args)) => export::cmd_export(env, args),
+        Some(Command::Rename(args)) => change::cmd_rename(env, args),
+        Some(Command::Delete(args)) => change::cmd_delete(env, args),
+        Some(Command::Prune(args)) => prune::cmd_prune(env, args),
+        Some(Command::Archive(args)) => archive::cmd_archive(env, args),
+    }
+}
+
+/// Opens the database of this home.
+pub(crate) fn open(env: &CommandEnv, access: Access) -> Result<Database, CommandError> {
+    Ok(Database::open(&env.home.join("state.db"), access)?)
+}
+
+/// Opens the directory with the transcripts, if there is one. A link is not followed.
+pub(crate) fn directory(env: &CommandEnv) -> Result<Option<Dir>, CommandError> {
+    match Dir::open_nofollow(&env.home.join("sessions")) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What stops a command that deletes and cannot ask.
+fn no_terminal(message: &str, command: &str) -> CommandError {
+    CommandError::usage(message)
+        .with_state("Nothing was removed: there is no terminal to ask on.")
+        .with_hint(format!("`{command} --yes`"))
+}
+
+/// A moment of the database, which counts in seconds with a fraction.
+fn moment(seconds: f64) -> Timestamp {
+    Timestamp {
+        seconds: seconds as i64,
+        nanos: 0,
+        offset_minutes: 0,
+    }
+}
+
+/// A moment as programs read it.
+fn rfc3339(seconds: Option<f64>) -> Option<String> {
+    seconds.and_then(|seconds| time::rfc3339(moment(seconds)))
+}
+
+/// Text from the database as a terminal may see it.
+fn shown(text: &str) -> String {
+    escape(text.as_bytes())
+}
+
+/// A session as programs read it.
+#[derive(Serialize)]
+struct SessionJson<'a> {
+    id: &'a str,
+    source: &'a str,
+    model: Option<&'a str>,
+    title: Option<&'a str>,
+    parent: Option<&'a str>,
+    active: bool,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    end_reason: Option<&'a str>,
+    last_active: Option<String>,
+    messages: u64,
+    tool_calls: i64,
+    input_tokens: i64,
+    output_tokens: i64,
+}
+
+impl<'a> From<&'a Session> for SessionJson<'a> {
+    fn from(session: &'a Session) -> Self {
+        Self {
+            id: &session.id,
+            source: &session.source,
+            model: session.model.as_deref(),
+            title: session.title.as_deref(),
+            parent: session.parent.as_deref(),
+            active: session.is_active,
+            started_at: rfc3339(session.started_at),
+            ended_at: rfc3339(session.ended_at),
+            end_reason: session.end_reason.as_deref(),
+            last_active: rfc3339(session.last_active),
+            messages: session.messages,
+            tool_calls: session.tool_calls,
+            input_tokens: session.input_tokens,
+            output_tokens: session.output_tokens,
+        }
+    }
+}
+
+/// What a deletion did, as programs read it.
+#[derive(Serialize)]
+struct RemovedJson {
+    sessions: u64,
+    messages: u64,
+    files: u64,
+    bytes: u64,
+    finished: u64,
+    kept: Vec<KeptJson>,
+    files_left: Vec<PathJson>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct KeptJson {
+    id: String,
+    why: String,
+}
+
+impl From<&Removed> for RemovedJson {
+    fn from(removed: &Removed) -> Self {
+        let kept = removed.kept.iter().map(|kept| KeptJson {
+            id: kept.id.clone(),
+            why: kept.why.clone(),
+        });
+        let left = removed.files_left.iter();
+        Self {
+            sessions: removed.sessions,
+            messages: removed.messages,
+            files: removed.files,
+            bytes: removed.bytes,
+            finished: removed.finished,
+            kept: kept.collect(),
+            files_left: left.map(|left| PathJson::new(&left.name)).collect(),
+            notes: removed.notes.clone(),
+        }
+    }
+}
+
+/// Names what stayed though it was to go; something did if the answer is not "done".
+fn tell_left(env: &CommandEnv, removed: &Removed) -> Outcome {
+    for note in &removed.notes {
+        env.ui.warning(shown(note));
+    }
+    for kept in &removed.kept {
+        env.ui.warning(format_args!(
+            "session '{}' stays: {}",
+            shown(&kept.id),
+            shown(&kept.why)
+        ));
+    }
+    for left in &removed.files_left {
+        env.ui.warning(format_args!(
+            "{} could not be removed: {}",
+            escape(&left.name),
+            shown(&left.why)
+        ));
+    }
+    if removed.more_files_left > 0 {
+        env.ui.warning(format_args!(
+            "{} more files could not be removed",
+            removed.more_files_left
+        ));
+    }
+    if removed.kept.is_empty() && removed.files_left.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::LeftOut
+    }
+}

@@ -1,0 +1,131 @@
+//! `herma sessions archive`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_sessions::Access;
+use herma_sessions::archive;
+use herma_sessions::prune;
+use serde::Serialize;
+
+use super::RemovedJson;
+use super::filters::FilterArgs;
+use super::no_terminal;
+use super::tell_left;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::units::size;
+
+/// Move ended sessions out of the database into files
+///
+/// Each goes to `sessions/archive/<id>.jsonl.gz`, with its messages and its files; it is read back and
+/// compared before the session is deleted. Where the database can mark sessions as archived, they are
+/// marked and stay.
+#[derive(Args, Debug)]
+pub(super) struct ArchiveArgs {
+    /// Only this session
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// Show what would be archived, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct ArchiveJson {
+    schema: &'static str,
+    dry_run: bool,
+    archived: u64,
+    marked: bool,
+    archive_bytes: u64,
+    removed: RemovedJson,
+}
+
+pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcome, CommandError> {
+    let access = if args.dry_run {
+        Access::Read
+    } else {
+        Access::Write
+    };
+    let mut database = super::open(env, access)?;
+    let mut filter = args.filters.filter(env.now().as_float());
+    if let Some(text) = &args.session {
+        let session = database.find(text)?;
+        if session.is_active {
+            return Err(herma_sessions::Error::Active(session.id).into());
+        }
+        filter.id = Some(session.id);
+    }
+    let dir = super::directory(env)?;
+    let plan = prune::plan(&database, dir.as_ref(), &filter)?;
+    if args.dry_run {
+        return tell(
+            env,
+            true,
+            &archive::Archived {
+                sessions: plan.sessions,
+                ..archive::Archived::default()
+            },
+        );
+    }
+    if !args.yes {
+        if !env.ui.can_ask() {
+            let message = format!("{} session(s) would be archived", plan.sessions);
+            return Err(no_terminal(&message, "herma sessions archive"));
+        }
+        let question = format!("Archive {} ended session(s)? [y/N] ", plan.sessions);
+        if !env.ui.ask(&question)? {
+            let mut out = env.ui.data();
+            writeln!(out, "Cancelled.")?;
+            out.finish()?;
+            return Ok(Outcome::Aborted);
+        }
+    }
+    let dir = match dir {
+        Some(dir) => dir,
+        None => herma_fs::Dir::open(&env.home)?.ensure_dir("sessions", 0o700)?,
+    };
+    let done = archive::archive(&mut database, &dir, &filter)?;
+    tell(env, false, &done)
+}
+
+fn tell(
+    env: &CommandEnv,
+    dry_run: bool,
+    done: &archive::Archived,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        env.ui.write_json(&ArchiveJson {
+            schema: "herma.sessions-archive/1",
+            dry_run,
+            archived: done.sessions,
+            marked: done.marked,
+            archive_bytes: done.bytes,
+            removed: RemovedJson::from(&done.removed),
+        })?;
+        return Ok(tell_left(env, &done.removed));
+    }
+    let mut out = env.ui.data();
+    if dry_run {
+        writeln!(out, "Would archive {} session(s).", done.sessions)?;
+    } else {
+        writeln!(out, "Archived {} session(s).", done.sessions)?;
+    }
+    out.finish()?;
+    if done.marked {
+        env.ui.status("They are marked, and stay in the database.");
+    } else if done.sessions > 0 && !dry_run {
+        env.ui.status(format_args!(
+            "They are in {} ({}).",
+            super::shown(&env.home.join("sessions/archive").to_string_lossy()),
+            size(done.bytes)
+        ));
+    }
+    Ok(tell_left(env, &done.removed))
+}

@@ -1,0 +1,116 @@
+//! `herma sessions export`
+
+use std::io::BufWriter;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_fs::Dir;
+use herma_fs::FileKind;
+use herma_fs::dir::canonicalize;
+use herma_fs::publish::Temp;
+use herma_fs::stat_path;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Filter;
+use herma_sessions::db;
+use herma_sessions::export;
+use serde::Serialize;
+
+use super::filters::FilterArgs;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::listing::counted;
+
+/// Write sessions as JSON, one with all its messages per line
+///
+/// The file is replaced when all of it is written; if that fails, it stays as it was. The database itself is
+/// refused.
+#[derive(Args, Debug)]
+pub(super) struct ExportArgs {
+    /// The file, which is replaced as a whole; `-` is the standard output
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only this session
+    #[arg(long, value_name = "SESSION")]
+    session_id: Option<String>,
+    #[command(flatten)]
+    filters: FilterArgs,
+}
+
+#[derive(Serialize)]
+struct ExportJson {
+    schema: &'static str,
+    sessions: u64,
+    file: PathJson,
+}
+
+pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome, CommandError> {
+    let database = super::open(env, Access::Read)?;
+    let mut filter: Filter = args.filters.filter(env.now().as_float());
+    if let Some(id) = &args.session_id {
+        filter.id = Some(database.find(id)?.id);
+    }
+    if args.file.as_os_str() == "-" {
+        let mut out = env.ui.data();
+        export::export(&database, &filter, &mut out)?;
+        out.finish()?;
+        return Ok(Outcome::Done);
+    }
+    let path = env.absolute(&args.file);
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+    else {
+        return Err(CommandError::usage("that is no name for a file"));
+    };
+    let dir = Dir::open(parent)?;
+    refuse_database(&database, &dir, name)?;
+    let temp = Temp::create(&dir)?;
+    let count = {
+        let mut out = BufWriter::new(temp.file());
+        let count = export::export(&database, &filter, &mut out)?;
+        out.flush()?;
+        count
+    };
+    temp.sync()?;
+    temp.publish(&dir, name)?;
+    dir.sync()?;
+    if env.ui.json {
+        env.ui.write_json(&ExportJson {
+            schema: "herma.sessions-export/1",
+            sessions: count,
+            file: PathJson::of(&path),
+        })?;
+    }
+    let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "session");
+    env.ui.status(format_args!("Exported {count}."));
+    Ok(Outcome::Done)
+}
+
+/// An export replaces a file; it must not be the database, by whatever name, nor something that is no file.
+fn refuse_database(database: &Database, dir: &Dir, name: &str) -> Result<(), CommandError> {
+    let path = canonicalize(dir.path())?.join(name);
+    let refuse = |what: &str| {
+        let message = format!("{} is {what}", super::shown(&path.to_string_lossy()));
+        Err(CommandError::usage(message).with_state("Nothing was written."))
+    };
+    let target = stat_path(&canonicalize(&path)?)?;
+    // The home may have a link to the database; neither that nor what it points to is replaced.
+    let mut protected = db::files_of(&canonicalize(database.path())?).to_vec();
+    if let (Some(home), Some(name)) = (database.path().parent(), database.path().file_name()) {
+        protected.extend(db::files_of(&canonicalize(home)?.join(name)));
+    }
+    for file in protected {
+        let is_same = stat_path(&file)?
+            .zip(target)
+            .is_some_and(|(file, target)| (file.dev, file.ino) == (target.dev, target.ino));
+        if is_same || file == path {
+            return refuse("the session database");
+        }
+    }
+    match target {
+        Some(stat) if stat.kind != FileKind::File => refuse("not a regular file"),
+        _ => Ok(()),
+    }
+}

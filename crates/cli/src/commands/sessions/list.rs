@@ -1,0 +1,99 @@
+//! `herma sessions list`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_sessions::Access;
+use herma_sessions::Session;
+use herma_sessions::list;
+use serde::Serialize;
+
+use super::SessionJson;
+use super::filters::FilterArgs;
+use super::moment;
+use super::shown;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing;
+use crate::theme::Label;
+use crate::time;
+
+/// List sessions, the latest activity first
+///
+/// Sessions that tools hold are left out unless `--source tool` asks for them.
+#[derive(Args, Debug, Default)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// Show at most this many [default: 20; all with `--json`]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    limit: Option<u64>,
+    /// Print the ids only, each ended with NUL
+    #[arg(short = 'z', long = "null", conflicts_with = "json")]
+    null: bool,
+}
+
+#[derive(Serialize)]
+struct ListJson<'a> {
+    schema: &'static str,
+    sessions: Vec<SessionJson<'a>>,
+}
+
+pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+    let database = super::open(env, Access::Read)?;
+    let mut filter = args.filters.filter(env.now().as_float());
+    if filter.source.is_none() {
+        filter.not_source = Some("tool".to_owned());
+    }
+    let is_for_people = !env.ui.json && !args.null;
+    let limit = args.limit.or(is_for_people.then_some(20));
+    let sessions = list::list(&database, &filter, limit)?;
+    if env.ui.json {
+        env.ui.write_json(&ListJson {
+            schema: "herma.sessions-list/1",
+            sessions: sessions.iter().map(SessionJson::from).collect(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = env.ui.listing();
+    for session in &sessions {
+        if args.null {
+            out.write_all(session.id.as_bytes())?;
+            out.write_all(b"\0")?;
+        } else {
+            writeln!(out, "{}", line(env, session))?;
+        }
+    }
+    out.finish()?;
+    if sessions.is_empty() {
+        env.ui.status("No sessions found.");
+    }
+    Ok(Outcome::Done)
+}
+
+/// The id, when it was last used, where, how long it is, whether it is active, and its title.
+fn line(env: &CommandEnv, session: &Session) -> String {
+    let age = session
+        .last_active
+        .map_or("—".to_owned(), |time| time::age(moment(time), env.now()));
+    let count = listing::counted(
+        usize::try_from(session.messages).unwrap_or(usize::MAX),
+        "message",
+    );
+    let active = if session.is_active { "  [active]" } else { "" };
+    let id = format!("{:<24}", shown(&session.id));
+    let source = shown(&session.source);
+    let facts = format!("{age:<14}  {source:<10}  {count:>13}{active}");
+    let title = shown(session.title.as_deref().unwrap_or_default());
+    let used = listing::width(&id) + listing::width(&facts) + 4;
+    let room = env.ui.width.map(|width| width.saturating_sub(used));
+    let theme = env.ui.theme;
+    let text = format!(
+        "{}  {}  {}",
+        theme.paint(Label::Id, &id),
+        theme.paint(Label::Faint, &facts),
+        listing::fit(&title, room)
+    );
+    text.trim_end().to_owned()
+}

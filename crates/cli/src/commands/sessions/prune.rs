@@ -1,0 +1,353 @@
+//! `herma sessions prune`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_fs::Dir;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Filter;
+use herma_sessions::orphans;
+use herma_sessions::orphans::RemovedOrphans;
+use herma_sessions::prune;
+use herma_sessions::prune::Kept;
+use herma_sessions::prune::Plan;
+use herma_sessions::prune::Removed;
+use herma_sessions::reap;
+use herma_sessions::reap::Reaped;
+use herma_sessions::vacuum;
+use herma_sessions::vacuum::Vacuumed;
+use serde::Serialize;
+
+use super::RemovedJson;
+use super::filters::FilterArgs;
+use super::moment;
+use super::no_terminal;
+use super::shown;
+use super::tell_left;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing::counted;
+use crate::time;
+use crate::ui::SHOWN_NAMES;
+use crate::units::size;
+
+/// The age if no filter asks for one; the help names it.
+const DAYS: u32 = 90;
+const DAY: f64 = 86_400.0;
+
+/// Delete ended sessions nobody used for long, with their messages and files
+///
+/// The age of a session is its last activity, in the database or in its files. Without `--older-than`,
+/// `--newer-than`, `--before` or `--after`, those go in which nothing happened for 90 days. Active sessions
+/// are never touched. Those of processes that died are, with `--reap`, ended: all in which nothing happened
+/// for a week, unless the gateway still lists them. They are not deleted in the same run; a later one can.
+/// Sessions that came out of deleted ones stay.
+#[derive(Args, Debug)]
+pub(super) struct PruneArgs {
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// End sessions that have not ended, but in which nothing happened for long; a later run can delete them
+    #[arg(long)]
+    reap: bool,
+    /// Days without activity after which such a session is taken for dead
+    #[arg(long, value_name = "DAYS", default_value_t = reap::DEFAULT_DAYS, requires = "reap")]
+    reap_after: u32,
+    /// Remove files of sessions that are not in the database
+    #[arg(long)]
+    orphan_files: bool,
+    /// Show what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct PruneJson {
+    schema: &'static str,
+    dry_run: bool,
+    reaped: u64,
+    orphan_files: u64,
+    orphan_bytes: u64,
+    vacuumed: bool,
+    #[serde(flatten)]
+    removed: RemovedJson,
+}
+
+/// What will be done, as it is shown.
+#[derive(Default)]
+struct Preview {
+    plan: Plan,
+    reaped: Reaped,
+    orphan_files: u64,
+    orphan_bytes: u64,
+}
+
+/// One run of the command.
+struct Prune<'a> {
+    env: &'a CommandEnv,
+    args: &'a PruneArgs,
+    dir: Option<Dir>,
+    filter: Filter,
+    /// The age the question names, if it is one.
+    days: Option<u32>,
+    now: f64,
+}
+
+pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, CommandError> {
+    let now = env.now().as_float();
+    let mut filter = args.filters.filter(now);
+    let mut days = args.filters.older_than;
+    if !args.filters.has_age() {
+        days = Some(DAYS);
+        filter.idle_since = Some(now - f64::from(DAYS) * DAY);
+    }
+    let prune = Prune {
+        env,
+        args,
+        dir: super::directory(env)?,
+        filter,
+        days,
+        now,
+    };
+    let access = if args.dry_run {
+        Access::Read
+    } else {
+        Access::Write
+    };
+    let mut database = super::open(env, access)?;
+    // Who does not want to be asked does not wait for the counting either; what was taken for dead is shown,
+    // and a list of the gateway that cannot be read is found before anything is changed.
+    let mut in_use = Vec::new();
+    if !args.yes || args.dry_run || args.reap {
+        let preview = prune.look(&database)?;
+        prune.show(&preview);
+        if args.dry_run {
+            return prune.tell_preview(&preview);
+        }
+        if !args.yes && !prune.is_confirmed(&preview)? {
+            let mut out = env.ui.data();
+            writeln!(out, "Cancelled.")?;
+            out.finish()?;
+            return Ok(Outcome::Aborted);
+        }
+        in_use = preview.reaped.kept;
+    }
+    prune.apply(&mut database, in_use)
+}
+
+impl Prune<'_> {
+    fn reap_cutoff(&self) -> f64 {
+        self.now - f64::from(self.args.reap_after) * DAY
+    }
+
+    /// The filters without the age: a dead session need not be that old to be ended.
+    fn reap_filter(&self) -> Filter {
+        Filter {
+            idle_since: None,
+            ..self.filter.clone()
+        }
+    }
+
+    fn look(&self, database: &Database) -> Result<Preview, CommandError> {
+        let dir = self.dir.as_ref();
+        let mut preview = Preview {
+            plan: prune::plan(database, dir, &self.filter)?,
+            ..Preview::default()
+        };
+        if self.args.reap {
+            let (filter, cutoff) = (self.reap_filter(), self.reap_cutoff());
+            preview.reaped = reap::find(database, dir, &filter, cutoff, SHOWN_NAMES as u64)
+                .map_err(|error| CommandError::from(error).with_state("Nothing was changed."))?;
+        }
+        if let (true, Some(dir)) = (self.args.orphan_files, dir) {
+            let found = orphans::find(database, dir, self.now)?;
+            (preview.orphan_files, preview.orphan_bytes) = (found.files, found.bytes);
+        }
+        Ok(preview)
+    }
+
+    fn show(&self, preview: &Preview) {
+        self.show_plan(&preview.plan);
+        if self.args.reap {
+            self.show_reaped(&preview.reaped);
+        }
+        if self.args.orphan_files {
+            self.env.ui.status(format_args!(
+                "{} ({}) of sessions that are not in the database.",
+                words(preview.orphan_files, "file"),
+                size(preview.orphan_bytes)
+            ));
+        }
+    }
+
+    fn show_plan(&self, plan: &Plan) {
+        self.env.ui.status(format_args!(
+            "{}, {}, {} ({}).",
+            words(plan.sessions, "session"),
+            words(plan.messages, "message"),
+            words(plan.files, "file"),
+            size(plan.bytes)
+        ));
+    }
+
+    fn show_reaped(&self, reaped: &Reaped) {
+        let ui = &self.env.ui;
+        let count = words(reaped.count, "session");
+        ui.status(format_args!(
+            "{count} never ended, and nothing happened in them for {} days; ended now, deleted by a later run:",
+            self.args.reap_after
+        ));
+        for session in &reaped.shown {
+            let age = session
+                .last_active
+                .map(|time| time::age(moment(time), self.env.now()));
+            let age = age.unwrap_or_default();
+            ui.status(format_args!("  {}  {age}", shown(&session.id)));
+        }
+        let more = reaped.count.saturating_sub(reaped.shown.len() as u64);
+        if more > 0 {
+            ui.status(format_args!("  and {more} more"));
+        }
+    }
+
+    fn tell_preview(&self, preview: &Preview) -> Result<Outcome, CommandError> {
+        let plan = &preview.plan;
+        let removed = Removed {
+            sessions: plan.sessions,
+            messages: plan.messages,
+            files: plan.files,
+            bytes: plan.bytes,
+            kept: [plan.kept.clone(), preview.reaped.kept.clone()].concat(),
+            ..Removed::default()
+        };
+        tell_left(self.env, &removed);
+        if self.env.ui.json {
+            self.env.ui.write_json(&PruneJson {
+                schema: "herma.sessions-prune/1",
+                dry_run: true,
+                reaped: preview.reaped.count,
+                orphan_files: preview.orphan_files,
+                orphan_bytes: preview.orphan_bytes,
+                vacuumed: false,
+                removed: RemovedJson::from(&removed),
+            })?;
+            return Ok(Outcome::Done);
+        }
+        let mut out = self.env.ui.data();
+        if self.args.reap {
+            writeln!(out, "Would end {} session(s).", preview.reaped.count)?;
+        }
+        writeln!(out, "Would prune {} session(s).", plan.sessions)?;
+        out.finish()?;
+        Ok(Outcome::Done)
+    }
+
+    fn is_confirmed(&self, preview: &Preview) -> Result<bool, CommandError> {
+        let ui = &self.env.ui;
+        let reaped = preview.reaped.count;
+        if !ui.can_ask() {
+            let mut message = format!(
+                "{} would be deleted",
+                words(preview.plan.sessions, "session")
+            );
+            if reaped > 0 {
+                message = format!("{message}, and {} ended", words(reaped, "session"));
+            }
+            return Err(no_terminal(&message, "herma sessions prune"));
+        }
+        let source = self.args.filters.source.as_deref().map(shown);
+        let source = source.map(|source| format!(" from '{source}'"));
+        let source = source.unwrap_or_default();
+        let age = self.days.map(|days| format!(" older than {days} days"));
+        let age = age.unwrap_or_default();
+        let rest = if self.args.filters.is_special() {
+            " that the filters mean"
+        } else {
+            ""
+        };
+        let delete = if reaped > 0 {
+            format!("End {}, and delete", words(reaped, "session"))
+        } else {
+            "Delete".to_owned()
+        };
+        Ok(ui.ask(&format!(
+            "{delete} all ended sessions{age}{source}{rest}? [y/N] "
+        ))?)
+    }
+
+    fn apply(&self, database: &mut Database, in_use: Vec<Kept>) -> Result<Outcome, CommandError> {
+        let dir = self.dir.as_ref();
+        let mut removed = prune::prune(database, dir, &self.filter).map_err(|error| {
+            CommandError::from(error).with_state(
+                "What was deleted before that stays deleted; the next prune finishes it.",
+            )
+        })?;
+        removed.kept.extend(in_use);
+        let mut reaped = 0;
+        if self.args.reap {
+            // ORDER: after the deletion, so that what is ended here is not deleted in the same run: nobody
+            // was asked about that.
+            reaped = reap::reap(database, dir, &self.reap_filter(), self.reap_cutoff())?;
+        }
+        let mut gone = RemovedOrphans::default();
+        if let (true, Some(dir)) = (self.args.orphan_files, dir) {
+            gone = orphans::remove(database, dir, self.now)?;
+            removed.files_left.append(&mut gone.left);
+        }
+        let vacuumed = self.vacuum(database, &mut removed);
+        if self.env.ui.json {
+            self.env.ui.write_json(&PruneJson {
+                schema: "herma.sessions-prune/1",
+                dry_run: false,
+                reaped,
+                orphan_files: gone.files,
+                orphan_bytes: gone.bytes,
+                vacuumed,
+                removed: RemovedJson::from(&removed),
+            })?;
+            return Ok(tell_left(self.env, &removed));
+        }
+        let mut out = self.env.ui.data();
+        if self.args.reap {
+            writeln!(out, "Ended {reaped} session(s).")?;
+        }
+        writeln!(out, "Pruned {} session(s).", removed.sessions)?;
+        if self.args.orphan_files {
+            writeln!(out, "Removed {} file(s) without a session.", gone.files)?;
+        }
+        out.finish()?;
+        Ok(tell_left(self.env, &removed))
+    }
+
+    /// Makes the database smaller if the settings want that and it pays; what hinders it is a note.
+    fn vacuum(&self, database: &mut Database, removed: &mut Removed) -> bool {
+        let Some(days) = self.env.settings.vacuum_interval_days() else {
+            return false;
+        };
+        if removed.sessions == 0 {
+            return false;
+        }
+        match vacuum::vacuum(database, f64::from(days), self.now) {
+            Ok(Vacuumed::Yes { .. }) => true,
+            Ok(Vacuumed::NotNeeded) => false,
+            Ok(Vacuumed::NotNow(why)) => {
+                let note = format!("the database was not made smaller: {why}");
+                removed.notes.push(note);
+                false
+            }
+            Err(error) => {
+                let note = format!("the database was not made smaller: {error}");
+                removed.notes.push(note);
+                false
+            }
+        }
+    }
+}
+
+fn words(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}

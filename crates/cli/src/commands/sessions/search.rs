@@ -1,0 +1,82 @@
+//! `herma sessions search`
+
+use std::io::Write;
+
+use clap::Args;
+use herma_sessions::Access;
+use herma_sessions::search;
+use serde::Serialize;
+
+use super::filters::FilterArgs;
+use super::moment;
+use super::rfc3339;
+use super::shown;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::theme::Label;
+use crate::time;
+
+/// Find what was said in any session
+///
+/// Messages with all the words are found; nothing in them is an operator.
+#[derive(Args, Debug)]
+pub(super) struct SearchArgs {
+    /// The words
+    #[arg(value_name = "WORD", required = true)]
+    words: Vec<String>,
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// Show at most this many
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    limit: u64,
+}
+
+#[derive(Serialize)]
+struct SearchJson {
+    schema: &'static str,
+    found: Vec<FoundJson>,
+}
+
+#[derive(Serialize)]
+struct FoundJson {
+    session: String,
+    message: i64,
+    role: String,
+    time: Option<String>,
+    excerpt: String,
+}
+
+pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome, CommandError> {
+    let database = super::open(env, Access::Read)?;
+    let filter = args.filters.filter(env.now().as_float());
+    let found = search::search(&database, &args.words.join(" "), &filter, args.limit)?;
+    if env.ui.json {
+        let found = found.into_iter().map(|found| FoundJson {
+            session: found.session,
+            message: found.message,
+            role: found.role,
+            time: rfc3339(found.timestamp),
+            excerpt: found.excerpt,
+        });
+        env.ui.write_json(&SearchJson {
+            schema: "herma.sessions-search/1",
+            found: found.collect(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut out = env.ui.listing();
+    for one in &found {
+        let when = one.timestamp.map(|time| time::local(moment(time)));
+        let when = when.unwrap_or_default();
+        let id = env.ui.theme.paint(Label::Id, &shown(&one.session));
+        writeln!(out, "{id}  {}  {when}", shown(&one.role))?;
+        let words: Vec<&str> = one.excerpt.split_whitespace().collect();
+        writeln!(out, "  {}", shown(&words.join(" ")))?;
+    }
+    out.finish()?;
+    if found.is_empty() {
+        env.ui.status("Nothing found.");
+    }
+    Ok(Outcome::Done)
+}
