@@ -11,6 +11,7 @@ mod keeping;
 mod latency;
 mod measure;
 mod report;
+mod sessions;
 mod tree;
 mod walk;
 
@@ -54,6 +55,7 @@ struct Options {
     herma: Option<PathBuf>,
     history: Option<PathBuf>,
     section: Section,
+    sessions: usize,
 }
 
 /// What is measured.
@@ -62,6 +64,7 @@ enum Section {
     All,
     Saving,
     Keeping,
+    Sessions,
 }
 
 impl Options {
@@ -74,12 +77,14 @@ impl Options {
             herma: None,
             history: None,
             section: Section::All,
+            sessions: 300_000,
         };
         let mut args = args.iter();
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{name} needs a value"));
             match name.as_str() {
                 "--files" => options.files = value()?.parse()?,
+                "--sessions" => options.sessions = value()?.parse()?,
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--tree" => options.tree = Some(PathBuf::from(value()?).canonicalize()?),
                 "--json" => options.json = Some(value()?.into()),
@@ -88,6 +93,7 @@ impl Options {
                     options.section = match value()?.as_str() {
                         "saving" => Section::Saving,
                         "keeping" => Section::Keeping,
+                        "sessions" => Section::Sessions,
                         other => return Err(format!("bench: no section {other}").into()),
                     }
                 }
@@ -136,10 +142,16 @@ pub fn run(args: &[String]) -> Result<()> {
     fs::create_dir_all(&place)?;
     let mut numbers = serde_json::Map::new();
     numbers.insert("version".to_owned(), 2.into());
-    if options.section != Section::Keeping {
+    let is_wanted = |section| options.section == Section::All || options.section == section;
+    if is_wanted(Section::Saving) {
         numbers.insert("saving".to_owned(), bench_saving(&options, &herma, &place)?);
     }
-    if options.section != Section::Saving {
+    if is_wanted(Section::Sessions) {
+        let report = sessions::measure(&herma, &place.join("sessions"), options.sessions)?;
+        report.print();
+        numbers.insert("sessions".to_owned(), report.to_json());
+    }
+    if is_wanted(Section::Keeping) {
         let report =
             Keeping::new(herma, place.join("keeping"))?.measure(options.history.as_deref())?;
         report.print();

@@ -18,8 +18,10 @@ Usage: cargo xtask <COMMAND>
   faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
                             (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
                             full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
-  bench [OPTIONS]           Measures saving against a bare walk and git, keeping against git and restic
-      --only SECTION        Only `saving` or only `keeping`
+  bench [OPTIONS]           Measures saving against a bare walk and git, keeping against git and restic,
+                            pruning sessions against sqlite3 and find
+      --only SECTION        Only `saving`, only `keeping` or only `sessions`
+      --sessions N          Sessions that are pruned [default: 300000]
       --files N             Files of the generated tree [default: 80000]
       --tree PATH           Measure this tree instead; one file in it is changed and changed back
       --rounds N            Interleaved rounds [default: 11]

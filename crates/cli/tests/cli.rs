@@ -12,13 +12,17 @@ mod cli {
     mod maintenance;
     mod prune;
     mod restore;
+    mod resume;
     mod reviewed;
     mod run;
     mod run_terminal;
     mod save_and_list;
+    mod sessions;
+    mod sessions_care;
     mod steps;
     mod take_back;
     mod take_back_patch;
+    mod transcript;
     mod usage;
 
     use herma_testkit::TestEnv;

@@ -14,8 +14,10 @@ mod faults {
     mod full_disk;
     mod kill;
     mod many;
+    mod resume;
     mod rights;
     mod scene;
+    mod sessions;
     mod signals;
     mod step_scenes;
     mod sweep;

@@ -44,6 +44,7 @@ fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engi
             session: Some(format!("of {agent}")),
             turn: Some(turn.to_owned()),
             tool: Some("edit".to_owned()),
+            ..Facts::default()
         },
         prompt: Some(format!("make it\n\x1b[31mbetter {turn}")),
         ..StepStart::default()

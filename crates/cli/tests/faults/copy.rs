@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Makes `to` a copy of `from`, with modes and hard links, whatever was in it before.
+/// Makes `to` a copy of `from`, with modes, times of files and hard links, whatever was in it before.
 #[track_caller]
 pub(super) fn copy(from: &Path, to: &Path) {
     let copied = empty(to).and_then(|()| copy_into(from, to, &mut HashMap::new()));
@@ -18,6 +18,11 @@ pub(super) fn copy(from: &Path, to: &Path) {
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// A session whose files were just written is in use.
+fn keep_time(copy: &Path, metadata: &fs::Metadata) -> io::Result<()> {
+    fs::File::open(copy)?.set_modified(metadata.modified()?)
 }
 
 /// Removes everything in a directory, also what its modes protect.
@@ -51,6 +56,7 @@ fn copy_into(from: &Path, to: &Path, copied: &mut HashMap<u64, PathBuf>) -> io::
             fs::hard_link(first, &copy)?;
         } else {
             fs::copy(&source, &copy)?;
+            keep_time(&copy, &metadata)?;
             if metadata.nlink() > 1 {
                 copied.insert(metadata.ino(), copy);
             }

@@ -23,6 +23,7 @@ fn in_session(turn: &str) -> StepStart {
             session: Some("s".into()),
             turn: Some(turn.into()),
             tool: Some("Edit".into()),
+            ..Facts::default()
         },
         ..StepStart::default()
     }

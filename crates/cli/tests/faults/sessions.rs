@@ -1,0 +1,116 @@
+//! Sessions are deleted by a process that is killed at every call: what has a row has its files, and after
+//! the next run what has none has no files either.
+
+use std::path::Path;
+
+use herma_testkit::TestEnv;
+use herma_testkit::faults;
+use herma_testkit::faults::Fault;
+use herma_testkit::faults::Faults;
+use herma_testkit::faults::Status;
+use herma_testkit::hermes_sessions::HermesSessions;
+
+use super::copy::copy;
+use super::test_env;
+
+/// Sessions that are old enough to go, and those that are not.
+const OLD: [&str; 4] = ["job", "job_2", "20250101_120000_abcdef", "a*"];
+const KEPT: [&str; 3] = ["job_3", "active", "ab"];
+
+fn prepare(env: &TestEnv) -> HermesSessions {
+    let home = HermesSessions::new(&env.home());
+    for id in OLD {
+        home.add(id, 1000.0, Some(2000.0), &[1500.0, 1600.0]);
+        home.add_files(id);
+    }
+    for id in KEPT {
+        let ended = (id != "active").then_some(4e9);
+        home.add(id, 1000.0, ended, &[1500.0]);
+        home.add_files(id);
+    }
+    home.sql("UPDATE sessions SET parent_session_id = 'job' WHERE id = 'active'");
+    home.write(
+        "sessions.json",
+        r#"{"a": {"session_id": "job"}, "b": {"session_id": "ab"}}"#,
+    );
+    home.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    home
+}
+
+/// Has every session all its files, or, if it is gone, none?
+#[track_caller]
+fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
+    home.assert_sound();
+    let (ids, files) = (home.ids(), home.files());
+    for id in KEPT {
+        assert!(ids.iter().any(|known| known == id), "{id} stays");
+    }
+    for id in OLD.into_iter().chain(KEPT) {
+        let dump = format!("request_dump_{id}_20260422_231500_123456.json");
+        let names = [
+            format!("{id}.json"),
+            format!("{id}.jsonl"),
+            format!("session_{id}.json"),
+            dump,
+        ];
+        let there = names.iter().filter(|name| files.contains(name)).count();
+        if ids.iter().any(|known| known == id) {
+            assert_eq!(there, names.len(), "{id} has its row and its files");
+        } else if gone_have_none {
+            assert_eq!(there, 0, "{id} has neither row nor files");
+        }
+    }
+    if gone_have_none && !ids.iter().any(|id| id == "job") {
+        let index = std::fs::read_to_string(home.directory().join("sessions.json")).unwrap();
+        assert_eq!(index, r#"{ "b": {"session_id": "ab"}}"#);
+    }
+}
+
+fn die_everywhere(args: &[&str], deleted: usize) {
+    if !faults::available() {
+        return;
+    }
+    let env = test_env();
+    let home = prepare(&env);
+    let template = tempfile::tempdir().unwrap();
+    copy(&env.home(), template.path());
+    let project = env.work_dir("project");
+    let reset = |template: &Path| copy(template, &env.home());
+    reset(template.path());
+    let plain = project.faults(args).run(Fault::Count, 0);
+    assert_eq!(plain.status, Status::Exited(0), "{plain:?}");
+    assert_eq!(home.ids().len(), OLD.len() + KEPT.len() - deleted);
+    assert_consistent(&home, true);
+    let mut visited = 0;
+    for fault in [Fault::Kill, Fault::KillAfter] {
+        for n in Faults::positions(plain.count) {
+            reset(template.path());
+            let outcome = project.faults(args).run(fault, n);
+            assert!(!outcome.timed_out, "at {n}: it hung");
+            let call = outcome.hit.map_or("-", |call| call.name);
+            eprintln!("{fault:?} at {n} ({call})");
+            assert_consistent(&home, false);
+            let again = project.run(args);
+            let code = again.status.code();
+            // A session that is gone cannot be deleted again (its id is the beginning of two others); its
+            // files are gone by then.
+            assert!(matches!(code, Some(0 | 2)), "at {n}: {again}");
+            assert_consistent(&home, true);
+            let left = home.directory().join(".herma/pending");
+            assert!(!left.exists(), "at {n}: something is still pending");
+            assert_eq!(home.ids().len(), OLD.len() + KEPT.len() - deleted);
+            visited += 1;
+        }
+    }
+    eprintln!("{args:?}: {} calls, {visited} visited", plain.count);
+}
+
+#[test]
+fn a_prune_of_sessions() {
+    die_everywhere(&["sessions", "prune", "--yes"], OLD.len());
+}
+
+#[test]
+fn a_deletion_of_a_session() {
+    die_everywhere(&["sessions", "delete", "--yes", "job"], 1);
+}
