@@ -27,6 +27,7 @@ mod line;
 pub mod lock;
 pub mod process;
 pub mod publish;
+mod reading;
 mod stat;
 pub mod tree;
 pub mod trust;
