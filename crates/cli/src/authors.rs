@@ -5,7 +5,6 @@ use herma_core::engine::LineAuthor;
 use herma_core::engine::Project;
 use herma_core::path::escape;
 use herma_core::steps::Step;
-use serde::Serialize;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
@@ -16,41 +15,6 @@ use crate::ui::Ui;
 
 /// Names of agents and turns are cut to so many columns.
 const NAME_COLUMNS: usize = 16;
-
-/// A step that is named as an author, as `--json` has it.
-#[derive(Serialize)]
-pub(crate) struct StepJson {
-    number: u64,
-    kind: &'static str,
-    state: &'static str,
-    agent: String,
-    session: Option<String>,
-    turn: Option<String>,
-    tool: Option<String>,
-    command: Option<String>,
-    prompt: Option<String>,
-    seconds: i64,
-    time: Option<String>,
-}
-
-impl From<&Step> for StepJson {
-    fn from(step: &Step) -> Self {
-        let start = step.start.clone();
-        Self {
-            number: step.number,
-            kind: step.kind.word(),
-            state: step.end.word(),
-            agent: step.agent().to_owned(),
-            session: start.facts.session,
-            turn: start.facts.turn,
-            tool: start.facts.tool,
-            command: start.command,
-            prompt: start.prompt,
-            seconds: step.started,
-            time: time::rfc3339(at(step.started)),
-        }
-    }
-}
 
 /// The moment so many seconds after 1970.
 pub(crate) const fn at(seconds: i64) -> Timestamp {

@@ -13,6 +13,7 @@ use herma_core::steps::StepChoice;
 use herma_core::steps::StepEnd;
 use serde::Serialize;
 
+use crate::authors::at;
 use crate::command_error::CommandError;
 use crate::json::ChangesJson;
 use crate::json::PathJson;
@@ -32,9 +33,9 @@ const NAMED_OVERLAPS: usize = 5;
 /// Agents and tools get no more columns than this.
 const WIDEST_NAME: usize = 20;
 
-/// A step, as `--json` has it.
+/// Which step it is, as `--json` has it wherever one is named.
 #[derive(Serialize)]
-pub(crate) struct StepJson {
+pub(crate) struct NamedStepJson {
     number: u64,
     kind: &'static str,
     state: &'static str,
@@ -42,13 +43,39 @@ pub(crate) struct StepJson {
     session: Option<String>,
     turn: Option<String>,
     tool: Option<String>,
-    call: Option<String>,
     command: Option<String>,
-    paths: Vec<String>,
     prompt: Option<String>,
-    within: Option<u64>,
     seconds: i64,
     time: Option<String>,
+}
+
+impl From<&Step> for NamedStepJson {
+    fn from(step: &Step) -> Self {
+        let start = step.start.clone();
+        Self {
+            number: step.number,
+            kind: step.kind.word(),
+            state: step.end.word(),
+            agent: step.agent().to_owned(),
+            session: start.facts.session,
+            turn: start.facts.turn,
+            tool: start.facts.tool,
+            command: start.command,
+            prompt: start.prompt,
+            seconds: step.started,
+            time: time::rfc3339(at(step.started)),
+        }
+    }
+}
+
+/// A step with all that is known of it, as `--json` has it.
+#[derive(Serialize)]
+pub(crate) struct StepJson {
+    #[serde(flatten)]
+    named: NamedStepJson,
+    call: Option<String>,
+    paths: Vec<String>,
+    within: Option<u64>,
     ended_seconds: Option<i64>,
     before: String,
     after: Option<String>,
@@ -76,20 +103,10 @@ impl StepJson {
     pub(crate) fn begun(step: &Step) -> Self {
         let start = step.start.clone();
         Self {
-            number: step.number,
-            kind: step.kind.word(),
-            state: step.end.word(),
-            agent: step.agent().to_owned(),
-            session: start.facts.session,
-            turn: start.facts.turn,
-            tool: start.facts.tool,
+            named: step.into(),
             call: start.call,
-            command: start.command,
             paths: start.paths,
-            prompt: start.prompt,
             within: start.within,
-            seconds: step.started,
-            time: time::rfc3339(at(step.started)),
             ended_seconds: step.ended,
             before: step.before.checkpoint.to_hex(),
             after: step.after().map(ObjectId::to_hex),
@@ -310,14 +327,6 @@ fn overlaps(numbers: &[u64]) -> String {
         named.push(format!("and {more} more"));
     }
     named.join(", ")
-}
-
-fn at(seconds: i64) -> Timestamp {
-    Timestamp {
-        seconds,
-        nanos: 0,
-        offset_minutes: 0,
-    }
 }
 
 #[cfg(test)]

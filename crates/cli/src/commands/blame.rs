@@ -9,7 +9,6 @@ use herma_core::engine::BlameLine;
 use serde::Serialize;
 
 use crate::authors;
-use crate::authors::StepJson;
 use crate::authors::columns;
 use crate::authors::explain_steps;
 use crate::authors::warn_of_gaps;
@@ -21,6 +20,7 @@ use crate::json;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing::width;
+use crate::step_report::NamedStepJson;
 use crate::theme::Label;
 use crate::time;
 use crate::ui::Ui;
@@ -47,7 +47,7 @@ struct BlameJson {
     #[serde(flatten)]
     path: PathJson,
     lines: Vec<LineJson>,
-    steps: Vec<StepJson>,
+    steps: Vec<NamedStepJson>,
 }
 
 #[derive(Serialize)]
@@ -76,7 +76,7 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, C
             project: ProjectJson::new(&project),
             path: PathJson::new(path.as_bytes()),
             lines: blame.lines.iter().zip(1..).map(line_json).collect(),
-            steps: blame.steps.iter().map(StepJson::from).collect(),
+            steps: blame.steps.iter().map(NamedStepJson::from).collect(),
         })?;
         return Ok(outcome);
     }

@@ -10,7 +10,6 @@ use herma_core::engine::VersionChange;
 use serde::Serialize;
 
 use crate::authors;
-use crate::authors::StepJson;
 use crate::authors::columns;
 use crate::authors::explain_steps;
 use crate::authors::warn_of_gaps;
@@ -21,6 +20,7 @@ use crate::json::CheckpointJson;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing;
+use crate::step_report::NamedStepJson;
 use crate::theme::Label;
 use crate::time;
 use crate::ui::Ui;
@@ -50,7 +50,7 @@ struct HistoryJson {
     #[serde(flatten)]
     path: PathJson,
     versions: Vec<VersionJson>,
-    steps: Vec<StepJson>,
+    steps: Vec<NamedStepJson>,
 }
 
 #[derive(Serialize)]
@@ -82,7 +82,7 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
             project: ProjectJson::new(&project),
             path: PathJson::new(path.as_bytes()),
             versions: history.versions.iter().map(VersionJson::from).collect(),
-            steps: history.steps.iter().map(StepJson::from).collect(),
+            steps: history.steps.iter().map(NamedStepJson::from).collect(),
         })?;
         return Ok(outcome);
     }

@@ -15,7 +15,6 @@ use super::DiffArgs;
 use super::changes_json;
 use super::sides::as_checkpoint;
 use super::write_text;
-use crate::authors::StepJson;
 use crate::authors::numbers;
 use crate::authors::warn_of_gaps;
 use crate::command_env::CommandEnv;
@@ -24,6 +23,7 @@ use crate::command_error::CommandError;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing::counted;
+use crate::step_report::NamedStepJson;
 
 /// Which steps are meant.
 #[derive(Args, Debug)]
@@ -67,7 +67,7 @@ impl StepsChoiceArgs {
 struct DiffStepsJson {
     schema: &'static str,
     project: ProjectJson,
-    steps: Vec<StepJson>,
+    steps: Vec<NamedStepJson>,
     changes: Vec<ChangeJson>,
     unattributed: Vec<PathJson>,
     uncertain: Vec<u64>,
@@ -179,7 +179,7 @@ fn write_json(
     env.ui.write_json(&DiffStepsJson {
         schema: "herma.diff-steps/1",
         project: ProjectJson::new(project),
-        steps: found.steps.iter().map(StepJson::from).collect(),
+        steps: found.steps.iter().map(NamedStepJson::from).collect(),
         changes: changes_json(&found.comparison)?,
         unattributed: found.unattributed.iter().map(path).collect(),
         uncertain: found.uncertain.clone(),
