@@ -8,31 +8,39 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::commands::acp::AcpArgs;
 use crate::commands::blame::BlameArgs;
 use crate::commands::can_undo::CanUndoArgs;
 use crate::commands::checkpoints::CheckpointsArgs;
+use crate::commands::classify::ClassifyArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::config::ConfigArgs;
 use crate::commands::diff::DiffArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::drop::DropArgs;
 use crate::commands::history::HistoryArgs;
+use crate::commands::hook::HookArgs;
+use crate::commands::install::InstallArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::mark::NameArgs;
 use crate::commands::mark::PinArgs;
 use crate::commands::mark::UnnameArgs;
+use crate::commands::mcp::McpArgs;
 use crate::commands::restore::RestoreArgs;
 use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::save::SaveArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::sessions::SessionsArgs;
 use crate::commands::show::ShowArgs;
+use crate::commands::slash::SlashArgs;
 use crate::commands::step::StepArgs;
 use crate::commands::steps::StepsArgs;
 use crate::commands::turn::TurnArgs;
 use crate::commands::undo::RedoArgs;
 use crate::commands::undo::UndoArgs;
+use crate::commands::uninstall::UninstallArgs;
 use crate::settings::Problem;
 
 /// Instant undo for AI agents
@@ -125,6 +133,7 @@ pub(crate) enum Command {
     Steps(StepsArgs),
     Step(StepArgs),
     Turn(TurnArgs),
+    Hook(HookArgs),
     Name(NameArgs),
     Unname(UnnameArgs),
     /// Keep a checkpoint whatever cleaning does
@@ -133,9 +142,16 @@ pub(crate) enum Command {
     Unpin(PinArgs),
     Drop(DropArgs),
     CanUndo(CanUndoArgs),
+    Classify(ClassifyArgs),
+    Slash(SlashArgs),
+    Acp(AcpArgs),
     Resume(ResumeArgs),
     Checkpoints(CheckpointsArgs),
     Sessions(SessionsArgs),
+    Install(InstallArgs),
+    Uninstall(UninstallArgs),
+    Serve(ServeArgs),
+    Mcp(McpArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),

@@ -26,6 +26,7 @@ use crate::environment::SystemClock;
 use crate::environment::time_zone;
 use crate::settings::Loaded;
 use crate::time;
+use crate::transcript;
 use crate::ui::Ui;
 
 /// How a command that did not fail ended.
@@ -72,6 +73,10 @@ pub(crate) struct CommandEnv {
     pub(crate) named_root: Option<PathBuf>,
     /// The directory paths on the command line are relative to.
     pub(crate) directory: PathBuf,
+    /// The user's own home.
+    pub(crate) user_home: Option<PathBuf>,
+    /// Did the user say which one?
+    pub(crate) is_directory_given: bool,
     /// May a process in the background be started?
     background: bool,
     outer_step: Option<OuterStep>,
@@ -107,6 +112,8 @@ impl CommandEnv {
             home,
             named_root,
             directory,
+            user_home: environment.user_home.clone(),
+            is_directory_given: global.directory.is_some(),
             background: environment.background,
             outer_step: environment.outer_step.clone(),
             clock,
@@ -162,8 +169,11 @@ impl CommandEnv {
     /// The project around the directory; says so when a restore of it was interrupted.
     pub(crate) fn open_project(&self) -> Result<Project<'_>, CommandError> {
         let project = self.open_project_quietly()?;
-        if let Some(interrupted) = project.interrupted()? {
-            let age = time::age_of_seconds(interrupted.started, self.now());
+        let interrupted = project
+            .interrupted()?
+            .map(|interrupted| interrupted.started);
+        if let Some(started) = interrupted.or_else(|| transcript::unfinished(&project)) {
+            let age = time::age_of_seconds(started, self.now());
             self.ui.warning(format_args!(
                 "a restore of this project that began {age} was not finished."
             ));

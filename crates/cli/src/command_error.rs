@@ -110,6 +110,11 @@ impl CommandError {
         Self::new(Kind::Usage, message)
     }
 
+    /// A failure of this kind, in the words of an error and its causes.
+    pub(crate) fn from_error(kind: Kind, error: &dyn StdError) -> Self {
+        Self::new(kind, clean(&error.to_string())).with_causes(error)
+    }
+
     /// Adds what to type next.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -361,7 +366,7 @@ impl From<SessionsError> for CommandError {
         let kind = match &error {
             E::NoDatabase(_) | E::NotFound(_) => Kind::NoStore,
             E::Ambiguous { .. } | E::BadTitle { .. } => Kind::Usage,
-            E::Busy { .. } | E::OtherCleaner { .. } => Kind::Busy,
+            E::Busy { .. } | E::OtherCleaner { .. } | E::OtherMove { .. } => Kind::Busy,
             E::NotADatabase(_)
             | E::NotAFile(_)
             | E::NotSessions { .. }
@@ -383,7 +388,9 @@ impl From<SessionsError> for CommandError {
             E::Newer { .. } => new.with_state("Nothing was changed.").with_hint(
                 "Listing, searching and exporting work; to change it, use a newer Herma, or Hermes itself.",
             ),
-            E::Busy { .. } | E::OtherCleaner { .. } => new.with_hint("Try again in a moment."),
+            E::Busy { .. } | E::OtherCleaner { .. } | E::OtherMove { .. } => {
+                new.with_hint("Try again in a moment.")
+            },
             _ => new,
         }
     }

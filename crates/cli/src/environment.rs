@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use herma_core::clock::Clock;
 use herma_core::clock::Timestamp;
+use herma_hosts::install::PLACE_VARIABLES;
+use herma_hosts::install::Places;
 use jiff::tz::TimeZone;
 
 /// What the system says about the user and the terminal.
@@ -17,6 +19,8 @@ pub(crate) struct Environment {
     pub(crate) hermes_home: Option<PathBuf>,
     /// `$HOME`.
     pub(crate) user_home: Option<PathBuf>,
+    /// Where a front end says that its terminal is: `$TERMINAL_CWD`, or `$MESSAGING_CWD`.
+    pub(crate) terminal_directory: Option<PathBuf>,
     /// The present directory; `None` when it was deleted.
     pub(crate) directory: Option<PathBuf>,
     /// Did the user ask for no colour, or is the terminal unable to show any?
@@ -60,6 +64,9 @@ impl Environment {
         Self {
             hermes_home: set("HERMES_HOME").map(PathBuf::from),
             user_home: set("HOME").map(PathBuf::from),
+            terminal_directory: set("TERMINAL_CWD")
+                .or_else(|| set("MESSAGING_CWD"))
+                .map(PathBuf::from),
             directory: std::env::current_dir().ok(),
             no_color: set("NO_COLOR").is_some() || is_dumb,
             pager: pager_command(std::env::var_os("HERMA_PAGER"), set("PAGER"), is_dumb),
@@ -89,6 +96,56 @@ impl Environment {
             None => home.is_absolute().then_some(home),
         }
     }
+}
+
+/// What agents say in variables. No others are looked at.
+pub(crate) fn host_variables() -> Vec<(&'static str, OsString)> {
+    let set = |name: &'static str| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+        Some((name, value))
+    };
+    herma_hosts::event::VARIABLES
+        .into_iter()
+        .filter_map(set)
+        .collect()
+}
+
+/// Where this user's agents keep their settings; `None` without a home.
+pub(crate) fn host_places(user_home: Option<&Path>) -> Option<Places> {
+    let home = user_home.filter(|home| home.is_absolute())?.to_owned();
+    let set = |name: &'static str| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+        Some((name, PathBuf::from(value)))
+    };
+    let variables = PLACE_VARIABLES.into_iter().filter_map(set).collect();
+    Some(Places {
+        has_cline_documents: home.join("Documents/Cline").is_dir(),
+        home,
+        variables,
+    })
+}
+
+/// Where this program is. A link that leads to it from the search path is preferred: package managers keep the
+/// link and move what is behind it.
+pub(crate) fn own_program() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let name = program.file_name()?.to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(&name));
+    let is_it = |candidate: &PathBuf| candidate.canonicalize().is_ok_and(|found| found == program);
+    let linked = candidates.find(is_it);
+    Some(linked.unwrap_or(program))
+}
+
+/// A program of this name in the search path.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(name))
+        .find(|candidate| candidate.is_file())
 }
 
 /// `HERMA_PAGER`, which may be set to nothing to have no pager, then `PAGER`, then `less`.
@@ -141,6 +198,7 @@ mod tests {
         Environment {
             hermes_home: None,
             user_home: Some("/home/you".into()),
+            terminal_directory: None,
             directory: Some("/work".into()),
             no_color: true,
             pager: String::new(),

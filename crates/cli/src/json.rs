@@ -14,6 +14,7 @@ use herma_core::receipt::LeftOut;
 use serde::Serialize;
 
 use crate::time;
+use crate::transcript;
 
 /// A path, and its bytes if they are not UTF-8.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +82,8 @@ impl ProjectJson {
             id: project.id().to_string(),
             root: PathJson::of(project.root()),
             // A command that cannot tell has failed for it already.
-            interrupted_restore: matches!(project.interrupted(), Ok(Some(_))),
+            interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
+                || transcript::unfinished(project).is_some(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Output {
     /// How many lines fit the screen, and the pager's command line; `None`: no pager.
     pager: Option<(usize, String)>,
     running: Option<Child>,
-    stdout: io::StdoutLock<'static>,
+    stdout: Box<dyn Write>,
 }
 
 /// A patch may be one line of gigabytes; that much is held back at most.
@@ -27,21 +27,26 @@ const MAX_HELD_BACK: usize = 1 << 20;
 impl Output {
     /// Straight to stdout.
     pub(crate) fn direct() -> Self {
-        Self::new(None)
+        Self::new(None, Box::new(io::stdout().lock()))
+    }
+
+    /// To somebody who asked from within the program.
+    pub(crate) fn to(reader: Box<dyn Write>) -> Self {
+        Self::new(None, reader)
     }
 
     /// Through `command` once there are more than `height` lines.
     pub(crate) fn paged(height: usize, command: String) -> Self {
-        Self::new(Some((height, command)))
+        Self::new(Some((height, command)), Box::new(io::stdout().lock()))
     }
 
-    fn new(pager: Option<(usize, String)>) -> Self {
+    fn new(pager: Option<(usize, String)>, stdout: Box<dyn Write>) -> Self {
         Self {
             held_back: Vec::new(),
             lines: 0,
             pager,
             running: None,
-            stdout: io::stdout().lock(),
+            stdout,
         }
     }
 

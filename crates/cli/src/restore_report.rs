@@ -21,6 +21,8 @@ use crate::json::ProjectJson;
 use crate::listing;
 use crate::listing::counted;
 use crate::theme::Label;
+use crate::transcript::Told;
+use crate::transcript::TranscriptJson;
 use crate::ui::SHOWN_NAMES;
 use crate::ui::Ui;
 
@@ -46,6 +48,7 @@ struct RestoreJson {
     removed: Option<usize>,
     actions: Vec<ActionJson>,
     kept: Vec<KeptJson>,
+    transcript: Option<TranscriptJson>,
 }
 
 #[derive(Serialize)]
@@ -70,12 +73,14 @@ pub(crate) fn report_plan(
     project: &Project<'_>,
     plan: &Plan,
     format: Format,
+    told: Told,
 ) -> Result<Outcome, CommandError> {
     warn_of_receipt(&env.ui, plan);
+    let outcome = outcome(plan, &plan.kept);
     if env.ui.json {
         env.ui
-            .write_json(&to_json(project, plan, &plan.kept, None))?;
-        return Ok(outcome(plan, &plan.kept));
+            .write_json(&to_json(project, plan, &plan.kept, None, &told))?;
+        return told.tell(env, outcome);
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
     let target = listing::in_words(&plan.target);
@@ -88,7 +93,7 @@ pub(crate) fn report_plan(
             "{count} would restore {target}. Nothing was changed."
         ));
     }
-    Ok(outcome(plan, &plan.kept))
+    told.tell(env, outcome)
 }
 
 /// Tells what a restore did.
@@ -98,12 +103,16 @@ pub(crate) fn report_restored(
     restored: &Restored,
     format: Format,
     what_reverses: &str,
+    told: Told,
 ) -> Result<Outcome, CommandError> {
+    let told = told.stop_if_json(env)?;
     warn_of_receipt(&env.ui, &restored.plan);
+    let outcome = outcome(&restored.plan, &restored.kept);
     if env.ui.json {
-        let json = to_json(project, &restored.plan, &restored.kept, Some(restored));
+        let (plan, kept) = (&restored.plan, &restored.kept);
+        let json = to_json(project, plan, kept, Some(restored), &told);
         env.ui.write_json(&json)?;
-        return Ok(outcome(&restored.plan, &restored.kept));
+        return told.tell(env, outcome);
     }
     write_files(&env.ui, &restored.plan, &restored.kept, format)?;
     let target = listing::in_words(&restored.target);
@@ -117,7 +126,7 @@ pub(crate) fn report_restored(
                 "Nothing was changed: {kept} kept, the rest is as in {target}."
             ));
         }
-        return Ok(outcome(&restored.plan, &restored.kept));
+        return told.tell(env, outcome);
     }
     env.ui.status(format_args!(
         "Restored {target}: {} written, {} deleted, {} kept.",
@@ -128,7 +137,7 @@ pub(crate) fn report_restored(
     env.ui.status(format_args!(
         "`{what_reverses}` brings back the state from before."
     ));
-    Ok(outcome(&restored.plan, &restored.kept))
+    told.tell(env, outcome)
 }
 
 /// Tells that there was nothing to finish.
@@ -136,6 +145,17 @@ pub(crate) fn report_nothing_to_continue(
     env: &CommandEnv,
     project: &Project<'_>,
 ) -> Result<Outcome, CommandError> {
+    env.ui.status("No restore of this project was interrupted.");
+    report_conversation(env, project, Told::nothing())
+}
+
+/// Tells what happened to a conversation where no file was concerned.
+pub(crate) fn report_conversation(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    told: Told,
+) -> Result<Outcome, CommandError> {
+    let told = told.stop_if_json(env)?;
     if env.ui.json {
         env.ui.write_json(&RestoreJson {
             schema: "herma.restore/1",
@@ -149,10 +169,10 @@ pub(crate) fn report_nothing_to_continue(
             removed: None,
             actions: Vec::new(),
             kept: Vec::new(),
+            transcript: told.to_json(),
         })?;
     }
-    env.ui.status("No restore of this project was interrupted.");
-    Ok(Outcome::Done)
+    told.tell(env, Outcome::Done)
 }
 
 fn outcome(plan: &Plan, kept: &[Kept]) -> Outcome {
@@ -185,6 +205,7 @@ fn to_json(
     plan: &Plan,
     kept: &[Kept],
     restored: Option<&Restored>,
+    told: &Told,
 ) -> RestoreJson {
     let action = |action: &Action| ActionJson {
         action: action.kind.word(),
@@ -196,12 +217,13 @@ fn to_json(
         dry_run: restored.is_none(),
         target: Some((&plan.target).into()),
         receipt_damaged: plan.receipt_damaged,
-        safety: restored.map(|restored| (&restored.safety).into()),
+        safety: restored.and_then(|restored| restored.safety.as_ref().map(Into::into)),
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
         actions: plan.actions.iter().map(action).collect(),
         kept: kept.iter().map(kept_json).collect(),
+        transcript: told.to_json(),
     }
 }
 

@@ -17,11 +17,15 @@ use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::commands;
 use crate::environment::Environment;
+use crate::hook;
 use crate::ui::Ui;
 
 /// Does what the arguments say; returns the exit code.
 pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     let environment = Environment::read();
+    if hook::is_call(&arguments) {
+        return hook::answer(&environment, arguments);
+    }
     let wants_json = arguments
         .iter()
         .take_while(|argument| *argument != "--")
@@ -68,12 +72,18 @@ fn explain_usage(environment: &Environment, error: &clap::Error, wants_json: boo
     Kind::Usage.exit_code()
 }
 
-fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome, CommandError> {
+/// Does what was asked for, and says so on `ui`.
+pub(crate) fn dispatch(
+    ui: &Ui,
+    environment: &Environment,
+    cli: &Cli,
+) -> Result<Outcome, CommandError> {
     // What only describes the program works without a home or a project.
     match &cli.command {
         Some(Command::Completions(args)) => {
             return commands::completions::cmd_completions(ui, args);
         }
+        Some(Command::Classify(args)) => return commands::classify::cmd_classify(ui, args),
         Some(Command::Man(args)) => return commands::man::cmd_man(ui, args),
         Some(Command::MarkdownHelp) => return commands::markdown_help::cmd_markdown_help(ui),
         _ => {}
@@ -82,7 +92,17 @@ fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome, Co
         .command
         .as_ref()
         .map_or(Overrides::default(), Command::overrides);
-    let env = CommandEnv::new(ui.clone(), environment, &cli.global, overrides)?;
+    let global = match &cli.command {
+        Some(Command::Slash(args)) => args.located(environment, &cli.global),
+        _ => cli.global.clone(),
+    };
+    let env = CommandEnv::new(ui.clone(), environment, &global, overrides);
+    let env = match (env, &cli.command) {
+        (Err(error), Some(Command::Slash(args))) => {
+            return commands::slash::tell_failure(ui, args, &error);
+        }
+        (env, _) => env?,
+    };
     report_settings(&env, cli.command.as_ref())?;
     match &cli.command {
         None => commands::status::cmd_status(&env),
@@ -105,15 +125,25 @@ fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome, Co
         Some(Command::Unpin(args)) => commands::mark::cmd_unpin(&env, args),
         Some(Command::Drop(args)) => commands::drop::cmd_drop(&env, args),
         Some(Command::CanUndo(args)) => commands::can_undo::cmd_can_undo(&env, args),
+        Some(Command::Slash(args)) => commands::slash::cmd_slash(&env, args),
+        Some(Command::Acp(args)) => commands::acp::cmd_acp(env, args),
         Some(Command::Resume(args)) => commands::resume::cmd_resume(&env, args),
         Some(Command::Checkpoints(args)) => commands::checkpoints::cmd_checkpoints(&env, args),
         Some(Command::Sessions(args)) => commands::sessions::cmd_sessions(&env, args),
+        Some(Command::Serve(args)) => commands::serve::cmd_serve(&env, environment, args),
+        Some(Command::Mcp(args)) => commands::mcp::cmd_mcp(&env, environment, args),
         Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
+        Some(Command::Install(args)) => commands::install::cmd_install(&env, args),
+        Some(Command::Uninstall(args)) => commands::uninstall::cmd_uninstall(&env, args),
         Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&env, args),
         Some(Command::Config(args)) => commands::config::cmd_config(&env, args),
-        Some(Command::Completions(_) | Command::Man(_) | Command::MarkdownHelp) => {
-            Ok(Outcome::Done)
-        }
+        Some(
+            Command::Completions(_)
+            | Command::Classify(_)
+            | Command::Man(_)
+            | Command::MarkdownHelp
+            | Command::Hook(_),
+        ) => Ok(Outcome::Done),
     }
 }
 

@@ -83,6 +83,7 @@ pub(crate) struct StepJson {
     files: Vec<PathJson>,
     overlaps: Vec<u64>,
     undoable: bool,
+    late: bool,
 }
 
 impl From<&ListedStep> for StepJson {
@@ -114,6 +115,7 @@ impl StepJson {
             files: Vec::new(),
             overlaps: Vec::new(),
             undoable: false,
+            late: step.late,
         }
     }
 }
@@ -312,6 +314,9 @@ fn tail(listed: &ListedStep) -> String {
     }
     if let Some(outer) = listed.step.start.within {
         parts.push(format!("[part of {outer}]"));
+    }
+    if listed.step.late {
+        parts.push("[saved late]".to_owned());
     }
     if !listed.shared.is_empty() {
         parts.push(format!("[overlaps {}]", overlaps(&listed.shared)));

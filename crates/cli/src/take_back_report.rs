@@ -25,6 +25,8 @@ use crate::restore_report::Format;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
 use crate::restore_report::write_files;
+use crate::transcript::Told;
+use crate::transcript::TranscriptJson;
 use crate::ui::Ui;
 
 #[derive(Serialize)]
@@ -46,6 +48,7 @@ struct TakeBackJson {
     safety_is_new: Option<bool>,
     written: Option<usize>,
     removed: Option<usize>,
+    transcript: Option<TranscriptJson>,
 }
 
 #[derive(Serialize)]
@@ -85,6 +88,7 @@ pub(crate) fn report_planned(
     project: &Project<'_>,
     plan: &TakeBackPlan,
     format: Format,
+    told: Told,
 ) -> Result<Outcome, CommandError> {
     if let Some(target) = &plan.exact {
         let options = herma_core::restore::RestoreOptions {
@@ -94,13 +98,14 @@ pub(crate) fn report_planned(
         let progress = env.ui.progress();
         let exact = project.plan_restore(target, &options, &progress)?;
         drop(progress);
-        let outcome = report_plan(env, project, &exact, format)?;
+        let outcome = report_plan(env, project, &exact, format, told)?;
         tell_doubts(&env.ui, plan);
         return Ok(outcome);
     }
     if env.ui.json {
-        env.ui.write_json(&to_json(project, plan, None, true))?;
-        return Ok(outcome(plan));
+        env.ui
+            .write_json(&to_json(project, plan, None, true, &told))?;
+        return told.tell(env, outcome(plan));
     }
     match format {
         Format::Lines => write_preview(&env.ui, &project.preview(plan)?)?,
@@ -122,7 +127,7 @@ pub(crate) fn report_planned(
             what(plan)
         ));
     }
-    Ok(outcome(plan))
+    told.tell(env, outcome(plan))
 }
 
 /// Tells what was done.
@@ -131,17 +136,19 @@ pub(crate) fn report_taken_back(
     project: &Project<'_>,
     taken: &TakenBack,
     format: Format,
+    told: Told,
 ) -> Result<Outcome, CommandError> {
+    let told = told.stop_if_json(env)?;
     let plan = &taken.plan;
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
-        let outcome = report_restored(env, project, restored, format, "herma undo")?;
+        let outcome = report_restored(env, project, restored, format, "herma undo", told)?;
         tell_doubts(&env.ui, plan);
         return Ok(outcome);
     }
     if env.ui.json {
-        let json = to_json(project, plan, taken.restored.as_deref(), false);
+        let json = to_json(project, plan, taken.restored.as_deref(), false, &told);
         env.ui.write_json(&json)?;
-        return Ok(outcome(plan));
+        return told.tell(env, outcome(plan));
     }
     if let Some(restored) = &taken.restored {
         write_files(&env.ui, &restored.plan, &restored.kept, format)?;
@@ -160,7 +167,7 @@ pub(crate) fn report_taken_back(
                 .status("`herma undo` brings back the state from before.");
         }
     }
-    Ok(outcome(plan))
+    told.tell(env, outcome(plan))
 }
 
 /// What is taken back, in words.
@@ -281,6 +288,7 @@ fn to_json(
     plan: &TakeBackPlan,
     restored: Option<&Restored>,
     dry_run: bool,
+    told: &Told,
 ) -> TakeBackJson {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     let reversed = &plan.reversed;
@@ -336,9 +344,10 @@ fn to_json(
             })
             .collect(),
         target: restored.map(|restored| (&restored.target).into()),
-        safety: restored.map(|restored| (&restored.safety).into()),
+        safety: restored.and_then(|restored| restored.safety.as_ref().map(Into::into)),
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
+        transcript: told.to_json(),
     }
 }

@@ -1,7 +1,8 @@
 //! What people see: data on stdout, words on stderr.
 //!
 //! Everything printed passes here. Names and reasons must be escaped before they come; this file adds
-//! colour, the pager and the confirmation.
+//! colour, the pager and the confirmation. Where a program asks over `herma serve`, nothing is printed: an
+//! [`Answer`] collects it.
 
 use std::fmt::Display;
 use std::io;
@@ -20,6 +21,7 @@ use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::pager::Output;
 use crate::progress::TerminalProgress;
+use crate::serve::answer::Answer;
 use crate::theme::Label;
 use crate::theme::Theme;
 
@@ -43,6 +45,8 @@ pub(crate) struct Ui {
     /// Print JSON instead of text?
     pub(crate) json: bool,
     quiet: bool,
+    /// Who collects what would be printed, if nobody reads the streams.
+    answer: Option<Arc<Answer>>,
 }
 
 #[expect(
@@ -74,6 +78,24 @@ impl Ui {
             pager,
             json: global.json,
             quiet: global.quiet,
+            answer: None,
+        }
+    }
+
+    /// No terminal at all: an answer collects what would be printed, as JSON or as text.
+    pub(crate) fn answering(answer: Arc<Answer>, json: bool) -> Self {
+        Self {
+            theme: Theme::new(false),
+            words_theme: Theme::new(false),
+            is_terminal: false,
+            stderr_is_terminal: false,
+            stdin_is_terminal: false,
+            width: None,
+            height: None,
+            pager: String::new(),
+            json,
+            quiet: true,
+            answer: Some(answer),
         }
     }
 
@@ -81,17 +103,29 @@ impl Ui {
     pub(crate) fn listing(&self) -> Output {
         match self.height {
             Some(height) if !self.pager.is_empty() => Output::paged(height, self.pager.clone()),
-            _ => Output::direct(),
+            _ => self.data(),
         }
     }
 
     /// Where other data goes.
     pub(crate) fn data(&self) -> Output {
-        Output::direct()
+        match &self.answer {
+            Some(answer) => Output::to(Box::new(answer.writer())),
+            None => Output::direct(),
+        }
+    }
+
+    /// Where bytes go that are somebody else's conversation.
+    pub(crate) fn stream(&self) -> io::Stdout {
+        io::stdout()
     }
 
     /// Prints one JSON object and a newline.
     pub(crate) fn write_json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        if let Some(answer) = &self.answer {
+            answer.object(serde_json::to_value(value).map_err(io::Error::from)?);
+            return Ok(());
+        }
         let mut out = self.data();
         serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
         out.write_all(b"\n")?;
@@ -115,12 +149,18 @@ impl Ui {
 
     /// Says what the user should know even when quiet.
     pub(crate) fn warning(&self, text: impl Display) {
+        if let Some(answer) = &self.answer {
+            return answer.warning(text.to_string());
+        }
         let label = self.words_theme.paint(Label::Warning, "Warning:");
         self.words(&format!("{label} {text}"));
     }
 
     /// Continues a warning.
     pub(crate) fn detail(&self, text: impl Display) {
+        if let Some(answer) = &self.answer {
+            return answer.warning(text.to_string());
+        }
         self.words(&format!("  {text}"));
     }
 
@@ -163,6 +203,9 @@ impl Ui {
 
     /// Shows how far a long operation is, and lets Control-C end it in an orderly way.
     pub(crate) fn progress(&self) -> TerminalProgress {
+        if let Some(answer) = &self.answer {
+            return TerminalProgress::told_to(answer.listener());
+        }
         TerminalProgress::start(self.stderr_is_terminal && !self.quiet && !self.json)
     }
 

@@ -1,15 +1,23 @@
 //! The command line as its users meet it: the program is run, and what it prints is compared.
 
 mod cli {
+    mod acp;
     mod authors;
     mod can_undo;
     mod checkpoints;
     mod checkpoints_damage;
     mod checkpoints_legacy;
+    mod classify;
     mod config;
     mod diff;
+    mod doctor_agents;
     mod documents;
+    mod hook;
+    mod install;
+    mod install_obstacles;
     mod maintenance;
+    mod mcp;
+    mod protocol;
     mod prune;
     mod restore;
     mod resume;
@@ -17,8 +25,14 @@ mod cli {
     mod run;
     mod run_terminal;
     mod save_and_list;
+    mod serve;
+    mod serve_client;
+    mod serve_clients;
+    mod serve_hostile;
+    mod serve_reviewed;
     mod sessions;
     mod sessions_care;
+    mod slash;
     mod steps;
     mod take_back;
     mod take_back_patch;

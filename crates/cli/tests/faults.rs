@@ -22,6 +22,8 @@ mod faults {
     mod step_scenes;
     mod sweep;
     mod syscalls;
+    mod transcript;
+    mod writers;
 
     use herma_testkit::TestEnv;
     use herma_testkit::git::Repository;

@@ -46,7 +46,7 @@ pub struct Keeping {
 impl Default for Keeping {
     fn default() -> Self {
         Self {
-            max_snapshots: 20,
+            max_snapshots: 200,
             max_total_size: 500 << 20,
             min_free_disk: 0,
             retention_days: 7,

@@ -11,6 +11,7 @@ mod engine {
     mod attacks;
     pub mod authorship;
     mod authorship_model;
+    mod calls;
     mod can_undo;
     mod can_undo_gaps;
     pub mod child;

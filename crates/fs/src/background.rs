@@ -6,32 +6,57 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
+use std::os::fd::RawFd;
 use std::path::Path;
+use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::Timespec;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::pipe::PipeFlags;
+use rustix::process::Pid;
+use rustix::process::WaitOptions;
+use rustix::process::waitpid;
 
 /// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
 /// it, too, unless somebody said otherwise.
 const LOW: i32 = 5;
 
+/// What was started and has perhaps not ended: a caller that lives on must not fill the table of processes.
+static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
 /// Starts this very program with these arguments and an empty environment, and does not wait for it.
 ///
-/// A caller that lives on keeps the entry of the finished process in the table until it ends itself.
+/// A caller that lives on keeps the entry of the finished process in the table until it starts another one.
 pub fn spawn_detached(arguments: &[&OsStr]) -> io::Result<()> {
     let program = std::env::current_exe()?;
     start(&program, arguments)
 }
 
 fn start(program: &Path, arguments: &[&OsStr]) -> io::Result<()> {
-    Command::new(program)
+    let child = Command::new(program)
         .args(arguments)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .map(drop)
+        .spawn()?;
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    started.retain_mut(|earlier| matches!(earlier.try_wait(), Ok(None)));
+    started.push(child);
+    Ok(())
 }
 
 /// Makes this process one that runs in the background: no terminal can end it any more, everybody else
@@ -46,15 +71,106 @@ pub fn become_background() {
     close_inherited();
 }
 
+/// Which of the two processes this one is after [`split`].
+pub enum Half {
+    /// The one that was called. Somebody waits for it.
+    Called(Waiting),
+    /// The one that does the work. Nobody waits for it but the other half.
+    Working,
+}
+
+/// Waits for the half that does the work.
+pub struct Waiting {
+    /// Closed at the other end when the work is done, however it ended.
+    done: OwnedFd,
+    worker: Pid,
+}
+
+/// Splits this process in two: one that can answer in time, and one that does the work however long it takes.
+///
+/// The worker has a session of its own and none of the streams, so that no terminal ends it and nobody who
+/// waits for the end of a pipe waits for it. This is quicker by far than to start the program again, and the
+/// worker knows all that is known by now. An error leaves one process, which can do the work itself.
+pub fn split() -> io::Result<Half> {
+    if !is_single_threaded() {
+        return Err(io::Error::other("there are threads already"));
+    }
+    let (done, held) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    // SAFETY: there is one thread, so no lock or buffer can be left behind in the middle of something.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop(done);
+            let _ = rustix::process::setsid();
+            let _ = rustix::process::chdir("/");
+            let _ = silence();
+            close_all_but(held.as_raw_fd());
+            // Held until this process ends, because its end is the message.
+            std::mem::forget(held);
+            Ok(Half::Working)
+        }
+        worker => {
+            let worker = Pid::from_raw(worker).ok_or_else(|| io::Error::other("no process id"))?;
+            Ok(Half::Called(Waiting { done, worker }))
+        }
+    }
+}
+
+impl Waiting {
+    /// Waits until the work is done, but no longer than this. Says whether it is done.
+    pub fn wait(self, longest: Duration) -> bool {
+        let deadline = Instant::now() + longest;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).ok();
+            let mut polled = [PollFd::new(&self.done, PollFlags::IN)];
+            match rustix::event::poll(&mut polled, timeout.as_ref()) {
+                Err(Errno::INTR) => {}
+                Ok(0) | Err(_) => return false,
+                Ok(_) => break,
+            }
+        }
+        // It is about to end. Under a process that adopts orphans without looking after them it would stay in
+        // the table for ever.
+        let _ = waitpid(Some(self.worker), WaitOptions::empty());
+        true
+    }
+}
+
+fn is_single_threaded() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        // Nothing tells. Those who call this do so before they start any.
+        true
+    }
+}
+
+/// Nothing is read from the standard streams or written to them any more.
+pub fn silence() -> io::Result<()> {
+    let nowhere = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&nowhere)?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)?;
+    Ok(())
+}
+
+fn close_inherited() {
+    close_all_but(-1);
+}
+
 /// Somebody may wait for the end of a pipe that was passed down by mistake.
 #[cfg(target_os = "linux")]
-fn close_inherited() {
+fn close_all_but(kept: RawFd) {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
         return;
     };
     let open: Vec<i32> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|descriptor| *descriptor > 2)
+        .filter(|descriptor| *descriptor > 2 && *descriptor != kept)
         .collect();
     for descriptor in open {
         let path = format!("/proc/self/fd/{descriptor}");
@@ -67,7 +183,7 @@ fn close_inherited() {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn close_inherited() {}
+fn close_all_but(_kept: RawFd) {}
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,14 @@ pub struct Error {
     pub source: io::Error,
 }
 
+/// Why we refuse what the system would have allowed, with the number it would have given.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+struct Refusal {
+    errno: Errno,
+    why: String,
+}
+
 impl Error {
     /// An error for `name` below `dir`.
     pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {
@@ -47,9 +55,22 @@ impl Error {
         }
     }
 
-    /// The system's error number, if it was the system that refused.
+    /// The same error in words of our own; its number stays.
+    #[must_use]
+    pub(crate) fn because(mut self, why: String) -> Self {
+        if let Some(errno) = self.errno() {
+            self.source = io::Error::new(self.source.kind(), Refusal { errno, why });
+        }
+        self
+    }
+
+    /// The system's error number, if it has one.
     pub fn errno(&self) -> Option<Errno> {
-        Errno::from_io_error(&self.source)
+        let refusal = self.source.get_ref();
+        let refusal = refusal.and_then(|inner| inner.downcast_ref::<Refusal>());
+        refusal
+            .map(|refusal| refusal.errno)
+            .or_else(|| Errno::from_io_error(&self.source))
     }
 
     /// Is the answer that nothing is there?

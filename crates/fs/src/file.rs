@@ -55,3 +55,70 @@ pub fn write_back(file: &File) {
     // The result does not matter: see above.
     let _ = rustix::fs::fdatasync(file);
 }
+
+/// Copies the attributes that users put on files (`user.*`). A file system without any has none to copy.
+#[cfg(target_os = "linux")]
+pub(crate) fn copy_user_attributes(from: &File, to: &File) -> Result<(), Errno> {
+    use rustix::fs::XattrFlags;
+    /// As much as Linux allows for all the names of a file, and for one value.
+    const LARGEST: usize = 64 << 10;
+    let mut names = vec![0; LARGEST];
+    let length = match rustix::fs::flistxattr(from, &mut names[..]) {
+        Ok(length) => length,
+        Err(Errno::NOTSUP) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    let names = names[..length].split(|byte| *byte == 0);
+    for name in names.filter(|name| name.starts_with(b"user.")) {
+        let mut value = vec![0; LARGEST];
+        let length = match rustix::fs::fgetxattr(from, name, &mut value[..]) {
+            Ok(length) => length,
+            // Removed since the names were read.
+            Err(Errno::NODATA) => continue,
+            Err(errno) => return Err(errno),
+        };
+        rustix::fs::fsetxattr(to, name, &value[..length], XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Elsewhere attributes are not the user's own: the system keeps its notes in them.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn copy_user_attributes(_from: &File, _to: &File) -> Result<(), Errno> {
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::XattrFlags;
+    use rustix::fs::fgetxattr;
+    use rustix::fs::fsetxattr;
+
+    use super::*;
+
+    #[test]
+    fn attributes_of_users_are_copied_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let create = |name: &str| File::create_new(place.path().join(name)).unwrap();
+        let (from, to) = (create("from"), create("to"));
+        copy_user_attributes(&from, &to).unwrap();
+        let attributes: [(&str, &[u8]); 3] = [
+            ("user.note", b"mine\0\xff"),
+            ("user.empty", b""),
+            ("user.long", &[b'x'; 900]),
+        ];
+        for (name, value) in attributes {
+            match fsetxattr(&from, name, value, XattrFlags::empty()) {
+                // Nothing to be kept where nothing can be.
+                Err(Errno::NOTSUP) => return,
+                set => set.unwrap(),
+            }
+        }
+        copy_user_attributes(&from, &to).unwrap();
+        for (name, value) in attributes {
+            let mut buffer = vec![0; 1000];
+            let length = fgetxattr(&to, name, &mut buffer[..]).unwrap();
+            assert_eq!(&buffer[..length], value, "{name}");
+        }
+    }
+}

@@ -14,7 +14,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::process::ChildStdin;
+use std::process::ChildStdout;
 use std::process::Command;
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -47,6 +50,18 @@ pub struct Foreground {
 pub struct Running {
     signals: Signals,
     child: Pid,
+    /// Does nobody but us send it Control-C?
+    passes_interrupts: bool,
+}
+
+/// A command under way whose input and output we hold.
+pub struct Piped {
+    /// The command.
+    pub running: Running,
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it prints.
+    pub output: ChildStdout,
 }
 
 /// How a command ended.
@@ -92,10 +107,40 @@ impl Foreground {
             .current_dir(directory)
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .spawn()?;
-        let child = Pid::from_raw(child.id() as i32);
+        self.running(child.id(), false)
+    }
+
+    /// Starts a program in this directory with pipes for its input and output. Where no terminal sends signals
+    /// to both of us, the ones it would send are passed on, too.
+    pub fn start_piped(
+        self,
+        program: &OsStr,
+        arguments: &[OsString],
+        directory: &Path,
+    ) -> io::Result<Piped> {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let missing = || io::Error::other("the system gave no pipe");
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let running = self.running(child.id(), !is_in_front())?;
+        Ok(Piped {
+            running,
+            input,
+            output,
+        })
+    }
+
+    fn running(self, child: u32, passes_interrupts: bool) -> io::Result<Running> {
+        let child = Pid::from_raw(child as i32);
         Ok(Running {
             signals: self.signals,
             child: child.ok_or_else(|| io::Error::other("the system gave no process id"))?,
+            passes_interrupts,
         })
     }
 }
@@ -111,6 +156,8 @@ impl Running {
                 let passed_on = match signal {
                     SIGTERM => Signal::TERM,
                     SIGHUP => Signal::HUP,
+                    SIGINT if self.passes_interrupts => Signal::INT,
+                    SIGQUIT if self.passes_interrupts => Signal::QUIT,
                     _ => continue,
                 };
                 // It may have ended already; that is seen next.

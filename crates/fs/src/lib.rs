@@ -5,12 +5,15 @@
 //! what keeps a restore inside the project while someone swaps directories for links.
 //!
 //! * [`background`]: work that goes on after the command is done
+//! * [`dialogue`]: a program that is talked to line by line
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`file`]: read, measure and mark open files
 //! * [`foreground`]: a command that runs in our place, with the terminal as it is
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
+//! * [`socket`]: a socket only its user can reach
+//! * [`stdin`]: standard input from somebody who may never finish the sentence
 //! * [`tree`]: whole directory trees, measured and removed
 //! * [`trust`]: whose directory is this, and who else may write to it
 //!
@@ -18,6 +21,7 @@
 //! twin has few places to stand in for.
 
 pub mod background;
+pub mod dialogue;
 pub mod dir;
 mod error;
 pub mod file;
@@ -25,10 +29,13 @@ pub mod foreground;
 mod inode;
 mod line;
 pub mod lock;
+mod making;
 pub mod process;
 pub mod publish;
 mod reading;
+pub mod socket;
 mod stat;
+pub mod stdin;
 pub mod tree;
 pub mod trust;
 

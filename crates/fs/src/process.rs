@@ -92,7 +92,7 @@ fn pid_namespace() -> u64 {
 /// When the process started, in clock ticks since boot; `None` if there is no such process.
 #[cfg(target_os = "linux")]
 fn start_time(pid: u32) -> Option<u64> {
-    static OWN: OnceLock<Option<u64>> = OnceLock::new();
+    static OWN: OnceLock<(u32, Option<u64>)> = OnceLock::new();
     let read = |pid: u32| {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The command name, in parentheses, may hold anything; the fields follow the last one.
@@ -100,10 +100,13 @@ fn start_time(pid: u32) -> Option<u64> {
         let fields = std::str::from_utf8(stat.get(after..)?).ok()?;
         fields.split(' ').nth(19)?.parse().ok()
     };
-    if pid == std::process::id() {
-        *OWN.get_or_init(|| read(pid))
-    } else {
-        read(pid)
+    if pid != std::process::id() {
+        return read(pid);
+    }
+    // A process that was split off has the memory of the one it came from, but not its start.
+    match OWN.get_or_init(|| (pid, read(pid))) {
+        (of, started) if *of == pid => *started,
+        _ => read(pid),
     }
 }
 
@@ -111,6 +114,55 @@ fn start_time(pid: u32) -> Option<u64> {
 fn start_time(pid: u32) -> Option<u64> {
     let pid = rustix::process::Pid::from_raw(pid as i32)?;
     rustix::process::test_kill_process(pid).is_ok().then_some(0)
+}
+
+/// A moment that moments of other processes can be compared with, until the machine is started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootMoment {
+    boot: String,
+    nanos: u64,
+}
+
+impl BootMoment {
+    /// The present one.
+    pub fn now() -> Self {
+        #[cfg(target_os = "linux")]
+        let clock = rustix::time::ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = rustix::time::ClockId::Monotonic;
+        let now = rustix::time::clock_gettime(clock);
+        let nanos = (now.tv_sec as u64).wrapping_mul(1_000_000_000) + now.tv_nsec as u64;
+        Self {
+            boot: boot_id().to_owned(),
+            nanos,
+        }
+    }
+
+    /// Reads one back; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (boot, nanos) = text.split_once(' ')?;
+        Some(Self {
+            boot: Some(boot).filter(|boot| boot.len() == 8)?.to_owned(),
+            nanos: nanos.parse().ok()?,
+        })
+    }
+
+    /// Was it at the other one or later? Nobody knows for a moment before the machine was last started.
+    pub fn is_not_before(&self, other: &Self) -> bool {
+        self.boot == other.boot && self.nanos >= other.nanos
+    }
+
+    /// How much time has passed since then.
+    pub fn elapsed(&self) -> std::time::Duration {
+        let now = Self::now();
+        std::time::Duration::from_nanos(now.nanos.saturating_sub(self.nanos))
+    }
+}
+
+impl fmt::Display for BootMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.boot, self.nanos)
+    }
 }
 
 /// The user this process acts as.

@@ -10,6 +10,8 @@ use std::io::SeekFrom;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
+use rustix::fs::Gid;
+use rustix::fs::Uid;
 use rustix::io::Errno;
 
 use crate::Dir;
@@ -112,6 +114,25 @@ impl<'d> Temp<'d> {
         crate::file::set_file_mode(&self.file, mode).map_err(|e| self.error("set the mode of", e))
     }
 
+    /// Gives the file what another one has from its owner: owner and group, as far as they differ, and the
+    /// attributes that users put on files (`user.*`).
+    pub fn take_owner_of(&self, other: &File) -> Result<()> {
+        // ORDER: before the owner changes, while the file is ours to mark.
+        crate::file::copy_user_attributes(other, &self.file)
+            .map_err(|e| self.error("set the attributes of", e.into()))?;
+        let owner = |file: &File| {
+            let stat = rustix::fs::fstat(file).map_err(|e| self.error("look at", e.into()))?;
+            Ok((stat.st_uid, stat.st_gid))
+        };
+        let (uid, gid) = owner(other)?;
+        if owner(&self.file)? == (uid, gid) {
+            return Ok(());
+        }
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        rustix::fs::fchown(&self.file, Some(uid), Some(gid))
+            .map_err(|e| self.error("set the owner of", e.into()))
+    }
+
     /// Leaves the file under its temporary name, to be swept once this process is gone.
     pub fn leave(mut self) {
         self.published = true;
@@ -192,5 +213,33 @@ pub fn rewrite_cache(temp_dir: &Dir, to: &Dir, name: &str, bytes: &[u8]) -> Resu
             let _ = temp_dir.remove_file(aside.as_str());
             Err(e)
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::XattrFlags;
+    use rustix::fs::fgetxattr;
+    use rustix::fs::fsetxattr;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_takes_an_owner_takes_the_notes_of_the_owner_too() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let old = dir.create_new("settings").unwrap();
+        match fsetxattr(&old, "user.note", b"mine", XattrFlags::empty()) {
+            // Nothing to be kept where nothing can be.
+            Err(Errno::NOTSUP) => return,
+            set => set.unwrap(),
+        }
+        let temp = Temp::create(&dir).unwrap();
+        temp.take_owner_of(&old).unwrap();
+        temp.publish(&dir, "settings").unwrap();
+        let new = dir.open_file("settings").unwrap();
+        let mut note = [0; 8];
+        let length = fgetxattr(&new, "user.note", &mut note[..]).unwrap();
+        assert_eq!(&note[..length], b"mine");
     }
 }

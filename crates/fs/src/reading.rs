@@ -1,7 +1,9 @@
 //! Reading small files whole.
 
+use std::fs::File;
 use std::os::fd::AsFd;
 
+use rustix::fs::FileType;
 use rustix::path::Arg;
 
 use crate::Dir;
@@ -22,13 +24,15 @@ impl Dir {
         let mut bytes = Vec::new();
         let stat = stat_fd(file.as_fd()).map_err(|e| self.error("look at", name, e))?;
         if stat.kind != FileKind::File {
-            return Err(self.error("read", name, Errno::INVAL));
+            let error = self.error("read", name, Errno::INVAL);
+            return Err(error.because(format!("it is {}, not a file", kind_in_words(&file))));
         }
         bytes.reserve_exact(stat.size.min(limit) as usize + 1);
         let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|e| self.error("read", name, Errno::from_io_error(&e).unwrap_or(Errno::IO)))?;
         if bytes.len() as u64 > limit {
-            return Err(self.error("read", name, Errno::FBIG));
+            let error = self.error("read", name, Errno::FBIG);
+            return Err(error.because(format!("it is larger than {}", size_in_words(limit))));
         }
         Ok(Some(bytes))
     }
@@ -56,5 +60,65 @@ impl Dir {
     pub fn read(&self, name: impl Arg + Copy, limit: u64) -> Result<Vec<u8>> {
         self.read_opt(name, limit)?
             .ok_or_else(|| self.error("open", name, Errno::NOENT))
+    }
+}
+
+fn kind_in_words(file: &File) -> &'static str {
+    let kind = rustix::fs::fstat(file).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    match kind {
+        Ok(FileType::Directory) => "a directory",
+        Ok(FileType::Fifo) => "a named pipe",
+        Ok(FileType::Socket) => "a socket",
+        Ok(FileType::CharacterDevice | FileType::BlockDevice) => "a device",
+        _ => "something else",
+    }
+}
+
+fn size_in_words(bytes: u64) -> String {
+    match bytes {
+        0 => "0 bytes".to_owned(),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_small_file_is_named_as_what_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("directory")).unwrap();
+        std::fs::write(place.path().join("large"), vec![b'a'; (1 << 20) + 1]).unwrap();
+        let fifo = place.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let dir = Dir::open(place.path()).unwrap();
+        for (name, limit, errno, words) in [
+            (
+                "directory",
+                9,
+                Errno::INVAL,
+                "it is a directory, not a file",
+            ),
+            ("pipe", 9, Errno::INVAL, "it is a named pipe, not a file"),
+            ("large", 1 << 20, Errno::FBIG, "it is larger than 1 MiB"),
+            ("large", 3 << 10, Errno::FBIG, "it is larger than 3 KiB"),
+            ("large", 9, Errno::FBIG, "it is larger than 9 bytes"),
+        ] {
+            let error = dir.read_opt(name, limit).unwrap_err();
+            assert_eq!(error.errno(), Some(errno), "{name}");
+            assert_eq!(error.source().unwrap().to_string(), words, "{name}");
+        }
+        let devices = Dir::open(std::path::Path::new("/dev")).unwrap();
+        let error = devices.read_opt("null", 9).unwrap_err();
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "it is a device, not a file"
+        );
     }
 }

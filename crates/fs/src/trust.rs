@@ -54,6 +54,24 @@ pub fn check(dir: &Dir) -> Result<std::result::Result<(), Distrust>> {
     Ok(Ok(()))
 }
 
+/// Checks that nobody else can put another directory in the place of this one: every directory above it is
+/// writable by its owner only, or has the sticky bit, as `/tmp` has.
+pub fn check_parents(dir: &Dir) -> Result<std::result::Result<(), Distrust>> {
+    let canonical = crate::dir::canonicalize(dir.path())?;
+    for parent in canonical.ancestors().skip(1) {
+        let Some(stat) = crate::stat_path(parent)? else {
+            continue;
+        };
+        if stat.mode & 0o022 != 0 && stat.mode & 0o1000 == 0 {
+            return Ok(Err(Distrust::WritableByOthers {
+                path: parent.to_owned(),
+                mode: stat.mode,
+            }));
+        }
+    }
+    Ok(Ok(()))
+}
+
 /// Checks that `path` is a real directory, not a link to one.
 pub fn is_real_directory(parent: &Dir, name: &str) -> Result<std::result::Result<(), Distrust>> {
     let stat = parent.stat(name)?;

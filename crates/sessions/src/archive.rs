@@ -2,10 +2,13 @@
 //!
 //! Where the table has a column `archived`, a session is only marked. Elsewhere each goes to
 //! `<home>/sessions/archive/<id>.jsonl.gz`: the first line is the session with its messages, as an export
-//! has it; then come its files, in pieces of base64. The archive is read back and compared before the
-//! session is deleted, and a session that changed meanwhile stays.
+//! has it; then come its files, and the ends that were cut off it and kept, in pieces of base64. The archive
+//! is read back and compared before the session is deleted, and a session that changed meanwhile stays. An
+//! archive that a killed run has written already is found by its content, and not written twice.
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::ffi::CString;
 use std::fs::File;
 use std::hash::DefaultHasher;
 use std::hash::Hasher;
@@ -35,6 +38,7 @@ use crate::removal::Kept;
 use crate::removal::Removed;
 use crate::removal::Victims;
 use crate::removal::sweep;
+use crate::rewind;
 
 /// Where the archives are, in the directory of the transcripts.
 pub const DIRECTORY: &str = "archive";
@@ -77,8 +81,10 @@ pub fn archive(database: &mut Database, files: &Dir, filter: &Filter) -> Result<
              DELETE FROM temp.archived;",
         )?;
         sweep::find(database, files, sweep::Gone::Chosen)?;
+        let ends = ends_by_session(files)?;
         for_each_victim(database, |id| {
-            match write(database, files, &directory, id) {
+            let ends = ends.get(id).map_or(&[][..], Vec::as_slice);
+            match write(database, files, ends, &directory, id) {
                 Ok(bytes) => done.bytes += bytes,
                 Err(Error::ArchiveUnverified(id)) => kept.push(Kept {
                     id,
@@ -133,8 +139,30 @@ fn for_each_victim(database: &Database, mut each: impl FnMut(&str) -> Result<()>
     }
 }
 
+/// An end that was cut off a conversation and kept.
+struct End {
+    dir: Dir,
+    name: CString,
+}
+
+fn ends_by_session(files: &Dir) -> Result<BTreeMap<String, Vec<End>>> {
+    let mut ends: BTreeMap<String, Vec<End>> = BTreeMap::new();
+    rewind::for_each_end(files, |dir, name, session| {
+        let end = End {
+            dir: dir.try_clone()?,
+            name: name.to_owned(),
+        };
+        ends.entry(session.to_owned()).or_default().push(end);
+        Ok(())
+    })?;
+    for ends in ends.values_mut() {
+        ends.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
+    Ok(ends)
+}
+
 /// Writes one archive, reads it back, and remembers what the session was like; returns its size.
-fn write(database: &Database, files: &Dir, directory: &Dir, id: &str) -> Result<u64> {
+fn write(database: &Database, files: &Dir, ends: &[End], directory: &Dir, id: &str) -> Result<u64> {
     let remember = format!(
         "INSERT INTO temp.archived SELECT s.id, {MESSAGES}, {LAST_ACTIVE}, NULL
          FROM main.sessions s WHERE s.id = ?1"
@@ -142,7 +170,7 @@ fn write(database: &Database, files: &Dir, directory: &Dir, id: &str) -> Result<
     // What is remembered is from before the export: a message that comes in between is a difference.
     database.connection().execute(&remember, [id])?;
     let temp = Temp::create(directory)?;
-    let written = compress(database, files, id, temp.file())?;
+    let written = compress(database, files, ends, id, temp.file())?;
     temp.sync()?;
     let file = directory.open_file(temp.name())?;
     if read_back(&file)? != written {
@@ -158,20 +186,24 @@ fn write(database: &Database, files: &Dir, directory: &Dir, id: &str) -> Result<
 }
 
 /// Writes the session and its files; returns what was written, as a number.
-fn compress(database: &Database, files: &Dir, id: &str, to: &File) -> Result<u64> {
+fn compress(database: &Database, files: &Dir, ends: &[End], id: &str, to: &File) -> Result<u64> {
     let mut tee = Tee {
         out: GzEncoder::new(to, Compression::default()),
         seen: DefaultHasher::new(),
     };
     export::export(database, &Filter::one(id), &mut tee)?;
     for name in sweep::files_of(database, id)? {
-        write_file(files, &name, &mut tee)?;
+        write_file(files, &name, &name.to_string_lossy(), &mut tee)?;
+    }
+    for End { dir, name } in ends {
+        let label = format!("{}/{}", rewind::DIRECTORY, name.to_string_lossy());
+        write_file(dir, name, &label, &mut tee)?;
     }
     tee.out.finish()?;
     Ok(tee.seen.finish())
 }
 
-/// Gives the archive the first free name.
+/// Gives the archive the first free name, unless it is there already.
 fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     let mut stem = pending::escape(id).replace('/', "%2f");
     if stem.starts_with('.') {
@@ -182,6 +214,9 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     let mut number = 1;
     // Only this process gives names here: it has the lock.
     while directory.stat_opt(name.as_str())?.is_some() {
+        if has_same_content(directory, &name, temp.name())? {
+            return Ok(name);
+        }
         number += 1;
         name = format!("{stem}.{number}.jsonl.gz");
     }
@@ -189,13 +224,35 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     Ok(name)
 }
 
-fn write_file(files: &Dir, name: &CStr, out: &mut impl Write) -> Result<()> {
+/// Do two archives say the same? One that cannot be read says something else.
+fn has_same_content(directory: &Dir, name: &str, new: &str) -> Result<bool> {
+    let Ok(old) = directory.open_file(name) else {
+        return Ok(false);
+    };
+    let new = directory.open_file(new)?;
+    let (mut old, mut new) = (GzDecoder::new(&old), GzDecoder::new(&new));
+    let (mut first, mut second) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let (Ok(length), Ok(other)) = (fill(&mut old, &mut first), fill(&mut new, &mut second))
+        else {
+            return Ok(false);
+        };
+        if first[..length] != second[..other] {
+            return Ok(false);
+        }
+        if length < first.len() {
+            return Ok(true);
+        }
+    }
+}
+
+fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Result<()> {
     let mut file = match files.open_file(name) {
         Ok(file) => file,
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let label = serde_json::Value::from(name.to_string_lossy());
+    let label = serde_json::Value::from(label);
     let mut piece = vec![0; PIECE];
     let mut offset = 0;
     loop {
@@ -213,7 +270,7 @@ fn write_file(files: &Dir, name: &CStr, out: &mut impl Write) -> Result<()> {
     }
 }
 
-fn fill(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+fn fill(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {
         match file.read(&mut buffer[done..]) {

@@ -55,6 +55,12 @@ pub enum Error {
         /// Its process id, if it said so.
         holder: Option<u32>,
     },
+    /// Another process moves the files of the project, and a conversation with them.
+    #[error("another process{} is restoring this project and its conversation", process_words(*holder))]
+    OtherMove {
+        /// Its process id, if it said so.
+        holder: Option<u32>,
+    },
     /// The file system has no locks, so two cleanings could not be kept apart.
     #[error("the file system of {} has no locks", .0.display())]
     NoLocks(PathBuf),
@@ -128,7 +134,10 @@ fn process_words(holder: Option<u32>) -> String {
 impl Error {
     /// Is another writer in the way?
     pub fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy { .. } | Self::OtherCleaner { .. })
+        matches!(
+            self,
+            Self::Busy { .. } | Self::OtherCleaner { .. } | Self::OtherMove { .. }
+        )
     }
 
     /// Does a table we know nothing about still point to the row?

@@ -1,6 +1,7 @@
 //! Sessions as JSON, one object with its messages per line, written as they are read.
 //!
-//! Every column is there under its own name, also those this crate knows nothing about.
+//! Every column is there under its own name, also those this crate knows nothing about. Numbers JSON does not
+//! have are texts: `"Infinity"` and `"-Infinity"` (SQLite keeps no other).
 
 use std::io::Write;
 
@@ -102,7 +103,10 @@ fn write_value(value: ValueRef<'_>, out: &mut dyn Write) -> Result<()> {
         ValueRef::Real(number) if number.is_finite() => {
             serde_json::to_writer(out, &number).map_err(std::io::Error::from)?;
         }
-        ValueRef::Null | ValueRef::Real(_) => write!(out, "null")?,
+        ValueRef::Real(number) if number.is_nan() => write!(out, "\"NaN\"")?,
+        ValueRef::Real(number) if number > 0.0 => write!(out, "\"Infinity\"")?,
+        ValueRef::Real(_) => write!(out, "\"-Infinity\"")?,
+        ValueRef::Null => write!(out, "null")?,
         ValueRef::Text(_) => write_string(&value::text(value).unwrap_or_default(), out)?,
         ValueRef::Blob(bytes) => {
             write!(out, "{{\"base64\": \"{}\"}}", base64::encode(bytes))?;

@@ -5,7 +5,8 @@
 //! 2. Their ids are written down and synced ([`crate::pending`]).
 //! 3. The rows go in short transactions: each looks again whether its sessions are still to go, makes
 //!    orphans of their children, and gives others time to write before the next.
-//! 4. One listing of the directory finds the files of all that have no row any more, and those go.
+//! 4. One listing of the directory finds the files of all that have no row any more, and those go; so do
+//!    the ends that were cut off their conversations and kept ([`crate::rewind`]).
 //! 5. The gateway's index forgets them, and the list of step 2 goes.
 //!
 //! A crash anywhere leaves sessions that are whole, and a list from which the next deletion finishes
@@ -19,6 +20,7 @@ use rusqlite::types::ValueRef;
 
 use crate::activity;
 use crate::db::Database;
+use crate::db::value;
 use crate::error::Result;
 use crate::filters::Filter;
 use crate::index;
@@ -99,7 +101,11 @@ pub(crate) fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) ->
     };
     if let Some(dir) = files {
         sweep::find(database, dir, sweep::Gone::Chosen)?;
-        (plan.files, plan.bytes) = sweep::measure(database, dir)?;
+        let (files, ends) = (
+            sweep::measure(database, dir)?,
+            sweep::measure_ends(database, dir)?,
+        );
+        (plan.files, plan.bytes) = (files.0 + ends.0, files.1 + ends.1);
     }
     Ok(plan)
 }
@@ -139,6 +145,7 @@ pub(crate) fn remove(
 fn finish(database: &Database, dir: &Dir, place: &Workplace, removed: &mut Removed) -> Result<()> {
     sweep::find(database, dir, sweep::Gone::WithoutRow)?;
     sweep::remove(database, dir, removed)?;
+    sweep::remove_ends(database, dir, removed)?;
     match index::forget(dir, place.dir(), |id| is_gone(database, id))? {
         index::Forgot::Nothing | index::Forgot::Entries(_) => {}
         index::Forgot::Unreadable(why) => removed.notes.push(format!(
@@ -233,20 +240,14 @@ impl<'d> Victims<'d> {
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
         while let Some(row) = rows.next()? {
-            let bytes: &[u8] = match row.get_ref(0)? {
-                ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                    Ok(id) => {
-                        self.add(id)?;
-                        continue;
-                    }
-                    Err(_) => bytes,
-                },
-                ValueRef::Blob(bytes) => bytes,
-                _ => b"",
-            };
-            if kept.len() < NAMED {
+            let id = row.get_ref(0)?;
+            if let ValueRef::Text(bytes) = id
+                && let Ok(id) = std::str::from_utf8(bytes)
+            {
+                self.add(id)?;
+            } else if kept.len() < NAMED {
                 kept.push(Kept {
-                    id: String::from_utf8_lossy(bytes).into_owned(),
+                    id: value::shown(id),
                     why: "its id is no text, so its files cannot be told".to_owned(),
                 });
             }

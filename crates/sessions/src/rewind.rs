@@ -4,22 +4,38 @@
 //! the database and the tail off `<id>.jsonl`; what is cut is first written, synced, to a file the caller
 //! names ([`kept`]), every column as it was. [`bring_back`] puts exactly that back. Both can be repeated: a
 //! crash between the rows and the file is finished by calling the same again, and neither does anything
-//! where the conversation went on in between.
+//! where the conversation went on in between. [`Ends`] keeps what was cut beside the project whose files
+//! moved with it, and makes a crash between files and conversation known to the next command.
 
+mod ends;
+mod intent;
+mod jsonl;
 mod kept;
-
-use std::fs::File;
+mod of_sessions;
 
 use herma_fs::Dir;
-use herma_fs::FileKind;
 use rusqlite::OptionalExtension;
 use rusqlite::Transaction;
 use rusqlite::types::ToSql;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use self::ends::DIRECTORY;
+pub use self::ends::Ends;
+pub use self::ends::Followed;
+pub use self::intent::Aim;
+pub use self::intent::Arrival;
+pub use self::intent::Due;
+pub use self::intent::Intent;
+pub use self::intent::Place;
+use self::jsonl::Jsonl;
+pub use self::jsonl::LeftAlone;
+use self::jsonl::jsonl_length;
+use self::jsonl::jsonl_name;
+pub use self::jsonl::left_alone;
 use self::kept::Cut;
 use self::kept::Kept;
+pub(crate) use self::of_sessions::for_each_end;
 use crate::db::Database;
 use crate::db::value;
 use crate::error::Error;
@@ -44,6 +60,27 @@ pub struct Rewound {
     pub messages: u64,
     /// Bytes of `<id>.jsonl`.
     pub jsonl_bytes: u64,
+}
+
+/// What [`rewind`] would cut. Nothing is changed.
+pub fn plan(
+    database: &Database,
+    sessions_dir: Option<&Dir>,
+    session: &str,
+    mark: TranscriptMark,
+) -> Result<Rewound> {
+    check(database, sessions_dir, session, mark)?;
+    let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id > ?2";
+    let params = rusqlite::params![session, mark.message_id];
+    let messages = database
+        .connection()
+        .query_row(sql, params, |row| Ok(value::integer(row.get_ref(0)?)))?;
+    let length = sessions_dir.map(|dir| jsonl_length(dir, session));
+    let length = length.transpose()?.flatten().unwrap_or(0);
+    Ok(Rewound {
+        messages: u64::try_from(messages).unwrap_or(0),
+        jsonl_bytes: length.saturating_sub(mark.jsonl_bytes.unwrap_or(0)),
+    })
 }
 
 /// How far the conversation of this session has come; `None` if there is no such session.
@@ -101,6 +138,13 @@ pub fn check(
         Err(error) if error.is_not_found() => {
             return Err(went_on(session, "its transcript is gone"));
         }
+        Err(_)
+            if left_alone(sessions_dir, session)?
+                .iter()
+                .any(|left| left.matters) =>
+        {
+            return Err(went_on(session, "its transcript is no file any more"));
+        }
         Err(error) => return Err(error.into()),
     };
     let at = |e| herma_fs::Error::on("read", &dir.path().join(&name), e);
@@ -123,23 +167,57 @@ pub fn rewind(
     keep_in: &Dir,
     name: &str,
 ) -> Result<Rewound> {
+    // What was kept and never cut may not be all by now.
     let kept = match Kept::read(keep_in, name)? {
+        Some(kept) if !is_uncut(database, sessions_dir, &kept)? => Some(kept),
+        _ => None,
+    };
+    let is_new = kept.is_none();
+    let kept = match kept {
         Some(kept) => kept,
         None => keep(database, sessions_dir, session, mark, keep_in, name)?,
     };
+    let done = cut(database, sessions_dir, session, mark, &kept);
+    if is_new && matches!(done, Err(Error::WentOn { .. })) {
+        // Nothing was cut, and what is kept is not what a later rewind would cut.
+        keep_in.remove_file(name)?;
+    }
+    done
+}
+
+/// Is everything that is kept still in its place as well?
+fn is_uncut(database: &Database, sessions_dir: Option<&Dir>, kept: &Kept) -> Result<bool> {
+    let Cut { session, jsonl, .. } = &kept.cut;
+    let length = match (sessions_dir, jsonl) {
+        (Some(dir), Some(_)) => jsonl_length(dir, session)?,
+        _ => None,
+    };
+    let is_whole = jsonl.is_none_or(|(_, end)| length >= Some(end));
+    let view = database.connection().unchecked_transaction()?;
+    Ok(is_whole && kept.all_kept_are_present(&view)?)
+}
+
+/// Cuts what is kept.
+fn cut(
+    database: &mut Database,
+    sessions_dir: Option<&Dir>,
+    session: &str,
+    mark: TranscriptMark,
+    kept: &Kept,
+) -> Result<Rewound> {
     if kept.cut.session != session || kept.cut.mark != mark {
         return Err(Error::BadFile {
-            path: keep_in.path().join(name),
+            path: kept.path().to_owned(),
             what: "it keeps the end of another conversation",
         });
     }
     let jsonl = Jsonl::open(sessions_dir, &kept.cut)?;
     if let Some(jsonl) = &jsonl {
-        jsonl.check(&kept)?;
+        jsonl.check(kept)?;
     }
     let mut jsonl_bytes = 0;
     let messages = database.write(|transaction, schema| {
-        check_rows(transaction, &kept)?;
+        check_rows(transaction, kept)?;
         let which = "SELECT id FROM main.messages WHERE session_id = ?1 AND id > ?2";
         let parameters: [&dyn ToSql; 2] = [&session, &mark.message_id];
         search_index::prepare_deletion(transaction, schema, which, &parameters)?;
@@ -261,112 +339,4 @@ fn check_rows(transaction: &Transaction<'_>, kept: &Kept) -> Result<()> {
         return Ok(());
     }
     Err(went_on(session, "there are messages that were not there"))
-}
-
-fn jsonl_name(session: &str) -> Option<String> {
-    let is_name = !session.is_empty() && !session.contains(['/', '\0']);
-    is_name.then(|| format!("{session}.jsonl"))
-}
-
-fn jsonl_length(dir: &Dir, session: &str) -> Result<Option<u64>> {
-    let Some(name) = jsonl_name(session).filter(|name| name.len() <= 255) else {
-        return Ok(None);
-    };
-    let stat = dir.stat_opt(name.as_str())?;
-    Ok(stat
-        .filter(|stat| stat.kind == FileKind::File)
-        .map(|stat| stat.size))
-}
-
-/// The transcript beside the database, of which a tail was or will be cut.
-struct Jsonl<'k> {
-    file: File,
-    dir: &'k Dir,
-    session: &'k str,
-    start: u64,
-    end: u64,
-}
-
-impl<'k> Jsonl<'k> {
-    fn open(sessions_dir: Option<&'k Dir>, cut: &'k Cut) -> Result<Option<Self>> {
-        let (Some(dir), Some((start, end))) = (sessions_dir, cut.jsonl) else {
-            return Ok(None);
-        };
-        let Some(name) = jsonl_name(&cut.session) else {
-            return Ok(None);
-        };
-        match dir.open_existing(name.as_str()) {
-            Ok(file) => Ok(Some(Self {
-                file,
-                dir,
-                session: &cut.session,
-                start,
-                end,
-            })),
-            Err(error) if error.is_not_found() => {
-                Err(went_on(&cut.session, "its transcript is gone"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn error(&self, verb: &'static str, source: std::io::Error) -> Error {
-        let name = jsonl_name(self.session).unwrap_or_default();
-        herma_fs::Error::on(verb, &self.dir.path().join(name), source).into()
-    }
-
-    fn length(&self) -> Result<u64> {
-        let stat = herma_fs::file::stat_file(&self.file);
-        Ok(stat.map_err(|e| self.error("look at", e))?.size)
-    }
-
-    /// What follows the mark must be the beginning of what was kept, or all of it.
-    fn check(&self, kept: &Kept) -> Result<()> {
-        let length = self.length()?;
-        if length < self.start || length > self.end {
-            return Err(went_on(self.session, "its transcript has another length"));
-        }
-        let mut at = self.start;
-        let mut buffer = Vec::new();
-        kept.for_each_piece(|piece| {
-            let wanted = piece
-                .len()
-                .min(usize::try_from(length - at).unwrap_or(usize::MAX));
-            buffer.resize(wanted, 0);
-            let read = herma_fs::file::read_at(&self.file, &mut buffer, at);
-            read.map_err(|e| self.error("read", e))?;
-            if buffer != piece[..wanted] {
-                return Err(went_on(self.session, "its transcript says something else"));
-            }
-            at += wanted as u64;
-            Ok(())
-        })
-    }
-
-    fn cut(&self) -> Result<u64> {
-        let length = self.length()?;
-        if length > self.end {
-            return Err(went_on(self.session, "its transcript has another length"));
-        }
-        self.file
-            .set_len(self.start)
-            .and_then(|()| self.file.sync_all())
-            .map_err(|e| self.error("shorten", e))?;
-        Ok(length - self.start)
-    }
-
-    fn bring_back(&self, kept: &Kept) -> Result<u64> {
-        use std::os::unix::fs::FileExt;
-        let length = self.length()?;
-        let mut at = self.start;
-        kept.for_each_piece(|piece| {
-            let written = self.file.write_all_at(piece, at);
-            written.map_err(|e| self.error("write", e))?;
-            at += piece.len() as u64;
-            Ok(())
-        })?;
-        let synced = self.file.sync_all();
-        synced.map_err(|e| self.error("sync", e))?;
-        Ok(self.end - length)
-    }
 }

@@ -313,6 +313,12 @@ impl WorkDir<'_> {
         self.env.finish(self.env.command(&self.path).args(args))
     }
 
+    /// The program under test, ready to run here.
+    #[track_caller]
+    pub fn command(&self) -> Command {
+        self.env.command(&self.path)
+    }
+
     /// Starts the program under test here, in a terminal.
     #[track_caller]
     pub fn in_terminal(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Terminal {

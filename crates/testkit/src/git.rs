@@ -92,10 +92,21 @@ impl Repository {
     /// Asserts that `git fsck --strict --full` finds nothing to say. Skips loudly without git.
     #[track_caller]
     pub fn fsck(&self) {
+        self.check("--dangling");
+    }
+
+    /// The same, where objects nobody needs are no surprise: a file that changed while it was saved leaves one.
+    #[track_caller]
+    pub fn fsck_but_dangling(&self) {
+        self.check("--no-dangling");
+    }
+
+    #[track_caller]
+    fn check(&self, dangling: &str) {
         if !available() {
             return;
         }
-        let output = self.git(["fsck", "--strict", "--full", "--no-progress"]);
+        let output = self.git(["fsck", "--strict", "--full", "--no-progress", dangling]);
         let words: Vec<&str> = output
             .text()
             .lines()

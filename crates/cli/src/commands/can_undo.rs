@@ -61,7 +61,7 @@ impl CanUndoArgs {
 }
 
 /// Does it hold anything a shell would act on?
-fn is_shell_text(word: &[u8]) -> bool {
+pub(crate) fn is_shell_text(word: &[u8]) -> bool {
     let acted_on =
         |byte: &u8| byte.is_ascii_whitespace() || b";&|<>()$`'\"\\*?[{~#=!".contains(byte);
     word.iter().any(acted_on)

@@ -2,6 +2,7 @@
 
 mod disk;
 mod findings;
+mod hosts;
 mod sessions;
 
 use std::io::Write;

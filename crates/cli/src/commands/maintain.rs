@@ -5,6 +5,10 @@ use herma_core::engine::NoProgress;
 use herma_sessions::Access;
 use herma_sessions::auto;
 use herma_sessions::auto::AutoPruned;
+use herma_sessions::resume::ResumeError;
+use herma_sessions::resume::ResumeStore;
+use herma_sessions::resume::gc;
+use herma_sessions::resume::gc::Collected;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;
@@ -23,6 +27,7 @@ struct MaintainJson {
     store_bytes_after: u64,
     bytes_freed: u64,
     sessions_pruned: u64,
+    resume_removed: usize,
     problems: Vec<String>,
     damaged_refs: Vec<String>,
 }
@@ -32,10 +37,12 @@ struct MaintainJson {
 pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
     herma_fs::background::become_background();
     let sessions = prune_sessions(env);
+    let records = collect_records(env);
     let done = env.engine.maintain(&NoProgress)?;
     let is_busy = done.is_none() && env.engine.has_store()?;
     if env.ui.json {
-        env.ui.write_json(&to_json(done, is_busy, sessions))?;
+        env.ui
+            .write_json(&to_json(done, is_busy, sessions, records))?;
     }
     Ok(if is_busy {
         Outcome::Busy
@@ -72,16 +79,33 @@ fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
     prune().map_err(|error| error.message().to_owned())
 }
 
+/// Removes the resume records that have served their time, once a day; returns how many, and what went wrong.
+fn collect_records(env: &CommandEnv) -> Result<(usize, Vec<String>), String> {
+    let collect = || -> Result<Collected, ResumeError> {
+        let Some(store) = ResumeStore::open(&env.home)? else {
+            return Ok(Collected::default());
+        };
+        Ok(gc::collect_if_due(&store, &env.local_now())?.unwrap_or_default())
+    };
+    let collected = collect().map_err(|error| CommandError::from(error).message().to_owned())?;
+    let failed = collected.failed.into_iter();
+    let failed = failed.map(|(file, error)| format!("{file}: {error}"));
+    Ok((collected.removed.len(), failed.collect()))
+}
+
 fn to_json(
     done: Option<Cleaned>,
     busy: bool,
     sessions: Result<AutoPruned, String>,
+    records: Result<(usize, Vec<String>), String>,
 ) -> MaintainJson {
     let cleaned = done.is_some();
     let (sessions_pruned, mut problems) = match sessions {
         Ok(pruned) => (pruned.removed.sessions, pruned.notes),
         Err(problem) => (0, vec![problem]),
     };
+    let (resume_removed, failed) = records.unwrap_or_else(|problem| (0, vec![problem]));
+    problems.extend(failed);
     let done = done.unwrap_or_default();
     problems.extend(done.errors.iter().cloned());
     MaintainJson {
@@ -93,6 +117,7 @@ fn to_json(
         store_bytes_after: done.bytes_after,
         bytes_freed: done.bytes_freed(),
         sessions_pruned,
+        resume_removed,
         problems,
         damaged_refs: done.collected.damaged,
     }

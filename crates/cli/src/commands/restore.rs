@@ -17,10 +17,13 @@ use crate::commands::take_back::ChoiceArgs;
 use crate::commands::take_back::HowArgs;
 use crate::commands::take_back::take_back;
 use crate::restore_report::Format;
+use crate::restore_report::report_conversation;
 use crate::restore_report::report_nothing_to_continue;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
-use crate::transcript::Rewinding;
+use crate::transcript::Conversation;
+use crate::transcript::Following;
+use crate::transcript::Pending;
 
 /// Put files back as they were at a checkpoint
 ///
@@ -56,7 +59,7 @@ pub(crate) struct RestoreArgs {
     #[command(flatten)]
     how: HowArgs,
     /// Also take the conversation of the checkpoint's session back to where it was
-    #[arg(long, requires = "checkpoint", conflicts_with_all = ["dry_run", "paths"])]
+    #[arg(long, requires = "checkpoint", conflicts_with = "paths")]
     with_transcript: bool,
     /// Finish a restore that was interrupted
     #[arg(
@@ -72,21 +75,6 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
-    if args.with_transcript {
-        let project = env.open_project()?;
-        let found = checkpoint(&project, args)?;
-        let rewinding = found.as_ref().map(|found| Rewinding::prepare(env, found));
-        let rewinding = rewinding.transpose()?;
-        let outcome = restore(env, args)?;
-        if let (Some(rewinding), Some(before)) = (rewinding, project.left_behind()?) {
-            rewinding.carry_out(env, before)?;
-        }
-        return Ok(outcome);
-    }
-    restore(env, args)
-}
-
-fn restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
     let format = if args.null {
         Format::Null
     } else {
@@ -96,13 +84,23 @@ fn restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError
         return continue_restore(env, format);
     }
     let project = env.open_project()?;
-    let Some(checkpoint) = checkpoint(&project, args)? else {
-        return take_back_chosen(env, &project, args, None, format);
+    let checkpoint = checkpoint(&project, args)?;
+    let conversation = match &checkpoint {
+        Some(checkpoint) if args.with_transcript => Conversation::of(env, checkpoint)?,
+        None if args.with_transcript => {
+            let error = CommandError::usage("`--with-transcript` needs a checkpoint");
+            return Err(error.with_state("Nothing was changed."));
+        }
+        _ => Conversation::none(),
+    };
+    let Some(checkpoint) = checkpoint else {
+        return take_back_chosen(env, &project, args, None, format, &conversation);
     };
     let keeps_edits = !args.all
         && (args.choice.is_given() || args.how.patch || project.has_steps_since(&checkpoint)?);
     if keeps_edits {
-        return take_back_chosen(env, &project, args, Some(checkpoint), format);
+        let since = Some(checkpoint);
+        return take_back_chosen(env, &project, args, since, format, &conversation);
     }
     let options = RestoreOptions {
         paths: env.project_paths(&project, &args.paths)?,
@@ -112,13 +110,17 @@ fn restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError
     if args.dry_run {
         let plan = project.plan_restore(&checkpoint, &options, &progress)?;
         drop(progress);
-        return report_plan(env, &project, &plan, format);
+        return report_plan(env, &project, &plan, format, conversation.plan(env)?);
     }
-    let restored = project
-        .restore(&checkpoint, &options, &progress)
-        .map_err(|error| with_state_of_files(&project, error))?;
+    let mut following = Following::begin(env, &project, conversation.aim())?;
+    let restored = project.restore(&checkpoint, &options, &progress);
     drop(progress);
-    report_restored(env, &project, &restored, format, "herma undo")
+    let restored = restored.map_err(|error| {
+        following.failed();
+        with_state_of_files(&project, error)
+    })?;
+    let told = following.finish()?;
+    report_restored(env, &project, &restored, format, "herma undo", told)
 }
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
@@ -143,6 +145,7 @@ fn take_back_chosen(
     args: &RestoreArgs,
     since: Option<Checkpoint>,
     format: Format,
+    conversation: &Conversation,
 ) -> Result<Outcome, CommandError> {
     let mut paths = args.paths.clone();
     if since.is_none() {
@@ -150,11 +153,21 @@ fn take_back_chosen(
     }
     let steps = args.choice.choice(env, &[]);
     let asked = Asked::new(env, project, steps, since, &paths, &args.keep)?;
-    take_back(env, project, &asked.how(&args.how), args.dry_run, format)
+    let asked = asked.how(&args.how);
+    take_back(env, project, &asked, args.dry_run, format, conversation)
 }
 
 fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, CommandError> {
     let project = env.open_project_quietly()?;
+    let mut following = Following::take(env, &project)?;
+    match following.pending()? {
+        Pending::Files(intent) => following.take_up(intent, false)?,
+        Pending::Due(..) => {
+            let told = following.settle()?;
+            return report_conversation(env, &project, told);
+        }
+        Pending::Nothing => {}
+    }
     if project.interrupted()?.is_none() {
         return report_nothing_to_continue(env, &project);
     }
@@ -163,7 +176,8 @@ fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, Command
         .continue_restore(&progress)
         .map_err(|error| with_state_of_files(&project, error))?;
     drop(progress);
-    report_restored(env, &project, &restored, format, "herma undo")
+    let told = following.finish()?;
+    report_restored(env, &project, &restored, format, "herma undo", told)
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.

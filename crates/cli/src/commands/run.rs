@@ -99,7 +99,12 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome, Comma
     let variables = bracket.as_ref().map(variables).unwrap_or_default();
     let running = match prepared.start(program, arguments, &env.directory, &variables) {
         Ok(running) => running,
-        Err(error) => return Ok(not_started(env, program, &error, bracket.as_ref())),
+        Err(error) => {
+            if let Some(bracket) = &bracket {
+                end_quietly(bracket);
+            }
+            return Ok(not_started(env, program, &error));
+        }
     };
     let ended = running
         .wait()
@@ -216,15 +221,8 @@ fn tell(
     Ok(())
 }
 
-fn not_started(
-    env: &CommandEnv,
-    program: &OsStr,
-    error: &io::Error,
-    bracket: Option<&Bracket<'_>>,
-) -> Outcome {
-    if let Some(bracket) = bracket {
-        end_quietly(bracket);
-    }
+/// Says that a program was not started; the exit code is the one a shell would give.
+pub(crate) fn not_started(env: &CommandEnv, program: &OsStr, error: &io::Error) -> Outcome {
     let is_missing = error.kind() == io::ErrorKind::NotFound;
     let program = escape(program.as_encoded_bytes());
     let message = if is_missing {

@@ -23,6 +23,8 @@ use crate::restore_report::Format;
 use crate::take_back_report::report_planned;
 use crate::take_back_report::report_taken_back;
 use crate::time;
+use crate::transcript::Conversation;
+use crate::transcript::Following;
 
 /// Files may change while a plan is made; then it is made again.
 const ATTEMPTS: usize = 3;
@@ -152,6 +154,7 @@ pub(crate) fn take_back(
     asked: &TakeBack,
     dry_run: bool,
     format: Format,
+    conversation: &Conversation,
 ) -> Result<Outcome, CommandError> {
     let mut attempts = 0;
     loop {
@@ -162,20 +165,27 @@ pub(crate) fn take_back(
             .map_err(|error| with_state_of_files(project, error))?;
         drop(progress);
         if dry_run {
-            return report_planned(env, project, &plan, format);
+            return report_planned(env, project, &plan, format, conversation.plan(env)?);
         }
         if asked.file_by_file && !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");
             return Ok(Outcome::Done);
         }
+        let mut following = Following::begin(env, project, conversation.aim())?;
         let progress = env.ui.progress();
         let taken = project.take_back(plan, &progress);
         drop(progress);
+        if taken.is_err() {
+            following.failed();
+        }
         match taken {
             // Somebody who chose has to see again what they choose from.
             Err(Error::ChangedSincePlan) if attempts < ATTEMPTS && !asked.file_by_file => {}
             Err(error) => return Err(with_state_of_files(project, error)),
-            Ok(taken) => return report_taken_back(env, project, &taken, format),
+            Ok(taken) => {
+                let told = following.finish()?;
+                return report_taken_back(env, project, &taken, format, told);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use herma_core::engine::Project;
 use herma_core::engine::Undone;
 use herma_core::error::Error;
 use herma_core::path::escape;
+use herma_sessions::rewind::Aim;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
@@ -17,12 +18,14 @@ use crate::commands::take_back::Asked;
 use crate::commands::take_back::ChoiceArgs;
 use crate::commands::take_back::HowArgs;
 use crate::commands::take_back::take_back;
-use crate::progress::TerminalProgress;
 use crate::restore_report::Format;
+use crate::restore_report::report_conversation;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
-use crate::transcript::bring_back;
-use crate::transcript::undo_without_files;
+use crate::transcript::Conversation;
+use crate::transcript::Following;
+use crate::transcript::Pending;
+use crate::transcript::Told;
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
@@ -71,14 +74,10 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome, Com
         let steps = args.choice.choice(env, &numbers);
         let asked = Asked::new(env, &project, steps, None, &args.paths, &[])?;
         let format = format(args.null);
-        return take_back(env, &project, &asked.how(&args.how), args.dry_run, format);
+        let (asked, conversation) = (asked.how(&args.how), Conversation::none());
+        return take_back(env, &project, &asked, args.dry_run, format, &conversation);
     }
-    if !args.dry_run && undo_without_files(env, &project)? {
-        return Ok(Outcome::Done);
-    }
-    go(env, args.null, &project, "herma redo", |progress| {
-        project.undo(progress, args.dry_run)
-    })
+    go(env, &project, Aim::Undo, args.dry_run, format(args.null))
 }
 
 /// `3` or `3-5`.
@@ -101,9 +100,7 @@ fn parse_steps(text: &str) -> Result<RangeInclusive<u64>, CommandError> {
 
 pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
-    go(env, args.null, &project, "herma undo", |progress| {
-        project.redo(progress, args.dry_run)
-    })
+    go(env, &project, Aim::Redo, args.dry_run, format(args.null))
 }
 
 const fn format(null: bool) -> Format {
@@ -112,21 +109,108 @@ const fn format(null: bool) -> Format {
 
 fn go(
     env: &CommandEnv,
-    null: bool,
     project: &Project<'_>,
-    what_reverses: &str,
-    by: impl FnOnce(&TerminalProgress) -> Result<Undone, Error>,
+    aim: Aim,
+    dry_run: bool,
+    format: Format,
 ) -> Result<Outcome, CommandError> {
-    let format = format(null);
+    if dry_run {
+        return report(
+            env,
+            project,
+            &aim,
+            format,
+            &step(env, project, &aim, true)?,
+            Told::nothing(),
+        );
+    }
+    match travel(env, project, aim)? {
+        Travelled::Alone(told) => report_conversation(env, project, told),
+        Travelled::Files(aim, undone, told) => report(env, project, &aim, format, &undone, told),
+    }
+}
+
+/// What came of an undo or redo.
+pub(crate) enum Travelled {
+    /// Only a conversation had to go back or forth.
+    Alone(Told),
+    /// Files were moved, in this direction; and what that meant for a conversation.
+    Files(Aim, Undone, Told),
+}
+
+/// Undoes or redoes, with the conversation that belongs to it.
+pub(crate) fn travel(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    aim: Aim,
+) -> Result<Travelled, CommandError> {
+    let mut following = Following::take(env, project)?;
+    let aim = match following.pending()? {
+        Pending::Files(intent) if aim == Aim::Undo => {
+            following.take_up(intent, true)?;
+            return moved(env, project, aim, following);
+        }
+        Pending::Files(_) => return Err(Error::RestoreUnfinished.into()),
+        // It is reversed by its opposite.
+        Pending::Due(intent, due)
+            if aim == Aim::Undo && intent.aim == Aim::Undo && due.is_about_messages() =>
+        {
+            Aim::Redo
+        }
+        Pending::Due(..) | Pending::Nothing => aim,
+    };
+    following.settle_first()?;
+    if let Some(told) = following.alone(&aim)? {
+        return Ok(Travelled::Alone(told));
+    }
+    following.set_out(aim.clone())?;
+    moved(env, project, aim, following)
+}
+
+/// Moves the files, and lets a conversation follow.
+fn moved(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    aim: Aim,
+    mut following: Following<'_>,
+) -> Result<Travelled, CommandError> {
+    let undone = step(env, project, &aim, false).inspect_err(|_| following.failed())?;
+    let told = following.finish()?;
+    Ok(Travelled::Files(aim, undone, told))
+}
+
+fn step(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    aim: &Aim,
+    dry_run: bool,
+) -> Result<Undone, CommandError> {
     let progress = env.ui.progress();
-    let undone = by(&progress).map_err(|error| with_state_of_files(project, error))?;
-    drop(progress);
+    let undone = if *aim == Aim::Redo {
+        project.redo(&progress, dry_run)
+    } else {
+        project.undo(&progress, dry_run)
+    };
+    undone.map_err(|error| with_state_of_files(project, error))
+}
+
+fn report(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    aim: &Aim,
+    format: Format,
+    undone: &Undone,
+    told: Told,
+) -> Result<Outcome, CommandError> {
+    let what_reverses = if *aim == Aim::Redo {
+        "herma undo"
+    } else {
+        "herma redo"
+    };
     match undone {
-        Undone::Planned(plan) => report_plan(env, project, &plan, format),
+        Undone::Planned(plan) => report_plan(env, project, plan, format, told),
         Undone::Done(restored) => {
-            let outcome = report_restored(env, project, &restored, format, what_reverses)?;
-            bring_back(env, restored.target.id)?;
-            Ok(outcome)
+            report_restored(env, project, restored, format, what_reverses, told)
         }
     }
 }

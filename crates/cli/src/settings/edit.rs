@@ -38,21 +38,7 @@ pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, Cannot
 
 /// The whole file as values, to compare before and after.
 fn read(text: &str) -> Result<Map<String, Json>, CannotEdit> {
-    let is_empty = text
-        .lines()
-        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    if is_empty {
-        return Ok(Map::new());
-    }
-    match serde_saphyr::from_str(text) {
-        Ok(Json::Object(map)) => Ok(map),
-        Ok(Json::Null) => Ok(Map::new()),
-        Ok(_) => refuse("it does not consist of keys and values"),
-        Err(error) => {
-            let error = error.without_snippet().to_string();
-            Err(CannotEdit(format!("not readable as YAML: {error}")))
-        }
-    }
+    herma_hosts::install::yaml_values(text).map_err(CannotEdit)
 }
 
 /// What the file must say after the edit.

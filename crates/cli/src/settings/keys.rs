@@ -184,7 +184,7 @@ const CLEANING: [&str; 7] = [
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     key("enabled", Default::Bool(false), "save automatically when an agent asks; `herma save` always works"),
-    key("max_snapshots", Default::Number(20), "checkpoints kept per project; 0 is no limit"),
+    key("max_snapshots", Default::Number(200), "checkpoints kept per project; 0 is no limit"),
     key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
     key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),
     key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),

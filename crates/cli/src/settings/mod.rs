@@ -138,6 +138,13 @@ impl Loaded {
         Some(value)
     }
 
+    /// May agents' hooks save? They were installed for that, so only somebody who says no keeps them from it.
+    pub(crate) fn saves_by_itself(&self) -> bool {
+        let key = Key::find("enabled");
+        let set = key.and_then(|key| self.values.get(&(key.section, key.name)));
+        !matches!(set, Some((Value::Bool(false), Origin::File(_))))
+    }
+
     fn bool(&self, name: &str) -> bool {
         matches!(self.value(name), Some(Value::Bool(true)))
     }

@@ -42,7 +42,7 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
 
     Packs: 4
     Trash: [SIZE]
-    Limits: 20 checkpoints per project, [SIZE] in all, 7 days without use
+    Limits: 200 checkpoints per project, [SIZE] in all, 7 days without use
     Last cleaning: never
     ");
     let table = status.text().lines().find(|line| line.contains("WORKDIR"));
@@ -87,7 +87,7 @@ fn status_tells_programs_the_same() {
     assert!(of("live")["own_bytes"].as_u64() > of("orphan")["own_bytes"].as_u64());
     assert_eq!(of("live")["biggest_files"][0]["path"], "cart.txt");
     assert_eq!(of("live")["biggest_files"][0]["versions"], 3);
-    assert_eq!(json["limits"]["max_snapshots"], 20);
+    assert_eq!(json["limits"]["max_snapshots"], 200);
     assert_eq!(json["packs"], 4);
     assert_eq!(json["last_cleaning"], serde_json::Value::Null);
 }

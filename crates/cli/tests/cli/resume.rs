@@ -420,3 +420,49 @@ fn deleting_asks_on_a_terminal() {
     terminal.finish().code(130);
     project.run(["resume", "show", "s1"]).success();
 }
+
+#[test]
+fn a_status_nobody_knows_is_refused_with_those_that_are_known() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    for (bad, known) in [
+        (
+            r#"{"task": "t", "status": "done"}"#,
+            "in_progress, completed, blocked, cancelled",
+        ),
+        (
+            r#"{"task": "t", "progress": [{"step": "a", "status": "done"}]}"#,
+            "pending, in_progress, completed, cancelled",
+        ),
+    ] {
+        project.write("bad.json", bad);
+        let refused = project
+            .run(["resume", "save", "s1", "--from-json", "bad.json"])
+            .code(2);
+        assert!(refused.error_text().contains(known), "{refused}");
+        assert!(!base(&env).join("s1.yaml").exists());
+    }
+}
+
+#[test]
+fn maintenance_removes_records_that_have_served_their_time_once_a_day() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project
+        .run(["resume", "save", "fresh", "--task", "t"])
+        .success();
+    let stale = base(&env).join("stale.yaml");
+    let removed = |record: &str| {
+        std::fs::write(&stale, record).unwrap();
+        json(&project.run(["maintain", "--json"]).success())["resume_removed"].clone()
+    };
+    let old = "task: t\nupdated: 2020-01-01\n";
+    assert_eq!(removed(old), 0, "nobody knows when the last run was");
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let yesterday = now.as_secs() - 2 * 86_400;
+    let mark = base(&env).join(".last_resume_gc");
+    std::fs::write(&mark, yesterday.to_string()).unwrap();
+    assert_eq!(removed(old), 1);
+    assert_eq!(removed(old), 0, "once a day");
+    assert!(base(&env).join("fresh.yaml").exists() && stale.exists());
+}

@@ -168,3 +168,83 @@ fn ninety_days_hold_only_where_no_other_age_is_asked_for() {
     terminal.finish().code(1);
     assert_eq!(home.ids().len(), 3);
 }
+
+#[test]
+fn sessions_whose_id_is_no_text_are_named_before_and_after() {
+    let env = test_env();
+    let home = HermesSessions::new(&env.home());
+    home.add("old", OLD, Some(OLD), &[]);
+    home.sql(&format!(
+        "INSERT INTO sessions (id, source, started_at, ended_at) VALUES
+         (NULL, 'cli', {OLD}, {OLD}), (x'00ff', 'cli', {OLD}, {OLD})"
+    ));
+    let project = env.work_dir("project");
+    let kept = |args: &[&str], at: &str, code: i32| {
+        let output = project.run([args, &["--json"]].concat()).code(code);
+        let answer = json(&output);
+        let kept = answer.pointer(at).and_then(|kept| kept.as_array().cloned());
+        let mut ids: Vec<String> = kept
+            .unwrap_or_default()
+            .iter()
+            .map(|kept| kept["id"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        ids.sort();
+        assert!(
+            output.error_text().contains("its id is no text"),
+            "{output}"
+        );
+        ids
+    };
+    let expected = ["NULL", "x'00ff'"];
+    let dry = ["sessions", "prune", "--dry-run"];
+    assert_eq!(kept(&dry, "/kept", 0), expected);
+    let dry = ["sessions", "archive", "--dry-run"];
+    assert_eq!(kept(&dry, "/removed/kept", 0), expected);
+    let archive = ["sessions", "archive", "--yes"];
+    assert_eq!(kept(&archive, "/removed/kept", 3), expected);
+    assert_eq!(home.number("SELECT COUNT(*) FROM sessions"), 2);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it moves a directory about")]
+fn a_linked_directory_of_transcripts_is_followed_to_ones_own_and_nowhere_else() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = test_env();
+    let home = HermesSessions::new(&env.home());
+    let project = env.work_dir("project");
+    let linked = env.root().join("transcripts");
+    let inside = env.home().join("elsewhere");
+    let place = home.directory();
+    let allow = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    for (target, mode) in [(&linked, 0o700), (&inside, 0o775)] {
+        std::fs::rename(&place, target).expect("a move");
+        allow(target, mode);
+        symlink(target, &place).expect("a link");
+        home.add("old", OLD, Some(OLD), &[]);
+        home.write("old.jsonl", "");
+        project.run(["sessions", "prune", "--yes"]).success();
+        assert!(!target.join("old.jsonl").exists(), "{}", target.display());
+        std::fs::remove_file(&place).expect("no link");
+        std::fs::rename(target, &place).expect("a move");
+    }
+    std::fs::rename(&place, &linked).expect("a move");
+    allow(&linked, 0o777);
+    home.add("old", OLD, Some(OLD), &[]);
+    for (target, why) in [
+        (linked.as_path(), "can be written by other users"),
+        (std::path::Path::new("nowhere"), "it leads to no directory"),
+    ] {
+        symlink(target, &place).expect("a link");
+        let refused = project.run(["sessions", "prune", "--yes"]).code(1);
+        assert!(refused.error_text().contains(why), "{refused}");
+        assert_eq!(home.ids(), ["old"]);
+        // Files can be restored all the same.
+        project.write("a.txt", "one\n");
+        project.run(["save"]).success();
+        project.write("a.txt", "two\n");
+        project.run(["restore", "1"]).success();
+        std::fs::remove_file(&place).expect("no link");
+    }
+}

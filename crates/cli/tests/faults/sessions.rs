@@ -1,5 +1,5 @@
-//! Sessions are deleted by a process that is killed at every call: what has a row has its files, and after
-//! the next run what has none has no files either.
+//! Sessions are deleted or archived by a process that is killed at every call: what has a row has its files,
+//! and after the next run what has none has no files either, and at most one archive.
 
 use std::path::Path;
 
@@ -66,7 +66,26 @@ fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
     }
 }
 
-fn die_everywhere(args: &[&str], deleted: usize) {
+/// What is in the archive: one file for each session that is gone, and nothing else.
+#[track_caller]
+fn assert_archived_once(home: &HermesSessions) {
+    let entries = std::fs::read_dir(home.directory().join("archive")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    let mut expected = OLD.map(|id| format!("{id}.jsonl.gz"));
+    expected.sort();
+    assert_eq!(names, expected);
+    let archive = home.directory().join("archive/job.jsonl.gz");
+    let unpacked = std::process::Command::new("gzip")
+        .arg("-dc")
+        .arg(archive)
+        .output();
+    let text = String::from_utf8(unpacked.unwrap().stdout).unwrap();
+    assert!(text.contains("message 1 of job") && text.contains("job.jsonl"));
+}
+
+fn die_everywhere(args: &[&str], deleted: usize, and_then: fn(&HermesSessions)) {
     if !faults::available() {
         return;
     }
@@ -81,6 +100,7 @@ fn die_everywhere(args: &[&str], deleted: usize) {
     assert_eq!(plain.status, Status::Exited(0), "{plain:?}");
     assert_eq!(home.ids().len(), OLD.len() + KEPT.len() - deleted);
     assert_consistent(&home, true);
+    and_then(&home);
     let mut visited = 0;
     for fault in [Fault::Kill, Fault::KillAfter] {
         for n in Faults::positions(plain.count) {
@@ -99,6 +119,7 @@ fn die_everywhere(args: &[&str], deleted: usize) {
             let left = home.directory().join(".herma/pending");
             assert!(!left.exists(), "at {n}: something is still pending");
             assert_eq!(home.ids().len(), OLD.len() + KEPT.len() - deleted);
+            and_then(&home);
             visited += 1;
         }
     }
@@ -107,10 +128,19 @@ fn die_everywhere(args: &[&str], deleted: usize) {
 
 #[test]
 fn a_prune_of_sessions() {
-    die_everywhere(&["sessions", "prune", "--yes"], OLD.len());
+    die_everywhere(&["sessions", "prune", "--yes"], OLD.len(), |_| ());
 }
 
 #[test]
 fn a_deletion_of_a_session() {
-    die_everywhere(&["sessions", "delete", "--yes", "job"], 1);
+    die_everywhere(&["sessions", "delete", "--yes", "job"], 1, |_| ());
+}
+
+#[test]
+fn an_archive_of_sessions() {
+    if !super::has_program("gzip") {
+        return;
+    }
+    let args = ["sessions", "archive", "--yes", "--older-than", "90"];
+    die_everywhere(&args, OLD.len(), assert_archived_once);
 }

@@ -23,6 +23,7 @@
 //! * File times and owners are not kept by any checkpoint: changing a time counts as no change, changing an
 //!   owner as one that is not covered.
 
+mod alone;
 mod answer;
 mod endless;
 mod options;
@@ -40,6 +41,10 @@ use bstr::BString;
 use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
 
+pub use alone::Touches;
+pub use alone::may_be_set;
+pub use alone::touches;
+pub use alone::touches_by_writing;
 pub(crate) use answer::Ledger;
 pub(crate) use run::run;
 

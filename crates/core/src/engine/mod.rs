@@ -6,6 +6,7 @@
 mod adopt;
 mod adopt_steps;
 mod authorship;
+mod calls;
 mod cleaning;
 mod cleaning_apply;
 mod cleaning_bytes;
@@ -56,6 +57,8 @@ pub use authorship::BlameLine;
 pub use authorship::LineAuthor;
 pub use authorship::LineOrigin;
 pub use authorship::SavedIn;
+pub use calls::BegunCall;
+pub use calls::Call;
 pub use cleaning::CleanRequest;
 pub use cleaning::Cleaned;
 pub use cleaning_record::CleaningRecord;
@@ -168,6 +171,7 @@ impl Progress for NoProgress {
 #[derive(Clone)]
 pub struct Engine {
     options: EngineOptions,
+    base: PathBuf,
 }
 
 /// A directory the store has heard of.
@@ -195,7 +199,15 @@ pub struct Project<'e> {
 impl Engine {
     /// An engine with these options. Nothing is opened yet.
     pub fn new(options: EngineOptions) -> Self {
-        Self { options }
+        let base = options.home.join("checkpoints");
+        Self { options, base }
+    }
+
+    /// The same engine with its store in `base` instead of `checkpoints` in its home.
+    #[must_use]
+    pub fn with_base(mut self, base: PathBuf) -> Self {
+        self.base = base;
+        self
     }
 
     /// Where the store is.
@@ -204,7 +216,7 @@ impl Engine {
     }
 
     pub(crate) fn base(&self) -> PathBuf {
-        self.options.home.join("checkpoints")
+        self.base.clone()
     }
 
     /// What the user set.
@@ -224,7 +236,7 @@ impl Engine {
     }
 
     /// Has this directory checkpoints?
-    fn knows(&self, dir: &Path) -> bool {
+    pub fn knows(&self, dir: &Path) -> bool {
         let id = ProjectId::of(dir);
         self.open_for_reading().ok().flatten().is_some_and(|store| {
             store
@@ -243,7 +255,8 @@ impl Engine {
     /// The project at `root`, if that may be one.
     pub fn project(&self, root: &Path) -> Result<Project<'_>, Error> {
         let root = herma_fs::dir::canonicalize(root)?;
-        project::check_root(&root, self.options.user_home.as_deref(), &self.options.home)?;
+        let (user_home, home) = (self.options.user_home.as_deref(), &self.options.home);
+        project::check_root(&root, user_home, home, &self.base)?;
         let id = ProjectId::of(&root);
         Ok(Project {
             engine: self,
@@ -254,6 +267,11 @@ impl Engine {
 }
 
 impl Project<'_> {
+    /// Herma's home, where its checkpoints are.
+    pub fn home(&self) -> &Path {
+        &self.engine.options.home
+    }
+
     /// Its directory, canonical.
     pub fn root(&self) -> &Path {
         &self.root

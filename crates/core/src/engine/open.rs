@@ -62,6 +62,11 @@ impl Engine {
         Ok(self.open_for_reading()?.is_some())
     }
 
+    /// Makes the store, if there is none. A save does this too.
+    pub fn create_store(&self) -> Result<(), Error> {
+        self.open_for_writing().map(drop)
+    }
+
     /// Opens the store without writing to it; `None` if there is none.
     pub(crate) fn open_for_reading(&self) -> Result<Option<OpenStore>, Error> {
         self.hold_current(|| layout::open(&self.base()))

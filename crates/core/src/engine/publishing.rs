@@ -19,6 +19,7 @@ use crate::history::extra_ref;
 use crate::history::mirror_ref;
 use crate::history::name_ref;
 use crate::id::ObjectId;
+use crate::message::MAX_REASON;
 use crate::message::Message;
 use crate::receipt::Receipt;
 use crate::restore::undo::StateIds;
@@ -80,6 +81,12 @@ impl Project<'_> {
                 .inspect_err(|e| notes.push(format!("the changes could not be counted: {e}")))
                 .ok()
         });
+        let given = options.reason.len();
+        if given > MAX_REASON {
+            notes.push(format!(
+                "the reason has {given} bytes; only its first {MAX_REASON} were kept"
+            ));
+        }
         let extra = store_extra(&writer, state)?;
         let now = self.clock().now();
         let message = Message {

@@ -64,8 +64,8 @@ const READ_AHEAD: u64 = 64 << 20;
 pub struct Restored {
     /// The checkpoint that was brought back.
     pub target: Checkpoint,
-    /// The checkpoint of the state before.
-    pub safety: Checkpoint,
+    /// The checkpoint of the state before. `None` if nothing had to change, and no checkpoint holds it.
+    pub safety: Option<Checkpoint>,
     /// Was that checkpoint made for this restore?
     pub safety_is_new: bool,
     /// What was to be done.
@@ -192,6 +192,17 @@ impl Project<'_> {
         check_saved(&prepared.plan, &present.cache)?;
         if let Some(safety) = self.saved_before(store, &history, &present)? {
             return self.carry_out(store, &safety, prepared, present, options, task, progress);
+        }
+        // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
+        // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
+        let is_new = matches!(task, Task::New(Move::Restore));
+        let (interrupted, record) = self.records(store)?;
+        if prepared.plan.actions.is_empty() && is_new && interrupted.is_none() {
+            let herma = store.dirs.for_writing()?;
+            record
+                .stayed()
+                .write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
+            return Ok(nothing_changed(prepared.plan));
         }
         drop(present);
         let (safety, present) = self.save_before(store, target, progress)?;
@@ -323,7 +334,7 @@ impl Project<'_> {
         kept.dedup();
         Ok(Restored {
             target,
-            safety: safety.checkpoint.clone(),
+            safety: Some(safety.checkpoint.clone()),
             safety_is_new: safety.is_new,
             written: applied.written,
             removed: applied.removed,
@@ -395,6 +406,22 @@ impl Project<'_> {
             }
         }
         Ok((after.tree, after.modes))
+    }
+}
+
+/// A restore that found everything as it was to be, but for what it leaves alone.
+fn nothing_changed(plan: Plan) -> Restored {
+    let mut kept = plan.kept.clone();
+    kept.sort_unstable();
+    kept.dedup();
+    Restored {
+        target: plan.target.clone(),
+        safety: None,
+        safety_is_new: false,
+        written: 0,
+        removed: 0,
+        kept,
+        plan,
     }
 }
 

@@ -77,28 +77,51 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
-        let mut start = Self::in_its_turn(&Marks::read(&state)?, start.cut());
-        let options = SaveOptions {
-            reason: reason("before", &start).into(),
-            facts: start.facts.clone(),
-            ..SaveOptions::default()
-        };
+        let start = Self::in_its_turn(&Marks::read(&state)?, start.cut());
+        let options = before_options(&start);
         let mut log = StepLog::open(&state)?;
-        // They are over, and what changes from here on is not theirs.
-        for step in open_steps(&log, log.next_number())? {
+        self.give_up_abandoned(&store, &mut log)?;
+        let saved = self.save_and_note(&store, &options, progress)?;
+        let (step, beside) = self.note_begun(&store, &mut log, kind, start, &saved.checkpoint)?;
+        Ok(BegunStep {
+            step,
+            saved,
+            beside,
+        })
+    }
+
+    /// Steps whose process is gone are over, and what changes from here on is not theirs.
+    pub(super) fn give_up_abandoned(
+        &self,
+        store: &OpenStore,
+        log: &mut StepLog,
+    ) -> Result<(), Error> {
+        for step in open_steps(log, log.next_number())? {
             if step.is_abandoned() {
-                self.end_unknown(&store, &mut log, step)?;
+                self.end_unknown(store, log, step)?;
             }
         }
-        let saved = self.save_and_note(&store, &options, progress)?;
+        Ok(())
+    }
+
+    /// Notes that a step begins in the state of this checkpoint. Also tells which steps are under way of
+    /// which it is not a part.
+    pub(super) fn note_begun(
+        &self,
+        store: &OpenStore,
+        log: &mut StepLog,
+        kind: StepKind,
+        mut start: StepStart,
+        before: &Checkpoint,
+    ) -> Result<(Step, Vec<u64>), Error> {
         let number = log.next_number();
-        start.within = outer_step(&log, &start)?;
+        start.within = outer_step(log, &start)?;
         let step = Step {
             number,
             kind,
             before: Moment {
-                checkpoint: saved.checkpoint.id,
-                sequence: saved.checkpoint.sequence,
+                checkpoint: before.id,
+                sequence: before.sequence,
                 next_step: number,
             },
             end: StepEnd::Open,
@@ -106,21 +129,19 @@ impl Project<'_> {
             started: self.clock().now().seconds,
             ended: None,
             owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
+            late: false,
             start,
         };
-        let beside = open_steps(&log, number)?
+        let beside = open_steps(log, number)?
             .into_iter()
             .map(|open| open.number)
-            .filter(|open| !is_within(&log, &step, *open))
+            .filter(|open| !is_within(log, &step, *open))
             .collect();
         // Losing this to a power cut loses the step, not the checkpoint.
         let herma = store.dirs.for_writing()?;
+        let state = self.state_dir(&store.dirs)?;
         log.write(&herma.tmp, &state, &step, Durability::Cache)?;
-        Ok(BegunStep {
-            step,
-            saved,
-            beside,
-        })
+        Ok((step, beside))
     }
 
     /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
@@ -176,7 +197,12 @@ impl Project<'_> {
         Ok(EndedStep { step, saved: None })
     }
 
-    fn end_unknown(&self, store: &OpenStore, log: &mut StepLog, step: Step) -> Result<Step, Error> {
+    pub(super) fn end_unknown(
+        &self,
+        store: &OpenStore,
+        log: &mut StepLog,
+        step: Step,
+    ) -> Result<Step, Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let newest = history.newest();
         let end = StepEnd::Unknown(Moment {
@@ -207,7 +233,7 @@ impl Project<'_> {
     }
 
     /// Notes that a user prompt begins a turn of a session, and that what was still open in the session is
-    /// over, however it ended.
+    /// over, however it ended; but not what agents of the agent do, who may be at work in the background.
     pub fn begin_turn(
         &self,
         session: &str,
@@ -217,7 +243,7 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
-        self.give_up_open(&store, session)?;
+        self.give_up_open(&store, session, |step| step.start.sub_agent.is_none())?;
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
         let turn = marks.begin(
@@ -231,13 +257,26 @@ impl Project<'_> {
         Ok(turn)
     }
 
-    /// Notes that the turn of a session is over, and with it what was still open in the session. `None` if
-    /// no turn of it was noted.
+    /// Notes that the turn of a session is over, and with it what was still open in the session, as
+    /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
     pub fn end_turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        self.end_turn_with(session, |step| step.start.sub_agent.is_none())
+    }
+
+    /// Notes that a session is over, and with it everything that was still open in it.
+    pub fn end_session(&self, session: &str) -> Result<Option<Turn>, Error> {
+        self.end_turn_with(session, |_| true)
+    }
+
+    fn end_turn_with(
+        &self,
+        session: &str,
+        is_over: impl Fn(&Step) -> bool,
+    ) -> Result<Option<Turn>, Error> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
-        self.give_up_open(&store, session)?;
+        self.give_up_open(&store, session, is_over)?;
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {
@@ -248,14 +287,21 @@ impl Project<'_> {
 
     /// The turn of a session that was noted last.
     pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
-        let store = self.read_store()?;
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(None);
+        };
         let Some(state) = super::interrupted::own_state(&store, &self.id)? else {
             return Ok(None);
         };
         Ok(Marks::read(&state)?.of_session(session).cloned())
     }
 
-    fn give_up_open(&self, store: &OpenStore, session: &str) -> Result<(), Error> {
+    fn give_up_open(
+        &self,
+        store: &OpenStore,
+        session: &str,
+        is_over: impl Fn(&Step) -> bool,
+    ) -> Result<(), Error> {
         let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
         let wanted = StepStart {
             facts: Facts {
@@ -266,7 +312,8 @@ impl Project<'_> {
         }
         .cut();
         for step in open_steps(&log, log.next_number())? {
-            if step.start.facts.session == wanted.facts.session && step.kind == StepKind::Tool {
+            let is_its = step.start.facts.session == wanted.facts.session;
+            if is_its && step.kind == StepKind::Tool && is_over(&step) {
                 self.end_unknown(store, &mut log, step)?;
             }
         }
@@ -274,7 +321,7 @@ impl Project<'_> {
     }
 
     /// Fills in the turn and its prompt where only the session is known.
-    fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
+    pub(super) fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
         let session = start.facts.session.as_deref();
         if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
             if start.facts.turn.is_none() {
@@ -317,6 +364,7 @@ impl Project<'_> {
         newest: u64,
     ) -> Result<(), Error> {
         let state = self.state_dir(&store.dirs)?;
+        super::calls::forget_look(&state);
         let mut log = StepLog::open(&state)?;
         let kind = kind_of(journal.by);
         if noted(&log, kind, journal)?.is_some() {
@@ -344,6 +392,7 @@ impl Project<'_> {
             started: journal.started,
             ended: Some(self.clock().now().seconds),
             owner: None,
+            late: false,
         };
         let herma = store.dirs.for_writing()?;
         log.write(&herma.tmp, &state, &step, Durability::Synced)
@@ -383,6 +432,15 @@ fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>
         }
     }
     Ok(None)
+}
+
+/// How the state before a step is saved.
+pub(super) fn before_options(start: &StepStart) -> SaveOptions {
+    SaveOptions {
+        reason: reason("before", start).into(),
+        facts: start.facts.clone(),
+        ..SaveOptions::default()
+    }
 }
 
 /// Why a checkpoint around a step is taken, as lists show it.

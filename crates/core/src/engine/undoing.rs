@@ -12,6 +12,7 @@ use crate::id::ObjectId;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::undo::Move;
+use crate::restore::undo::UndoRecord;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]
@@ -34,10 +35,20 @@ impl Project<'_> {
         self.move_by(Move::Redo, progress, dry_run)
     }
 
-    /// The checkpoint of the state that the last restore left behind.
-    pub fn left_behind(&self) -> Result<Option<ObjectId>, Error> {
-        let (_, undo) = self.records(&self.read_store()?)?;
-        Ok(undo.past.last().copied())
+    /// Where undo and redo stand, for what is to go along with the files.
+    pub fn undo_record(&self) -> Result<UndoRecord, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(UndoRecord::default());
+        };
+        Ok(self.records(&store)?.1)
+    }
+
+    /// Is a restore of this project on its way, under way now or interrupted?
+    pub fn is_half_way(&self) -> Result<bool, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(false);
+        };
+        Ok(self.records(&store)?.0.is_some())
     }
 
     fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {

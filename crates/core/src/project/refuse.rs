@@ -37,6 +37,9 @@ pub enum RootRefused {
     /// The store is inside: each checkpoint would contain all earlier ones.
     #[error("{} contains the checkpoint store", .0.display())]
     ContainsStore(PathBuf),
+    /// It is a `.git`, or inside one: what git keeps is never saved.
+    #[error("{} is part of a git repository's own data, which is never saved", .0.display())]
+    InsideGit(PathBuf),
     /// It is a file or something else.
     #[error("{} is not a directory", .0.display())]
     NotADirectory(PathBuf),
@@ -48,11 +51,12 @@ pub enum RootRefused {
     Io(#[from] herma_fs::Error),
 }
 
-/// Checks that the canonical path `root` may be a project.
+/// Checks that the canonical path `root` may be a project; `base` is where the store is.
 pub fn check_root(
     root: &Path,
     user_home: Option<&Path>,
     herma_home: &Path,
+    base: &Path,
 ) -> Result<(), RootRefused> {
     match herma_fs::stat_path(root)?.map(|stat| stat.kind) {
         None => return Err(RootRefused::Missing(root.to_owned())),
@@ -60,7 +64,10 @@ pub fn check_root(
         Some(_) => return Err(RootRefused::NotADirectory(root.to_owned())),
     }
     check_breadth(root, &spellings(user_home))?;
-    check_store(root, herma_home)
+    if root.components().any(|name| name.as_os_str() == ".git") {
+        return Err(RootRefused::InsideGit(root.to_owned()));
+    }
+    check_store(root, herma_home, base)
 }
 
 /// Refuses what is too broad; `homes` are the spellings of the user's home directory.
@@ -80,11 +87,11 @@ pub(super) fn check_breadth(root: &Path, homes: &[PathBuf]) -> Result<(), RootRe
     Ok(())
 }
 
-fn check_store(root: &Path, herma_home: &Path) -> Result<(), RootRefused> {
+fn check_store(root: &Path, herma_home: &Path, base: &Path) -> Result<(), RootRefused> {
     if spellings(Some(herma_home)).iter().any(|home| home == root) {
         return Err(RootRefused::IsHermaHome(root.to_owned()));
     }
-    for store in spellings(Some(&herma_home.join("checkpoints"))) {
+    for store in spellings(Some(base)) {
         if root.starts_with(&store) {
             return Err(RootRefused::InsideStore(root.to_owned()));
         }
@@ -129,13 +136,29 @@ mod tests {
         (dir, path)
     }
 
+    /// With the store where it usually is.
+    fn check_root_at(root: &Path, home: Option<&Path>, herma: &Path) -> Result<(), RootRefused> {
+        check_root(root, home, herma, &herma.join("checkpoints"))
+    }
+
+    #[test]
+    fn a_store_outside_herma_s_home_is_not_captured_either() {
+        let (_dir, path) = place();
+        let (me, base) = (path.join("home/me"), path.join("home/me/project/base"));
+        let check = |root: &Path| check_root(root, None, &me.join(".hermes"), &base);
+        std::fs::create_dir_all(&base).unwrap();
+        let refused = check(&me.join("project"));
+        assert!(matches!(refused, Err(RootRefused::ContainsStore(_))));
+        assert!(matches!(check(&base), Err(RootRefused::InsideStore(_))));
+    }
+
     #[test]
     fn an_ordinary_project_is_accepted() {
         let (_dir, path) = place();
         let me = path.join("home/me");
-        check_root(&me.join("project"), Some(&me), &me.join(".hermes")).unwrap();
-        check_root(&me.join(".hermes/skills"), Some(&me), &me.join(".hermes")).unwrap();
-        check_root(&me.join("project"), None, Path::new("/nowhere/at/all")).unwrap();
+        check_root_at(&me.join("project"), Some(&me), &me.join(".hermes")).unwrap();
+        check_root_at(&me.join(".hermes/skills"), Some(&me), &me.join(".hermes")).unwrap();
+        check_root_at(&me.join("project"), None, Path::new("/nowhere/at/all")).unwrap();
     }
 
     #[test]
@@ -172,9 +195,9 @@ mod tests {
         let (_dir, path) = place();
         let link = path.join("linked-home");
         std::os::unix::fs::symlink(path.join("home/me"), &link).unwrap();
-        let refused = check_root(&path.join("home/me"), Some(&link), &link.join(".hermes"));
+        let refused = check_root_at(&path.join("home/me"), Some(&link), &link.join(".hermes"));
         assert!(matches!(refused, Err(RootRefused::Home(_))));
-        let refused = check_root(&path.join("home"), Some(&link), &link.join(".hermes"));
+        let refused = check_root_at(&path.join("home"), Some(&link), &link.join(".hermes"));
         assert!(matches!(refused, Err(RootRefused::ContainsHome(_))));
     }
 
@@ -182,7 +205,7 @@ mod tests {
     fn the_store_is_never_captured_inside_itself() {
         let (_dir, path) = place();
         let herma = path.join("home/me/.hermes");
-        let check = |root: &Path| check_root(root, None, &herma);
+        let check = |root: &Path| check_root_at(root, None, &herma);
         assert!(matches!(check(&herma), Err(RootRefused::IsHermaHome(_))));
         let store = herma.join("checkpoints");
         assert!(matches!(check(&store), Err(RootRefused::InsideStore(_))));
@@ -200,7 +223,7 @@ mod tests {
         let linked = path.join("linked");
         std::fs::create_dir_all(&linked).unwrap();
         std::os::unix::fs::symlink(elsewhere.join("data"), linked.join("checkpoints")).unwrap();
-        let refused = check_root(&elsewhere, None, &linked);
+        let refused = check_root_at(&elsewhere, None, &linked);
         assert!(
             matches!(refused, Err(RootRefused::ContainsStore(_))),
             "a linked store counts"
@@ -208,10 +231,33 @@ mod tests {
     }
 
     #[test]
+    fn what_git_keeps_is_no_project() {
+        let (_dir, path) = place();
+        std::fs::create_dir_all(path.join("home/me/project/.git/hooks")).unwrap();
+        std::fs::create_dir_all(path.join("home/me/project/.github")).unwrap();
+        let check = |name: &str| {
+            let root = path.join("home/me/project").join(name);
+            check_root(
+                &root,
+                None,
+                Path::new("/nowhere"),
+                Path::new("/nowhere/checkpoints"),
+            )
+        };
+        for name in [".git", ".git/hooks"] {
+            assert!(
+                matches!(check(name), Err(RootRefused::InsideGit(_))),
+                "{name}"
+            );
+        }
+        check(".github").unwrap();
+    }
+
+    #[test]
     fn what_is_no_directory_is_refused() {
         let (_dir, path) = place();
         std::fs::write(path.join("file"), "").unwrap();
-        let check = |name: &str| check_root(&path.join(name), None, Path::new("/nowhere"));
+        let check = |name: &str| check_root_at(&path.join(name), None, Path::new("/nowhere"));
         assert!(matches!(check("file"), Err(RootRefused::NotADirectory(_))));
         assert!(matches!(check("none"), Err(RootRefused::Missing(_))));
         assert!(matches!(check("nul\0"), Err(RootRefused::Io(_))));

@@ -35,6 +35,8 @@ pub struct UndoRecord {
     pub result: Option<StateIds>,
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,
+    /// How many restores have come to their end: what was begun at one number and finds the next is done.
+    pub moves: u64,
 }
 
 /// How a restore moves the place where undo and redo stand.
@@ -59,6 +61,8 @@ pub(super) struct Form {
     tree: Option<String>,
     modes: Option<String>,
     newest: Option<String>,
+    #[serde(default)]
+    moves: u64,
 }
 
 impl UndoRecord {
@@ -84,6 +88,7 @@ impl UndoRecord {
             position: form.position.as_ref().and_then(id),
             result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
             newest: form.newest.as_ref().and_then(id),
+            moves: form.moves,
         })
     }
 
@@ -105,6 +110,7 @@ impl UndoRecord {
                 .and_then(|(_, modes)| modes)
                 .map(ObjectId::to_hex),
             newest: self.newest.map(ObjectId::to_hex),
+            moves: self.moves,
         }
     }
 
@@ -136,9 +142,7 @@ impl UndoRecord {
             }
         }
         self.past.dedup();
-        self.position = Some(target);
-        self.result = Some(result);
-        self
+        self.arrived(target, result)
     }
 
     /// The record after an interrupted restore from `before` to `target` was taken back: everything is
@@ -147,8 +151,20 @@ impl UndoRecord {
     pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
         self.future.push(target);
         self.future.dedup();
-        self.position = Some(before);
+        self.arrived(before, result)
+    }
+
+    /// The record after a restore that had nothing to change: it has come to its end, and moved nothing.
+    #[must_use]
+    pub fn stayed(mut self) -> Self {
+        self.moves = self.moves.wrapping_add(1);
+        self
+    }
+
+    fn arrived(mut self, at: ObjectId, result: StateIds) -> Self {
+        self.position = Some(at);
         self.result = Some(result);
+        self.moves = self.moves.wrapping_add(1);
         self
     }
 

@@ -82,12 +82,15 @@ pub struct StepStart {
     pub call: Option<String>,
     /// The command line, for tools that run one.
     pub command: Option<String>,
-    /// The files the tool names, for tools that name some.
+    /// The files the tool names, for tools that name some: labels, which may lie outside the project.
     pub paths: Vec<String>,
     /// The beginning of the prompt that led to it.
     pub prompt: Option<String>,
     /// The step that this one is part of.
     pub within: Option<u64>,
+    /// The agent within the conversation, for the agent of an agent. It may be at work in the background, so
+    /// its calls do not end with a turn.
+    pub sub_agent: Option<String>,
 }
 
 /// A moment in the life of a project: what was the newest checkpoint, and which step would come next.
@@ -177,6 +180,8 @@ pub struct Step {
     pub ended: Option<i64>,
     /// The process that is going to end it, if it is known.
     pub owner: Option<String>,
+    /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
+    pub late: bool,
 }
 
 impl Step {

@@ -49,6 +49,8 @@ struct Form {
     prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sub_agent: Option<String>,
     before: MomentForm,
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +60,8 @@ struct Form {
     ended: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    late: bool,
     /// Bytes, because a path need not be text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     only: Vec<Vec<u8>>,
@@ -104,6 +108,7 @@ impl StepStart {
             &mut facts.turn,
             &mut facts.tool,
             &mut self.call,
+            &mut self.sub_agent,
         ]
         .into_iter()
         .flatten()
@@ -155,6 +160,7 @@ pub(super) fn encode(step: &Step) -> Vec<u8> {
         paths,
         prompt,
         within,
+        sub_agent,
     } = step.start.clone().cut();
     let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
     let form = Form {
@@ -170,12 +176,14 @@ pub(super) fn encode(step: &Step) -> Vec<u8> {
         paths,
         prompt,
         within,
+        sub_agent,
         before: MomentForm::from(&step.before),
         state: step.end.word().to_owned(),
         after: step.end.moment().map(MomentForm::from),
         started: step.started,
         ended: step.ended,
         owner: step.owner.clone(),
+        late: step.late,
         only: bytes(&step.part.paths),
         keep: bytes(&step.part.keep),
     };
@@ -216,6 +224,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Step> {
         paths: form.paths,
         prompt: form.prompt,
         within,
+        sub_agent: form.sub_agent,
     };
     Some(Step {
         number: form.number,
@@ -230,6 +239,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Step> {
         started: form.started,
         ended: form.ended,
         owner: form.owner,
+        late: form.late,
     })
 }
 
@@ -259,6 +269,7 @@ mod tests {
                 paths: vec!["src/a.rs".into()],
                 prompt: Some("make it ünique".into()),
                 within: Some(2),
+                sub_agent: Some("agent-7".into()),
             },
             before: moment(3),
             end: StepEnd::Changed(moment(4)),
@@ -269,6 +280,7 @@ mod tests {
             started: 1,
             ended: Some(2),
             owner: Some("tmp-0-0-0-0-0".into()),
+            late: true,
         }
     }
 

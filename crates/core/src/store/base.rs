@@ -38,7 +38,7 @@ pub(crate) enum Found {
     Archive,
     /// A repository of version 1.
     Repository(ProjectId),
-    /// When Hermes last cleaned up.
+    /// When something was last cleaned up.
     LastPrune,
     /// Something being removed, and whether the process that does it still lives.
     Leaving { owner_lives: bool },
@@ -51,7 +51,7 @@ pub(crate) fn classify(dir: &Dir, entry: &Entry) -> Result<Found, StoreError> {
     let name = entry.name.to_bytes();
     let is_directory = kind_of(dir, entry)? == Some(FileKind::Directory);
     Ok(match name {
-        b".last_prune" if !is_directory => Found::LastPrune,
+        b".last_prune" | b".last_resume_gc" if !is_directory => Found::LastPrune,
         _ if !is_directory => Found::Foreign,
         b"store" => Found::Store,
         _ if name.starts_with(b"legacy-") => Found::Archive,

@@ -20,6 +20,7 @@ use super::cleaning::text;
 use super::project::TestProject;
 use super::upkeep::DAY;
 use super::upkeep::collect;
+use super::upkeep::keeping_twenty;
 use super::upkeep::maintain;
 use super::upkeep::make;
 use super::upkeep::names_below;
@@ -135,7 +136,7 @@ fn cleaning_beside_three_writers_costs_no_acknowledged_checkpoint() {
 // HERMES defect 21: a project that was not used for eight days lost its newest checkpoint as well.
 #[test]
 fn an_idle_project_keeps_its_newest_checkpoint_and_what_was_pinned_or_named() {
-    let (p, clock) = with_clock(Settings::default());
+    let (p, clock) = with_clock(keeping_twenty());
     let idle = make(&p, "idle");
     for number in 0..6 {
         std::fs::write(idle.join("a"), number.to_string()).unwrap();

@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::symlink;
 
 use herma_core::Error;
+use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
@@ -28,7 +29,7 @@ fn rollback_works_at_the_snapshot_limit() {
         let restored = p.restore(&target.id.to_hex());
         assert_eq!(p.read("a.txt"), format!("{turn}\n"));
         assert!(!p.exists("unsaved.txt"), "number {turn} is exact");
-        let unsaved = p.saved_tree(&restored.safety);
+        let unsaved = p.saved_tree(restored.safety.as_ref().unwrap());
         let before = format!("before going to {turn}\n");
         assert_eq!(unsaved.file("unsaved.txt"), Some(before.as_bytes()));
         // The limit at work: one came, so the oldest goes.
@@ -309,4 +310,34 @@ fn a_restore_says_which_turn_it_went_back_to() {
     let one_file = p.restore_paths("2", &["a.txt"]).unwrap();
     assert_eq!(one_file.target.facts.turn.as_deref(), Some("2"));
     assert_eq!(one_file.plan.actions.len(), 1, "a single file is no turn");
+}
+
+#[test]
+fn a_restore_that_changes_nothing_leaves_the_list_and_undo_as_they_were() {
+    let p = TestProject::with(Settings {
+        max_file_size: Some(1000),
+        ..Settings::default()
+    });
+    p.write("a.txt", "one\n");
+    p.write("d.csv", "small\n");
+    p.save("first");
+    p.write("a.txt", "two\n");
+    p.save("second");
+    p.restore("2");
+    let numbers = |p: &TestProject| p.list().iter().map(|c| c.id).collect::<Vec<_>>();
+    let listed = numbers(&p);
+    let record = p.project().undo_record().unwrap();
+    p.write("d.csv", vec![b'x'; 2000]);
+    for _ in 0..2 {
+        let restored = p.restore("2");
+        assert_eq!(restored.plan.actions, []);
+        assert_eq!(restored.kept.len(), 1, "{:?}", restored.kept);
+        assert!(restored.safety.is_none() && !restored.safety_is_new);
+    }
+    assert_eq!(numbers(&p), listed);
+    assert!(!p.project().is_half_way().unwrap());
+    let after = p.project().undo_record().unwrap();
+    assert_eq!(after.moves, record.moves + 2, "they came to their end");
+    assert_eq!((after.past, after.position), (record.past, record.position));
+    p.fsck();
 }

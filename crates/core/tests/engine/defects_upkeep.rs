@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_core::Settings;
 use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
@@ -13,6 +12,7 @@ use herma_core::retention::Orphans;
 use super::project::TestProject;
 use super::upkeep::DAY;
 use super::upkeep::HandClock;
+use super::upkeep::keeping_twenty;
 use super::upkeep::make;
 use super::upkeep::reasons_at;
 use super::upkeep::save_at;
@@ -39,7 +39,7 @@ const RECORDS: [&[u8]; 16] = [
 ];
 
 fn scene() -> (TestProject, std::sync::Arc<HandClock>, PathBuf, PathBuf) {
-    let (p, clock) = with_clock(Settings::default());
+    let (p, clock) = with_clock(keeping_twenty());
     let hurt = make(&p, "hurt");
     for number in 0..3 {
         clock.advance(60);

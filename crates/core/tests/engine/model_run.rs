@@ -249,15 +249,17 @@ impl<'l> Run<'l> {
             &self.project.tree(),
             "the files after the restore",
         );
-        let is_new = !self.model.is_saved();
+        let stays = step == Move::Restore && expected == self.model.disk;
+        let is_new = !self.model.is_saved() && !stays;
         assert_eq!(restored.safety_is_new, is_new, "the safety checkpoint");
-        if restored.safety_is_new {
-            self.model.add(restored.safety.id);
+        let safety = restored.safety.as_ref().map(|safety| safety.id);
+        if let Some(id) = safety.filter(|_| is_new) {
+            self.model.add(id);
         }
-        assert_eq!(
-            self.model.tree_of(&restored.safety.id),
-            Some(&self.model.disk)
-        );
+        match safety {
+            Some(id) => assert_eq!(self.model.tree_of(&id), Some(&self.model.disk)),
+            None => assert!(stays && !self.model.is_saved(), "a way back is missing"),
+        }
         let asked_only = restored.kept.iter().all(|kept| kept.why == KeptWhy::Asked);
         assert!(asked_only, "nobody else is here: {:?}", restored.kept);
         if expected == self.model.disk {
@@ -269,7 +271,9 @@ impl<'l> Run<'l> {
             }
         }
         self.model.disk = expected;
-        self.model.moved(step, restored.safety.id, target);
+        if let Some(safety) = safety {
+            self.model.moved(step, safety, target);
+        }
     }
 
     fn drop_one(&mut self, random: &mut Random) {

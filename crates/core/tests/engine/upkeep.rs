@@ -66,6 +66,13 @@ pub fn with_clock(settings: Settings) -> (TestProject, Arc<HandClock>) {
     (p, clock)
 }
 
+/// Settings with which a project keeps twenty checkpoints, as Hermes has it.
+pub fn keeping_twenty() -> Settings {
+    let mut settings = Settings::default();
+    settings.keeping.max_snapshots = 20;
+    settings
+}
+
 /// Makes a project beside the first one.
 pub fn make(p: &TestProject, name: &str) -> PathBuf {
     let root = p.base().canonicalize().unwrap().join(name);

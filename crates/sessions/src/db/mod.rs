@@ -30,6 +30,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 
 pub use self::schema::KNOWN_VERSION;
+pub use self::schema::MADE_VERSION;
 pub(crate) use self::schema::Schema;
 use crate::error::Error;
 use crate::error::Result;
@@ -304,7 +305,7 @@ fn create(path: &Path) -> Result<()> {
     }
     let sql = "INSERT INTO schema_version (version)
                SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM schema_version)";
-    transaction.execute(sql, [KNOWN_VERSION])?;
+    transaction.execute(sql, [MADE_VERSION])?;
     transaction.commit()?;
     Ok(())
 }

@@ -3,6 +3,9 @@
 use rusqlite::types::Value;
 use rusqlite::types::ValueRef;
 
+/// More of a blob is not shown.
+const SHOWN_BYTES: usize = 64;
+
 /// The value as text; bytes that are no UTF-8 are replaced. `None` for `NULL`.
 pub(crate) fn text(value: ValueRef<'_>) -> Option<String> {
     match value {
@@ -12,6 +15,27 @@ pub(crate) fn text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             Some(String::from_utf8_lossy(bytes).into_owned())
         }
+    }
+}
+
+/// A value where a text should be, so that a person can find it: as SQLite writes it.
+pub(crate) fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Blob(bytes) => {
+            use std::fmt::Write;
+            let mut out = "x'".to_owned();
+            for byte in bytes.iter().take(SHOWN_BYTES) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "{byte:02x}");
+            }
+            out.push_str(if bytes.len() > SHOWN_BYTES {
+                "...'"
+            } else {
+                "'"
+            });
+            out
+        }
+        value => text(value).unwrap_or_else(|| "NULL".to_owned()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! What the listing finds goes into a temporary table, so that a million names need no memory and nothing
 //! is removed from a directory while it is being listed.
 
+use std::ffi::CStr;
 use std::ffi::CString;
 
 use herma_fs::Dir;
@@ -17,7 +18,9 @@ use crate::db::value;
 use crate::error::Result;
 use crate::files;
 use crate::files::Claim;
+use crate::files::Form;
 use crate::files::Standing;
+use crate::rewind;
 
 /// Names read from the table at once.
 const CHUNK: i64 = 4096;
@@ -109,24 +112,71 @@ pub(super) fn measure(database: &Database, dir: &Dir) -> Result<(u64, u64)> {
 pub(super) fn remove(database: &Database, dir: &Dir, removed: &mut Removed) -> Result<()> {
     for_each_chunk(database, |names| {
         for name in names {
-            let size = dir.stat_raw(name.as_c_str()).map_or(0, |stat| stat.size);
-            match dir.remove_file(name.as_c_str()) {
-                Ok(()) => {
-                    removed.files += 1;
-                    removed.bytes += size;
-                }
-                Err(error) if error.is_not_found() => {}
-                Err(error) if removed.files_left.len() < NAMED => {
-                    removed.files_left.push(FileLeft {
-                        name: name.as_bytes().to_vec(),
-                        why: error.source.to_string(),
-                    });
-                }
-                Err(_) => removed.more_files_left += 1,
-            }
+            remove_one(dir, name, removed);
         }
         Ok(())
     })
+}
+
+fn remove_one(dir: &Dir, name: &CStr, removed: &mut Removed) {
+    let size = dir.stat_raw(name).map_or(0, |stat| stat.size);
+    match dir.remove_file(name) {
+        Ok(()) => {
+            removed.files += 1;
+            removed.bytes += size;
+        }
+        Err(error) if error.is_not_found() => {}
+        Err(error) if removed.files_left.len() < NAMED => {
+            removed.files_left.push(FileLeft {
+                name: name.to_bytes().to_vec(),
+                why: error.source.to_string(),
+            });
+        }
+        Err(_) => removed.more_files_left += 1,
+    }
+}
+
+/// The ends that were cut off conversations and kept belong to the sessions they are of: calls `each` with
+/// those of the victims.
+fn for_each_end(
+    database: &Database,
+    dir: &Dir,
+    gone: Gone,
+    mut each: impl FnMut(&Dir, &CStr),
+) -> Result<()> {
+    rewind::for_each_end(dir, |ends, name, session| {
+        let claim = Claim {
+            id: session.as_bytes(),
+            form: Form::Plain,
+        };
+        if standing(database, &claim, gone)? == Standing::Deleted {
+            each(ends, name);
+        }
+        Ok(())
+    })
+}
+
+/// How many such ends there are, and their bytes.
+pub(super) fn measure_ends(database: &Database, dir: &Dir) -> Result<(u64, u64)> {
+    let (mut files, mut bytes) = (0, 0);
+    for_each_end(database, dir, Gone::Chosen, |ends, name| {
+        files += 1;
+        bytes += ends.stat_raw(name).map_or(0, |stat| stat.size);
+    })?;
+    Ok((files, bytes))
+}
+
+/// Removes the ends of the victims that have no row any more.
+pub(super) fn remove_ends(database: &Database, dir: &Dir, removed: &mut Removed) -> Result<()> {
+    let mut touched = None;
+    for_each_end(database, dir, Gone::WithoutRow, |ends, name| {
+        remove_one(ends, name, removed);
+        touched = touched.take().or_else(|| ends.try_clone().ok());
+    })?;
+    match touched {
+        Some(ends) => Ok(ends.sync()?),
+        None => Ok(()),
+    }
 }
 
 fn for_each_chunk(

@@ -4,6 +4,8 @@
 //! how old it is stays. A file that is no record is set aside, not deleted. No file can stop the others
 //! from being looked at.
 
+use std::ops::RangeInclusive;
+
 use super::moment::Now;
 use super::record::Record;
 use super::store::Listed;
@@ -103,6 +105,30 @@ pub fn plan(store: &ResumeStore, now: &Now, days: u32) -> Result<Plan, ResumeErr
         }
     }
     Ok(plan)
+}
+
+/// How long ago the last run may be, in seconds, so that unattended cleaning runs, and believes the clock.
+const INTERVAL: RangeInclusive<f64> = 86_400.0..=30.0 * 86_400.0;
+
+/// What nobody waits for, once a day: records that have served their time go, and nothing else is touched.
+/// A run that does not find when the last one was, or finds that it was long ago, only notes the time: a
+/// clock that jumped ahead would make every record old. `None` if it was not time.
+pub fn collect_if_due(store: &ResumeStore, now: &Now) -> Result<Option<Collected>, ResumeError> {
+    let seconds = now.time.as_second() as f64;
+    let since = store.last_collection()?.map(|last| seconds - last);
+    if since.is_some_and(|since| (0.0..*INTERVAL.start()).contains(&since)) {
+        return Ok(None);
+    }
+    let mut plan = plan(store, now, DEFAULT_DAYS)?;
+    if plan.kept == 0 && plan.expired.is_empty() {
+        return Ok(None);
+    }
+    // Hermes writes in place: what is damaged now may be half written.
+    plan.useless.clear();
+    let is_trusted = since.is_some_and(|since| INTERVAL.contains(&since));
+    let collected = is_trusted.then(|| plan.apply(store, now));
+    store.note_collection(seconds)?;
+    Ok(collected)
 }
 
 fn rule_for(record: &Record, now: &Now, days: u32) -> Option<Rule> {
@@ -265,5 +291,38 @@ mod tests {
         let collected = plan.apply(&store, &now());
         assert!(collected.removed.is_empty() && collected.set_aside.is_empty());
         assert!(path.exists() && base.join("t.yaml").exists());
+    }
+
+    #[test]
+    fn unattended_cleaning_runs_once_a_day_and_does_not_believe_a_jump_of_the_clock() {
+        let (_temp, base, store) = store();
+        let stale = || std::fs::write(base.join("s.yaml"), "updated: 2020-01-01\n").unwrap();
+        let at = |days: i64| Now {
+            time: now().time + jiff::SignedDuration::from_hours(24 * days),
+            ..now()
+        };
+        let removed = |days| {
+            collect_if_due(&store, &at(days))
+                .unwrap()
+                .map(|collected| collected.removed.len())
+        };
+        assert_eq!(removed(0), None, "there is nothing to look after");
+        assert_eq!(store.last_collection().unwrap(), None);
+        stale();
+        std::fs::write(base.join("torn.yaml"), "task: 'half").unwrap();
+        assert_eq!(removed(0), None, "nobody knows when the last run was");
+        assert_eq!(removed(0), None, "it was just now");
+        assert_eq!(removed(400), None, "the clock jumped");
+        assert!(base.join("s.yaml").exists());
+        assert_eq!(removed(1), None, "it was in the future");
+        assert_eq!(removed(2), Some(1));
+        assert!(!base.join("s.yaml").exists());
+        stale();
+        assert_eq!(removed(2), None, "once a day");
+        assert_eq!(removed(3), Some(1));
+        assert!(
+            base.join("torn.yaml").exists(),
+            "somebody may be writing it"
+        );
     }
 }

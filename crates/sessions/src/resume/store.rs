@@ -37,6 +37,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Where files go that are in the way.
 const SET_ASIDE: &str = "set-aside";
 
+/// The file that says when unattended cleaning last ran, beside Hermes's `.last_prune`.
+const LAST_COLLECTION: &str = ".last_resume_gc";
+
+/// Where the records of a home are.
+const DIRECTORY: &str = "checkpoints";
+
+/// The longest such file worth reading.
+const LONGEST_MARK: u64 = 64;
+
 /// How many files of one name are set aside in one second.
 const MOST_SET_ASIDE: u32 = 10_000;
 
@@ -149,25 +158,58 @@ pub struct ResumeStore {
 impl ResumeStore {
     /// Opens the records of a home, writing nothing; `None` if there are none.
     pub fn open(home: &Path) -> Result<Option<Self>, ResumeError> {
-        let parent = match Dir::open(home) {
+        Self::open_in(home, DIRECTORY)
+    }
+
+    /// Like [`Self::open`], for records that are in the directory `name` of `parent`.
+    pub fn open_in(parent: &Path, name: &str) -> Result<Option<Self>, ResumeError> {
+        let parent = match Dir::open(parent) {
             Ok(parent) => parent,
             Err(e) if e.is_not_found() => return Ok(None),
             Err(e) => return Err(e.into()),
         };
-        if parent.stat_opt("checkpoints")?.is_none() {
+        if parent.stat_opt(name)?.is_none() {
             return Ok(None);
         }
-        trust::is_real_directory(&parent, "checkpoints")??;
-        Self::trusted(parent.open_dir("checkpoints")?).map(Some)
+        trust::is_real_directory(&parent, name)??;
+        Self::trusted(parent.open_dir(name)?).map(Some)
+    }
+
+    /// When unattended cleaning last ran, in seconds since 1970; `None` if nobody knows.
+    pub(super) fn last_collection(&self) -> Result<Option<f64>, ResumeError> {
+        let text = match self.dir.read_opt(LAST_COLLECTION, LONGEST_MARK) {
+            Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => None,
+            other => other?,
+        };
+        let text = text.and_then(|text| String::from_utf8(text).ok());
+        Ok(text.and_then(|text| text.trim().parse().ok()))
+    }
+
+    /// Notes that unattended cleaning ran.
+    pub(super) fn note_collection(&self, seconds: f64) -> Result<(), ResumeError> {
+        let (dir, text) = (&self.dir, format!("{seconds}\n"));
+        let durability = Durability::Cache;
+        Ok(write_file(
+            dir,
+            dir,
+            LAST_COLLECTION,
+            text.as_bytes(),
+            durability,
+        )?)
     }
 
     /// Opens the records of a home, making what is missing.
     pub fn create(home: &Path) -> Result<Self, ResumeError> {
-        let parent = ensure_path(home)?;
-        if parent.stat_opt("checkpoints")?.is_some() {
-            trust::is_real_directory(&parent, "checkpoints")??;
+        Self::create_in(home, DIRECTORY)
+    }
+
+    /// Like [`Self::create`], for records that are in the directory `name` of `parent`.
+    pub fn create_in(parent: &Path, name: &str) -> Result<Self, ResumeError> {
+        let parent = Dir::ensure_path(parent)?;
+        if parent.stat_opt(name)?.is_some() {
+            trust::is_real_directory(&parent, name)??;
         }
-        Self::trusted(private_dir(&parent, "checkpoints")?)
+        Self::trusted(private_dir(&parent, name)?)
     }
 
     fn trusted(dir: Dir) -> Result<Self, ResumeError> {
@@ -400,30 +442,6 @@ fn private_dir(parent: &Dir, name: &str) -> herma_fs::Result<Dir> {
         parent.sync()?;
     }
     parent.open_dir(name)
-}
-
-/// Opens a directory, making what is missing of its path.
-fn ensure_path(path: &Path) -> herma_fs::Result<Dir> {
-    let mut missing = Vec::new();
-    let mut present = path;
-    let mut dir = loop {
-        match (Dir::open(present), present.file_name(), present.parent()) {
-            (Ok(dir), ..) => break dir,
-            (Err(e), Some(name), Some(parent)) if e.is_not_found() => {
-                missing.push(name);
-                present = parent;
-            }
-            (Err(e), ..) => return Err(e),
-        }
-    };
-    for name in missing.into_iter().rev() {
-        if dir.create_dir(name, 0o700)? {
-            dir.set_mode(name, 0o700)?;
-            dir.sync()?;
-        }
-        dir = dir.open_dir(name)?;
-    }
-    Ok(dir)
 }
 
 #[cfg(test)]

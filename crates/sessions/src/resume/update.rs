@@ -1,14 +1,21 @@
 //! What a caller knows about a task: a new record is made of it, or an old one goes on with it.
 
 use super::moment::Now;
+use super::record::COMPLETED;
 use super::record::IN_PROGRESS;
 use super::record::Record;
 use super::store::SessionId;
 use super::value::Map;
 use super::value::Value;
 
+/// How far a task can be.
+pub const STATUSES: [&str; 4] = [IN_PROGRESS, COMPLETED, "blocked", "cancelled"];
+
 /// How far a step can be.
 pub const STEP_STATUSES: [&str; 4] = ["pending", "in_progress", "completed", "cancelled"];
+
+/// More of a status nobody knows is not shown.
+const SHOWN_STATUS: usize = 40;
 
 /// What is new about a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +54,16 @@ pub enum UpdateError {
         /// What it must be.
         expected: &'static str,
     },
+    /// A status nobody knows.
+    #[error("`{key}` is {given:?}; it must be one of {}", allowed.join(", "))]
+    UnknownStatus {
+        /// The key.
+        key: &'static str,
+        /// What it says.
+        given: String,
+        /// What it may say.
+        allowed: [&'static str; 4],
+    },
 }
 
 /// One step, as records have it.
@@ -80,11 +97,19 @@ impl Update {
                 });
             }
         };
+        let status = take_text(&mut map, "status")?;
+        check_status("status", status.as_deref(), STATUSES)?;
+        let progress = take_list(&mut map, "progress")?.unwrap_or_default();
+        for step in &progress {
+            let status = step.as_map().and_then(|step| step.get("status"));
+            let status = status.and_then(Value::as_text);
+            check_status("status of a step", status, STEP_STATUSES)?;
+        }
         Ok(Self {
             task: take_text(&mut map, "task")?,
-            status: take_text(&mut map, "status")?,
+            status,
             parent: take_text(&mut map, "parent_session_id")?,
-            progress: take_list(&mut map, "progress")?.unwrap_or_default(),
+            progress,
             state,
             decisions: take_list(&mut map, "decisions")?.unwrap_or_default(),
             blocked: take_list(&mut map, "blocked")?,
@@ -140,6 +165,21 @@ impl Update {
         }
         set_all(record, &self.other);
         record.set("updated", now.iso());
+    }
+}
+
+fn check_status(
+    key: &'static str,
+    given: Option<&str>,
+    allowed: [&'static str; 4],
+) -> Result<(), UpdateError> {
+    match given {
+        Some(given) if !allowed.contains(&given) => Err(UpdateError::UnknownStatus {
+            key,
+            given: given.chars().take(SHOWN_STATUS).collect(),
+            allowed,
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -270,6 +310,8 @@ mod tests {
             r#"{"task": 1}"#,
             r#"{"progress": {}}"#,
             r#"{"state": []}"#,
+            r#"{"status": "done"}"#,
+            r#"{"progress": [{"step": "a", "status": "done"}]}"#,
         ] {
             let value: Value = serde_json::from_str(bad).unwrap();
             assert!(Update::from_value(value).is_err(), "{bad}");

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
+use std::path::Path;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
@@ -20,6 +21,7 @@ use rusqlite::types::ValueRef;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::Place;
 use super::TranscriptMark;
 use crate::base64;
 use crate::db::value;
@@ -274,6 +276,24 @@ impl Kept {
         }))
     }
 
+    /// Is nothing in it?
+    pub(super) fn is_empty(&self) -> bool {
+        self.cut.rows == 0 && self.cut.jsonl.is_none_or(|(start, end)| start == end)
+    }
+
+    /// Where it was cut.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            session: self.cut.session.clone(),
+            mark: self.cut.mark,
+        }
+    }
+
+    /// The file it is kept in.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Calls `each` with the tail of the transcript, piece by piece.
     pub(super) fn for_each_piece(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut lines = Lines::new(&self.file);
@@ -288,21 +308,36 @@ impl Kept {
 
     /// Are all messages after the mark among the kept ones, with the same values?
     pub(super) fn all_present_are_kept(&self, transaction: &Transaction<'_>) -> Result<bool> {
+        let (present, same) = self.count_same(transaction)?;
+        Ok(present == same)
+    }
+
+    /// Are all kept messages in the database, with the same values?
+    pub(super) fn all_kept_are_present(&self, transaction: &Transaction<'_>) -> Result<bool> {
+        let (_, same) = self.count_same(transaction)?;
+        Ok(same == self.rows.len())
+    }
+
+    /// How many messages there are after the mark, and how many of them are kept as they are.
+    fn count_same(&self, transaction: &Transaction<'_>) -> Result<(usize, usize)> {
         let mut statement = transaction.prepare(ROWS)?;
-        let same = statement.column_names() == self.cut.columns;
+        let same_columns = statement.column_names() == self.cut.columns;
+        let (mut present, mut same) = (0, 0);
         let mut rows = statement.query(rusqlite::params![
             self.cut.session,
             self.cut.mark.message_id
         ])?;
         while let Some(row) = rows.next()? {
+            present += 1;
+            if !same_columns {
+                continue;
+            }
             let values = (0..self.cut.columns.len()).map(|index| row.get_ref(index).map(exact));
             let values: Vec<Exact> = values.collect::<rusqlite::Result<_>>()?;
             let id = value::integer(row.get_ref("id")?);
-            if !same || self.rows.get(&id) != Some(&values) {
-                return Ok(false);
-            }
+            same += usize::from(self.rows.get(&id) == Some(&values));
         }
-        Ok(true)
+        Ok((present, same))
     }
 
     /// Puts back the messages that are not there; returns how many.
@@ -430,7 +465,7 @@ impl<'f> Lines<'f> {
         }
     }
 
-    fn next(&mut self, path: &std::path::Path) -> Result<Option<Vec<u8>>> {
+    fn next(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let read = (&mut self.reader)
             .take(LONGEST_LINE)

@@ -66,3 +66,48 @@ fn where_sessions_can_be_marked_they_stay() {
     assert_eq!((done.sessions, done.marked), (1, true));
     assert_eq!(home.number("SELECT SUM(archived) FROM sessions"), 1);
 }
+
+#[test]
+fn an_archive_that_a_killed_run_left_is_not_written_twice() {
+    let home = Home::new();
+    home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    home.write("old.jsonl", "one\n");
+    let place = home.directory().join("archive");
+    let names = || {
+        let entries = std::fs::read_dir(&place).unwrap();
+        super::defects::sorted(
+            entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect(),
+        )
+    };
+    let again = |text: &str| {
+        home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+        home.sql("UPDATE messages SET id = 1");
+        home.write("old.jsonl", text);
+        archive::archive(&mut home.open(), &home.dir(), &older_than(90.0)).unwrap();
+    };
+    archive::archive(&mut home.open(), &home.dir(), &older_than(90.0)).unwrap();
+    again("one\n");
+    assert_eq!(names(), ["old.jsonl.gz"]);
+    again("something else\n");
+    assert_eq!(names(), ["old.2.jsonl.gz", "old.jsonl.gz"]);
+}
+
+#[test]
+fn kept_ends_are_archived_with_their_session() {
+    let home = Home::new();
+    home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    let name = format!("{}-{}.0000000001-5", "0".repeat(16), "a".repeat(40));
+    std::fs::create_dir(home.directory().join("rewound")).unwrap();
+    home.write(
+        &format!("rewound/{name}"),
+        "{\"schema\":\"x\",\"session\":\"old\"}\n{\"end\":1}\n",
+    );
+    let done = archive::archive(&mut home.open(), &home.dir(), &older_than(90.0)).unwrap();
+    assert_eq!((done.sessions, done.removed.files), (1, 1));
+    let file = std::fs::File::open(home.directory().join("archive/old.jsonl.gz")).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    assert!(text.contains(&format!("\"rewound/{name}\"")), "{text}");
+}

@@ -7,6 +7,7 @@ use herma_sessions::Database;
 use herma_sessions::Error;
 use herma_sessions::Filter;
 use herma_sessions::db::KNOWN_VERSION;
+use herma_sessions::db::MADE_VERSION;
 use herma_sessions::delete;
 use herma_sessions::list;
 use herma_sessions::prune;
@@ -77,13 +78,41 @@ fn an_older_schema_lacks_columns_and_works() {
 }
 
 #[test]
+fn what_later_versions_added_goes_with_its_session() {
+    let home = Home::new();
+    home.sql(
+        "ALTER TABLE messages ADD COLUMN active INTEGER NOT NULL DEFAULT 1;
+         ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+         CREATE TABLE session_model_usage (
+           session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+           model TEXT NOT NULL, PRIMARY KEY (session_id, model));
+         UPDATE schema_version SET version = 22;
+         INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('old', 'cli', 1, 2);
+         INSERT INTO sessions (id, source, started_at, ended_at) VALUES ('new', 'cli', 4e9, 4e9);
+         INSERT INTO messages (session_id, role, content, timestamp)
+           VALUES ('old', 'user', 'some words', 1), ('new', 'user', 'other words', 4e9);
+         INSERT INTO session_model_usage VALUES ('old', 'm'), ('new', 'm');",
+    );
+    let mut database = home.open();
+    assert_eq!(database.version(), Some(KNOWN_VERSION));
+    let pruned = prune::prune(&mut database, None, &older_than(90.0)).unwrap();
+    assert_eq!(pruned.sessions, 1);
+    assert_eq!(home.number("SELECT COUNT(*) FROM session_model_usage"), 1);
+    assert_eq!(
+        home.number("SELECT COUNT(*) FROM messages WHERE active = 1"),
+        1
+    );
+    home.assert_sound();
+}
+
+#[test]
 fn a_new_machine_gets_the_tables_of_hermes() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("state.db");
     let none = Database::open(&path, Access::Read);
     assert!(matches!(none, Err(Error::NoDatabase(_))), "{none:?}");
     let database = Database::open_or_create(&path).unwrap();
-    assert_eq!(database.version(), Some(KNOWN_VERSION));
+    assert_eq!(database.version(), Some(MADE_VERSION));
     drop(Database::open_or_create(&path).unwrap());
     drop(database);
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();

@@ -172,3 +172,15 @@ fn an_export_is_one_session_per_line_with_all_columns() {
     .unwrap();
     assert_eq!(contents.len(), 3);
 }
+
+#[test]
+fn numbers_json_does_not_have_are_exported_as_texts() {
+    let home = Home::new();
+    home.add("a", NOW, Some(NOW), &[NOW]);
+    home.sql("UPDATE sessions SET estimated_cost_usd = 9e999, actual_cost_usd = -9e999");
+    let mut out = Vec::new();
+    export::export(&home.open_to_read(), &Filter::default(), &mut out).unwrap();
+    let line: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(line["estimated_cost_usd"], "Infinity");
+    assert_eq!(line["actual_cost_usd"], "-Infinity");
+}

@@ -161,3 +161,23 @@ fn a_kept_file_that_was_damaged_is_refused() {
     }
     assert_eq!(state(&home, "talk"), now);
 }
+
+#[test]
+fn an_end_that_was_kept_and_never_cut_is_kept_again_with_what_came_since() {
+    let (home, keep) = (Home::new(), tempfile::tempdir().unwrap());
+    let mark = conversation(&home);
+    let (mut database, dir) = (home.open(), home.dir());
+    let keep = Dir::open(keep.path()).unwrap();
+    let mut cut = || rewind::rewind(&mut database, Some(&dir), "talk", mark, &keep, "cut");
+    cut().unwrap();
+    // As after a crash before the cut: the end is kept, the conversation is whole, and goes on.
+    rewind::bring_back(&mut home.open(), Some(&dir), &keep, "cut").unwrap();
+    home.sql(
+        "INSERT INTO messages (session_id, role, content, timestamp)
+         VALUES ('talk', 'user', 'after the crash', 7)",
+    );
+    let before = state(&home, "talk");
+    assert_eq!(cut().unwrap().messages, 5);
+    rewind::bring_back(&mut home.open(), Some(&dir), &keep, "cut").unwrap();
+    assert_eq!(state(&home, "talk").0, before.0);
+}

@@ -59,7 +59,7 @@ mod tests {
     fn the_defaults_read_as_a_sentence() {
         assert_eq!(
             in_words(&Keeping::default()),
-            "20 checkpoints per project, 500.0 MB in all, 7 days without use"
+            "200 checkpoints per project, 500.0 MB in all, 7 days without use"
         );
         let none = Keeping {
             max_snapshots: 0,

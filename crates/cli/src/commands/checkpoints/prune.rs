@@ -35,7 +35,7 @@ pub(super) struct PruneArgs {
     /// Megabytes the store may have; 0 is no limit [default: 500]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_size_mb: Option<u64>,
-    /// Checkpoints each project may have; 0 is no limit [default: 20]
+    /// Checkpoints each project may have; 0 is no limit [default: 200]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_snapshots: Option<usize>,
     /// Keep the checkpoints of projects that were deleted

@@ -13,11 +13,13 @@ use herma_fs::trust;
 use serde::Serialize;
 
 use super::disk;
+use super::hosts;
 use super::sessions;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::listing::counted;
 use crate::time;
+use crate::transcript;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -88,6 +90,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     look_at_store(&mut findings, env);
     disk::look(&mut findings, env);
     sessions::look(&mut findings, env);
+    hosts::look(&mut findings, env);
     look_at_settings(&mut findings, env);
     match herma_fs::process::open_file_limit() {
         Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(
@@ -137,7 +140,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
         Err(error) => findings.add_error("damage", error),
     }
     match project.interrupted() {
-        Ok(None) => {}
+        Ok(None) => look_at_conversation(findings, env, project),
         Ok(Some(interrupted)) => findings.add_with_hint(
             "restore",
             Level::Attention,
@@ -151,6 +154,20 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
         Err(error) => findings.add_error("restore", error),
     }
     look_for_moved(findings, env, project);
+}
+
+/// A restore whose files have arrived, and whose conversation has not followed.
+fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+    let Some(started) = transcript::unfinished(project) else {
+        return;
+    };
+    let age = time::age_of_seconds(started, env.now());
+    findings.add_with_hint(
+        "restore",
+        Level::Attention,
+        format!("one that began {age} was not finished: its conversation does not fit the files"),
+        Some("`herma restore --continue` finishes it; `herma undo` reverses it.".to_owned()),
+    );
 }
 
 fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {

@@ -12,7 +12,7 @@ use herma_sessions::resume::ResumeStore;
 use herma_sessions::resume::SessionId;
 use herma_sessions::resume::Update;
 use herma_sessions::resume::Value;
-use herma_sessions::resume::record::COMPLETED;
+use herma_sessions::resume::update::STATUSES;
 use herma_sessions::resume::update::STEP_STATUSES;
 use herma_sessions::resume::update::step;
 use serde::Serialize;
@@ -22,9 +22,6 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-
-/// The words `--status` accepts.
-const STATUSES: [&str; 4] = ["in_progress", COMPLETED, "blocked", "cancelled"];
 
 /// Larger input is refused.
 const LARGEST_JSON: u64 = 4 << 20;

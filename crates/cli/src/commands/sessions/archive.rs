@@ -6,6 +6,7 @@ use clap::Args;
 use herma_sessions::Access;
 use herma_sessions::archive;
 use herma_sessions::prune;
+use herma_sessions::prune::Removed;
 use serde::Serialize;
 
 use super::RemovedJson;
@@ -70,6 +71,10 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
             true,
             &archive::Archived {
                 sessions: plan.sessions,
+                removed: Removed {
+                    kept: plan.kept,
+                    ..Removed::default()
+                },
                 ..archive::Archived::default()
             },
         );
@@ -89,7 +94,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
     }
     let dir = match dir {
         Some(dir) => dir,
-        None => herma_fs::Dir::open(&env.home)?.ensure_dir("sessions", 0o700)?,
+        None => super::ensure_directory(env)?,
     };
     let done = archive::archive(&mut database, &dir, &filter)?;
     tell(env, false, &done)
@@ -109,7 +114,7 @@ fn tell(
             archive_bytes: done.bytes,
             removed: RemovedJson::from(&done.removed),
         })?;
-        return Ok(tell_left(env, &done.removed));
+        return Ok(outcome(env, dry_run, done));
     }
     let mut out = env.ui.data();
     if dry_run {
@@ -127,5 +132,13 @@ fn tell(
             size(done.bytes)
         ));
     }
-    Ok(tell_left(env, &done.removed))
+    Ok(outcome(env, dry_run, done))
+}
+
+/// Names what stays, or would; only what was to go and stays is left out.
+fn outcome(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Outcome {
+    match tell_left(env, &done.removed) {
+        _ if dry_run => Outcome::Done,
+        outcome => outcome,
+    }
 }

@@ -9,7 +9,7 @@ use crate::coverage::scene::Scene;
 /// Change nothing, whatever their arguments are.
 #[rustfmt::skip]
 const READERS: &[&str] = &[
-    ":", "[", "arch", "b2sum", "base64", "basename", "break", "cat", "cksum", "cloc", "cmp", "column",
+    ":", "[", "arch", "b2sum", "basename", "break", "cat", "cksum", "cloc", "cmp", "column",
     "comm", "continue", "cut", "df", "diff", "dirname", "du", "echo", "egrep", "exa", "exit", "expand", "expr",
     "eza", "false", "fgrep", "fold", "free", "getconf", "getopts", "grep", "groups", "head", "hexdump",
     "id", "jobs", "join", "jq", "locale", "ls", "lsblk", "lscpu", "md5sum", "nl", "nproc", "od",
@@ -25,6 +25,8 @@ const READERS: &[&str] = &[
 const READERS_UNLESS: &[(&str, &[&str])] = &[
     ("ag", &["--pager"]),
     ("bat", &["--pager", "cache"]),
+    // Of macOS and the BSDs.
+    ("base64", &["-o", "--o"]),
     ("date", &["-s", "--s"]),
     ("file", &["-C", "--compile"]),
     ("hostname", &["-F", "--file", "-b"]),
@@ -56,8 +58,9 @@ pub(super) fn effects(scene: &mut Scene<'_, '_>, name: &str, arguments: &[Argume
         return matches!(arguments, [Some(only)] if matches!(only.as_slice(), b"--version" | b"-V" | b"--help"));
     }
     if let Some((_, unless)) = READERS_UNLESS.iter().find(|(reader, _)| *reader == name) {
-        // A host's name is set by an operand.
-        let sets = name == "hostname" && !arguments.is_empty();
+        // A host's name and the time are set by an operand.
+        let sets = (name == "hostname" && !arguments.is_empty())
+            || (name == "date" && sets_clock(arguments));
         let harmless = |argument: &Argument| {
             argument.as_ref().is_some_and(|text| {
                 !unless
@@ -90,6 +93,22 @@ pub(super) fn effects(scene: &mut Scene<'_, '_>, name: &str, arguments: &[Argume
         _ => return false,
     }
     true
+}
+
+/// `date` shows the time in a format, which begins with `+`; any other operand is a time to be set.
+fn sets_clock(arguments: &[Argument]) -> bool {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_ref().map(|text| text.as_slice()) {
+            Some(b"--date" | b"--reference" | b"--file") => drop(arguments.next()),
+            Some([b'-', letters @ .., b'd' | b'r' | b'f']) if !letters.starts_with(b"-") => {
+                arguments.next();
+            }
+            Some([b'-' | b'+', ..]) => {}
+            _ => return true,
+        }
+    }
+    false
 }
 
 /// Does an argument name this option? Letters may stand together: `-ao`.

@@ -223,14 +223,20 @@ fn awk(scene: &mut Scene<'_, '_>, arguments: &[Argument]) {
     };
     let parsed = AWK.parse(arguments);
     let script = parsed.as_ref().and_then(|parsed| parsed.operands.first());
-    let is_plain = script.is_some_and(|script| {
-        let calls = |word: &[u8]| script.windows(word.len()).any(|part| part == word);
-        let writes = |byte: &u8| matches!(byte, b'>' | b'|' | b'@');
-        !script.iter().any(writes) && !calls(b"system") && !calls(b"getline")
-    });
+    let is_plain = script.is_some_and(|script| is_plain_awk(script));
     if !is_plain {
         scene.unknown(ANYTHING);
     }
+}
+
+/// Does a script only print? Files and pipes are written to by `print` and `printf` alone, so before the first
+/// of them `>` compares.
+fn is_plain_awk(script: &[u8]) -> bool {
+    let find = |word: &[u8]| script.windows(word.len()).position(|part| part == word);
+    let printing = &script[find(b"print").unwrap_or(script.len())..];
+    let writes = |byte: &u8| matches!(byte, b'>' | b'|');
+    let calls = [&b"system"[..], b"getline", b"@"];
+    !printing.iter().any(writes) && calls.into_iter().all(|word| find(word).is_none())
 }
 
 #[cfg(test)]
@@ -279,6 +285,29 @@ mod tests {
             "F",
         ] {
             assert!(!is_plain_sed(script.as_bytes()), "{script}");
+        }
+    }
+
+    #[test]
+    fn awk_compares_with_the_sign_that_writes_behind_print() {
+        for script in [
+            "$1 > 3",
+            "$1 > 3 {print $2}",
+            "$1 > 3 || $2 > 4",
+            "{print $1}",
+            "NR>1",
+        ] {
+            assert!(is_plain_awk(script.as_bytes()), "{script}");
+        }
+        for script in [
+            "{print > \"f\"}",
+            "{print $1} {printf \"a\" >> \"f\"}",
+            "{print | \"sh\"}",
+            "{system(\"rm f\")}",
+            "BEGIN{\"rm f\" | getline}",
+            "@load \"x\"",
+        ] {
+            assert!(!is_plain_awk(script.as_bytes()), "{script}");
         }
     }
 }

@@ -1,0 +1,207 @@
+//! Saves, one after the other, while a message is held back for it.
+//!
+//! Who holds a message back waits for its save, but not for ever. What goes wrong is said on stderr, which the
+//! editor shows to nobody or in a log, and never stands in the way.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use herma_core::checkpoint::Facts;
+use herma_core::engine::NoProgress;
+use herma_core::engine::SaveOptions;
+
+use super::traffic::Happening;
+use super::traffic::What;
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+
+/// Saves that wait for one that takes long. More are not made: the next one covers the same files.
+const MOST_WAITING: usize = 4;
+/// Problems that are told; they tend to repeat.
+const MOST_TOLD: usize = 10;
+
+struct Job {
+    happening: Happening,
+    /// Hangs up when the job is done.
+    done: Sender<()>,
+}
+
+/// Saves what happens; there is one thread that does.
+#[derive(Clone)]
+pub(super) struct Saver {
+    /// `None`: the settings want no saves.
+    jobs: Option<SyncSender<Job>>,
+    env: Arc<CommandEnv>,
+    /// How long a message is held back at most.
+    patience: Duration,
+    told: Arc<Told>,
+}
+
+/// What was said already.
+#[derive(Default)]
+struct Told {
+    /// Saves that failed.
+    failures: AtomicUsize,
+    /// That a message cannot be read.
+    unreadable: AtomicBool,
+}
+
+impl Saver {
+    /// Starts the thread.
+    pub(super) fn start(env: &Arc<CommandEnv>, agent: Option<String>, patience: Duration) -> Self {
+        if !env.settings.saves_by_itself() {
+            env.ui
+                .warning("automatic saves are turned off in the settings; nothing is saved");
+            return Self {
+                jobs: None,
+                env: Arc::clone(env),
+                patience,
+                told: Arc::default(),
+            };
+        }
+        let told = Arc::<Told>::default();
+        let failures = Arc::clone(&told);
+        let (jobs, todo) = sync_channel::<Job>(MOST_WAITING);
+        let worker = Arc::clone(env);
+        thread::spawn(move || {
+            for job in todo {
+                if let Err(error) = work(&worker, agent.as_ref(), &job.happening) {
+                    let before = failures.failures.fetch_add(1, Ordering::Relaxed);
+                    if before < MOST_TOLD {
+                        worker
+                            .ui
+                            .warning(format_args!("not saved: {}", error.message()));
+                    }
+                }
+                drop(job.done);
+            }
+        });
+        Self {
+            jobs: Some(jobs),
+            env: Arc::clone(env),
+            patience,
+            told,
+        }
+    }
+
+    /// Says, once, that a message cannot be read, and what is done about it.
+    pub(super) fn tell_of_unreadable(&self) {
+        if self.jobs.is_some() && !self.told.unreadable.swap(true, Ordering::Relaxed) {
+            self.env.ui.warning(
+                "a message of the editor cannot be read; the projects of all sessions are saved before it",
+            );
+        }
+    }
+
+    /// Notes what happens. If it begins something, this waits until the project is saved.
+    pub(super) fn note(&self, happening: Happening) {
+        let Some(jobs) = &self.jobs else { return };
+        let waits = happening.what != What::TurnEnds;
+        let (done, is_done) = mpsc::channel();
+        if jobs.try_send(Job { happening, done }).is_err() {
+            self.env
+                .ui
+                .warning("not saved: the saves before this one are not done yet");
+            return;
+        }
+        if waits && is_done.recv_timeout(self.patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+            self.env
+                .ui
+                .warning("saving takes long; the message was passed on before it was done");
+        }
+    }
+
+    /// Waits for what is under way, as long as a message would, and says what nobody was told yet.
+    pub(super) fn finish(&self) {
+        let Some(jobs) = &self.jobs else { return };
+        let (done, is_done) = mpsc::channel();
+        let happening = Happening {
+            session: None,
+            directory: self.env.directory.clone(),
+            what: What::TurnEnds,
+        };
+        let is_queued = jobs.try_send(Job { happening, done }).is_ok();
+        let waited = is_done.recv_timeout(self.patience);
+        // A save that takes longer is ended with us, which leaves no half of it.
+        if !is_queued || waited == Err(mpsc::RecvTimeoutError::Timeout) {
+            self.env
+                .ui
+                .warning("not saved: a save was not done when the agent ended");
+        }
+        let failures = self.told.failures.load(Ordering::Relaxed);
+        if failures > MOST_TOLD {
+            let more = failures - MOST_TOLD;
+            self.env
+                .ui
+                .warning(format_args!("not saved: {more} more saves failed"));
+        }
+    }
+}
+
+fn work(
+    env: &CommandEnv,
+    agent: Option<&String>,
+    happening: &Happening,
+) -> Result<(), CommandError> {
+    let Happening {
+        session,
+        directory,
+        what,
+    } = happening;
+    if *what == What::TurnEnds && session.is_none() {
+        return Ok(());
+    }
+    let root = project_root(env, directory)?;
+    let project = env.engine.project(&root)?;
+    let mut facts = Facts {
+        agent: agent.cloned(),
+        session: session.clone(),
+        ..Facts::default()
+    };
+    let reason = match (what, session) {
+        (What::TurnEnds, session) => {
+            if let Some(session) = session {
+                project.end_turn(session)?;
+            }
+            return Ok(());
+        }
+        (What::TurnBegins { prompt }, session) => {
+            if let Some(session) = session {
+                let turn = project.begin_turn(session, &facts, prompt.as_deref())?;
+                facts.turn = Some(turn.turn);
+            }
+            "before prompt".to_owned()
+        }
+        (What::Change { tool, reason }, session) => {
+            facts.tool = Some((*tool).to_owned());
+            if let Some(session) = session {
+                facts.turn = project.turn(session)?.map(|turn| turn.turn);
+            }
+            reason.clone()
+        }
+    };
+    let options = SaveOptions {
+        reason: reason.into(),
+        facts,
+        ..SaveOptions::default()
+    };
+    let saved = project.save(&options, &NoProgress)?;
+    env.clean_if_due(&saved);
+    Ok(())
+}
+
+fn project_root(env: &CommandEnv, directory: &Path) -> Result<std::path::PathBuf, CommandError> {
+    match &env.named_root {
+        Some(root) => Ok(root.clone()),
+        None => Ok(env.engine.find_root(directory)?),
+    }
+}

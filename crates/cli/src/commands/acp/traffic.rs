@@ -1,0 +1,383 @@
+//! Which messages of the Agent Client Protocol announce that files may change, and of which project.
+//!
+//! The editor opens a session in a directory (`session/new`, `session/load`), which stays the directory of that
+//! session. From a message only the few fields needed are read; a message that is not understood is none of our
+//! business. What the editor sends that cannot be read may be a prompt all the same, if the agent reads it
+//! otherwise: then every project is saved that a session is known to work in. Nothing of what is read here is printed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::value::RawValue;
+
+/// More sessions, or open requests, than this are not remembered.
+const MOST_REMEMBERED: usize = 1000;
+/// Ids are cut to this many characters, titles and commands to fewer.
+const LONGEST_ID: usize = 256;
+const LONGEST_TITLE: usize = 60;
+const LONGEST_PROMPT: usize = 4096;
+/// So many projects are saved before a line that cannot be read.
+const MOST_SAVED: usize = 4;
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Editor,
+    Agent,
+}
+
+/// Something to be noted before a message is passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Happening {
+    pub(super) session: Option<String>,
+    /// Where the session works.
+    pub(super) directory: PathBuf,
+    pub(super) what: What,
+}
+
+/// What is about to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// The agent is going to work on a prompt.
+    TurnBegins { prompt: Option<String> },
+    /// It is done with the prompt.
+    TurnEnds,
+    /// It wants something that may change files.
+    Change { tool: &'static str, reason: String },
+}
+
+/// What is known of the conversation so far.
+pub(super) struct Traffic {
+    /// Where the agent was started.
+    directory: PathBuf,
+    sessions: BTreeMap<String, PathBuf>,
+    /// Requests to open a session, by their id as it is written.
+    opening: BTreeMap<String, PathBuf>,
+    /// Prompts the agent works on, by the id of the request.
+    prompts: BTreeMap<String, String>,
+}
+
+/// The fields of an object. If a name is there twice, the last one counts, as it does for everybody.
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+impl Traffic {
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            sessions: BTreeMap::new(),
+            opening: BTreeMap::new(),
+            prompts: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a line; several messages may be in it. `None`: it cannot be read.
+    pub(super) fn read(&mut self, side: Side, line: &[u8]) -> Option<Vec<Happening>> {
+        if line.trim_ascii().is_empty() {
+            return Some(Vec::new());
+        }
+        let text = std::str::from_utf8(line).ok()?;
+        if text.trim_start().starts_with('[') {
+            let messages = serde_json::from_str::<Vec<Fields<'_>>>(text).ok()?;
+            let found = messages.iter().filter_map(|one| self.message(side, one));
+            return Some(found.collect());
+        }
+        let message: Fields<'_> = serde_json::from_str(text).ok()?;
+        Some(self.message(side, &message).into_iter().collect())
+    }
+
+    /// What to note before a line of the editor's that cannot be read: it may be a prompt of any session.
+    pub(super) fn unreadable(&self, side: Side) -> Vec<Happening> {
+        if side == Side::Agent {
+            return Vec::new();
+        }
+        let mut directories: Vec<_> = self
+            .sessions
+            .values()
+            .chain(self.opening.values())
+            .collect();
+        directories.sort_unstable();
+        directories.dedup();
+        if directories.is_empty() {
+            directories.push(&self.directory);
+        }
+        let happening = |directory: &PathBuf| Happening {
+            session: None,
+            directory: directory.clone(),
+            what: What::TurnBegins { prompt: None },
+        };
+        let saved = directories.into_iter().take(MOST_SAVED);
+        saved.map(happening).collect()
+    }
+
+    fn message(&mut self, side: Side, message: &Fields<'_>) -> Option<Happening> {
+        let id = message.get("id").map(|id| id.get());
+        let id = id.filter(|id| id.len() <= LONGEST_ID && *id != "null");
+        let Some(method) = text_of(message, "method") else {
+            return self.answer(side, id?, message);
+        };
+        let params = object(message, "params").unwrap_or_default();
+        let session = text_of(&params, "sessionId").map(|id| cut(&id, LONGEST_ID));
+        match side {
+            Side::Editor => self.editor_asks(&method, id, session, &params),
+            Side::Agent => {
+                let change = change(&method, &params)?;
+                id.map(|_| self.happening(session, change))
+            }
+        }
+    }
+
+    fn editor_asks(
+        &mut self,
+        method: &str,
+        id: Option<&str>,
+        session: Option<String>,
+        params: &Fields<'_>,
+    ) -> Option<Happening> {
+        if let Some(directory) = text_of(params, "cwd").map(PathBuf::from) {
+            match (&session, id) {
+                // A branch of a session gets an id of its own, which the answer tells.
+                (Some(session), _) if method != "session/fork" => {
+                    remember(&mut self.sessions, session, directory);
+                }
+                (_, Some(id)) => remember(&mut self.opening, id, directory),
+                _ => {}
+            }
+        }
+        let begins = method == "session/prompt" || params.contains_key("prompt");
+        if !begins {
+            return None;
+        }
+        if let (Some(id), Some(session)) = (id, &session) {
+            remember(&mut self.prompts, id, session.clone());
+        }
+        let prompt = prompt(params);
+        Some(self.happening(session, What::TurnBegins { prompt }))
+    }
+
+    /// An answer may say which session was opened, or that a prompt is done with.
+    fn answer(&mut self, side: Side, id: &str, message: &Fields<'_>) -> Option<Happening> {
+        if side == Side::Editor {
+            return None;
+        }
+        if let Some(directory) = self.opening.remove(id) {
+            let result = object(message, "result")?;
+            let session = cut(&text_of(&result, "sessionId")?, LONGEST_ID);
+            remember(&mut self.sessions, &session, directory);
+            return None;
+        }
+        let session = self.prompts.remove(id)?;
+        Some(self.happening(Some(session), What::TurnEnds))
+    }
+
+    fn happening(&self, session: Option<String>, what: What) -> Happening {
+        let directory = session.as_ref().and_then(|id| self.sessions.get(id));
+        Happening {
+            directory: directory.unwrap_or(&self.directory).clone(),
+            session,
+            what,
+        }
+    }
+}
+
+/// Does a request of the agent mean that files may change?
+fn change(method: &str, params: &Fields<'_>) -> Option<What> {
+    let (tool, detail) = match method {
+        "fs/write_text_file" => ("write_text_file", None),
+        "terminal/create" => ("terminal", command(params)),
+        "session/request_permission" => {
+            let call = object(params, "toolCall").unwrap_or_default();
+            ("permission", text_of(&call, "title"))
+        }
+        _ => return None,
+    };
+    let reason = match detail {
+        Some(detail) => format!("before {tool}: {}", cut(&detail, LONGEST_TITLE)),
+        None => format!("before {tool}"),
+    };
+    Some(What::Change { tool, reason })
+}
+
+/// The command line of a terminal.
+fn command(params: &Fields<'_>) -> Option<String> {
+    let program = text_of(params, "command")?;
+    let arguments = params.get("args").map(|args| args.get());
+    let arguments = arguments.and_then(|args| serde_json::from_str::<Vec<String>>(args).ok());
+    let words = [program].into_iter().chain(arguments.unwrap_or_default());
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// The first text of a prompt.
+fn prompt(params: &Fields<'_>) -> Option<String> {
+    let blocks: Vec<&RawValue> = serde_json::from_str(params.get("prompt")?.get()).ok()?;
+    blocks.iter().find_map(|block| {
+        let block: Fields<'_> = serde_json::from_str(block.get()).ok()?;
+        text_of(&block, "text").map(|text| cut(&text, LONGEST_PROMPT))
+    })
+}
+
+fn text_of(fields: &Fields<'_>, name: &str) -> Option<String> {
+    serde_json::from_str(fields.get(name)?.get()).ok()
+}
+
+fn object<'a>(fields: &Fields<'a>, name: &str) -> Option<Fields<'a>> {
+    serde_json::from_str(fields.get(name)?.get()).ok()
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    text.chars().take(longest).collect()
+}
+
+fn remember<V>(known: &mut BTreeMap<String, V>, id: &str, value: V) {
+    if known.len() < MOST_REMEMBERED || known.contains_key(id) {
+        known.insert(id.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic() -> Traffic {
+        Traffic::new("/start".into())
+    }
+
+    /// What a line announces, and where.
+    fn read(traffic: &mut Traffic, side: Side, line: &str) -> Option<(String, What)> {
+        let found = traffic.read(side, line.as_bytes()).unwrap_or_default();
+        let one = found.into_iter().next()?;
+        Some((one.directory.to_string_lossy().into_owned(), one.what))
+    }
+
+    fn begins(prompt: Option<&str>) -> What {
+        let prompt = prompt.map(ToOwned::to_owned);
+        What::TurnBegins { prompt }
+    }
+
+    const PROMPT: &str = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"image"},{"type":"text","text":"do it"}]}}"#;
+
+    #[test]
+    fn a_session_stays_in_the_directory_it_was_opened_in() {
+        let mut traffic = traffic();
+        let new = r#"{"id":2,"method":"session/new","params":{"cwd":"/one","mcpServers":[]}}"#;
+        assert_eq!(read(&mut traffic, Side::Editor, new), None);
+        let opened = r#"{"id":2,"result":{"sessionId":"s1"}}"#;
+        assert_eq!(read(&mut traffic, Side::Agent, opened), None);
+        let load = r#"{"id":4,"method":"session/load","params":{"cwd":"/two","sessionId":"s2"}}"#;
+        assert_eq!(read(&mut traffic, Side::Editor, load), None);
+        let expected = Some(("/one".to_owned(), begins(Some("do it"))));
+        assert_eq!(read(&mut traffic, Side::Editor, PROMPT), expected);
+        let second = PROMPT
+            .replace("s1", "s2")
+            .replace("\"id\":3", "\"id\":\"x\"");
+        let expected = Some(("/two".to_owned(), begins(Some("do it"))));
+        assert_eq!(read(&mut traffic, Side::Editor, &second), expected);
+        let done = r#"{"id":"x","result":{"stopReason":"end_turn"}}"#;
+        let expected = Some(("/two".to_owned(), What::TurnEnds));
+        assert_eq!(read(&mut traffic, Side::Agent, done), expected);
+        assert_eq!(read(&mut traffic, Side::Agent, done), None, "only once");
+    }
+
+    #[test]
+    fn a_session_nobody_opened_works_where_the_agent_was_started() {
+        let expected = Some(("/start".to_owned(), begins(Some("do it"))));
+        assert_eq!(read(&mut traffic(), Side::Editor, PROMPT), expected);
+        let strange = r#"{"method":"session/prompt","params":7}"#;
+        let expected = Some(("/start".to_owned(), begins(None)));
+        assert_eq!(read(&mut traffic(), Side::Editor, strange), expected);
+    }
+
+    #[test]
+    fn requests_of_the_agent_that_may_change_files_are_known() {
+        let change = |tool, reason: &str| {
+            let reason = reason.to_owned();
+            Some(("/start".to_owned(), What::Change { tool, reason }))
+        };
+        for (line, expected) in [
+            (
+                r#"{"id":1,"method":"fs/write_text_file","params":{"sessionId":"s","path":"/a","content":"x"}}"#,
+                change("write_text_file", "before write_text_file"),
+            ),
+            (
+                r#"{"id":1,"method":"terminal/create","params":{"command":"rm","args":["-rf","a"]}}"#,
+                change("terminal", "before terminal: rm -rf a"),
+            ),
+            (
+                r#"{"id":1,"method":"session/request_permission","params":{"toolCall":{"title":"Edit a"}}}"#,
+                change("permission", "before permission: Edit a"),
+            ),
+            (
+                r#"{"id":1,"method":"x","method":"fs\/write_text_file"}"#,
+                change("write_text_file", "before write_text_file"),
+            ),
+            (r#"{"id":1,"method":"fs/read_text_file","params":{}}"#, None),
+            (
+                r#"{"method":"session/update","params":{"sessionId":"s"}}"#,
+                None,
+            ),
+            (r#"{"method":"fs/write_text_file","params":{}}"#, None),
+            ("not json", None),
+            ("", None),
+            ("{}", None),
+            ("[]", None),
+        ] {
+            assert_eq!(read(&mut traffic(), Side::Agent, line), expected, "{line}");
+            if line.contains("write_text_file") {
+                let by_editor = read(&mut traffic(), Side::Editor, line);
+                assert_eq!(by_editor, None, "the editor has its own requests");
+            }
+        }
+        let batch = format!("[{PROMPT},{PROMPT}]");
+        let found = traffic().read(Side::Editor, batch.as_bytes());
+        assert_eq!(found.map(|found| found.len()), Some(2));
+    }
+
+    #[test]
+    fn before_a_line_that_cannot_be_read_every_known_project_is_saved() {
+        let mut traffic = traffic();
+        let places = |traffic: &Traffic| -> Vec<_> {
+            let found = traffic.unreadable(Side::Editor).into_iter();
+            found.map(|one| one.directory).collect()
+        };
+        assert_eq!(places(&traffic), [PathBuf::from("/start")]);
+        for (session, directory) in [("a", "/two"), ("b", "/one"), ("c", "/one")] {
+            let load = format!(
+                r#"{{"id":1,"method":"session/load","params":{{"cwd":"{directory}","sessionId":"{session}"}}}}"#
+            );
+            assert_eq!(traffic.read(Side::Editor, load.as_bytes()), Some(vec![]));
+        }
+        assert_eq!(places(&traffic), ["/one", "/two"].map(PathBuf::from));
+        assert_eq!(traffic.unreadable(Side::Agent), []);
+        for line in [
+            &b"{\"id\":NaN}"[..],
+            b"{\"a\":\"\xff\"}",
+            b"[{]",
+            b"not json",
+        ] {
+            assert_eq!(traffic.read(Side::Editor, line), None, "{line:?}");
+        }
+        for line in [&b"\r\n"[..], b"{}", b"[]"] {
+            assert_eq!(traffic.read(Side::Editor, line), Some(vec![]), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut traffic = traffic();
+        for number in 0..3 * MOST_REMEMBERED {
+            let load = format!(
+                r#"{{"id":{number},"method":"session/load","params":{{"cwd":"/a","sessionId":"s{number}"}}}}"#
+            );
+            traffic.read(Side::Editor, load.as_bytes());
+            let new =
+                format!(r#"{{"id":{number},"method":"session/new","params":{{"cwd":"/a"}}}}"#);
+            traffic.read(Side::Editor, new.as_bytes());
+            let prompt = PROMPT.replace("\"id\":3", &format!("\"id\":{number}"));
+            traffic.read(Side::Editor, prompt.as_bytes());
+        }
+        assert_eq!(traffic.sessions.len(), MOST_REMEMBERED);
+        assert_eq!(traffic.opening.len(), MOST_REMEMBERED);
+        assert_eq!(traffic.prompts.len(), MOST_REMEMBERED);
+        let deep = "[".repeat(1 << 20);
+        assert_eq!(traffic.read(Side::Agent, deep.as_bytes()), None);
+    }
+}

@@ -1,0 +1,273 @@
+//! The agents: are they told to call us, will they do it, and did they?
+//!
+//! Only files are read. No agent is run, and nothing that a project contains is.
+
+use std::path::Path;
+
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_hosts::Host;
+use herma_hosts::install::Places;
+use herma_hosts::install::Scope;
+use herma_hosts::install::switches::Verdict;
+
+use super::findings::Findings;
+use super::findings::Level;
+use crate::command_env::CommandEnv;
+use crate::commands::install::files::shown;
+use crate::commands::install::state::HostState;
+use crate::commands::install::state::Installed;
+use crate::environment::host_places;
+use crate::time;
+
+/// Looks at the agents that this user has, and those that are told to call us: in every project, or in this one.
+pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
+    let Some(places) = host_places(env.user_home.as_deref()) else {
+        return;
+    };
+    let project = env.open_project_quietly().ok();
+    let project = project.map(|project| project.root().to_owned());
+    let directory = project.as_deref().unwrap_or(&env.directory);
+    let mut look_at = |state: &HostState, scope: &Scope| {
+        let agent = Agent {
+            env,
+            places: &places,
+            scope,
+            directory,
+            state,
+        };
+        let said = agent.look();
+        findings.add_with_hint(state.host.word(), said.level, said.text, said.hint);
+    };
+    for host in Host::ALL {
+        let state = HostState::look(host, &places, &Scope::User);
+        let of_project = project.clone().map(Scope::Project).and_then(|scope| {
+            let of_project = HostState::look(host, &places, &scope);
+            let is_there = of_project.installed != Installed::No || of_project.problem.is_some();
+            // In a home that is a project, both are the same file.
+            let is_another = !is_same(&of_project, &state);
+            (is_there && is_another).then_some((of_project, scope))
+        });
+        let is_only_in_project = of_project.is_some() && state.word() == "not-installed";
+        if (state.used || state.installed != Installed::No) && !is_only_in_project {
+            look_at(&state, &Scope::User);
+        }
+        if let Some((of_project, scope)) = of_project {
+            look_at(&of_project, &scope);
+        }
+    }
+}
+
+fn is_same(one: &HostState, other: &HostState) -> bool {
+    one.files == other.files && one.problem == other.problem
+}
+
+/// What there is to say about an agent.
+struct Said {
+    level: Level,
+    text: String,
+    hint: Option<String>,
+}
+
+impl Said {
+    fn attention(text: String, hint: impl Into<Option<String>>) -> Self {
+        Self {
+            level: Level::Attention,
+            text,
+            hint: hint.into(),
+        }
+    }
+
+    fn fine(text: String, hint: impl Into<Option<String>>) -> Self {
+        Self {
+            level: Level::Fine,
+            text,
+            hint: hint.into(),
+        }
+    }
+}
+
+/// An agent that is looked at.
+struct Agent<'a> {
+    env: &'a CommandEnv,
+    places: &'a Places,
+    scope: &'a Scope,
+    directory: &'a Path,
+    state: &'a HostState,
+}
+
+impl Agent<'_> {
+    fn look(&self) -> Said {
+        let state = self.state;
+        if let Some(problem) = &state.problem {
+            return Said::attention(format!("cannot be read: {problem}"), None);
+        }
+        let install = self.install();
+        match state.installed {
+            Installed::No => {
+                let hint = format!("{install} lets what it does be undone.");
+                return Said::fine("not installed".to_owned(), hint);
+            }
+            Installed::Partly => {
+                let text = format!("partly {}", self.place());
+                return Said::attention(text, format!("{install} completes it."));
+            }
+            Installed::Yes => {}
+        }
+        let program = state.program();
+        if let Some(program) = program.filter(|program| !is_executable(program)) {
+            return Said {
+                level: Level::Wrong,
+                text: format!("calls {}, which cannot be executed", shown(&program)),
+                hint: Some(format!("{install} puts in where it is now.")),
+            };
+        }
+        self.say(&state.verdict(self.places, self.scope, self.directory))
+    }
+
+    fn say(&self, verdict: &Verdict) -> Said {
+        let place = self.place();
+        let title = self.state.host.title();
+        let seen = last_seen(self.env, self.state.host).unwrap_or(Seen {
+            text: "never heard of yet".to_owned(),
+            failure: None,
+        });
+        if let Some(failure) = &seen.failure {
+            return Said::attention(
+                format!("{place}, {}, and nothing was saved: {failure}", seen.text),
+                "`herma/hooks/hook.log` in the home says more.".to_owned(),
+            );
+        }
+        let seen = seen.text;
+        match verdict {
+            Verdict::Fine if self.needs_approval() => {
+                Said::fine(format!("{place}, approved, {seen}"), None)
+            }
+            Verdict::Fine => Said::fine(format!("{place}, {seen}"), None),
+            Verdict::WillAsk => Said::fine(
+                format!("{place}, {seen}"),
+                format!("{title} asks whether to trust this project when it is started here."),
+            ),
+            Verdict::Off(setting) => Said::attention(
+                format!("installed, but hooks are turned off by `{setting}`"),
+                format!("Change that setting of {title}."),
+            ),
+            Verdict::ExtensionOff => Said::attention(
+                format!("{place}, but the extension is disabled here"),
+                "`gemini extensions enable herma --scope=workspace`, typed here, enables it."
+                    .to_owned(),
+            ),
+            Verdict::NotApproved => {
+                Said::attention(format!("{place}, but not approved"), self.approval())
+            }
+            Verdict::NotApprovedAnyMore => Said::attention(
+                format!("{place}, but not approved any more: what was approved is another call"),
+                self.approval(),
+            ),
+            Verdict::NotTrusted => Said::attention(
+                format!("{place}, but {title} does not trust this project"),
+                self.trust(),
+            ),
+            Verdict::CannotTell(why) => Said::attention(
+                format!(
+                    "{place}, {seen}; cannot tell whether {title} will call it: {}",
+                    escape(why.as_bytes())
+                ),
+                self.where_to_look(),
+            ),
+        }
+    }
+
+    /// Where it is installed.
+    fn place(&self) -> String {
+        let file = self.state.files.first().map(|file| shown(file));
+        let file = file.unwrap_or_default();
+        match self.scope {
+            Scope::User => format!("installed in {file}"),
+            Scope::Project(_) => format!("installed for this project in {file}"),
+        }
+    }
+
+    /// The command that installs it.
+    fn install(&self) -> String {
+        let word = self.state.host.word();
+        match self.scope {
+            Scope::User => format!("`herma install {word}`"),
+            Scope::Project(_) => format!("`herma install {word} --project`"),
+        }
+    }
+
+    fn needs_approval(&self) -> bool {
+        matches!(self.state.host, Host::Codex | Host::Hermes)
+    }
+
+    fn approval(&self) -> String {
+        match (self.state.host, self.scope) {
+            (Host::Codex, Scope::User) => {
+                "`/hooks` in Codex, or `herma install codex --trust`, approves it.".to_owned()
+            }
+            (Host::Codex, Scope::Project(_)) => {
+                "`/hooks` in Codex, or `herma install codex --project --trust`, approves it."
+                    .to_owned()
+            }
+            _ => "It asks when it is started next in a terminal.".to_owned(),
+        }
+    }
+
+    fn trust(&self) -> String {
+        match self.state.host {
+            Host::Gemini => {
+                "It may call no hooks here. `/permissions` in Gemini CLI changes that.".to_owned()
+            }
+            _ => format!(
+                "It calls no hooks of the project. {} asks for it when it is started here.",
+                self.state.host.title()
+            ),
+        }
+    }
+
+    fn where_to_look(&self) -> Option<String> {
+        match self.state.host {
+            Host::Codex => Some("`/hooks` in Codex shows whether it is approved.".to_owned()),
+            Host::Gemini => Some("`/hooks` in Gemini CLI lists what it will call.".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn is_executable(program: &Path) -> bool {
+    let real = program.canonicalize().ok();
+    let stat = real.and_then(|real| herma_fs::stat_path(&real).ok().flatten());
+    stat.is_some_and(|stat| stat.kind == herma_fs::FileKind::File && stat.mode & 0o111 != 0)
+}
+
+/// What `herma hook` noted of the agent's last call.
+struct Seen {
+    /// When it was.
+    text: String,
+    /// Why nothing could be saved then.
+    failure: Option<String>,
+}
+
+/// When the agent was last heard of, from the note that `herma hook` leaves.
+fn last_seen(env: &CommandEnv, host: Host) -> Option<Seen> {
+    let dir = Dir::open(&env.home.join("herma/hooks")).ok()?;
+    let note = dir.read_opt(format!("{}.seen", host.word()).as_str(), 4096);
+    let note = String::from_utf8(note.ok()??).ok()?;
+    let mut words = note.trim_end().splitn(4, ' ');
+    let seconds = words.next()?.parse().ok()?;
+    let age = time::age_of_seconds(seconds, env.now());
+    let event = words.next().filter(|word| {
+        word.len() < 40
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    });
+    let event = event.map(|event| format!(" ({event})"));
+    let failed = words.next() == Some("failed");
+    let why = words.next().unwrap_or("the log says why");
+    Some(Seen {
+        text: format!("last heard of {age}{}", event.unwrap_or_default()),
+        failure: failed.then(|| escape(why.as_bytes())),
+    })
+}

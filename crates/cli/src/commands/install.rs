@@ -1,0 +1,142 @@
+//! `herma install`
+//!
+//! * [`plan`]: what will be done to which file; nothing is written before all of it is known
+//! * [`files`]: the files themselves: links followed, replaced in one step, backed up
+//! * [`state`]: what is installed now, also for `herma doctor`
+//! * [`report`]: how it is told
+//! * [`advice`]: what is left for the user to do
+//! * [`codex_trust`]: approving our hooks at Codex, if the user wants that
+
+pub(crate) mod advice;
+mod codex_trust;
+mod directories;
+pub(crate) mod files;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod state;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use herma_hosts::Host;
+use herma_hosts::install::HookCommand;
+use herma_hosts::install::Places;
+use herma_hosts::install::Scope;
+
+use self::plan::Plan;
+use self::report::Done;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::environment::host_places;
+use crate::environment::own_program;
+
+/// Tell agents to call Herma, so that what they do can be undone
+///
+/// Without an agent: lists the agents and what is installed. The user's configuration is edited as little as
+/// possible, and a copy of it is kept beside it (`NAME.herma-backup`); `herma uninstall` puts it back to the byte.
+#[derive(Args, Debug)]
+pub(crate) struct InstallArgs {
+    /// The agent (can be repeated)
+    #[arg(value_name = "AGENT", value_parser = host_parser())]
+    hosts: Vec<Host>,
+    /// Every agent that this user has settings of
+    #[arg(long, conflicts_with = "hosts")]
+    all: bool,
+    #[command(flatten)]
+    pub(super) how: HowArgs,
+    /// Approve the hooks at Codex as well, which otherwise asks for it in `/hooks`
+    #[arg(long)]
+    trust: bool,
+    /// The program the agents are to call [default: this one]
+    #[arg(long, value_name = "PATH", hide = true)]
+    binary: Option<PathBuf>,
+}
+
+/// What installing and uninstalling have in common.
+#[derive(Args, Debug)]
+pub(crate) struct HowArgs {
+    /// For the project around this directory only
+    #[arg(long)]
+    project: bool,
+    /// Print what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Reads the name of an agent.
+pub(crate) fn host_parser() -> impl TypedValueParser<Value = Host> {
+    PossibleValuesParser::new(Host::ALL.map(Host::word))
+        .try_map(|word| Host::from_word(&word).ok_or("no such agent"))
+}
+
+pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcome, CommandError> {
+    let places = places(env)?;
+    let scope = args.how.scope(env)?;
+    let hosts = if args.all {
+        let is_there = |host: &Host| state::is_used(*host, &places);
+        Host::ALL.into_iter().filter(is_there).collect()
+    } else {
+        args.hosts.clone()
+    };
+    if hosts.is_empty() {
+        return report::list(env, &places, &scope, args.all);
+    }
+    let command = command(env, args.binary.as_deref())?;
+    let one = |host: Host| -> Result<Done, CommandError> {
+        let plan = Plan::install(host, &places, &scope, &command)?;
+        let mut done = plan.carry_out(env, args.how.dry_run)?;
+        if args.trust && host == Host::Codex && !args.how.dry_run {
+            codex_trust::approve(env, &scope)?;
+            done.approved = true;
+        }
+        Ok(done)
+    };
+    let outcome = report::each(env, "install", args.how.dry_run, &hosts, one)?;
+    if !args.how.dry_run && !env.settings.saves_by_itself() {
+        env.ui
+            .warning("automatic saves are turned off in the settings; agents will not be saved.");
+        env.ui
+            .detail("`herma config set checkpoints.enabled true` turns them on.");
+    }
+    Ok(outcome)
+}
+
+impl HowArgs {
+    pub(crate) fn scope(&self, env: &CommandEnv) -> Result<Scope, CommandError> {
+        if !self.project {
+            return Ok(Scope::User);
+        }
+        let project = env.open_project_quietly()?;
+        Ok(Scope::Project(project.root().to_owned()))
+    }
+}
+
+pub(crate) fn places(env: &CommandEnv) -> Result<Places, CommandError> {
+    host_places(env.user_home.as_deref()).ok_or_else(|| {
+        CommandError::usage("cannot tell where agents keep their settings: `HOME` is not set")
+            .with_state("Nothing was changed.")
+    })
+}
+
+/// The call that agents are told to make. It names the home if that is not the usual one, because an agent may
+/// be started where the variable is not set.
+fn command(
+    env: &CommandEnv,
+    binary: Option<&std::path::Path>,
+) -> Result<HookCommand, CommandError> {
+    let program = match binary {
+        Some(binary) => Some(env.absolute(binary)),
+        None => own_program(),
+    };
+    let program = program.ok_or_else(|| {
+        CommandError::usage("cannot tell where this program is; was it replaced meanwhile?")
+            .with_state("Nothing was changed.")
+    })?;
+    let usual = env.user_home.as_ref().map(|home| home.join(".hermes"));
+    let home = (usual.as_deref() != Some(&*env.home)).then_some(&*env.home);
+    HookCommand::new(&program, home)
+        .map_err(|error| plan::explain(&error, None).with_state("Nothing was changed."))
+}

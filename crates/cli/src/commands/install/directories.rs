@@ -1,0 +1,97 @@
+//! Directories that had to be made for a file of ours, and go again with it.
+//!
+//! Which ones we made is noted in the home before they are made: a directory that was there before is never
+//! removed, however empty.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+
+use super::files::sweep;
+use crate::command_error::CommandError;
+
+const NAME: &str = "directories.json";
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The note of the directories we made.
+pub(super) struct MadeDirectories {
+    place: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+impl MadeDirectories {
+    /// Reads the note of this home. One that cannot be read is as good as none: then nothing is removed.
+    pub(super) fn read(home: &Path) -> Self {
+        let place = home.join("herma/hooks");
+        let bytes = Dir::open(&place).and_then(|dir| dir.read_opt(NAME, MAX_BYTES));
+        let bytes = bytes.ok().flatten().unwrap_or_default();
+        let paths: Vec<PathBuf> = serde_json::from_slice(&bytes).unwrap_or_default();
+        Self { place, paths }
+    }
+
+    /// Makes the directory of a file, and notes what had to be made.
+    pub(super) fn make_for(&mut self, file: &Path, mode: u32) -> Result<(), CommandError> {
+        let parent = file.parent().unwrap_or(Path::new("/"));
+        let missing = parent.ancestors().take_while(|path| !path.is_dir());
+        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.paths.extend(missing.iter().cloned());
+        self.paths.sort();
+        self.paths.dedup();
+        // ORDER: noted first, or a crash leaves directories that nobody will ever remove.
+        self.write()?;
+        for path in missing.iter().rev() {
+            if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
+                Dir::open(above)?.create_dir(name, mode)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes those directories above a file that we made and that are empty now.
+    pub(super) fn clear_above(&mut self, file: &Path) -> Result<(), CommandError> {
+        let above: Vec<PathBuf> = file.ancestors().skip(1).map(Path::to_owned).collect();
+        let mut changed = false;
+        for path in above {
+            if !self.paths.contains(&path) {
+                break;
+            }
+            if path.is_dir() && !remove_if_empty(&path) {
+                break;
+            }
+            self.paths.retain(|known| *known != path);
+            changed = true;
+        }
+        if changed { self.write() } else { Ok(()) }
+    }
+
+    fn write(&self) -> Result<(), CommandError> {
+        let dir = Dir::ensure_path(&self.place)?;
+        sweep(&dir);
+        let utf8: Vec<&str> = self.paths.iter().filter_map(|path| path.to_str()).collect();
+        if utf8.is_empty() {
+            return match dir.remove_file(NAME) {
+                Err(error) if !error.is_not_found() => Err(error.into()),
+                _ => Ok(()),
+            };
+        }
+        let bytes = serde_json::to_vec(&utf8).map_err(std::io::Error::from)?;
+        write_file(&dir, &dir, NAME, &bytes, Durability::Synced)?;
+        Ok(())
+    }
+}
+
+/// Removes a directory if nothing is in it.
+pub(super) fn remove_if_empty(path: &Path) -> bool {
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => {
+            Dir::open(above).is_ok_and(|above| above.remove_dir(name).is_ok())
+        }
+        _ => false,
+    }
+}

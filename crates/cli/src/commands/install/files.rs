@@ -1,0 +1,252 @@
+//! A file of an agent's configuration on disk.
+//!
+//! People link their configuration from elsewhere: the link is followed and stays. A file is replaced in one
+//! step, and only while it is what was read; its mode and owner stay. Before the first edit a copy is put beside
+//! it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::Error;
+use herma_fs::FileKind;
+use herma_fs::process::TempName;
+use herma_fs::publish::Temp;
+
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+
+/// Larger files are no configuration.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Behind the name of the copy.
+const BACKUP: &str = ".herma-backup";
+
+/// A file of an agent's configuration.
+pub(crate) struct SettingsFile {
+    /// Where the agent looks for it.
+    path: PathBuf,
+    /// Where it really is.
+    real: PathBuf,
+    /// Its directory, if there is one yet.
+    directory: Option<Dir>,
+    name: String,
+}
+
+/// What was done about the copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Backup {
+    /// There is one, made now or earlier.
+    Kept(PathBuf),
+    /// The file is what it was before, so the copy was removed.
+    Removed,
+    /// There is none.
+    None,
+}
+
+impl SettingsFile {
+    /// Finds the file, through links.
+    pub(crate) fn open(path: &Path) -> Result<Self, CommandError> {
+        let real = herma_fs::dir::canonicalize(path)?;
+        let link = herma_fs::stat_path(path)?;
+        let is_link = link.is_some_and(|stat| stat.kind == FileKind::Symlink);
+        if is_link && herma_fs::stat_path(&real)?.is_none_or(|stat| stat.kind == FileKind::Symlink)
+        {
+            return Err(failed(path, "is a link to a file that does not exist"));
+        }
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(failed(path, "is no file"));
+        };
+        let directory = match Dir::open(parent) {
+            Ok(directory) => Some(directory),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let name = name
+            .to_str()
+            .ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?
+            .to_owned();
+        Ok(Self {
+            path: path.to_owned(),
+            real,
+            directory,
+            name,
+        })
+    }
+
+    /// The content; `None` when there is no file.
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, CommandError> {
+        match &self.directory {
+            Some(directory) => Ok(directory.read_opt(self.name.as_str(), MAX_BYTES)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Fails if the file or its copy cannot be written as they should, before anything else is done.
+    pub(crate) fn check_writable(&self) -> Result<(), CommandError> {
+        let Some(directory) = &self.directory else {
+            return Ok(());
+        };
+        let stat = directory.stat_opt(self.name.as_str())?;
+        if stat.is_some_and(|stat| stat.mode & 0o200 == 0) {
+            let shown = shown(&self.real);
+            return Err(failed(&self.path, "is read-only")
+                .with_hint(format!("`chmod u+w {shown}` makes it writable.")));
+        }
+        // A file is replaced in one step, which would leave its other names with the old content.
+        if stat.is_some_and(|stat| stat.links > 1) {
+            return Err(failed(&self.path, "has more than one name (a hard link)")
+                .with_hint("Make it a file of its own, or a symbolic link, which is followed."));
+        }
+        let copy = directory.stat_opt(self.backup_name().as_str())?;
+        if copy.is_some_and(|copy| copy.kind != FileKind::File) {
+            return Err(failed(
+                &self.backup_path(),
+                "is no file, and is in the place of the copy that is kept of the settings",
+            )
+            .with_hint("Move it away, and run the command again."));
+        }
+        Ok(())
+    }
+
+    /// Removes what an edit that was killed left beside the file.
+    pub(crate) fn sweep(&self) {
+        if let Some(directory) = &self.directory {
+            sweep(directory);
+        }
+    }
+
+    /// Puts the copy beside the file, unless there is one.
+    pub(crate) fn back_up(&self, bytes: &[u8]) -> Result<Backup, CommandError> {
+        let Some(directory) = &self.directory else {
+            return Ok(Backup::None);
+        };
+        let name = self.backup_name();
+        if directory.stat_opt(name.as_str())?.is_none() {
+            let temp = self.prepare(directory, bytes, 0o600)?;
+            temp.publish_new(directory, &name)?;
+            directory.sync()?;
+        }
+        Ok(Backup::Kept(self.backup_path()))
+    }
+
+    /// Removes the copy if it says the same as the file; tells where it is otherwise.
+    pub(crate) fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup, CommandError> {
+        let Some(directory) = &self.directory else {
+            return Ok(Backup::None);
+        };
+        let name = self.backup_name();
+        match directory.read_opt(name.as_str(), MAX_BYTES)? {
+            None => Ok(Backup::None),
+            Some(copy) if Some(&*copy) == bytes => {
+                directory.remove_file(name.as_str())?;
+                directory.sync()?;
+                Ok(Backup::Removed)
+            }
+            Some(_) => Ok(Backup::Kept(self.backup_path())),
+        }
+    }
+
+    /// Makes the file say `after`, or removes it, provided that it still says `before`. The directory must
+    /// exist by now.
+    pub(crate) fn replace(
+        &self,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+        mode: u32,
+    ) -> Result<(), CommandError> {
+        let opened;
+        let directory = if let Some(directory) = &self.directory {
+            directory
+        } else {
+            let parent = self.real.parent().unwrap_or(Path::new("/"));
+            opened = Dir::open(parent)?;
+            &opened
+        };
+        let name = self.name.as_str();
+        let Some(after) = after else {
+            if directory.read_opt(name, MAX_BYTES)?.as_deref() != before {
+                return Err(self.changed_meanwhile());
+            }
+            directory.remove_file(name)?;
+            directory.sync()?;
+            return Ok(());
+        };
+        let temp = self.prepare(directory, after, mode)?;
+        if directory.read_opt(name, MAX_BYTES)?.as_deref() != before {
+            return Err(self.changed_meanwhile());
+        }
+        if before.is_some() {
+            temp.publish(directory, name)?;
+        } else if !temp.publish_new(directory, name)? {
+            return Err(self.changed_meanwhile());
+        }
+        directory.sync()?;
+        if directory.read_opt(name, MAX_BYTES)?.as_deref() != Some(after) {
+            return Err(failed(&self.path, "does not say what was written to it"));
+        }
+        Ok(())
+    }
+
+    /// A file beside it with this content, and its mode and owner if it exists.
+    fn prepare<'d>(
+        &self,
+        directory: &'d Dir,
+        bytes: &[u8],
+        mode: u32,
+    ) -> Result<Temp<'d>, CommandError> {
+        let name = self.name.as_str();
+        let mut temp = Temp::create(directory)?;
+        temp.write(bytes)?;
+        match directory.stat_opt(name)? {
+            Some(stat) => {
+                temp.take_owner_of(&directory.open_file(name)?)?;
+                temp.set_mode(stat.mode)?;
+            }
+            None => temp.set_mode(mode)?,
+        }
+        // ORDER: content before name, or a power cut may leave an empty file under the name.
+        temp.sync()?;
+        Ok(temp)
+    }
+
+    fn changed_meanwhile(&self) -> CommandError {
+        CommandError::new(
+            Kind::Busy,
+            format!("another program changed {} meanwhile", shown(&self.path)),
+        )
+        .with_state("The file is as that program left it.")
+        .with_hint("Run the command again.")
+    }
+
+    fn backup_name(&self) -> String {
+        format!("{}{BACKUP}", self.name)
+    }
+
+    fn backup_path(&self) -> PathBuf {
+        self.real.with_file_name(self.backup_name())
+    }
+}
+
+/// Removes temporary files whose process is gone. One that cannot be removed harms nobody.
+pub(super) fn sweep(directory: &Dir) {
+    for entry in directory.entries().unwrap_or_default() {
+        let owner = TempName::parse(entry.name.as_bytes());
+        if owner.is_some_and(|owner| !owner.owner_lives()) {
+            let _ = directory.remove_file(&*entry.name);
+        }
+    }
+}
+
+fn failed(path: &Path, what: &str) -> CommandError {
+    CommandError::new(Kind::Failed, format!("{} {what}", shown(path)))
+        .with_state("Nothing was changed.")
+}
+
+/// A path as people read it.
+pub(crate) fn shown(path: &Path) -> String {
+    escape(path.as_os_str().as_bytes())
+}

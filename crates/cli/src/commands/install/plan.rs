@@ -1,0 +1,262 @@
+//! What will be done to which file. All of it is worked out before anything is written, so a file that cannot
+//! be edited stops the command while nothing has changed.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_hosts::Host;
+use herma_hosts::install;
+use herma_hosts::install::HookCommand;
+use herma_hosts::install::InstallError;
+use herma_hosts::install::Note;
+use herma_hosts::install::Places;
+use herma_hosts::install::Scope;
+use herma_hosts::install::Target;
+
+use super::directories::MadeDirectories;
+use super::directories::remove_if_empty;
+use super::files::Backup;
+use super::files::SettingsFile;
+use super::files::shown;
+use super::report;
+use super::report::Done;
+use super::report::FileDone;
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+
+/// What will be done for one agent.
+pub(crate) struct Plan {
+    host: Host,
+    scope: Scope,
+    changes: Vec<Change>,
+    installing: bool,
+}
+
+/// What will be done to one file.
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) after: Option<Vec<u8>>,
+    notes: Vec<Note>,
+    file: SettingsFile,
+    target: Target,
+}
+
+impl Plan {
+    /// What installing will do.
+    pub(crate) fn install(
+        host: Host,
+        places: &Places,
+        scope: &Scope,
+        command: &HookCommand,
+    ) -> Result<Self, CommandError> {
+        let mut changes = Vec::new();
+        for target in targets(host, places, scope)? {
+            let (path, file, before) = choose(&target)?;
+            let edited = target
+                .install(before.as_deref(), command)
+                .map_err(|error| explain(&error, Some(&path)).with_state("Nothing was changed."))?;
+            changes.push(Change {
+                path,
+                before,
+                after: edited.after,
+                notes: edited.notes,
+                file,
+                target,
+            });
+        }
+        Self::new(host, scope, changes, true)
+    }
+
+    /// What uninstalling will do.
+    pub(crate) fn uninstall(
+        host: Host,
+        places: &Places,
+        scope: &Scope,
+    ) -> Result<Self, CommandError> {
+        let mut changes = Vec::new();
+        for target in targets(host, places, scope)?.into_iter().rev() {
+            for path in target.paths() {
+                let file = SettingsFile::open(path)?;
+                let Some(before) = file.read()? else {
+                    continue;
+                };
+                let found = target.look(&before);
+                if target.paths().len() > 1 && found.is_ok_and(|found| !found.present) {
+                    // A file of the user's own with the same name as ours would have.
+                    continue;
+                }
+                let edited = target.uninstall(&before).map_err(|error| {
+                    explain(&error, Some(path)).with_state("Nothing was changed.")
+                })?;
+                changes.push(Change {
+                    path: path.clone(),
+                    before: Some(before),
+                    after: edited.after,
+                    notes: edited.notes,
+                    file,
+                    target: target.clone(),
+                });
+            }
+        }
+        Self::new(host, scope, changes, false)
+    }
+
+    fn new(
+        host: Host,
+        scope: &Scope,
+        changes: Vec<Change>,
+        installing: bool,
+    ) -> Result<Self, CommandError> {
+        for change in changes.iter().filter(|change| change.is_one()) {
+            change.file.check_writable()?;
+        }
+        Ok(Self {
+            host,
+            scope: scope.clone(),
+            changes,
+            installing,
+        })
+    }
+
+    /// Does it, or prints what it would do.
+    pub(crate) fn carry_out(self, env: &CommandEnv, dry_run: bool) -> Result<Done, CommandError> {
+        if dry_run && !env.ui.json {
+            report::write_diff(env, &self.changes)?;
+        }
+        let mut made = MadeDirectories::read(&env.home);
+        let mut files = Vec::new();
+        for change in &self.changes {
+            if !dry_run {
+                change.file.sweep();
+            }
+            let backup = if dry_run {
+                Backup::None
+            } else if self.installing {
+                self.put_in(change, &mut made)?
+            } else {
+                take_out(change, &mut made)?
+            };
+            files.push(FileDone::new(change, backup));
+        }
+        Ok(Done {
+            host: self.host,
+            is_project: self.scope != Scope::User,
+            installing: self.installing,
+            approved: false,
+            files,
+        })
+    }
+
+    fn put_in(&self, change: &Change, made: &mut MadeDirectories) -> Result<Backup, CommandError> {
+        if !change.is_one() {
+            return Ok(Backup::None);
+        }
+        let rights = if self.scope == Scope::User {
+            0o700
+        } else {
+            0o755
+        };
+        made.make_for(&change.path, rights)?;
+        let backup = match &change.before {
+            // ORDER: the copy before the edit, or there may be neither.
+            Some(before) if change.target.is_shared() => change.file.back_up(before)?,
+            _ => Backup::None,
+        };
+        change.apply()?;
+        Ok(backup)
+    }
+}
+
+fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup, CommandError> {
+    if change.is_one() {
+        change.apply()?;
+    }
+    let backup = if change.target.is_shared() {
+        change.file.drop_backup(change.after.as_deref())?
+    } else {
+        Backup::None
+    };
+    if change.after.is_none() {
+        made.clear_above(&change.path)?;
+        if let Some(own) = change.target.own_directory() {
+            remove_if_empty(own);
+        }
+    }
+    Ok(backup)
+}
+
+impl Change {
+    /// Does anything change?
+    pub(crate) fn is_one(&self) -> bool {
+        self.before != self.after
+    }
+
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    fn apply(&self) -> Result<(), CommandError> {
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        self.file.replace(before, after, self.target.mode())
+    }
+}
+
+fn targets(host: Host, places: &Places, scope: &Scope) -> Result<Vec<Target>, CommandError> {
+    install::targets(host, places, scope).map_err(|error| {
+        CommandError::usage(error.to_string())
+            .with_state("Nothing was changed.")
+            .with_hint(format!(
+                "Without `--project`: `herma install {}`",
+                error.host.word()
+            ))
+    })
+}
+
+/// The file to install into: the one that is ours already, or the first that is free.
+fn choose(target: &Target) -> Result<(PathBuf, SettingsFile, Option<Vec<u8>>), CommandError> {
+    let mut candidates = Vec::new();
+    for path in target.paths() {
+        let file = SettingsFile::open(path)?;
+        let content = file.read()?;
+        candidates.push((path.clone(), file, content));
+    }
+    let is_ours = |content: &Option<Vec<u8>>| {
+        content.as_ref().is_some_and(|bytes| {
+            target
+                .look(bytes)
+                .is_ok_and(|found| found.present && !found.foreign)
+        })
+    };
+    let ours = candidates
+        .iter()
+        .position(|(_, _, content)| is_ours(content));
+    let free = candidates
+        .iter()
+        .position(|(_, _, content)| content.is_none());
+    let place = ours.or(free).unwrap_or(0);
+    Ok(candidates.swap_remove(place))
+}
+
+/// Puts an error of an edit into words.
+pub(crate) fn explain(error: &InstallError, path: Option<&Path>) -> CommandError {
+    let message = match path {
+        Some(path) => format!("cannot edit {}: {error}", shown(path)),
+        None => error.to_string(),
+    };
+    let message = herma_core::path::escape(message.as_bytes());
+    let new = CommandError::new(Kind::Failed, message);
+    match error {
+        InstallError::Json(_) | InstallError::Shape(_) => {
+            new.with_hint("Correct the file, or move it away, and run the command again.")
+        }
+        InstallError::NotOurs => {
+            new.with_hint("Move it away if you do not need it, and run the command again.")
+        }
+        InstallError::Yaml(_) | InstallError::Unsure => {
+            new.with_hint("docs/AGENTS.md shows the entries, to be added or removed by hand.")
+        }
+        InstallError::Path(_) => new,
+    }
+}

@@ -1,0 +1,301 @@
+//! How it is told what was installed, and what is.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use herma_core::diff::lines::hunks;
+use herma_core::diff::patch::PatchLine;
+use herma_core::diff::patch::PatchLineKind;
+use herma_hosts::Host;
+use herma_hosts::install::Note;
+use herma_hosts::install::Places;
+use herma_hosts::install::Scope;
+use serde::Serialize;
+
+use super::advice;
+use super::files::Backup;
+use super::files::shown;
+use super::plan::Change;
+use super::state::HostState;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::commands::diff::text::write_patch_line;
+use crate::json::PathJson;
+
+/// What was done for one agent.
+pub(crate) struct Done {
+    pub(crate) host: Host,
+    pub(crate) is_project: bool,
+    pub(crate) installing: bool,
+    /// Were the hooks approved at the agent?
+    pub(crate) approved: bool,
+    pub(crate) files: Vec<FileDone>,
+}
+
+/// What was done to one file.
+pub(crate) struct FileDone {
+    path: PathBuf,
+    action: Action,
+    notes: Vec<Note>,
+    backup: Backup,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Created,
+    Changed,
+    Removed,
+    Unchanged,
+    Left,
+}
+
+#[derive(Serialize)]
+struct InstallJson {
+    schema: &'static str,
+    action: &'static str,
+    dry_run: bool,
+    agents: Vec<AgentJson>,
+}
+
+#[derive(Serialize)]
+struct AgentJson {
+    agent: &'static str,
+    level: &'static str,
+    files: Vec<FileJson>,
+    next: Vec<String>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FileJson {
+    #[serde(flatten)]
+    path: PathJson,
+    action: Action,
+    backup: Option<PathJson>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ListJson {
+    schema: &'static str,
+    agents: Vec<StateJson>,
+}
+
+#[derive(Serialize)]
+struct StateJson {
+    agent: &'static str,
+    title: &'static str,
+    used: bool,
+    state: &'static str,
+    files: Vec<PathJson>,
+    program: Option<PathJson>,
+    problem: Option<String>,
+}
+
+impl FileDone {
+    pub(super) fn new(change: &Change, backup: Backup) -> Self {
+        let action = match (&change.before, &change.after) {
+            _ if change.notes().contains(&Note::ForeignFile) => Action::Left,
+            (before, after) if before == after => Action::Unchanged,
+            (None, _) => Action::Created,
+            (_, None) => Action::Removed,
+            _ => Action::Changed,
+        };
+        Self {
+            path: change.path.clone(),
+            action,
+            notes: change.notes().to_vec(),
+            backup,
+        }
+    }
+
+    fn words(&self) -> Vec<String> {
+        self.notes.iter().map(note_words).collect()
+    }
+}
+
+fn note_words(note: &Note) -> String {
+    match note {
+        Note::PlaceKept(event) => format!(
+            "an entry that does nothing stays at `{event}`: those behind it are approved by their place"
+        ),
+        Note::ForeignFile => "was changed by somebody else, and stays".to_owned(),
+    }
+}
+
+/// Does something for each agent and tells what came of it. With one agent, its error is the command's.
+pub(crate) fn each(
+    env: &CommandEnv,
+    action: &'static str,
+    dry_run: bool,
+    hosts: &[Host],
+    one: impl Fn(Host) -> Result<Done, CommandError>,
+) -> Result<Outcome, CommandError> {
+    let mut agents = Vec::new();
+    let mut outcome = Outcome::Done;
+    for host in hosts {
+        match one(*host) {
+            Ok(done) => {
+                if done.files.iter().any(|file| file.action == Action::Left) {
+                    outcome = Outcome::LeftOut;
+                }
+                if !dry_run {
+                    tell(env, &done);
+                }
+                agents.push(agent_json(&done));
+            }
+            Err(error) if hosts.len() == 1 || error.kind() == Kind::BrokenPipe => {
+                return Err(error);
+            }
+            Err(error) => {
+                if !env.ui.json {
+                    env.ui.error(&error);
+                }
+                outcome = Outcome::Problems;
+                agents.push(AgentJson {
+                    agent: host.word(),
+                    level: "none",
+                    files: Vec::new(),
+                    next: Vec::new(),
+                    error: Some(error.message().to_owned()),
+                });
+            }
+        }
+    }
+    if env.ui.json {
+        env.ui.write_json(&InstallJson {
+            schema: "herma.install/1",
+            action,
+            dry_run,
+            agents,
+        })?;
+    }
+    Ok(outcome)
+}
+
+fn agent_json(done: &Done) -> AgentJson {
+    let files = done.files.iter().map(|file| FileJson {
+        path: PathJson::of(&file.path),
+        action: file.action,
+        backup: match &file.backup {
+            Backup::Kept(path) => Some(PathJson::of(path)),
+            Backup::Removed | Backup::None => None,
+        },
+        notes: file.words(),
+    });
+    AgentJson {
+        agent: done.host.word(),
+        level: if done.is_project { "project" } else { "user" },
+        files: files.collect(),
+        next: advice::next_steps(done),
+        error: None,
+    }
+}
+
+fn tell(env: &CommandEnv, done: &Done) {
+    let title = done.host.title();
+    let is_changed = |file: &&FileDone| file.action != Action::Unchanged;
+    if done.files.iter().all(|file| !is_changed(&file)) {
+        let state = if done.installing {
+            "is installed already"
+        } else {
+            "is not installed"
+        };
+        env.ui.status(format_args!("{title} {state}."));
+    }
+    for file in &done.files {
+        let path = shown(&file.path);
+        match file.action {
+            Action::Created => env.ui.status(format_args!("{title}: wrote {path}")),
+            Action::Changed => env.ui.status(format_args!("{title}: changed {path}")),
+            Action::Removed => env.ui.status(format_args!("{title}: removed {path}")),
+            Action::Unchanged | Action::Left => {}
+        }
+        for note in file.words() {
+            env.ui.warning(format_args!("{path}: {note}"));
+        }
+        if let Backup::Kept(backup) = &file.backup
+            && file.action == Action::Changed
+        {
+            let backup = shown(backup);
+            env.ui
+                .status(format_args!("  What it was before is in {backup}"));
+        }
+    }
+    for step in advice::next_steps(done) {
+        env.ui.hint(step);
+    }
+}
+
+/// Prints the changes as a patch.
+pub(super) fn write_diff(env: &CommandEnv, changes: &[Change]) -> Result<(), CommandError> {
+    let mut out = env.ui.listing();
+    for change in changes.iter().filter(|change| change.is_one()) {
+        let path = shown(&change.path);
+        let name = |bytes: &Option<Vec<u8>>, side: &str| match bytes {
+            Some(_) => format!("{side} {path}"),
+            None => format!("{side} /dev/null"),
+        };
+        let headers = [name(&change.before, "---"), name(&change.after, "+++")];
+        for header in &headers {
+            let line = PatchLine {
+                kind: PatchLineKind::Header,
+                bytes: header.as_bytes(),
+            };
+            write_patch_line(&mut out, &env.ui, line)?;
+        }
+        let before = change.before.as_deref().unwrap_or_default();
+        let after = change.after.as_deref().unwrap_or_default();
+        for hunk in hunks(before, after, 3) {
+            hunk.render(&mut |line| write_patch_line(&mut out, &env.ui, line))?;
+        }
+    }
+    Ok(out.finish()?)
+}
+
+/// Lists the agents and what is installed.
+pub(super) fn list(
+    env: &CommandEnv,
+    places: &Places,
+    scope: &Scope,
+    only_used: bool,
+) -> Result<Outcome, CommandError> {
+    let states = Host::ALL.map(|host| HostState::look(host, places, scope));
+    if env.ui.json {
+        let agents = states.iter().map(|state| StateJson {
+            agent: state.host.word(),
+            title: state.host.title(),
+            used: state.used,
+            state: state.word(),
+            files: state.files.iter().map(|path| PathJson::of(path)).collect(),
+            program: state.program().map(|program| PathJson::of(&program)),
+            problem: state.problem.clone(),
+        });
+        env.ui.write_json(&ListJson {
+            schema: "herma.agents/1",
+            agents: agents.collect(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    if only_used {
+        env.ui
+            .status("No agent has settings in this home, so nothing was installed.");
+    }
+    let mut out = env.ui.listing();
+    for state in &states {
+        let files: Vec<String> = state.files.iter().map(|path| shown(path)).collect();
+        let place = match (&state.problem, files.first()) {
+            (Some(problem), _) => problem.clone(),
+            (None, Some(file)) => file.clone(),
+            (None, None) if state.used => "`herma install` it".to_owned(),
+            (None, None) => String::new(),
+        };
+        let line = format!("{:<10} {:<14} {place}", state.host.word(), state.word());
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}

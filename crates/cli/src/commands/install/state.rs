@@ -1,0 +1,153 @@
+//! What is installed now. Only reads, and runs nothing.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_hosts::Host;
+use herma_hosts::install;
+use herma_hosts::install::HookCommand;
+use herma_hosts::install::InstallError;
+use herma_hosts::install::Places;
+use herma_hosts::install::Scope;
+use herma_hosts::install::switches;
+use herma_hosts::install::switches::Files;
+use herma_hosts::install::switches::Question;
+use herma_hosts::install::switches::Verdict;
+
+use super::files::SettingsFile;
+use super::files::shown;
+
+/// How much of it is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Installed {
+    /// Nothing.
+    No,
+    /// Some of it.
+    Partly,
+    /// All of it.
+    Yes,
+}
+
+/// What is installed for an agent.
+pub(crate) struct HostState {
+    pub(crate) host: Host,
+    /// Does this user have settings of it?
+    pub(crate) used: bool,
+    pub(crate) installed: Installed,
+    /// The files with ours in them.
+    pub(crate) files: Vec<PathBuf>,
+    /// The call that is made.
+    pub(crate) command: Option<HookCommand>,
+    /// Why it cannot be told, or what is not as it should be.
+    pub(crate) problem: Option<String>,
+}
+
+impl HostState {
+    /// Looks at the files of an agent.
+    pub(crate) fn look(host: Host, places: &Places, scope: &Scope) -> Self {
+        let mut state = Self {
+            host,
+            used: is_used(host, places),
+            installed: Installed::No,
+            files: Vec::new(),
+            command: None,
+            problem: None,
+        };
+        let Ok(targets) = install::targets(host, places, scope) else {
+            return state;
+        };
+        let mut complete = 0;
+        for target in &targets {
+            let before = state.files.len();
+            for path in target.paths() {
+                match look_at(target, path) {
+                    Ok(Some(found)) if found.present => {
+                        let mut commands = found.commands.into_iter();
+                        let command = commands.next().map(|(_, found)| found.command);
+                        state.command = state.command.or(command);
+                        state.files.push(path.clone());
+                        let is_complete = found.missing.is_empty() && !found.foreign;
+                        complete += usize::from(is_complete);
+                    }
+                    Ok(_) => {}
+                    Err(problem) => state.problem = Some(problem),
+                }
+            }
+            // Two places with ours are one too many, but both work.
+            complete -= (state.files.len() - before).saturating_sub(1).min(complete);
+        }
+        state.installed = match (state.files.is_empty(), complete == targets.len()) {
+            (true, _) => Installed::No,
+            (false, true) => Installed::Yes,
+            (false, false) => Installed::Partly,
+        };
+        state
+    }
+
+    /// The word lists and JSON use.
+    pub(crate) fn word(&self) -> &'static str {
+        match self.installed {
+            Installed::Yes => "installed",
+            Installed::Partly => "partly",
+            Installed::No if self.problem.is_some() => "unreadable",
+            Installed::No if self.used => "not-installed",
+            Installed::No => "absent",
+        }
+    }
+
+    /// The program that is called.
+    pub(crate) fn program(&self) -> Option<PathBuf> {
+        self.command.as_ref().map(HookCommand::binary)
+    }
+
+    /// What the agent's other files say against it, for an agent that is started in this directory.
+    pub(crate) fn verdict(&self, places: &Places, scope: &Scope, directory: &Path) -> Verdict {
+        let (Some(command), Some(hooks_file)) = (&self.command, self.files.first()) else {
+            return Verdict::Fine;
+        };
+        let question = Question {
+            host: self.host,
+            places,
+            scope,
+            hooks_file,
+            command,
+            directory,
+        };
+        switches::judge(&question, &FilesOnDisk)
+    }
+}
+
+struct FilesOnDisk;
+
+impl Files for FilesOnDisk {
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
+        let bytes = SettingsFile::open(path).and_then(|file| file.read());
+        bytes.map_err(|error| error.message().to_owned())
+    }
+
+    fn real(&self, path: &Path) -> PathBuf {
+        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    }
+}
+
+fn look_at(target: &install::Target, path: &Path) -> Result<Option<install::Found>, String> {
+    let words = |error: &dyn std::fmt::Display| {
+        let text = format!("{}: {error}", shown(path));
+        herma_core::path::escape(text.as_bytes())
+    };
+    let read = SettingsFile::open(path).and_then(|file| file.read());
+    match read {
+        Ok(None) => Ok(None),
+        Ok(Some(bytes)) => {
+            let found = target.look(&bytes);
+            let found: Result<_, InstallError> = found;
+            found.map(Some).map_err(|error| words(&error))
+        }
+        Err(error) => Err(error.message().to_owned()),
+    }
+}
+
+/// Does this user have settings of the agent?
+pub(crate) fn is_used(host: Host, places: &Places) -> bool {
+    install::sign_of(host, places).exists()
+}

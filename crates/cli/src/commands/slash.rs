@@ -1,0 +1,366 @@
+//! `herma slash`: `/rollback` and `/diff` for any front end.
+//!
+//! What is asked for is done by the engine as the commands do it; `differences` and `going_back` put what came
+//! of it into words. How the words look in a chat is for [`herma_hosts::slash::message`].
+
+mod differences;
+mod going_back;
+mod list;
+
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::ValueEnum;
+use herma_core::Checkpoint;
+use herma_core::engine::Project;
+use herma_core::path::escape;
+use herma_hosts::slash::Message;
+use herma_hosts::slash::Platform;
+use herma_hosts::slash::Request;
+use herma_hosts::slash::USAGE;
+use herma_hosts::slash::grammar::number;
+use herma_hosts::slash::message::Span;
+use herma_hosts::slash::parse;
+use serde::Serialize;
+
+use crate::cli::GlobalArgs;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_env::find;
+use crate::command_error::CommandError;
+use crate::environment::Environment;
+use crate::json::CheckpointJson;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+use crate::ui::Ui;
+
+/// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
+///
+/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N` restores one, `/rollback N FILE...`
+/// only these files; `--all` takes back edits made by hand, too; `/rollback diff N` shows what changed since;
+/// `/rollback undo` and `/rollback redo` take the last restore back and repeat it. `/diff`, `/diff N` and
+/// `/diff session` show differences. N is a number of the list, the beginning of an id, a name, or `@-2`.
+///
+/// A chat acts on what it shows, so names, reasons and file contents are shown as code there, and the message is
+/// as long as the platform takes at most: telegram 4096 (HTML), discord 2000 (Markdown), slack 3000 (mrkdwn).
+///
+/// Exit codes: 0 answered, also if there is nothing to go back to; 3 restored, but something was left out (it is
+/// named); 1 what was asked for failed, and the message says why.
+#[derive(Args, Debug)]
+pub(crate) struct SlashArgs {
+    /// What was typed
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// Where the message is shown
+    #[arg(long, value_name = "NAME", value_enum, default_value = "cli")]
+    platform: PlatformArg,
+    /// The directory of the project [default: `-C DIR`, to which it is relative, `$TERMINAL_CWD`, `$MESSAGING_CWD`, or the present one]
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// The conversation `/diff session` is about [default: everything since the oldest checkpoint]
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlatformArg {
+    Cli,
+    Telegram,
+    Discord,
+    Slack,
+    Plain,
+}
+
+impl From<PlatformArg> for Platform {
+    fn from(argument: PlatformArg) -> Self {
+        match argument {
+            PlatformArg::Cli => Self::Cli,
+            PlatformArg::Telegram => Self::Telegram,
+            PlatformArg::Discord => Self::Discord,
+            PlatformArg::Slack => Self::Slack,
+            PlatformArg::Plain => Self::Plain,
+        }
+    }
+}
+
+impl SlashArgs {
+    /// The options of every command, with the directory the project is in.
+    pub(crate) fn located(&self, environment: &Environment, global: &GlobalArgs) -> GlobalArgs {
+        let expand = |path: &PathBuf| expand(path, environment.user_home.as_deref());
+        let directory = global.directory.as_ref().map(expand);
+        let asked = match (self.cwd.as_ref().map(expand), directory) {
+            (Some(asked), Some(directory)) => Some(directory.join(asked)),
+            (asked, directory) => asked.or(directory),
+        };
+        GlobalArgs {
+            directory: asked.or_else(|| environment.terminal_directory.as_ref().map(expand)),
+            ..global.clone()
+        }
+    }
+}
+
+/// `~` and `~/…` stand for the user's home.
+fn expand(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// What to show, and what came of it.
+struct Reply {
+    action: &'static str,
+    outcome: Outcome,
+    message: Message,
+    checkpoint: Option<Checkpoint>,
+    safety: Option<Checkpoint>,
+    written: Option<usize>,
+    removed: Option<usize>,
+    kept: Vec<KeptJson>,
+    /// Was what was asked for not done, though nothing failed?
+    is_undone: bool,
+}
+
+impl Reply {
+    fn new(action: &'static str) -> Self {
+        Self {
+            action,
+            outcome: Outcome::Done,
+            message: Message::new(),
+            checkpoint: None,
+            safety: None,
+            written: None,
+            removed: None,
+            kept: Vec::new(),
+            is_undone: false,
+        }
+    }
+
+    fn saying(action: &'static str, words: &str) -> Self {
+        let mut reply = Self::new(action);
+        reply.message.say(words);
+        reply
+    }
+
+    fn failed(mut self) -> Self {
+        self.outcome = Outcome::Problems;
+        self
+    }
+}
+
+#[derive(Serialize)]
+struct KeptJson {
+    #[serde(flatten)]
+    path: PathJson,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct SlashJson {
+    schema: &'static str,
+    project: Option<ProjectJson>,
+    action: &'static str,
+    ok: bool,
+    partial: bool,
+    markup: &'static str,
+    text: String,
+    checkpoint: Option<CheckpointJson>,
+    safety: Option<CheckpointJson>,
+    written: Option<usize>,
+    removed: Option<usize>,
+    kept: Vec<KeptJson>,
+}
+
+/// What an answer is made from.
+struct Asked<'e> {
+    env: &'e CommandEnv,
+    project: Project<'e>,
+    platform: Platform,
+    session: Option<&'e str>,
+}
+
+pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome, CommandError> {
+    let request = parse(&args.text);
+    let platform = args.platform.into();
+    let (project, reply) = match env.open_project_quietly() {
+        Ok(project) => {
+            let asked = Asked {
+                env,
+                project,
+                platform,
+                session: args.session.as_deref(),
+            };
+            let reply = asked.answer(&request);
+            (Some(ProjectJson::new(&asked.project)), reply)
+        }
+        Err(error) => (None, failure(action(&request), &error)),
+    };
+    show(&env.ui, platform, project, reply)
+}
+
+/// Answers where not even the directory is there: who asked sees the message, and not what is on stderr.
+pub(crate) fn tell_failure(
+    ui: &Ui,
+    args: &SlashArgs,
+    error: &CommandError,
+) -> Result<Outcome, CommandError> {
+    let reply = failure(action(&parse(&args.text)), error);
+    show(ui, args.platform.into(), None, reply)
+}
+
+fn show(
+    ui: &Ui,
+    platform: Platform,
+    project: Option<ProjectJson>,
+    reply: Reply,
+) -> Result<Outcome, CommandError> {
+    let text = reply.message.render(platform);
+    let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
+    if ui.json {
+        ui.write_json(&SlashJson {
+            schema: "herma.slash/1",
+            project,
+            action: reply.action,
+            ok: is_answered && !reply.is_undone,
+            partial: reply.outcome == Outcome::LeftOut,
+            markup: platform.markup(),
+            text,
+            checkpoint: reply.checkpoint.as_ref().map(CheckpointJson::from),
+            safety: reply.safety.as_ref().map(CheckpointJson::from),
+            written: reply.written,
+            removed: reply.removed,
+            kept: reply.kept,
+        })?;
+    } else {
+        let mut out = ui.data();
+        writeln!(out, "{text}")?;
+        out.finish()?;
+    }
+    Ok(reply.outcome)
+}
+
+const fn action(request: &Request) -> &'static str {
+    match request {
+        Request::List => "list",
+        Request::Restore { .. } => "restore",
+        Request::Diff(_) => "diff",
+        Request::SessionDiff => "session-diff",
+        Request::Undo => "undo",
+        Request::Redo => "redo",
+        Request::DiffWithoutCheckpoint | Request::Unknown => "usage",
+    }
+}
+
+impl Asked<'_> {
+    fn answer(&self, request: &Request) -> Reply {
+        let action = action(request);
+        let reply = self.try_answer(request, action);
+        let mut reply = reply.unwrap_or_else(|error| failure(action, &error));
+        if matches!(self.project.interrupted(), Ok(Some(_))) {
+            reply
+                .message
+                .say("A restore of this project was not finished. /rollback undo reverses it.");
+        }
+        reply
+    }
+
+    fn try_answer(&self, request: &Request, action: &'static str) -> Result<Reply, CommandError> {
+        match request {
+            Request::DiffWithoutCheckpoint => {
+                return Ok(Reply::saying(action, "Usage: /rollback diff <N>"));
+            }
+            Request::Unknown => {
+                let mut reply = Reply::saying(action, "Usage:");
+                let lines = USAGE.iter().map(|line| format!("  {line}"));
+                let lines = lines.map(|line| line.trim_end().to_owned());
+                reply.message.note(lines.collect());
+                return Ok(reply);
+            }
+            Request::Undo => return self.undo(),
+            Request::Redo => return self.redo(),
+            _ => {}
+        }
+        let checkpoints = self.project.list()?;
+        if checkpoints.is_empty() {
+            return Ok(self.nothing_there(action));
+        }
+        let chosen = |text: &str| self.choose(&checkpoints, text, action);
+        match request {
+            Request::Restore {
+                checkpoint,
+                files,
+                all,
+            } => match chosen(checkpoint)? {
+                Ok(checkpoint) => self.restore(checkpoint, files, *all),
+                Err(reply) => Ok(*reply),
+            },
+            Request::Diff(Some(checkpoint)) => match chosen(checkpoint)? {
+                Ok(checkpoint) => self.differences(checkpoint, action),
+                Err(reply) => Ok(*reply),
+            },
+            Request::Diff(None) => self.differences(checkpoints[0].clone(), action),
+            Request::SessionDiff => self.session_differences(&checkpoints),
+            _ => self.list(&checkpoints),
+        }
+    }
+
+    /// The checkpoint that is meant, or what to say if its number is none.
+    fn choose(
+        &self,
+        checkpoints: &[Checkpoint],
+        text: &str,
+        action: &'static str,
+    ) -> Result<Result<Checkpoint, Box<Reply>>, CommandError> {
+        let Some(number) = number(text) else {
+            return find(&self.project, text).map(Ok);
+        };
+        let is_meant = |one: &&Checkpoint| i64::try_from(one.number) == Ok(number);
+        if let Some(found) = checkpoints.iter().find(is_meant) {
+            return Ok(Ok(found.clone()));
+        }
+        let words = format!(
+            "Invalid checkpoint number. Use 1-{}.",
+            checkpoints.iter().map(|one| one.number).max().unwrap_or(1)
+        );
+        Ok(Err(Box::new(Reply::saying(action, &words).failed())))
+    }
+
+    /// The project's directory, as it is shown.
+    fn directory(&self) -> String {
+        escape(self.project.root().as_os_str().as_encoded_bytes())
+    }
+}
+
+/// What went wrong, and what state things are in. What to type next would be for a shell.
+fn failure(action: &'static str, error: &CommandError) -> Reply {
+    let mut reply = Reply::new(action).failed();
+    reply.message.line([
+        Span::Words("❌ ".to_owned()),
+        Span::Foreign(error.message().to_owned()),
+    ]);
+    if let Some(state) = error.state() {
+        reply.message.line([Span::Foreign(state.to_owned())]);
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_tilde_that_stands_alone_is_a_home() {
+        let home = Some(Path::new("/home/you"));
+        for (text, expected) in [
+            ("~", "/home/you"),
+            ("~/a", "/home/you/a"),
+            ("~you/a", "~you/a"),
+            ("/a/~", "/a/~"),
+        ] {
+            assert_eq!(expand(Path::new(text), home), Path::new(expected));
+        }
+        assert_eq!(expand(Path::new("~/a"), None), Path::new("~/a"));
+    }
+}

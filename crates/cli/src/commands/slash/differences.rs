@@ -1,0 +1,134 @@
+//! What changed: a count for each file, then the beginning of the patch.
+
+use herma_core::Checkpoint;
+use herma_core::diff::Budget;
+use herma_core::diff::FileStat;
+use herma_core::diff::PatchOptions;
+use herma_core::diff::patch;
+use herma_core::diff::stat::per_file;
+use herma_core::engine::Comparison;
+use herma_core::engine::State;
+use herma_core::error::Error;
+use herma_core::steps::StepChoice;
+
+use super::Asked;
+use super::Reply;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::commands::diff::text::visible;
+use crate::listing::counted;
+
+/// Lines of a patch that are shown.
+const SHOWN_LINES: usize = 80;
+/// Files whose counts are shown.
+const SHOWN_FILES: usize = 40;
+
+impl Asked<'_> {
+    /// What changed since a checkpoint.
+    pub(super) fn differences(
+        &self,
+        checkpoint: Checkpoint,
+        action: &'static str,
+    ) -> Result<Reply, CommandError> {
+        let mut reply = Reply::new(action);
+        let comparison = self.since(&checkpoint)?;
+        show(&mut reply, &comparison, "No changes since this checkpoint.")?;
+        reply.checkpoint = Some(checkpoint);
+        Ok(reply)
+    }
+
+    /// What this session changed. If nobody says which one it is: everything since the oldest checkpoint.
+    pub(super) fn session_differences(
+        &self,
+        checkpoints: &[Checkpoint],
+    ) -> Result<Reply, CommandError> {
+        let mut reply = Reply::new("session-diff");
+        let nothing = "No changes in this session.";
+        let Some(session) = self.session else {
+            let oldest = checkpoints.last().cloned();
+            if let Some(oldest) = &oldest {
+                show(&mut reply, &self.since(oldest)?, nothing)?;
+            }
+            reply.checkpoint = oldest;
+            return Ok(reply);
+        };
+        let choice = StepChoice {
+            session: Some(session.to_owned()),
+            ..StepChoice::default()
+        };
+        let progress = self.env.ui.progress();
+        let found = self.project.session_changes(&choice, &[], true, &progress);
+        drop(progress);
+        let found = match found {
+            Err(Error::NoSteps) => return Ok(Reply::saying("session-diff", nothing)),
+            found => found?,
+        };
+        show(&mut reply, &found.comparison, nothing)?;
+        let unshown = found.unattributed.len() + found.incomplete.len() + found.left_out.len();
+        if unshown > 0 || !found.forgotten.is_empty() {
+            reply.outcome = Outcome::LeftOut;
+            let files = counted(unshown, "file");
+            let steps = counted(found.forgotten.len(), "step");
+            reply.message.say(format!(
+                "⚠ Not shown: {files} of which nobody can tell who changed them, {steps} whose checkpoints are gone."
+            ));
+        }
+        Ok(reply)
+    }
+
+    fn since(&self, checkpoint: &Checkpoint) -> Result<Comparison, CommandError> {
+        let from = State::Checkpoint(Box::new(checkpoint.clone()));
+        Ok(self.project.changes(&from, &State::Present, &[], true)?)
+    }
+}
+
+fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<(), CommandError> {
+    let message = &mut reply.message;
+    if comparison.modes_differ {
+        message.say("Permissions or empty directories differ, which a patch cannot say.");
+    } else if comparison.changes.is_empty() {
+        message.say(nothing);
+    }
+    if comparison.changes.is_empty() {
+        return Ok(());
+    }
+    let (old, new) = (comparison.old_side(), comparison.new_side());
+    let files = per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?;
+    let shown = files.iter().take(SHOWN_FILES).map(count);
+    message.block(shown.collect(), files.len().saturating_sub(SHOWN_FILES));
+    message.say(total(&files));
+    let mut lines = Vec::new();
+    let mut more = 0;
+    let options = PatchOptions::default();
+    patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
+        if lines.len() < SHOWN_LINES {
+            lines.push(visible(line.bytes));
+        } else {
+            more += 1;
+        }
+        Ok(())
+    })?;
+    message.block(lines, more);
+    Ok(())
+}
+
+/// How many lines changed altogether.
+fn total(files: &[FileStat]) -> String {
+    let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
+    let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
+    let changed = counted(files.len(), "file");
+    format!("{changed} changed, +{insertions}/-{deletions}")
+}
+
+/// How many lines changed in a file.
+fn count(file: &FileStat) -> String {
+    let counts = match (file.insertions, file.deletions) {
+        (Some(insertions), Some(deletions)) => format!("+{insertions} -{deletions}"),
+        _ if file.binary => "binary".to_owned(),
+        _ => "not counted".to_owned(),
+    };
+    match &file.from {
+        Some(from) => format!("{from} => {} | {counts}", file.path),
+        None => format!("{} | {counts}", file.path),
+    }
+}

@@ -1,0 +1,302 @@
+//! Restoring, undoing and redoing, in the words of a chat.
+
+use std::path::PathBuf;
+
+use herma_core::Checkpoint;
+use herma_core::RelPath;
+use herma_core::engine::Restored;
+use herma_core::engine::TakeBack;
+use herma_core::engine::TakeBackPlan;
+use herma_core::engine::TakenBack;
+use herma_core::engine::Undone;
+use herma_core::error::Error;
+use herma_core::path::escape;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::RestoreOptions;
+use herma_core::reversal::Conflicts;
+use herma_core::reversal::Decided;
+use herma_core::steps::StepChoice;
+use herma_hosts::slash::message::Span;
+use herma_sessions::rewind::Aim;
+
+use super::Asked;
+use super::KeptJson;
+use super::Reply;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::commands::restore::with_state_of_files;
+use crate::commands::undo::Travelled;
+use crate::commands::undo::travel;
+use crate::json::PathJson;
+use crate::listing;
+use crate::transcript::Conversation;
+use crate::transcript::Following;
+
+/// Names that are shown of a list of files.
+const SHOWN: usize = 8;
+/// Files may change while a plan is made; then it is made again.
+const ATTEMPTS: usize = 3;
+const UNDO: &str = "/rollback undo takes it back.";
+
+impl Asked<'_> {
+    /// Goes back to a checkpoint, whole or for some files.
+    pub(super) fn restore(
+        &self,
+        checkpoint: Checkpoint,
+        files: &[String],
+        all: bool,
+    ) -> Result<Reply, CommandError> {
+        let named: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let paths = self.env.project_paths(&self.project, &named)?;
+        let mut reply = Reply::new("restore");
+        let mut title = vec![Span::Words("✅ Restored ".to_owned())];
+        if files.is_empty() {
+            title.push(Span::Words("to".to_owned()));
+        } else {
+            title.extend(names(files.iter().map(|file| escape(file.as_bytes()))));
+            title.push(Span::Words(" from".to_owned()));
+        }
+        title.extend(named_checkpoint(&checkpoint));
+        reply.message.line(title);
+        // A conversation that an interrupted command left behind is settled first.
+        let aim = Conversation::none().aim();
+        let mut following = Following::begin(self.env, &self.project, aim)?;
+        if !all && self.project.has_steps_since(&checkpoint)? {
+            let taken = self.take_back(&checkpoint, paths);
+            let taken = taken.inspect_err(|_| following.failed())?;
+            tell_taken_back(&mut reply, &taken);
+        } else {
+            let options = RestoreOptions {
+                paths,
+                keep: Vec::new(),
+            };
+            let progress = self.env.ui.progress();
+            let restored = self.project.restore(&checkpoint, &options, &progress);
+            drop(progress);
+            let restored = restored.map_err(|error| {
+                following.failed();
+                with_state_of_files(&self.project, error)
+            })?;
+            tell_restored(&mut reply, &restored, UNDO);
+        }
+        following.finish()?;
+        reply.checkpoint = Some(checkpoint);
+        Ok(reply)
+    }
+
+    /// Takes back what agents did since a checkpoint, and keeps what was edited by hand.
+    fn take_back(
+        &self,
+        checkpoint: &Checkpoint,
+        paths: Vec<RelPath>,
+    ) -> Result<TakenBack, CommandError> {
+        let asked = TakeBack {
+            steps: StepChoice::default(),
+            since: Some(checkpoint.clone()),
+            paths,
+            keep: Vec::new(),
+            conflicts: Conflicts::Leave,
+            file_by_file: false,
+        };
+        let progress = self.env.ui.progress();
+        let attempt = || {
+            let plan = self.project.plan_take_back(&asked, &progress)?;
+            self.project.take_back(plan, &progress)
+        };
+        let mut taken = attempt();
+        for _ in 1..ATTEMPTS {
+            if matches!(taken, Err(Error::ChangedSincePlan)) {
+                taken = attempt();
+            }
+        }
+        taken.map_err(|error| with_state_of_files(&self.project, error))
+    }
+
+    pub(super) fn undo(&self) -> Result<Reply, CommandError> {
+        let reverse = "/rollback redo repeats what this took back.";
+        self.travel("undo", Aim::Undo, reverse)
+    }
+
+    pub(super) fn redo(&self) -> Result<Reply, CommandError> {
+        self.travel("redo", Aim::Redo, UNDO)
+    }
+
+    fn travel(&self, action: &'static str, aim: Aim, reverse: &str) -> Result<Reply, CommandError> {
+        let (undone, told) = match travel(self.env, &self.project, aim)? {
+            Travelled::Alone(told) => {
+                if let Some(error) = told.into_error() {
+                    return Err(error);
+                }
+                let words = "✅ The conversation was moved. The files are as they were.";
+                return Ok(Reply::saying(action, words));
+            }
+            Travelled::Files(_, undone, told) => (undone, told),
+        };
+        let mut reply = Reply::new(action);
+        let Undone::Done(restored) = undone else {
+            return Ok(reply);
+        };
+        let mut title = vec![Span::Words("✅ Went back to".to_owned())];
+        title.extend(named_checkpoint(&restored.target));
+        reply.message.line(title);
+        tell_restored(&mut reply, &restored, reverse);
+        reply.checkpoint = Some(restored.target.clone());
+        match told.into_error() {
+            Some(error) => Err(error),
+            None => Ok(reply),
+        }
+    }
+}
+
+/// ` checkpoint 7f2c1ab0: why`.
+fn named_checkpoint(checkpoint: &Checkpoint) -> [Span; 2] {
+    let id = listing::short_id(checkpoint.id, 8);
+    let reason = escape(checkpoint.subject());
+    [
+        Span::Words(format!(" checkpoint {id}: ")),
+        Span::Foreign(reason),
+    ]
+}
+
+fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
+    tell_done(reply, restored, reverse);
+    if restored.plan.receipt_damaged {
+        reply.outcome = Outcome::LeftOut;
+        reply.message.say(
+            "⚠ What the checkpoint says about modes, or left out, cannot be read: modes are as they were.",
+        );
+    }
+    let kept = restored.kept.iter();
+    let kept: Vec<_> = kept.filter(|kept| kept.why != KeptWhy::Asked).collect();
+    if !kept.is_empty() {
+        reply.outcome = Outcome::LeftOut;
+        let shown = kept
+            .iter()
+            .map(|kept| format!("{} ({})", kept.path, kept.why));
+        tell_kept(reply, "⚠ Not restored: ", shown);
+    }
+    for one in kept {
+        note_kept(reply, &one.path, one.why.to_string());
+    }
+}
+
+/// What was written, and how to take it back.
+fn tell_done(reply: &mut Reply, restored: &Restored, reverse: &str) {
+    reply.written = Some(restored.written);
+    reply.removed = Some(restored.removed);
+    let safety = restored.safety.clone();
+    let Some(safety) = safety.filter(|_| !restored.plan.actions.is_empty()) else {
+        reply.message.say("Nothing had to be changed.");
+        return;
+    };
+    if restored.safety_is_new {
+        reply
+            .message
+            .say("A pre-rollback snapshot was saved automatically.");
+    } else {
+        let id = listing::short_id(safety.id, 8);
+        reply
+            .message
+            .say(format!("The state from before is checkpoint {id}."));
+    }
+    reply.safety = Some(safety);
+    reply.message.say(reverse);
+}
+
+fn tell_taken_back(reply: &mut Reply, taken: &TakenBack) {
+    match (&taken.plan.exact, &taken.restored) {
+        (Some(_), Some(restored)) => return tell_restored(reply, restored, UNDO),
+        (_, Some(restored)) => tell_done(reply, restored, UNDO),
+        (_, None) => reply.message.say("Nothing had to be changed."),
+    }
+    tell_what_stays(reply, &taken.plan);
+}
+
+/// Names what was not taken back.
+fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
+    let open = plan.reversed.conflicts.iter();
+    let open: Vec<_> = open.filter(|c| c.decided == Decided::Left).collect();
+    let is_open = |path: &&RelPath| !open.iter().any(|conflict| conflict.path == **path);
+    for (title, why, paths, is_partial) in [
+        (
+            "↷ Kept your hand-edits: ",
+            "edited by hand since",
+            &plan.by_hand,
+            false,
+        ),
+        (
+            "↷ Kept, changed by other steps: ",
+            "changed by other steps",
+            &plan.by_others,
+            false,
+        ),
+        (
+            "⚠ Kept, nobody can tell whose it is: ",
+            "unattributed",
+            &plan.unattributed,
+            true,
+        ),
+    ] {
+        let paths: Vec<_> = paths.iter().filter(is_open).collect();
+        if paths.is_empty() {
+            continue;
+        }
+        if is_partial {
+            reply.outcome = Outcome::LeftOut;
+        }
+        tell_kept(reply, title, paths.iter().map(ToString::to_string));
+        for path in paths {
+            note_kept(reply, path, why.to_owned());
+        }
+    }
+    if !open.is_empty() {
+        reply.outcome = Outcome::LeftOut;
+        let shown = open.iter().map(|c| format!("{} ({})", c.path, c.why));
+        tell_kept(reply, "⚠ Left as they are, changed again since: ", shown);
+        for conflict in open {
+            note_kept(reply, &conflict.path, conflict.why.to_string());
+        }
+    }
+    if !plan.reversed.kept.is_empty() {
+        reply.outcome = Outcome::LeftOut;
+        let kept = &plan.reversed.kept;
+        let shown = kept
+            .iter()
+            .map(|(path, why)| format!("{path} ({})", why.word()));
+        tell_kept(
+            reply,
+            "⚠ Not touched, no checkpoint vouches for them: ",
+            shown,
+        );
+        for (path, why) in kept {
+            note_kept(reply, path, why.word().to_owned());
+        }
+    }
+}
+
+fn tell_kept(reply: &mut Reply, title: &str, shown: impl ExactSizeIterator<Item = String>) {
+    let mut line = vec![Span::Words(title.to_owned())];
+    line.extend(names(shown));
+    reply.message.line(line);
+}
+
+fn note_kept(reply: &mut Reply, path: &RelPath, why: String) {
+    let path = PathJson::new(path.as_bytes());
+    reply.kept.push(KeptJson { path, why });
+}
+
+/// The first names of a list, and how many more there are.
+fn names(names: impl ExactSizeIterator<Item = String>) -> Vec<Span> {
+    let more = names.len().saturating_sub(SHOWN);
+    let mut spans = Vec::new();
+    for name in names.take(SHOWN) {
+        if !spans.is_empty() {
+            spans.push(Span::Words(", ".to_owned()));
+        }
+        spans.push(Span::Foreign(name));
+    }
+    if more > 0 {
+        spans.push(Span::Words(format!(" and {more} more")));
+    }
+    spans
+}

@@ -1,0 +1,48 @@
+//! `herma uninstall`
+
+use clap::Args;
+use herma_hosts::Host;
+
+use super::install::HowArgs;
+use super::install::host_parser;
+use super::install::places;
+use super::install::plan::Plan;
+use super::install::report;
+use super::install::report::Done;
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+
+/// Tell agents no longer to call Herma
+///
+/// Takes out what `herma install` put in and nothing else. Checkpoints stay.
+#[derive(Args, Debug)]
+pub(crate) struct UninstallArgs {
+    /// The agent (can be repeated)
+    #[arg(value_name = "AGENT", value_parser = host_parser(), required_unless_present = "all")]
+    hosts: Vec<Host>,
+    /// Every agent
+    #[arg(long, conflicts_with = "hosts")]
+    all: bool,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+pub(crate) fn cmd_uninstall(
+    env: &CommandEnv,
+    args: &UninstallArgs,
+) -> Result<Outcome, CommandError> {
+    let places = places(env)?;
+    let scope = args.how.scope(env)?;
+    let hosts = if args.all {
+        let has_level = |host: &Host| herma_hosts::install::targets(*host, &places, &scope).is_ok();
+        Host::ALL.into_iter().filter(has_level).collect()
+    } else {
+        args.hosts.clone()
+    };
+    let one = |host: Host| -> Result<Done, CommandError> {
+        let plan = Plan::uninstall(host, &places, &scope)?;
+        plan.carry_out(env, args.how.dry_run)
+    };
+    report::each(env, "uninstall", args.how.dry_run, &hosts, one)
+}

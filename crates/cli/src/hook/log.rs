@@ -1,0 +1,106 @@
+//! The log of the hooks, and when each agent was last heard of.
+//!
+//! Nobody sees what a hook prints, so this is where it says what it did. A line has the time, who called, what
+//! for, and what came of it; never a command line, a prompt, a file's content or the environment. Logging never
+//! fails anything: a log that cannot be written is not written.
+
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use herma_core::clock::Clock;
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_fs::file::stat_file;
+
+use super::Heard;
+use crate::environment::SystemClock;
+
+/// Where everything about hooks is, in the home.
+pub(super) const PLACE: &str = "herma/hooks";
+const FILE: &str = "hook.log";
+const OLDER: &str = "hook.log.1";
+/// A log longer than this is set aside, and the one before it is gone.
+const LONGEST: u64 = 1 << 20;
+
+/// Sessions are called by so many bytes.
+const LONGEST_NAME: usize = 80;
+
+/// The log.
+pub(crate) struct HookLog {
+    home: Option<PathBuf>,
+}
+
+impl HookLog {
+    /// The log of this home; without a home nothing is noted.
+    pub(crate) fn at(home: Option<PathBuf>) -> Self {
+        Self { home }
+    }
+
+    /// Where everything about hooks is.
+    pub(super) fn directory(&self) -> Option<Dir> {
+        Dir::ensure_path(&self.home.as_ref()?.join(PLACE)).ok()
+    }
+
+    /// Notes something that is not about one call.
+    pub(super) fn note(&self, text: &str) {
+        self.append(text);
+    }
+
+    /// Notes what came of a call.
+    pub(super) fn came(&self, heard: &Heard, project: Option<&[u8]>, what: &str) {
+        let event = &heard.event;
+        let tool = event.tool.as_ref();
+        let parts = [
+            (" ", tool.map(|tool| tool.name.as_bytes())),
+            (" of ", event.session.as_deref().map(beginning)),
+            (" in ", project),
+        ];
+        let parts = parts
+            .into_iter()
+            .filter_map(|(before, bytes)| Some([before.to_owned(), escape(bytes?)].concat()));
+        let parts: String = parts.collect();
+        let line = format!("{} {}{parts}", event.host.word(), event.kind.word());
+        let elapsed = heard.arrived.elapsed().as_millis();
+        self.append(&format!("{line}: {what} ({elapsed} ms)"));
+    }
+
+    /// Notes that an agent was heard of, for `herma doctor`.
+    pub(super) fn seen(&self, heard: &Heard, outcome: &str) {
+        let Some(directory) = self.directory() else {
+            return;
+        };
+        let seconds = SystemClock.now().seconds;
+        let text = format!("{seconds} {} {outcome}\n", heard.event.kind.word());
+        let name = format!("{}.seen", heard.event.host.word());
+        if let Ok(file) = directory.open_permanent(name.as_str()) {
+            let _ = file.write_all_at(text.as_bytes(), 0);
+            let _ = file.set_len(text.len() as u64);
+        }
+    }
+
+    fn append(&self, text: &str) {
+        let Some(directory) = self.directory() else {
+            return;
+        };
+        let Ok(mut file) = directory.open_append(FILE) else {
+            return;
+        };
+        if stat_file(&file).is_ok_and(|stat| stat.size > LONGEST) {
+            let _ = directory.rename(FILE, &directory, OLDER);
+            match directory.open_append(FILE) {
+                Ok(next) => file = next,
+                Err(_) => return,
+            }
+        }
+        let now = jiff::Timestamp::from_second(SystemClock.now().seconds).unwrap_or_default();
+        // One write, so that lines of several processes do not mix.
+        let _ = file.write_all(format!("{now} {text}\n").as_bytes());
+    }
+}
+
+/// A name in a log is as long as it needs to be to know it again.
+fn beginning(name: &str) -> &[u8] {
+    let bytes = name.as_bytes();
+    &bytes[..bytes.len().min(LONGEST_NAME)]
+}

@@ -1,0 +1,251 @@
+//! `herma hook`: an agent says what it is about to do, and waits for the answer.
+//!
+//! Whatever happens here must not stand in the agent's way: some agents refuse the tool when a hook fails or
+//! says something. So nothing is printed, the exit code is 0, and a save that takes long goes on while the agent
+//! does. The call is split in two after the payload was read: one half waits, for a few seconds at most, and
+//! answers; the other one does the work, however long it takes, and notes in a log what came of it.
+//!
+//! * [`projects`]: which directories an agent works on, and remembering that for a session;
+//! * [`work`]: what is saved and noted for each kind of event;
+//! * [`log`]: the log, and when each agent was last heard of.
+
+mod log;
+mod projects;
+pub(crate) mod work;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use herma_fs::background::Half;
+use herma_fs::background::silence;
+use herma_fs::background::split;
+use herma_fs::process::BootMoment;
+use herma_fs::stdin::TimedStdin;
+use herma_hosts::Event;
+use herma_hosts::EventKind;
+use herma_hosts::Host;
+use herma_hosts::Surroundings;
+
+use crate::cli::Cli;
+use crate::cli::Command;
+use crate::cli::Overrides;
+use crate::command_env::CommandEnv;
+use crate::commands::hook::HookArgs;
+use crate::environment::Environment;
+use crate::environment::host_variables;
+pub(crate) use crate::hook::log::HookLog;
+use crate::ui::Ui;
+
+/// A payload that is not complete after this long is taken as it is.
+const READING: Duration = Duration::from_secs(3);
+/// What comes after the payload is waited for so long.
+const DRAINING: Duration = Duration::from_millis(200);
+/// An agent waits for a save no longer than this, which is less than the shortest time any of them is told to.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The half that does the work waits for other processes longer than that: nobody waits for it.
+const WAITING: Duration = Duration::from_secs(60);
+/// One agent gives the end of a session a second.
+const PATIENCE_AT_THE_END: Duration = Duration::from_millis(700);
+
+/// A call, as it came in.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// What the agent said.
+    pub(crate) event: Event,
+    /// When it said it.
+    pub(crate) arrived: BootMoment,
+    /// Why the payload could not be used.
+    pub(crate) problem: Option<String>,
+}
+
+impl Heard {
+    /// How long the agent waits.
+    fn patience(&self) -> Duration {
+        match self.event.kind {
+            // Nothing has been asked of the agent yet, so the first save of a large project has time.
+            EventKind::SessionStart => Duration::ZERO,
+            EventKind::SessionEnd => PATIENCE_AT_THE_END,
+            _ => PATIENCE,
+        }
+    }
+
+    /// Has the agent gone on by now?
+    pub(crate) fn is_late(&self) -> bool {
+        self.arrived.elapsed() > self.patience()
+    }
+
+    /// Is there anything to do?
+    pub(crate) fn matters(&self) -> bool {
+        let tool = self.event.tool.as_ref();
+        let only_looks = tool.is_some_and(|tool| !tool.class.may_change_files());
+        self.event.kind != EventKind::Other && !only_looks
+    }
+}
+
+/// Is this command line a call of an agent?
+pub(crate) fn is_call(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("hook") => return true,
+            Some("-C" | "--root" | "--home" | "--color") => drop(words.next()),
+            Some(flag) if flag.starts_with('-') => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Does what a call asks for; returns the exit code, which is 0.
+pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 {
+    let arrived = BootMoment::now();
+    let for_cursor = arguments.iter().any(|word| word == Host::Cursor.word());
+    let mut answered = false;
+    if panics(|| call(environment, arguments, &arrived, &mut answered)) {
+        HookLog::at(environment.home(None)).note("a call ended in a panic; this is a defect");
+        if for_cursor && !answered {
+            answer_cursor();
+        }
+    }
+    0
+}
+
+/// Does this panic? Quietly: a panic has a message, and the agent would show it.
+fn panics(work: impl FnOnce()) -> bool {
+    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::catch_unwind(AssertUnwindSafe(work)).is_err()
+}
+
+fn call(
+    environment: &Environment,
+    arguments: Vec<OsString>,
+    arrived: &BootMoment,
+    answered: &mut bool,
+) {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return explain(environment, &error),
+    };
+    let Some(Command::Hook(args)) = &cli.command else {
+        return;
+    };
+    let ui = Ui::new(environment, &cli.global);
+    if environment.stdin_is_terminal {
+        return ui.status("This is for agents to call. `herma install` tells them to.");
+    }
+    let log = HookLog::at(environment.home(cli.global.home.as_deref()));
+    let Some(heard) = hear(environment, args, arrived, &log) else {
+        return;
+    };
+    if heard.event.host == Host::Cursor || args.host == Host::Cursor.word() {
+        answer_cursor();
+        *answered = true;
+    }
+    if !heard.matters() {
+        return;
+    }
+    match split() {
+        Ok(Half::Called(waiting)) => {
+            let left = heard.patience().saturating_sub(heard.arrived.elapsed());
+            waiting.wait(left);
+            return;
+        }
+        Ok(Half::Working) => {}
+        // Then the agent waits as long as it takes.
+        Err(_) => drop(silence()),
+    }
+    let environment = Environment {
+        // The agent says where it is, and a hook may be started in a directory that is gone.
+        directory: Some(environment.directory.clone().unwrap_or_else(|| "/".into())),
+        ..environment.clone()
+    };
+    let overrides = Overrides {
+        wait: Some(WAITING),
+        ..Overrides::default()
+    };
+    match CommandEnv::new(ui, &environment, &cli.global, overrides) {
+        // What came of it is in the log, and nobody is there to hear it.
+        Ok(env) => drop(work::work(&env, &heard, &log)),
+        Err(error) => log.note(&format!("not saved: {}", error.message())),
+    }
+}
+
+/// Reads what the agent says. `None` if nobody knows that agent.
+fn hear(
+    environment: &Environment,
+    args: &HookArgs,
+    arrived: &BootMoment,
+    log: &HookLog,
+) -> Option<Heard> {
+    let mut stdin = TimedStdin::new(READING);
+    let Some(named) = Host::from_word(&args.host) else {
+        stdin.drain(DRAINING);
+        log.note(&format!("no agent is called {:?}", args.host));
+        return None;
+    };
+    // Codex gives the payload of its oldest hook as an argument.
+    let is_payload = |text: &String| text.starts_with('{');
+    let surroundings = Surroundings {
+        event: args.event.clone().filter(|text| !is_payload(text)),
+        argument: args.event.clone().filter(is_payload),
+        variables: host_variables(),
+        directory: environment.directory.clone(),
+    };
+    let incoming = herma_hosts::read(named, &surroundings, &mut stdin);
+    // A writer whose reader goes away gets an error, and not every agent survives that.
+    stdin.drain(DRAINING);
+    Some(Heard {
+        event: incoming.event,
+        arrived: arrived.clone(),
+        problem: incoming.problem.map(|problem| problem.to_string()),
+    })
+}
+
+fn explain(environment: &Environment, error: &clap::Error) {
+    if error.kind() == ErrorKind::DisplayHelp {
+        // Nobody reading the help is no failure.
+        let _ = error.print();
+        return;
+    }
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    HookLog::at(environment.home(None)).note(&format!("wrong arguments: {first}"));
+}
+
+/// Cursor takes silence for a failure and text for a refusal.
+fn answer_cursor() {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(b"{}\n").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is(line: &str) -> bool {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        is_call(&words)
+    }
+
+    #[test]
+    fn a_panic_is_noticed_and_goes_no_further() {
+        let before = std::panic::take_hook();
+        let noticed = (panics(|| panic!("a defect")), panics(|| ()));
+        std::panic::set_hook(before);
+        assert_eq!(noticed, (true, false));
+    }
+
+    #[test]
+    fn calls_are_known_by_their_first_word() {
+        assert!(is("herma hook claude"));
+        assert!(is("herma --home /h -C hook hook claude"));
+        assert!(is("herma --home=/h hook"));
+        assert!(!is("herma save -m hook"));
+        assert!(!is("herma --root hook save"));
+        assert!(!is("herma"));
+    }
+}

@@ -1,0 +1,343 @@
+//! What is saved and noted for each kind of event.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::ByteSlice;
+use herma_core::checkpoint::Facts;
+use herma_core::engine::Call;
+use herma_core::engine::NoProgress;
+use herma_core::engine::Project;
+use herma_core::engine::SaveOptions;
+use herma_core::engine::Saved;
+use herma_core::engine::WhichStep;
+use herma_core::error::Error;
+use herma_core::path::escape;
+use herma_core::steps::Step;
+use herma_core::steps::StepStart;
+use herma_hosts::Event;
+use herma_hosts::EventKind;
+use herma_hosts::Host;
+use herma_hosts::ToolClass;
+use herma_hosts::ToolUse;
+
+use super::Heard;
+use super::log::HookLog;
+use super::projects;
+use super::projects::short_sum;
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::transcript;
+
+/// Agents that read each other's configuration tell the same thing twice within so many seconds.
+const REPEATS_WITHIN: i64 = 2;
+
+/// Does what a call asks for, in every project it is about, and notes what came of it. The error is what kept
+/// the agent's work from being saved.
+pub(crate) fn work(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), String> {
+    if let Some(problem) = &heard.problem {
+        log.came(heard, None, &format!("{problem}; saving all the same"));
+    }
+    if !env.settings.saves_by_itself() {
+        log.came(heard, None, "`checkpoints.enabled` is false: not saved");
+        log.seen(heard, "off");
+        return Ok(());
+    }
+    let done = in_projects(env, heard, log);
+    match &done {
+        Ok(()) => log.seen(heard, "done"),
+        Err(why) => log.seen(heard, &format!("failed {}", escape(why.as_bytes()))),
+    }
+    done
+}
+
+fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), String> {
+    // Nobody is there to mend them now. A save that leaves out less than it should is better than none.
+    for problem in env.settings.problems.iter().filter(|p| p.concerns_saving()) {
+        log.came(heard, None, &format!("{problem}; saving with the default"));
+    }
+    let projects = projects::of(env, &heard.event, log);
+    for note in &projects.notes {
+        log.came(heard, None, &format!("not saved: {note}"));
+    }
+    let mut done = if projects.roots.is_empty() {
+        Err(projects.notes.join("; "))
+    } else {
+        Ok(())
+    };
+    for root in &projects.roots {
+        let shown = root.as_os_str().as_bytes();
+        match in_project(env, heard, root) {
+            Ok(came) => log.came(heard, Some(shown), &came),
+            Err(error) => {
+                let error = CommandError::from(error);
+                log.came(heard, Some(shown), &format!("failed: {}", in_full(&error)));
+                done = Err(error.message().to_owned());
+            }
+        }
+    }
+    done
+}
+
+/// A failure with its causes, in one line.
+fn in_full(error: &CommandError) -> String {
+    let parts: Vec<&str> = std::iter::once(error.message())
+        .chain(error.causes().iter().map(String::as_str))
+        .collect();
+    parts.join(": ")
+}
+
+fn in_project(env: &CommandEnv, heard: &Heard, root: &Path) -> Result<String, Error> {
+    let project = env.engine.project(root)?;
+    match (heard.event.kind, &heard.event.tool) {
+        (EventKind::SessionStart, _) => save(env, &project, heard, "a session begins".to_owned()),
+        (EventKind::TurnStart, _) => begin_turn(env, &project, heard),
+        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, heard, tool),
+        (EventKind::AfterTool, Some(tool)) => end_call(env, &project, heard, tool),
+        (EventKind::BeforeTool | EventKind::AfterTool, None) => {
+            save(env, &project, heard, "a tool without a name".to_owned())
+        }
+        (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &heard.event),
+        (EventKind::Other, _) => Ok("nothing to do".to_owned()),
+    }
+}
+
+fn end_turn(project: &Project<'_>, event: &Event) -> Result<String, Error> {
+    let ended = match (&event.session, event.kind) {
+        (None, _) => return Ok("no session was named".to_owned()),
+        (Some(session), EventKind::SessionEnd) => project.end_session(session)?,
+        (Some(session), _) => project.end_turn(session)?,
+    };
+    Ok(match ended {
+        Some(_) => "noted".to_owned(),
+        None => "no turn was under way".to_owned(),
+    })
+}
+
+/// Who is at work.
+fn facts(env: &CommandEnv, event: &Event) -> Facts {
+    // Only this one keeps its conversations where Herma can rewind them.
+    let transcript = match event.host {
+        Host::Hermes => transcript::mark(env, event.session.as_deref()),
+        _ => None,
+    };
+    Facts {
+        agent: Some(event.host.word().to_owned()),
+        session: event.session.clone(),
+        turn: event.turn.clone(),
+        tool: event.tool.as_ref().map(|tool| tool.name.clone()),
+        transcript,
+    }
+}
+
+fn save(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    heard: &Heard,
+    reason: String,
+) -> Result<String, Error> {
+    let options = SaveOptions {
+        reason: reason.into(),
+        facts: facts(env, &heard.event),
+        ..SaveOptions::default()
+    };
+    let saved = project.save_since(&options, &heard.arrived, &NoProgress)?;
+    Ok(told(env, heard, saved.as_ref()))
+}
+
+/// What a save came to, in words for the log; starts cleaning up if it is time to.
+fn told(env: &CommandEnv, heard: &Heard, saved: Option<&Saved>) -> String {
+    let Some(saved) = saved else {
+        return "shared with another save".to_owned();
+    };
+    env.clean_if_due(saved);
+    let mut text = if saved.is_new {
+        format!("saved {}", &saved.checkpoint.id.to_hex()[..8])
+    } else {
+        "nothing had changed".to_owned()
+    };
+    if saved.receipt.summary.is_partial() {
+        text.push_str(", but not everything: `herma show 1` names what is missing");
+    }
+    // At the beginning of a session nobody waits.
+    if heard.is_late() && heard.event.kind != EventKind::SessionStart {
+        text.push_str(", later than the agent waited");
+    }
+    text
+}
+
+fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<String, Error> {
+    let event = &heard.event;
+    let prompt = event
+        .prompt
+        .as_deref()
+        .filter(|text| !text.trim().is_empty());
+    let first_line = prompt.and_then(|text| text.trim().lines().next());
+    let reason = match first_line {
+        Some(line) => format!("before turn: {line}"),
+        None => "before a turn".to_owned(),
+    };
+    let Some(session) = &event.session else {
+        return save(env, project, heard, reason);
+    };
+    if is_repeated(env, project, event, session)? {
+        return Ok("was noted already".to_owned());
+    }
+    let turn = project.begin_turn(session, &facts(env, event), prompt)?;
+    let options = SaveOptions {
+        reason: reason.into(),
+        facts: Facts {
+            turn: Some(turn.turn),
+            ..facts(env, event)
+        },
+        ..SaveOptions::default()
+    };
+    let saved = project.save_since(&options, &heard.arrived, &NoProgress)?;
+    Ok(told(env, heard, saved.as_ref()))
+}
+
+/// One agent tells of its turn before every request to its model; and two hooks may tell of the same.
+fn is_repeated(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    event: &Event,
+    session: &str,
+) -> Result<bool, Error> {
+    let Some(under_way) = project.turn(session)?.filter(|turn| !turn.over) else {
+        return Ok(false);
+    };
+    if let Some(turn) = &event.turn {
+        return Ok(under_way.turn == *turn);
+    }
+    let age = env.now().seconds.saturating_sub(under_way.started);
+    let beginning = under_way.prompt.as_deref().unwrap_or_default();
+    let prompt = event.prompt.as_deref().unwrap_or_default();
+    Ok((0..=REPEATS_WITHIN).contains(&age) && prompt.starts_with(beginning))
+}
+
+fn begin_call(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    heard: &Heard,
+    tool: &ToolUse,
+) -> Result<String, Error> {
+    let event = &heard.event;
+    if !event.host.tells_ends() {
+        end_open(project, event)?;
+    }
+    let is_part = event.agent.is_some() || event.parent_session.is_some();
+    let is_outer = |step: &Step| is_part && lets_others_work(event, step);
+    let begun = project.begin_call(
+        Call {
+            start: start(env, project, event, tool),
+            arrived: heard.arrived.clone(),
+            repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
+            is_outer: &is_outer,
+        },
+        &NoProgress,
+    )?;
+    let number = begun.step.number;
+    let saved = told(env, heard, begun.saved.as_ref());
+    if begun.repeated {
+        return Ok(format!("{saved}, step {number} already"));
+    }
+    if heard.is_late() {
+        project.note_late(number)?;
+    }
+    Ok(format!("{saved}, step {number}"))
+}
+
+/// Is this open step the one in which an agent lets this one work?
+fn lets_others_work(event: &Event, step: &Step) -> bool {
+    let session = step.start.facts.session.as_ref();
+    let is_its = session == event.session.as_ref() || session == event.parent_session.as_ref();
+    let tool = step.start.facts.tool.as_deref().unwrap_or_default();
+    is_its && herma_hosts::class_of(event.host, tool) == ToolClass::Agent
+}
+
+fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {
+    let base = tool.directory.clone().or_else(|| event.directory.clone());
+    let shown = |path: &std::path::PathBuf| {
+        let absolute = base
+            .as_ref()
+            .map_or_else(|| path.clone(), |base| base.join(path));
+        match project.rel_path(&absolute) {
+            Ok(inside) => inside.to_string(),
+            Err(_) => path.as_os_str().as_bytes().to_str_lossy().into_owned(),
+        }
+    };
+    StepStart {
+        facts: facts(env, event),
+        call: Some(call_key(event, tool)),
+        command: tool.command.clone(),
+        paths: tool.paths.iter().map(shown).collect(),
+        prompt: None,
+        within: env.outer_step(project),
+        sub_agent: event.agent.clone(),
+    }
+}
+
+/// By what the end of a call finds its beginning: the agent's own id of it, or what it says of itself, which it
+/// says at both ends.
+fn call_key(event: &Event, tool: &ToolUse) -> String {
+    if let Some(call) = &tool.call {
+        return call.clone();
+    }
+    // One agent has two names for the same tool, by the form of its hook.
+    let what = match tool.class {
+        ToolClass::Edit | ToolClass::Shell => tool.class.word(),
+        _ => &tool.name,
+    };
+    let mut said = vec![
+        event.session.as_deref().unwrap_or_default().as_bytes(),
+        what.as_bytes(),
+        tool.command.as_deref().unwrap_or_default().as_bytes(),
+    ];
+    said.extend(tool.paths.iter().map(|path| path.as_os_str().as_bytes()));
+    format!("~{:016x}", short_sum(&said.join(&0)))
+}
+
+/// The next call tells that the last one is over, where nothing else does.
+fn end_open(project: &Project<'_>, event: &Event) -> Result<(), Error> {
+    for step in project.open_steps()? {
+        let facts = &step.start.facts;
+        let is_its =
+            facts.agent.as_deref() == Some(event.host.word()) && facts.session == event.session;
+        if is_its {
+            match project.end_step(&WhichStep::Number(step.number), &NoProgress) {
+                Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) | Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn end_call(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    heard: &Heard,
+    tool: &ToolUse,
+) -> Result<String, Error> {
+    let which = WhichStep::Call(call_key(&heard.event, tool));
+    let ended = if tool.in_background {
+        project.end_step_unknown(&which)
+    } else {
+        project.end_step(&which, &NoProgress)
+    };
+    match ended {
+        Ok(ended) => {
+            let how = ended.step.end.word();
+            if let Some(saved) = &ended.saved {
+                env.clean_if_due(saved);
+            }
+            Ok(format!("{how}, step {}", ended.step.number))
+        }
+        // Nobody told of its beginning, or its end was told before. What it left behind is worth saving.
+        Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) => {
+            let reason = format!("after {}, whose beginning was not told", tool.name);
+            save(env, project, heard, reason)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,155 @@
+//! What happened to a conversation: to people, and to programs.
+
+use herma_core::path::escape;
+use herma_fs::Dir;
+use herma_sessions::rewind;
+use herma_sessions::rewind::Followed;
+use herma_sessions::rewind::LeftAlone;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::listing::counted;
+
+/// What happened to a conversation, as programs read it.
+#[derive(Clone, Serialize)]
+pub(crate) struct TranscriptJson {
+    session: Option<String>,
+    messages_cut: u64,
+    messages_brought_back: u64,
+    jsonl_bytes_cut: u64,
+    jsonl_bytes_brought_back: u64,
+    not_rewound: Vec<NotRewoundJson>,
+}
+
+#[derive(Clone, Serialize)]
+struct NotRewoundJson {
+    name: String,
+    why: &'static str,
+}
+
+/// What is to be told of a conversation.
+pub(crate) struct Told {
+    followed: Option<Followed>,
+    left_alone: Vec<LeftAlone>,
+    is_plan: bool,
+    error: Option<CommandError>,
+}
+
+impl Told {
+    /// None was concerned.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            followed: None,
+            left_alone: Vec::new(),
+            is_plan: false,
+            error: None,
+        }
+    }
+
+    /// The files moved, and the conversation did not.
+    pub(super) fn failed(error: CommandError) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::nothing()
+        }
+    }
+
+    /// It followed the files.
+    pub(super) fn done(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+        let session = followed.session.as_deref();
+        let left_alone = session.map(|session| rewind::left_alone(files, session));
+        Ok(Self {
+            followed: Some(followed),
+            left_alone: left_alone.transpose()?.unwrap_or_default(),
+            ..Self::nothing()
+        })
+    }
+
+    /// It would.
+    pub(super) fn planned(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+        let mut told = Self::done(files, followed)?;
+        told.is_plan = true;
+        Ok(told)
+    }
+
+    /// Why it did not follow, if it did not.
+    pub(crate) fn into_error(self) -> Option<CommandError> {
+        self.error
+    }
+
+    /// As programs read it.
+    pub(crate) fn to_json(&self) -> Option<TranscriptJson> {
+        let followed = self.followed.as_ref()?;
+        let left = self.left_alone.iter().map(|left| NotRewoundJson {
+            name: left.name.clone(),
+            why: left.why,
+        });
+        Some(TranscriptJson {
+            session: followed.session.clone(),
+            messages_cut: followed.cut.messages,
+            messages_brought_back: followed.brought_back.messages,
+            jsonl_bytes_cut: followed.cut.jsonl_bytes,
+            jsonl_bytes_brought_back: followed.brought_back.jsonl_bytes,
+            not_rewound: left.collect(),
+        })
+    }
+
+    /// Programs read one object: if that is about a failure, there is no report.
+    pub(crate) fn stop_if_json(self, env: &CommandEnv) -> Result<Self, CommandError> {
+        match self.error {
+            Some(error) if env.ui.json => Err(error),
+            _ => Ok(self),
+        }
+    }
+
+    /// Tells it, after what was told of the files; `outcome` is what came of those.
+    pub(crate) fn tell(self, env: &CommandEnv, outcome: Outcome) -> Result<Outcome, CommandError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        if let Some(followed) = &self.followed {
+            self.tell_messages(env, followed);
+        }
+        let mut is_partial = false;
+        for left in &self.left_alone {
+            let name = escape(left.name.as_bytes());
+            let text = format!("{name} is not rewound: {}", left.why);
+            if left.matters {
+                is_partial = true;
+                env.ui.warning(text);
+            } else {
+                env.ui.status(format_args!("{text}."));
+            }
+        }
+        Ok(match outcome {
+            Outcome::Done if is_partial => Outcome::LeftOut,
+            outcome => outcome,
+        })
+    }
+
+    fn tell_messages(&self, env: &CommandEnv, followed: &Followed) {
+        let words = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "message");
+        let (cut, back) = (followed.cut, followed.brought_back);
+        if self.is_plan {
+            env.ui.status(format_args!(
+                "The conversation would be rewound by {}.",
+                words(cut.messages)
+            ));
+        } else if back.messages > 0 || back.jsonl_bytes > 0 {
+            env.ui.status(format_args!(
+                "Brought back {} of the conversation.",
+                words(back.messages)
+            ));
+        } else if cut.messages > 0 || cut.jsonl_bytes > 0 {
+            env.ui.status(format_args!(
+                "Rewound the conversation by {}; `herma undo` brings them back.",
+                words(cut.messages)
+            ));
+        } else {
+            env.ui
+                .status("The conversation was where it should be already.");
+        }
+    }
+}

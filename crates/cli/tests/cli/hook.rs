@@ -1,0 +1,586 @@
+//! `herma hook`: what agents call, in every state a hook can find the world in.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test prepares its files with std, and fails where something is missing"
+)]
+
+use std::io::Write;
+use std::process::Child;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use herma_testkit::TestEnv;
+use herma_testkit::env::WorkDir;
+use serde_json::Value;
+use serde_json::json;
+
+use super::json;
+use super::test_env;
+
+/// An agent's process, which calls its hook.
+struct Agent<'a> {
+    project: &'a WorkDir<'a>,
+    host: &'static str,
+}
+
+impl Agent<'_> {
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.project.command();
+        command
+            .args(["hook", self.host])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Calls with these bytes; whatever they are, the answer is empty and 0.
+    #[track_caller]
+    fn sends(&self, arguments: &[&str], payload: &[u8]) {
+        let mut child = self.start(arguments);
+        // A hook that does not want to hear more is no error of the agent's.
+        let _ = child.stdin.take().unwrap().write_all(payload);
+        answered(child, "");
+    }
+
+    #[track_caller]
+    fn says(&self, payload: &Value) {
+        self.sends(&[], payload.to_string().as_bytes());
+    }
+
+    /// Claude Code's form, which several have.
+    #[track_caller]
+    fn event(&self, event: &str, more: &Value) {
+        let mut payload = json!({
+            "session_id": "s-1",
+            "cwd": self.project.path(),
+            "hook_event_name": event,
+            "prompt_id": "p-1",
+        });
+        for (key, value) in more.as_object().unwrap() {
+            payload[key] = value.clone();
+        }
+        self.says(&payload);
+    }
+
+    #[track_caller]
+    fn before(&self, call: &str, tool: &str, input: &Value) {
+        let more = json!({"tool_name": tool, "tool_input": input, "tool_use_id": call});
+        self.event("PreToolUse", &more);
+    }
+
+    #[track_caller]
+    fn after(&self, call: &str, tool: &str, input: &Value) {
+        let more = json!({"tool_name": tool, "tool_input": input, "tool_use_id": call});
+        self.event("PostToolUse", &more);
+    }
+}
+
+#[track_caller]
+fn answered(child: Child, expected: &str) {
+    let output = child.wait_with_output().unwrap();
+    let texts = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!(texts, [expected.to_owned(), String::new()]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+fn claude<'a>(project: &'a WorkDir<'a>) -> Agent<'a> {
+    Agent {
+        project,
+        host: "claude",
+    }
+}
+
+fn steps(project: &WorkDir<'_>) -> Vec<Value> {
+    let answer = json(&project.run(["steps", "--all", "--json"]).success());
+    answer["steps"].as_array().unwrap().clone()
+}
+
+fn checkpoints(project: &WorkDir<'_>) -> usize {
+    let answer = json(&project.run(["list", "--json"]).success());
+    answer["checkpoints"].as_array().unwrap().len()
+}
+
+/// A project with one file, and a marker that makes it one.
+fn repository(env: &TestEnv) -> WorkDir<'_> {
+    env.work_dir("project")
+        .files([("a.txt", "one\n"), (".git/HEAD", "")])
+}
+
+/// Waits for what a detached half is going to do.
+#[track_caller]
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "tidy up\nplease"}));
+    let write = json!({"file_path": project.join("new.txt"), "content": "created\n"});
+    agent.before("1", "Write", &write);
+    project.write("new.txt", "created\n");
+    agent.after("1", "Write", &write);
+    let delete = json!({"command": "rm a.txt"});
+    agent.before("2", "Bash", &delete);
+    project.remove("a.txt");
+    agent.after("2", "Bash", &delete);
+    agent.event("Stop", &json!({}));
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"
+    2  [TIME]  [AGE]        claude  Bash   rm a.txt  (1 file, +0/-1)
+    1  [TIME]  [AGE]        claude  Write  new.txt  (1 file, +1/-0)
+    ");
+    insta::assert_snapshot!(project.run(["list"]).success(), @"
+    1  [ID]  [TIME]  [AGE]        after Bash: rm a.txt  (1 file, +0/-1)
+    2  [ID]  [TIME]  [AGE]        after Write: new.txt  (1 file, +1/-0)
+    3  [ID]  [TIME]  [AGE]        before turn: tidy up
+    ");
+    project.run(["undo", "2"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert!(project.exists("new.txt"));
+    project.run(["undo", "--turn", "p-1"]).success();
+    assert!(!project.exists("new.txt"));
+}
+
+#[test]
+fn a_tool_that_only_looks_leaves_no_trace() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    claude(&project).before("1", "Read", &json!({"file_path": project.join("a.txt")}));
+    assert!(!env.store().exists());
+}
+
+#[test]
+fn whatever_an_agent_sends_it_is_answered_and_the_project_saved() {
+    let env = test_env();
+    let deep = "[".repeat(100_000);
+    let payloads: [&[u8]; 7] = [
+        b"",
+        b"{",
+        b"null",
+        b"\xff\xfe\x00",
+        b"{\"tool_name\": [1], \"session_id\": {}}",
+        deep.as_bytes(),
+        b"{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"}",
+    ];
+    for (number, payload) in payloads.into_iter().enumerate() {
+        let project = env.work_dir(format!("project{number}"));
+        let project = project.files([("a.txt", "one\n"), (".git/HEAD", "")]);
+        claude(&project).sends(&[], payload);
+        assert_eq!(checkpoints(&project), 1, "payload {number}");
+    }
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_answered_as_well() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    let agent = claude(&project);
+    agent.sends(&["--no-such-option", "PreToolUse", "x"], b"{}");
+    let nobody = Agent {
+        project: &project,
+        host: "nobody",
+    };
+    nobody.sends(&[], b"{}");
+    let log = std::fs::read_to_string(env.home().join("herma/hooks/hook.log")).unwrap();
+    assert!(log.contains("no agent is called \"nobody\""), "{log}");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_keeps_no_agent_from_working() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    std::fs::create_dir_all(env.home().parent().unwrap()).unwrap();
+    std::fs::write(env.home(), "a file").unwrap();
+    claude(&project).before("1", "Bash", &json!({"command": "rm a.txt"}));
+}
+
+#[test]
+fn only_who_says_no_is_not_saved() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    std::fs::create_dir_all(env.home()).unwrap();
+    std::fs::write(env.home().join("config.yaml"), "checkpoints: false\n").unwrap();
+    let agent = claude(&project);
+    agent.before("1", "Bash", &json!({"command": "rm a.txt"}));
+    assert!(!env.store().exists());
+    std::fs::write(env.home().join("config.yaml"), "model: x\n").unwrap();
+    agent.before("1", "Bash", &json!({"command": "rm a.txt"}));
+    assert_eq!(checkpoints(&project), 1);
+}
+
+#[test]
+fn a_session_stays_with_the_project_it_was_first_seen_in() {
+    let env = test_env();
+    let project = repository(&env);
+    let other = env.work_dir("elsewhere").files([("b.txt", "one\n")]);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    project.write("a.txt", "two\n");
+    let moved = json!({
+        "cwd": other.path(),
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "tool_use_id": "1",
+    });
+    agent.event("PreToolUse", &moved);
+    assert_eq!(checkpoints(&project), 2);
+    assert_eq!(checkpoints(&other), 0);
+}
+
+#[test]
+fn a_session_that_began_where_nothing_can_be_saved_is_saved_in_its_projects() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let home = env.user_home();
+    std::fs::create_dir_all(&home).unwrap();
+    agent.event("SessionStart", &json!({"cwd": home}));
+    agent.event("UserPromptSubmit", &json!({"cwd": "/", "prompt": "go"}));
+    let edit = json!({
+        "cwd": home, "tool_name": "Write", "tool_use_id": "1",
+        "tool_input": {"file_path": project.join("a.txt")},
+    });
+    agent.event("PreToolUse", &edit);
+    assert_eq!((checkpoints(&project), steps(&project).len()), (1, 1));
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_nobodys_project() {
+    let mut env = test_env();
+    env.set("CLAUDE_PROJECT_DIR", "/nonexistent/project");
+    let project = repository(&env);
+    let agent = claude(&project);
+    let gone = json!({
+        "cwd": "/nonexistent/x", "tool_name": "Bash", "tool_use_id": "1",
+        "tool_input": {"command": "make"},
+    });
+    agent.event("PreToolUse", &gone);
+    agent.before("2", "Bash", &json!({"command": "make"}));
+    assert_eq!(steps(&project).len(), 2);
+}
+
+#[test]
+fn a_session_that_goes_on_elsewhere_is_saved_there() {
+    let env = test_env();
+    let first = env.work_dir("first").files([("a.txt", "one\n")]);
+    let second = env.work_dir("second").files([("b.txt", "one\n")]);
+    for project in [&first, &second] {
+        let agent = Agent {
+            project,
+            host: "codex",
+        };
+        let event = |event: &str, more: Value| {
+            let mut payload = json!({
+                "session_id": "s", "turn_id": "t", "model": "m", "cwd": project.path(),
+                "hook_event_name": event,
+            });
+            payload
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            agent.says(&payload);
+        };
+        event("UserPromptSubmit", json!({"prompt": "go"}));
+        let patch = "*** Begin Patch\n*** Update File: b.txt\n*** End Patch";
+        event(
+            "PreToolUse",
+            json!({
+                "tool_name": "apply_patch", "tool_use_id": "1", "tool_input": {"command": patch},
+            }),
+        );
+    }
+    assert_eq!((steps(&first).len(), steps(&second).len()), (1, 1));
+}
+
+#[test]
+fn what_is_there_when_a_call_is_told_again_is_saved() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.before("1", "Bash", &json!({"command": "make"}));
+    project.write("mine.txt", "precious\n");
+    agent.before("1", "Bash", &json!({"command": "make"}));
+    assert_eq!((checkpoints(&project), steps(&project).len()), (2, 1));
+    project.write("mine.txt", "more precious\n");
+    agent.before("1", "Bash", &json!({"command": "rm mine.txt"}));
+    assert_eq!((checkpoints(&project), steps(&project).len()), (3, 2));
+}
+
+#[test]
+fn a_mistake_in_the_settings_keeps_nothing_from_being_saved() {
+    let env = test_env();
+    let project = repository(&env);
+    std::fs::create_dir_all(env.home()).unwrap();
+    std::fs::write(env.home().join("config.yaml"), "model: x\nfoo: [\n").unwrap();
+    claude(&project).before("1", "Bash", &json!({"command": "make"}));
+    assert_eq!(checkpoints(&project), 1);
+}
+
+#[test]
+fn a_payload_that_is_complete_counts_though_its_sender_stays() {
+    let env = test_env();
+    let project = repository(&env);
+    let mut child = claude(&project).start(&[]);
+    let mut pipe = child.stdin.take().unwrap();
+    let payload = json!({
+        "session_id": "s-1", "cwd": project.path(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "1",
+    });
+    pipe.write_all(payload.to_string().as_bytes()).unwrap();
+    answered(child, "");
+    drop(pipe);
+    assert_eq!(steps(&project).len(), 1);
+}
+
+#[test]
+fn a_tool_that_works_in_another_project_has_that_one_saved_too() {
+    let env = test_env();
+    let project = repository(&env);
+    let other = env
+        .work_dir("other")
+        .files([("b.txt", "one\n"), ("go.mod", "")]);
+    let agent = claude(&project);
+    let edit = json!({"file_path": other.join("b.txt"), "old_string": "one", "new_string": "two"});
+    agent.before("1", "Edit", &edit);
+    other.write("b.txt", "two\n");
+    agent.after("1", "Edit", &edit);
+    assert_eq!((steps(&project).len(), steps(&other).len()), (1, 1));
+    other.run(["undo", "1"]).success();
+    assert_eq!(other.read("b.txt"), "one\n");
+}
+
+#[test]
+fn calls_at_the_same_time_are_all_noted() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let calls: Vec<(Child, String)> = (0..8)
+        .map(|number| {
+            let payload = json!({
+                "session_id": "s-1", "cwd": project.path(), "hook_event_name": "PreToolUse",
+                "prompt_id": "p-1", "tool_name": "Bash", "tool_input": {"command": "true"},
+                "tool_use_id": number.to_string(),
+            });
+            (agent.start(&[]), payload.to_string())
+        })
+        .collect();
+    for (mut child, payload) in calls {
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(payload.as_bytes())
+            .unwrap();
+        answered(child, "");
+    }
+    assert_eq!(steps(&project).len(), 8);
+    assert_eq!(checkpoints(&project), 1);
+    env.fsck();
+}
+
+#[test]
+fn a_call_that_two_hooks_tell_of_is_one_step() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let delete = json!({"command": "rm a.txt"});
+    for _ in 0..2 {
+        agent.before("1", "Bash", &delete);
+    }
+    project.remove("a.txt");
+    for _ in 0..2 {
+        agent.after("1", "Bash", &delete);
+    }
+    assert_eq!(steps(&project).len(), 1);
+}
+
+#[test]
+fn a_turn_that_is_told_before_every_request_is_one_turn() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let prompt = json!({"prompt": "go"});
+    agent.event("UserPromptSubmit", &prompt);
+    agent.before("1", "Bash", &json!({"command": "make"}));
+    agent.event("UserPromptSubmit", &prompt);
+    assert_eq!(steps(&project)[0]["state"], "open");
+    agent.event(
+        "UserPromptSubmit",
+        &json!({"prompt": "again", "prompt_id": "p-2"}),
+    );
+    assert_eq!(steps(&project)[0]["state"], "unknown");
+}
+
+#[test]
+fn an_agent_of_an_agent_may_go_on_when_the_turn_ends() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    agent.before("1", "Bash", &json!({"command": "make"}));
+    let delete = json!({
+        "tool_name": "Bash", "tool_input": {"command": "rm a.txt"}, "tool_use_id": "2",
+        "agent_id": "agent-7", "agent_type": "worker",
+    });
+    agent.event("PreToolUse", &delete);
+    agent.event("Stop", &json!({}));
+    project.remove("a.txt");
+    agent.event("PostToolUse", &delete);
+    let listed = steps(&project);
+    let states: Vec<_> = listed.iter().map(|step| &step["state"]).collect();
+    assert_eq!(states, ["changed", "unknown"]);
+    agent.before("3", "Bash", &json!({"command": "make"}));
+    agent.event("SessionEnd", &json!({"reason": "exit"}));
+    assert_eq!(steps(&project)[0]["state"], "unknown");
+}
+
+#[test]
+fn where_no_end_is_told_the_next_call_ends_the_last_one() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = Agent {
+        project: &project,
+        host: "crush",
+    };
+    let call = |command: &str| {
+        agent.says(&json!({
+            "event": "PreToolUse", "session_id": "s-1", "cwd": project.path(),
+            "tool_name": "bash", "tool_input": {"command": command},
+        }));
+    };
+    call("rm a.txt");
+    project.remove("a.txt");
+    call("make");
+    let listed = steps(&project);
+    let states: Vec<_> = listed.iter().map(|step| &step["state"]).collect();
+    assert_eq!(states, ["open", "changed"]);
+}
+
+#[test]
+fn cursor_gets_an_empty_object_and_nobody_else_does() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    for (host, payload) in [
+        ("cursor", "{"),
+        (
+            "cursor",
+            "{\"hook_event_name\":\"preToolUse\",\"tool_name\":\"Shell\"}",
+        ),
+        (
+            "claude",
+            "{\"cursor_version\":\"2.1\",\"hook_event_name\":\"preToolUse\",\"tool_name\":\"Shell\"}",
+        ),
+    ] {
+        let agent = Agent {
+            project: &project,
+            host,
+        };
+        let mut child = agent.start(&[]);
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(payload.as_bytes())
+            .unwrap();
+        answered(child, "{}\n");
+    }
+}
+
+#[test]
+fn an_agent_that_never_finishes_its_sentence_is_answered() {
+    let env = test_env();
+    let project = repository(&env);
+    let mut child = claude(&project).start(&[]);
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(b"{\"session_id\":").unwrap();
+    // The pipe stays open until the answer is there.
+    answered(child, "");
+    drop(pipe);
+    assert_eq!(checkpoints(&project), 1);
+}
+
+#[test]
+fn a_save_that_takes_too_long_goes_on_without_the_agent() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    let id = json(&project.run(["list", "--json"]).success())["project"]["id"].clone();
+    let lock = env
+        .store()
+        .join(format!("herma/projects/{}/lock", id.as_str().unwrap()));
+    let held = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(lock)
+        .unwrap();
+    held.lock().unwrap();
+    // Somebody has the project, and the answer comes all the same.
+    agent.before("1", "Bash", &json!({"command": "rm a.txt"}));
+    assert!(steps(&project).is_empty());
+    held.unlock().unwrap();
+    eventually("the step is noted", || !steps(&project).is_empty());
+    eventually("it is marked as late", || {
+        steps(&project)[0]["late"] == true
+    });
+}
+
+#[test]
+fn neither_contents_nor_the_environment_are_written_down() {
+    let mut env = test_env();
+    env.set("SOME_TOKEN", "sesame-in-a-variable");
+    let project = repository(&env);
+    let agent = claude(&project);
+    let write = json!({"file_path": project.join("b.txt"), "content": "sesame-in-a-file"});
+    agent.before("1", "Write", &write);
+    agent.after("1", "Write", &write);
+    let found = std::process::Command::new("grep")
+        .args(["-r", "-l", "sesame"])
+        .arg(env.home())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(found.stdout).unwrap(), "");
+}
+
+#[test]
+fn doctor_says_when_nothing_could_be_saved() {
+    let env = test_env();
+    let project = repository(&env);
+    project.run(["install", "claude"]).success();
+    let settings = env.user_home().join(".claude/settings.json");
+    assert!(settings.exists());
+    let nowhere = json!({
+        "session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "make"}, "tool_use_id": "1",
+    });
+    let mut command = env.command(std::path::Path::new("/"));
+    command.args(["hook", "claude"]).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(nowhere.to_string().as_bytes()).unwrap();
+    drop(pipe);
+    assert!(child.wait().unwrap().success());
+    let doctor = project.run(["doctor"]).code(3);
+    assert!(doctor.text().contains("nothing was saved"), "{doctor}");
+}
+
+#[test]
+fn doctor_can_tell_when_an_agent_was_last_heard_of() {
+    let env = test_env();
+    let project = repository(&env);
+    claude(&project).event("UserPromptSubmit", &json!({"prompt": "go"}));
+    let seen = std::fs::read_to_string(env.home().join("herma/hooks/claude.seen")).unwrap();
+    let words: Vec<_> = seen.split_whitespace().collect();
+    assert_eq!(words[1..], ["turn-start", "done"]);
+    words[0].parse::<u64>().unwrap();
+}

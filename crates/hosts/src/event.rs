@@ -1,0 +1,229 @@
+//! What an agent can say, in one form for all of them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::host::Host;
+
+/// What happens at the agent's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A conversation begins or is taken up again.
+    SessionStart,
+    /// A conversation ends.
+    SessionEnd,
+    /// A prompt begins a turn.
+    TurnStart,
+    /// The agent has answered a prompt.
+    TurnEnd,
+    /// A tool is about to run.
+    BeforeTool,
+    /// A tool has run, well or not.
+    AfterTool,
+    /// Something that is of no interest here.
+    Other,
+}
+
+impl EventKind {
+    /// The word logs and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::SessionEnd => "session-end",
+            Self::TurnStart => "turn-start",
+            Self::TurnEnd => "turn-end",
+            Self::BeforeTool => "before-tool",
+            Self::AfterTool => "after-tool",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// What kind of tool it is, as far as its name tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolClass {
+    /// It only looks. Known by name: whatever is not known may change files.
+    Read,
+    /// It writes files it names.
+    Edit,
+    /// It runs a command line or a program.
+    Shell,
+    /// It lets another agent work.
+    Agent,
+    /// It is a tool of a server the user added.
+    Mcp,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl ToolClass {
+    /// May it change files?
+    pub const fn may_change_files(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+
+    /// The word logs and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Shell => "shell",
+            Self::Agent => "agent",
+            Self::Mcp => "mcp",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The tool, by the name the agent has for it.
+    pub name: String,
+    /// What kind of tool it is.
+    pub class: ToolClass,
+    /// The agent's own id of the call.
+    pub call: Option<String>,
+    /// The command line, for tools that run one.
+    pub command: Option<String>,
+    /// The files it names, as the agent wrote them.
+    pub paths: Vec<PathBuf>,
+    /// Where it will run or look for relative paths, if it says so.
+    pub directory: Option<PathBuf>,
+    /// Does it go on in the background after it has answered?
+    pub in_background: bool,
+}
+
+/// What an agent said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Who says it: not always the one whose hook it is, since agents read each other's configurations.
+    pub host: Host,
+    /// What happens.
+    pub kind: EventKind,
+    /// The conversation.
+    pub session: Option<String>,
+    /// The conversation it is part of, for the agent of an agent.
+    pub parent_session: Option<String>,
+    /// The agent within the conversation, for the agent of an agent.
+    pub agent: Option<String>,
+    /// The prompt within the conversation.
+    pub turn: Option<String>,
+    /// The beginning of the prompt, where it is said.
+    pub prompt: Option<String>,
+    /// The tool call, before and after one.
+    pub tool: Option<ToolUse>,
+    /// Directories that the agent says are its projects, the surest first: they do not move when the agent
+    /// changes its directory.
+    pub roots: Vec<PathBuf>,
+    /// Where the agent is just now, which need not be the project.
+    pub directory: Option<PathBuf>,
+}
+
+impl Event {
+    /// The same for the same event, whichever hook it came by: when an agent runs both its own hooks and those
+    /// it found in another agent's settings, one event arrives twice and under two names.
+    ///
+    /// A call id or a turn id makes it exact. Where an agent has neither, two equal calls in a row have the same
+    /// fingerprint as well, so there it only tells that an event came by *another* hook a moment ago; two
+    /// events that came by the same hook are two events.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let mut parts = Parts(Sha256::new());
+        parts.add(self.kind.word().as_bytes());
+        parts.add_text(self.session.as_deref());
+        let call = self.tool.as_ref().and_then(|tool| tool.call.as_deref());
+        parts.add_text(call);
+        if call.is_none() {
+            parts.add_text(self.agent.as_deref());
+            parts.add_text(self.turn.as_deref());
+            // Some agents give the text of a prompt only the first time they tell of a turn.
+            parts.add_text(self.prompt.as_deref().filter(|_| self.turn.is_none()));
+            if let Some(tool) = &self.tool {
+                tool.add_to(&mut parts);
+            }
+        }
+        parts.finish()
+    }
+}
+
+impl ToolUse {
+    fn add_to(&self, parts: &mut Parts) {
+        parts.add(self.class.word().as_bytes());
+        // The same tool has another name in another agent's form: `create` is `Write` there.
+        if !matches!(
+            self.class,
+            ToolClass::Read | ToolClass::Edit | ToolClass::Shell
+        ) {
+            parts.add(self.name.as_bytes());
+        }
+        parts.add_text(self.command.as_deref());
+        for path in &self.paths {
+            parts.add(path.as_os_str().as_encoded_bytes());
+        }
+    }
+}
+
+/// What a fingerprint is made of, each with its length, so that no two lists of parts look alike.
+struct Parts(Sha256);
+
+impl Parts {
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// Nothing is another thing than an empty text.
+    fn add_text(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.add(text.as_bytes()),
+            None => self.0.update(u64::MAX.to_le_bytes()),
+        }
+    }
+
+    fn finish(self) -> [u8; 16] {
+        let mut fingerprint = [0; 16];
+        fingerprint.copy_from_slice(&self.0.finalize()[..16]);
+        fingerprint
+    }
+}
+
+/// What surrounds a call besides its payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The event's name from the command line.
+    pub event: Option<String>,
+    /// The variables of [`VARIABLES`] that are set and not empty.
+    pub variables: Vec<(&'static str, OsString)>,
+    /// The directory the hook was started in.
+    pub directory: Option<PathBuf>,
+    /// A payload given as the last argument instead of standard input: how Codex calls its `notify` program.
+    pub argument: Option<String>,
+}
+
+impl Surroundings {
+    /// A variable's value.
+    pub fn variable(&self, name: &str) -> Option<&OsString> {
+        let found = self.variables.iter().find(|(known, _)| *known == name)?;
+        Some(&found.1)
+    }
+}
+
+/// The variables that hosts tell things in. No others are looked at: the environment of an agent holds
+/// secrets.
+pub const VARIABLES: [&str; 12] = [
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDECODE",
+    "GEMINI_PROJECT_DIR",
+    "GEMINI_SESSION_ID",
+    "QWEN_PROJECT_DIR",
+    "COPILOT_CLI",
+    "COPILOT_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+    "CURSOR_VERSION",
+    "CRUSH_PROJECT_DIR",
+    "CRUSH_SESSION_ID",
+    "PLUGIN_ROOT",
+];

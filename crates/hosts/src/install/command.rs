@@ -1,0 +1,297 @@
+//! The command line that an agent runs for every event, and how it is known again.
+//!
+//! Agents run what they were told to run long after Herma was updated, moved or removed, and several of them
+//! take any failure of a hook for "no": Copilot CLI refuses every tool when the hook is killed, Gemini CLI when
+//! the program is not there. So the line asks first whether the program exists, drops whatever it or the shell
+//! around it might print, and ends well whatever happened. A shell tells of a program that was killed on its own
+//! standard error, so the redirection is around the call, not on it.
+//!
+//! A line is ours only if it is one that we would write, to the byte. People may have lines of their own in which
+//! ours occur.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::error::InstallError;
+use super::words;
+use crate::host::Host;
+
+/// The program to call and where it keeps its things.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HookCommand {
+    binary: String,
+    home: Option<String>,
+    form: Form,
+}
+
+/// How a line is written. Lines stay in configurations for years, so the old forms are known as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Form {
+    /// With the redirection at the call, which lets through what the shell says itself.
+    AtTheCall,
+    /// With the redirection around the call.
+    AroundTheCall,
+}
+
+/// A command line of ours that was found in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCommand {
+    /// The program it calls.
+    pub command: HookCommand,
+    /// The event it names, if it names one.
+    pub event: Option<String>,
+}
+
+impl HookCommand {
+    /// A call of the program at `binary`, with `--home` if a home is given. Both must be absolute and UTF-8:
+    /// configurations are text.
+    pub fn new(binary: &Path, home: Option<&Path>) -> Result<Self, InstallError> {
+        Ok(Self {
+            binary: text(binary)?,
+            home: home.map(text).transpose()?,
+            form: Form::AroundTheCall,
+        })
+    }
+
+    /// The program.
+    pub fn binary(&self) -> PathBuf {
+        PathBuf::from(&self.binary)
+    }
+
+    /// Where it keeps its things, if that is not the usual place.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.home.as_ref().map(PathBuf::from)
+    }
+
+    /// The arguments behind the program's name.
+    fn arguments(&self, host: Host, event: Option<&str>) -> Vec<String> {
+        let mut arguments = Vec::new();
+        if let Some(home) = &self.home {
+            arguments.push("--home".to_owned());
+            arguments.push(quote(home));
+        }
+        arguments.push("hook".to_owned());
+        arguments.push(host.word().to_owned());
+        arguments.extend(event.map(quote_if_needed));
+        arguments
+    }
+
+    /// A line for a POSIX shell.
+    pub fn line(&self, host: Host, event: Option<&str>) -> String {
+        let binary = quote(&self.binary);
+        let arguments = self.arguments(host, event).join(" ");
+        let call = format!("{binary} {arguments}");
+        let guarded = match (host, self.form) {
+            // Cursor may put a here-document behind the line, which then must reach the program: the outer braces
+            // are what it is attached to. It also wants to read an answer, which the shell gives: what a program
+            // says that is not the one we know must not be taken for one.
+            (Host::Cursor, Form::AroundTheCall) => {
+                format!("{{ {{ {call} >/dev/null || :; echo '{{}}' || :; }} 2>/dev/null || :; }}")
+            }
+            (Host::Cursor, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
+            (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
+            (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
+        };
+        let line = format!("[ -x {binary} ] || exit 0; {guarded}");
+        match host {
+            // Codex hands the line to the user's login shell, which may be one that does not know this
+            // syntax; Hermes splits it into words and runs it without any shell.
+            Host::Codex | Host::Hermes => format!("/bin/sh -c {}", quote(&line)),
+            _ => line,
+        }
+    }
+
+    /// The words of a call, for programs that need no shell.
+    pub(super) fn words(&self, host: Host) -> (&str, Vec<&str>) {
+        let mut arguments = Vec::new();
+        if let Some(home) = &self.home {
+            arguments.extend(["--home", home]);
+        }
+        arguments.extend(["hook", host.word()]);
+        (&self.binary, arguments)
+    }
+
+    /// Understands a line that we wrote for this host; `None` for every other one, whatever it holds.
+    pub fn recognise(line: &str, host: Host) -> Option<FoundCommand> {
+        let mut tokens = words::split(line)?;
+        if let [shell, flag, inner] = tokens.as_slice()
+            && shell == "/bin/sh"
+            && flag == "-c"
+        {
+            tokens = words::split(inner)?;
+        }
+        let call = tokens.iter().position(|token| token == ";")? + 1;
+        let call = tokens[call..].iter().skip_while(|token| *token == "{");
+        let call: Vec<&str> = call.map(String::as_str).collect();
+        let (binary, home, behind) = match call.as_slice() {
+            [binary, "--home", home, "hook", _, behind @ ..] => (binary, Some(home), behind),
+            [binary, "hook", _, behind @ ..] => (binary, None, behind),
+            _ => return None,
+        };
+        let new = Self::new(Path::new(binary), home.map(Path::new)).ok()?;
+        // The words only say what the line could be: it is ours if it would be written like this.
+        [None, behind.first().copied()]
+            .into_iter()
+            .flat_map(|event| [(event, Form::AroundTheCall), (event, Form::AtTheCall)])
+            .map(|(event, form)| FoundCommand {
+                command: Self {
+                    form,
+                    ..new.clone()
+                },
+                event: event.map(str::to_owned),
+            })
+            .find(|found| found.command.line(host, found.event.as_deref()) == line)
+    }
+}
+
+fn text(path: &Path) -> Result<String, InstallError> {
+    match path.to_str() {
+        Some(text) if path.is_absolute() && !text.contains('\0') => Ok(text.to_owned()),
+        _ => Err(InstallError::Path(path.to_owned())),
+    }
+}
+
+/// The text as one word of a POSIX shell, and of Python's `shlex`.
+pub(super) fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn quote_if_needed(text: &str) -> String {
+    if is_plain(text) {
+        text.to_owned()
+    } else {
+        quote(text)
+    }
+}
+
+fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(binary: &str, home: Option<&str>) -> HookCommand {
+        HookCommand::new(Path::new(binary), home.map(Path::new)).unwrap()
+    }
+
+    fn old(command: &HookCommand) -> HookCommand {
+        HookCommand {
+            form: Form::AtTheCall,
+            ..command.clone()
+        }
+    }
+
+    #[test]
+    fn lines_are_guarded_in_the_form_each_host_needs() {
+        let herma = command("/opt/herma", None);
+        assert_eq!(
+            herma.line(Host::Claude, None),
+            "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook claude; } >/dev/null 2>&1 || :"
+        );
+        assert_eq!(
+            herma.line(Host::Copilot, Some("preToolUse")),
+            "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook copilot preToolUse; } >/dev/null 2>&1 || :"
+        );
+        assert_eq!(
+            herma.line(Host::Cursor, None),
+            "[ -x '/opt/herma' ] || exit 0; { { '/opt/herma' hook cursor >/dev/null || :; echo '{}' || :; } 2>/dev/null || :; }"
+        );
+        assert!(
+            herma
+                .line(Host::Hermes, None)
+                .starts_with("/bin/sh -c '[ -x '\\''/opt/herma'\\'' ] ||")
+        );
+    }
+
+    #[test]
+    fn every_line_is_known_again_whatever_the_paths() {
+        for binary in [
+            "/opt/herma",
+            "/a b/it's \"x\" $HOME `y`\\/herma",
+            "/ä/日本/hook claude;|&<>#/bin",
+            "/new\nline/-x/--home",
+        ] {
+            for home in [None, Some("/h"), Some("/it's; a 'home' hook claude")] {
+                let new = command(binary, home);
+                for command in [old(&new), new] {
+                    for event in [None, Some("preToolUse"), Some("an 'odd' one")] {
+                        assert_known_again(&command, event);
+                    }
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn assert_known_again(command: &HookCommand, event: Option<&str>) {
+        for host in Host::ALL {
+            let line = command.line(host, event);
+            let found = HookCommand::recognise(&line, host).unwrap();
+            assert_eq!(&found.command, command, "{line}");
+            assert_eq!(found.event.as_deref(), event, "{line}");
+            for other in Host::ALL.into_iter().filter(|other| *other != host) {
+                assert_eq!(HookCommand::recognise(&line, other), None, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_others_are_not_ours() {
+        for line in [
+            "",
+            "herma hook claude",
+            "/opt/herma hook claude",
+            "echo herma hook claude-code",
+            "echo run herma hook claude someday >> /tmp/x",
+            "echo before; herma hook claude; echo after",
+            "[ -x herma ] || exit 0; { herma hook claude; } >/dev/null 2>&1 || :",
+            "prettier --write",
+            "my-hook claude",
+            "/usr/bin/tool hook claude",
+            "grep -r 'herma hook claude' .",
+            "'unclosed",
+        ] {
+            assert_eq!(HookCommand::recognise(line, Host::Claude), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_around_ours_is_not_ours() {
+        let new = command("/opt/herma", Some("/h"));
+        for command in [old(&new), new] {
+            for host in Host::ALL {
+                let line = command.line(host, None);
+                for around in [
+                    format!("echo before; {line}"),
+                    format!("{line}; echo after"),
+                    format!("{line} "),
+                    format!(" {line}"),
+                    line.replace("exit 0", "exit 1"),
+                    line.replace("/opt/herma", "/opt/other").replacen(
+                        "/opt/other",
+                        "/opt/herma",
+                        1,
+                    ),
+                    line.replace("/dev/null", "/tmp/log"),
+                    format!("sh -c {}", quote(&line)),
+                ] {
+                    assert_eq!(HookCommand::recognise(&around, host), None, "{around}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paths_that_no_text_can_hold_are_refused() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let odd = Path::new(OsStr::from_bytes(b"/a\xff/herma"));
+        assert!(HookCommand::new(odd, None).is_err());
+        assert!(HookCommand::new(Path::new("herma"), None).is_err());
+    }
+}

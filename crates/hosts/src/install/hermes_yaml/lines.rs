@@ -1,0 +1,310 @@
+//! The text line by line, each with its own line end.
+
+use std::ops::Range;
+
+use super::HOOKS;
+use super::HookCommand;
+use super::HookEvent;
+use super::Host;
+use super::is_ours;
+use crate::install::json::quoted;
+
+/// Around everything we write.
+const BEGIN: &str = "# >>> herma";
+const END: &str = "# <<< herma";
+
+/// Behind the first mark: the text before had no line end.
+pub(super) const LINE_END_ADDED: &str = " (line end added)";
+/// Behind the first mark: there was no file.
+pub(super) const NEW_FILE: &str = " (new file)";
+
+/// In front of a value that we had to take out of force.
+const WAS: &str = "# herma-was: ";
+
+pub(super) struct Lines {
+    lines: Vec<String>,
+    line_end: &'static str,
+}
+
+impl Lines {
+    pub(super) fn of(text: &str) -> Self {
+        let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        Self {
+            lines: text.split_inclusive('\n').map(str::to_owned).collect(),
+            line_end,
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.lines.concat()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Does the last line have no end?
+    pub(super) fn ends_open(&self) -> bool {
+        self.lines.last().is_some_and(|line| !line.ends_with('\n'))
+    }
+
+    /// Is there a mark behind which the document is over? It is one wherever it stands at the margin.
+    pub(super) fn has_document_end(&self) -> bool {
+        let is_end = |line: &String| {
+            let rest = line.strip_prefix("...");
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        };
+        self.lines.iter().any(is_end)
+    }
+
+    fn insert(&mut self, at: usize, new: Vec<String>) {
+        let line_end = self.line_end;
+        let new = new.into_iter().map(|line| line + line_end);
+        self.lines.splice(at..at, new);
+    }
+
+    /// Appends a section with everything of ours.
+    pub(super) fn append_section(&mut self, command: &HookCommand, mark: &str) {
+        if let Some(last) = self.lines.last_mut()
+            && !last.ends_with('\n')
+        {
+            last.push_str(self.line_end);
+        }
+        let mut new = vec![format!("{BEGIN}{mark}"), "hooks:".to_owned()];
+        for event in HOOKS.events {
+            new.extend(event_lines("  ", event, command));
+        }
+        new.push(END.to_owned());
+        self.insert(self.lines.len(), new);
+    }
+
+    /// Inserts events into a section.
+    pub(super) fn insert_events(
+        &mut self,
+        at: usize,
+        indent: usize,
+        events: &[&HookEvent],
+        command: &HookCommand,
+    ) {
+        let indent = " ".repeat(indent);
+        let lines = events.iter();
+        let lines = lines.flat_map(|event| event_lines(&indent, event, command));
+        self.insert_marked(at, &indent, lines.collect());
+    }
+
+    /// Inserts an entry behind the others of the event in line `at`.
+    pub(super) fn insert_item(
+        &mut self,
+        at: usize,
+        indent: usize,
+        event: &HookEvent,
+        command: &HookCommand,
+    ) {
+        let end = self.block_end(at + 1, indent);
+        let first = (at + 1..end).find(|at| !is_blank(&self.lines[*at]));
+        let place = first.map_or(indent + 2, |first| indent_of(&self.lines[first]));
+        let place = " ".repeat(place);
+        self.insert_marked(end, &place, item_lines(&place, event, command));
+    }
+
+    fn insert_marked(&mut self, at: usize, indent: &str, lines: Vec<String>) {
+        let mark = match self.lines.get_mut(at.wrapping_sub(1)) {
+            Some(before) if !before.ends_with('\n') => {
+                before.push_str(self.line_end);
+                LINE_END_ADDED
+            }
+            _ => "",
+        };
+        let mut new = vec![format!("{indent}{BEGIN}{mark}")];
+        new.extend(lines);
+        new.push(format!("{indent}{END}"));
+        self.insert(at, new);
+    }
+
+    /// The line with this key and indentation.
+    pub(super) fn key_at(&self, range: Range<usize>, indent: usize, key: &str) -> Option<usize> {
+        range.into_iter().find(|at| {
+            let line = &self.lines[*at];
+            indent_of(line) == indent && value_after(line.trim_start(), key).is_some()
+        })
+    }
+
+    /// Makes sure that the value of a key can stand on the lines below it: there is none, or an empty one
+    /// (`empty`), which becomes a comment.
+    pub(super) fn open_up(&mut self, at: usize, key: &str, empty: &str) -> bool {
+        let line = &self.lines[at];
+        let Some(rest) = value_after(line.trim_start(), key) else {
+            return false;
+        };
+        let value = rest.trim();
+        if value.is_empty() || value.starts_with('#') {
+            return true;
+        }
+        let behind = value.strip_prefix(empty).map(str::trim_start);
+        if !behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('#')) {
+            return false;
+        }
+        let place = line.len() - rest.trim_start().len();
+        self.lines[at].insert_str(place, WAS);
+        true
+    }
+
+    /// What the keys of a section are indented by.
+    pub(super) fn child_indent(&self, header: usize) -> usize {
+        let end = self.block_end(header + 1, 0);
+        let first = (header + 1..end).find(|at| !is_blank(&self.lines[*at]));
+        first.map_or(2, |first| indent_of(&self.lines[first]))
+    }
+
+    /// The end of what belongs to a key indented by `indent`, which stands right before `start`. Blank lines
+    /// and comments at the end belong to what follows.
+    pub(super) fn block_end(&self, start: usize, indent: usize) -> usize {
+        let mut end = start;
+        for at in start..self.lines.len() {
+            let line = &self.lines[at];
+            if is_blank(line) {
+                // Our own marks belong to what they mark.
+                if line.trim_start().starts_with(END) && indent_of(line) >= indent && end > start {
+                    end = at + 1;
+                }
+                continue;
+            }
+            let is_item = indent > 0 && indent_of(line) == indent && is_item(line);
+            if indent_of(line) <= indent && !is_item {
+                break;
+            }
+            end = at + 1;
+        }
+        end
+    }
+
+    /// Takes out everything of ours; tells whether the file was made by us.
+    pub(super) fn remove_ours(&mut self) -> bool {
+        let mut new_file = false;
+        while let Some(range) = self.marked() {
+            let begin = self.lines[range.start].trim().to_owned();
+            self.lines.drain(range.clone());
+            new_file |= begin.ends_with(NEW_FILE);
+            if begin.ends_with(LINE_END_ADDED) && range.start == self.lines.len() {
+                self.open_last_line();
+            }
+        }
+        for line in &mut self.lines {
+            if let Some(at) = line.find(WAS)
+                && line[..at].trim_end().ends_with(':')
+            {
+                line.replace_range(at..at + WAS.len(), "");
+            }
+        }
+        self.remove_unmarked();
+        new_file
+    }
+
+    fn open_last_line(&mut self) {
+        if let Some(last) = self.lines.last_mut() {
+            let length = last.trim_end_matches(['\r', '\n']).len();
+            last.truncate(length);
+        }
+    }
+
+    /// The last lines that are marked as ours. The last ones go first, so that each step finds the text as it
+    /// left it.
+    fn marked(&self) -> Option<Range<usize>> {
+        let trimmed = |at: &usize| self.lines[*at].trim();
+        let begin = (0..self.lines.len()).rev().find(|at| {
+            let rest = trimmed(at).strip_prefix(BEGIN);
+            rest.is_some_and(|rest| ["", LINE_END_ADDED, NEW_FILE].contains(&rest))
+        })?;
+        let end = (begin..self.lines.len()).find(|at| trimmed(at) == END)?;
+        Some(begin..end + 1)
+    }
+
+    /// Takes out entries of ours that lost their marks, with the keys that have nothing left.
+    fn remove_unmarked(&mut self) {
+        let Some(header) = self.key_at(0..self.len(), 0, "hooks") else {
+            return;
+        };
+        let indent = self.child_indent(header);
+        let mut at = header + 1;
+        let mut removed = false;
+        while at < self.block_end(header + 1, 0) {
+            if indent_of(&self.lines[at]) != indent || is_blank(&self.lines[at]) {
+                at += 1;
+                continue;
+            }
+            let end = self.block_end(at + 1, indent);
+            let taken = self.remove_items(at + 1..end);
+            removed |= taken > 0;
+            if taken > 0 && taken == end - at - 1 {
+                self.lines.remove(at);
+            } else {
+                at = end - taken;
+            }
+        }
+        if removed && self.block_end(header + 1, 0) == header + 1 {
+            self.lines.remove(header);
+        }
+    }
+
+    /// Takes our items out of a list; tells how many lines they were.
+    fn remove_items(&mut self, range: Range<usize>) -> usize {
+        let Some(first) = range.clone().find(|at| is_item(&self.lines[*at])) else {
+            return 0;
+        };
+        let indent = indent_of(&self.lines[first]);
+        let mut end = range.end;
+        let mut taken = 0;
+        for at in range.rev() {
+            if indent_of(&self.lines[at]) != indent || !is_item(&self.lines[at]) {
+                continue;
+            }
+            let item = self.lines[at..end].concat();
+            let items: Result<Vec<serde_json::Value>, _> = serde_saphyr::from_str(&item);
+            if items.is_ok_and(|items| matches!(&items[..], [only] if is_ours(only))) {
+                self.lines.drain(at..end);
+                taken += end - at;
+            }
+            end = at;
+        }
+        taken
+    }
+}
+
+fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
+    let mut lines = vec![format!("{indent}{}:", event.name)];
+    lines.extend(item_lines(&format!("{indent}  "), event, command));
+    lines
+}
+
+fn item_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
+    // A text as JSON has it is one as YAML has it in double quotes.
+    let line = quoted(&command.line(Host::Hermes, None));
+    vec![
+        format!("{indent}- command: {line}"),
+        format!("{indent}  timeout: {}", event.timeout),
+    ]
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+fn is_blank(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with('#')
+}
+
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("- ") || line.trim_end() == "-"
+}
+
+/// What follows `key:` at the beginning of a line.
+fn value_after<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let rest = line
+        .strip_prefix(key)?
+        .trim_start_matches(' ')
+        .strip_prefix(':')?;
+    (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])).then_some(rest)
+}

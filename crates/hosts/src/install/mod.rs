@@ -1,0 +1,107 @@
+//! How each agent is told to call Herma, and how it is made to forget it.
+//!
+//! Everything here turns bytes into bytes: reading and writing the files is for the caller. An agent has one or
+//! more [`Target`]s. Some are files of ours that the agent reads because of where they are; the others are the
+//! user's own configuration, which is edited as little as possible and can be put back to the byte.
+//!
+//! * [`command`]: the command line, and how it is known again
+//! * `hooks_json`, `json`: agents with a `hooks` object in a JSON file
+//! * `hermes_yaml`: the one with YAML
+//! * `own_file`: files that are ours altogether
+//! * one file per agent: which files, which events
+
+pub mod command;
+mod error;
+mod hermes_yaml;
+mod hooks_json;
+mod json;
+mod own_file;
+mod places;
+pub mod switches;
+mod target;
+mod words;
+
+mod claude;
+mod cline;
+mod codex;
+mod copilot;
+mod crush;
+mod cursor;
+mod gemini;
+mod goose;
+mod hermes;
+mod opencode;
+mod qwen;
+
+pub use command::FoundCommand;
+pub use command::HookCommand;
+pub use error::InstallError;
+pub use error::NoProjectLevel;
+pub use json::JsonError;
+pub use places::PLACE_VARIABLES;
+pub use places::Places;
+pub use places::Scope;
+pub use target::Edited;
+pub use target::Found;
+pub use target::Note;
+pub use target::Target;
+
+use crate::host::Host;
+
+/// The files by which this agent is told, in the order in which they are written. The last one makes the others
+/// count, and is the first to be removed.
+pub fn targets(host: Host, places: &Places, scope: &Scope) -> Result<Vec<Target>, NoProjectLevel> {
+    match host {
+        Host::Claude => Ok(claude::targets(places, scope)),
+        Host::Codex => Ok(codex::targets(places, scope)),
+        Host::Gemini => gemini::targets(places, scope),
+        Host::OpenCode => Ok(opencode::targets(places, scope)),
+        Host::Copilot => Ok(copilot::targets(places, scope)),
+        Host::Cline => Ok(cline::targets(places, scope)),
+        Host::Goose => goose::targets(places, scope),
+        Host::Qwen => Ok(qwen::targets(places, scope)),
+        Host::Cursor => Ok(cursor::targets(places, scope)),
+        Host::Crush => Ok(crush::targets(places, scope)),
+        Host::Hermes => hermes::targets(places, scope),
+    }
+}
+
+/// What is there if the user has this agent: its directory of settings.
+pub fn sign_of(host: Host, places: &Places) -> std::path::PathBuf {
+    match host {
+        Host::Claude => claude::directory(places),
+        Host::Codex => codex::directory(places),
+        Host::Gemini => gemini::directory(places),
+        Host::OpenCode => opencode::directory(places),
+        Host::Copilot => copilot::directory(places),
+        Host::Cline => cline::directory(places),
+        Host::Goose => places.config().join("goose"),
+        Host::Qwen => qwen::directory(places),
+        Host::Cursor => cursor::directory(places),
+        Host::Crush => crush::directory(places),
+        Host::Hermes => hermes::file(places).with_file_name("state.db"),
+    }
+}
+
+/// A YAML configuration as values, to compare before and after an edit. The error says what it is instead.
+pub fn yaml_values(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    use serde_json::Value;
+    let is_empty = text
+        .lines()
+        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    if is_empty {
+        return Ok(serde_json::Map::new());
+    }
+    match serde_saphyr::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(Value::Null) => Ok(serde_json::Map::new()),
+        Ok(_) => Err("it does not consist of keys and values".to_owned()),
+        Err(error) => {
+            // Worded for the user: the other wording gives advice to programmers.
+            let error = error
+                .without_snippet()
+                .render_with_formatter(&serde_saphyr::UserMessageFormatter);
+            Err(format!("it is not readable as YAML: {error}"))
+        }
+    }
+}

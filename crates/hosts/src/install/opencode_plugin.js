@@ -1,0 +1,60 @@
+// Tells Herma what OpenCode does, so that it can be undone. Never throws and never waits for long: OpenCode would
+// fail the tool, or hang.
+import { spawn } from "node:child_process"
+
+const COMMAND = @COMMAND@
+const LIMIT_MS = 20000
+
+const tell = (name, payload) =>
+  new Promise((done) => {
+    try {
+      const text = JSON.stringify(payload)
+      const child = spawn(COMMAND[0], [...COMMAND.slice(1), name], { stdio: ["pipe", "ignore", "ignore"] })
+      const limit = setTimeout(() => {
+        try {
+          child.kill("SIGKILL")
+        } catch {}
+        done()
+      }, LIMIT_MS)
+      const end = () => {
+        clearTimeout(limit)
+        done()
+      }
+      child.on("error", end)
+      child.on("exit", end)
+      child.stdin.on("error", () => {})
+      child.stdin.end(text)
+    } catch {
+      done()
+    }
+  })
+
+const EVENTS = ["session.created", "session.idle", "session.error", "session.deleted"]
+
+export const Herma = async ({ project, directory, worktree }) => {
+  const base = { directory, worktree, project: project?.id }
+  // A sub-agent is a session of its own, and only its beginning says whose.
+  const parents = new Map()
+  const about = (input) => ({ ...base, parent_session_id: parents.get(input?.sessionID) })
+  return {
+    "chat.message": async (input, output) => {
+      const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
+      await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
+    },
+    "tool.execute.before": async (input, output) => {
+      await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input), input, output: { args: output?.args } })
+    },
+    "tool.execute.after": async (input) => {
+      await tell("tool.execute.after", { hook: "tool.execute.after", ...about(input), input })
+    },
+    event: async ({ event }) => {
+      const session = event?.properties?.info
+      if (event?.type === "session.created" && session?.parentID) {
+        parents.set(session.id, session.parentID)
+      }
+      if (EVENTS.includes(event?.type)) {
+        await tell(event.type, { hook: "event", ...base, event })
+      }
+    },
+  }
+}

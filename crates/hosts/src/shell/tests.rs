@@ -1,0 +1,303 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn why(text: &str) -> Option<Why> {
+    match classify(text) {
+        Effect::ReadsOnly => None,
+        Effect::MayChangeFiles(destructive) => Some(destructive.why),
+    }
+}
+
+#[test]
+fn commands_that_only_read_are_known_whatever_holds_them() {
+    for text in [
+        "",
+        "  # nothing",
+        "ls -la",
+        "cd src && ls; pwd",
+        "cat a | grep b | wc -l",
+        "(cd a && git status)",
+        "{ ls; pwd; }",
+        "echo \"$(git rev-parse HEAD)\" `pwd`",
+        "echo $(a=$(basename $(dirname $(pwd))); echo $a)",
+        "diff <(ls a) <(ls b)",
+        "for f in a b; do cat \"$f\"; done",
+        "for ((i=0;i<3;i++)); do echo $i; done",
+        "while read line; do echo \"$line\"; done < f",
+        "if [[ -f a && $x == y ]]; then cat a; elif test -d b; then ls; else pwd; fi",
+        "[[ $(git branch) == main ]] && echo yes",
+        "case $x in a) ls;; *) pwd;; esac",
+        "show() { cat \"$1\"; }; show f",
+        "function show { cat f; }; show | head",
+        "cat <<EOF\nrm -rf / $HOME ${x}\nEOF",
+        "cat <<'EOF'\n$(rm f)\nEOF",
+        "cat <<< word",
+        "grep x f > /dev/null 2>&1",
+        "ls >&2",
+        "ls 2>&-",
+        "ls &>/dev/null",
+        "sudo -n -u root ls",
+        "/usr/bin/env LANG=C sort f",
+        "nice -n 5 grep a b",
+        "time ls",
+        "! grep -q a b",
+        "find . -name x -print0 | xargs -0 grep y",
+        "find . -exec grep x {} +",
+        "bash -c 'ls; cat f'",
+        "sh -c \"sh -c 'ls'\"",
+        "eval ls -l",
+        "echo $((1 + 2)) ${#x} ${x:-y} {a,b} $'a\\nb' ~",
+        "x=1; echo $x",
+        "x=(a b); echo ${x[0]}",
+        "echo 'rm f' \"> f\" \\; rm",
+        "coproc cat f",
+    ] {
+        assert_eq!(why(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_change_is_found_wherever_it_is_written() {
+    use Why::ActsElsewhere;
+    use Why::ChangesFiles;
+    use Why::NotKnown;
+    use Why::NotUnderstood;
+    use Why::SetsVariable;
+    use Why::WritesOutput;
+    for (text, expected) in [
+        ("ls; rm f", ChangesFiles),
+        ("ls | tee f", ChangesFiles),
+        ("{ rm f; }", ChangesFiles),
+        ("echo $(rm f)", ChangesFiles),
+        ("echo \"a `rm f`\"", ChangesFiles),
+        ("echo $(: $(: $(: $(: $(rm e)))))", ChangesFiles),
+        ("cat <(rm f)", ChangesFiles),
+        ("ls > >(tee f)", ChangesFiles),
+        ("x=$(rm f)", ChangesFiles),
+        ("x=(a $(rm f))", ChangesFiles),
+        ("for f in $(rm a); do ls; done", ChangesFiles),
+        ("while rm f; do ls; done", ChangesFiles),
+        ("until ls; do rm f; done", ChangesFiles),
+        ("if ls; then pwd; else rm f; fi", ChangesFiles),
+        ("case $(rm f) in a) ls;; esac", ChangesFiles),
+        ("case x in *) rm f;; esac", ChangesFiles),
+        ("f() { rm a; }", ChangesFiles),
+        ("ls() { rm a; }; ls", ChangesFiles),
+        ("[[ -f $(rm f) ]]", ChangesFiles),
+        ("! rm f", ChangesFiles),
+        ("time rm f", ChangesFiles),
+        ("coproc rm f", ChangesFiles),
+        ("rm f &", ChangesFiles),
+        ("ls\nrm f", ChangesFiles),
+        ("'r'm f", ChangesFiles),
+        ("\\rm f", ChangesFiles),
+        ("$'rm' f", ChangesFiles),
+        ("bash -c 'bash -c \"rm f\"'", ChangesFiles),
+        ("bash -xec 'rm f'", ChangesFiles),
+        ("eval \"rm f\"", ChangesFiles),
+        ("sudo -u me rm f", ChangesFiles),
+        ("xargs -n1 rm", NotKnown),
+        ("find . -exec sh -c 'rm $0' {} \\;", NotKnown),
+        ("bash script.sh", NotKnown),
+        ("bash <<EOF\nrm f\nEOF", NotKnown),
+        ("./ls", NotKnown),
+        ("./bash -c ls", NotKnown),
+        ("$program f", NotKnown),
+        ("eval \"$x\"", NotKnown),
+        ("source x", NotKnown),
+        ("{ ls; } > f", WritesOutput),
+        ("ls >> f", WritesOutput),
+        ("ls &> f", WritesOutput),
+        ("ls >& f", WritesOutput),
+        ("ls >| f", WritesOutput),
+        ("ls 2>\"$f\"", WritesOutput),
+        ("ls <> f", WritesOutput),
+        ("for f in a; do ls; done > out", WritesOutput),
+        ("PATH=. ls", SetsVariable),
+        ("LD_PRELOAD=./x.so ls", SetsVariable),
+        ("for PATH in .; do ls; done", SetsVariable),
+        ("ssh host ls", ActsElsewhere),
+        ("sudo -i", ActsElsewhere),
+        ("sudo", ActsElsewhere),
+        ("cat <<EOF\n$(rm f)\nEOF", NotUnderstood),
+        ("echo ${x:-$(rm f)}", NotUnderstood),
+        ("echo ${x@P}", NotUnderstood),
+        ("echo $((a[$(rm f)]))", NotUnderstood),
+        ("((x[$(rm f)]))", NotUnderstood),
+        ("echo $[$(rm f)]", NotUnderstood),
+        ("echo $\"$(rm f)\"", NotUnderstood),
+        ("rm 'f", NotUnderstood),
+        ("(ls", NotUnderstood),
+        ("if ls", NotUnderstood),
+    ] {
+        assert_eq!(why(text), Some(expected), "{text}");
+    }
+}
+
+/// Bash runs what is in a subscript wherever it takes a text for a variable or a number.
+#[test]
+fn commands_in_subscripts_are_found() {
+    for text in [
+        "[[ -v 'a[$(touch x)]' ]]",
+        "[[ -v 'a[`touch x`]' ]]",
+        "[[ -v a[\\$(touch x)] ]]",
+        "test -v 'a[$(touch x)]'",
+        "[ -v 'a[$(touch x)]' ]",
+        "printf -v 'a[$(touch x)]' y",
+        "read 'a[$(touch x)]' <<< y",
+        "read \"a[\\$(touch x)]\" <<< y",
+        "read $'a[\\x24(touch x)]' <<< y",
+        "[[ 'a[$(touch x)]' -eq 1 ]]",
+        "x='a[$(touch x)]'; echo $((x))",
+        "x='a['; y='$(touch x)]'; z=$x$y; echo $((z))",
+        "x='$(touch x)'; [[ -v 'a[${x@P}]' ]]",
+        "for a in 'b[$(touch x)]'; do [[ -v $a ]]; done",
+        "read a <<'E'\nb[$(touch x)]\nE\necho $((a))",
+        "read a <<E\nb[\\$(touch x)]\nE\necho $((a))",
+    ] {
+        assert!(classify(text).is_destructive(), "{text}");
+    }
+    for text in [
+        "grep '^[a-z]*$' f",
+        "awk '{ print a[$1] }' f",
+        "grep -F '$(rm f)' f",
+        "[[ $x =~ ^[0-9]+$ ]] && echo yes",
+        "echo ${a[0]} ${a[@]}",
+    ] {
+        assert_eq!(why(text), None, "{text}");
+    }
+}
+
+#[test]
+fn arguments_decide_what_a_program_does() {
+    for text in [
+        "date 010100002020",
+        "date -u 010100002020.00",
+        "date -d now 010100002020",
+        "env date 010100002020",
+        "nice -n 5 date -u 010100002020",
+        "date \"$x\"",
+        "base64 -o x -i f",
+        "base64 -Do x f",
+        "base64 --output=x f",
+        "find . -exec base64 -o x {} +",
+        "ls | xargs base64 -o x",
+        "gzip x",
+        "gzip -d x",
+        "gzip -l x -d",
+        "git tag foo",
+        "git tag -n -d foo",
+        "git config a.b c",
+        "./gzip -l x",
+        "go run x",
+        "[ -f x ] > f",
+        "[ -f $(rm f) ]",
+        "[ -f x ] && rm x",
+        "[a]s f",
+    ] {
+        assert!(classify(text).is_destructive(), "{text}");
+    }
+    for text in [
+        "date",
+        "date -u +%s",
+        "date -d 2020-01-01 +%F",
+        "date -ud 2020-01-01",
+        "date --date '1 day ago'",
+        "date -r f",
+        "env TZ=UTC date -u",
+        "base64 -d f",
+        "base64 -w0 -i f",
+        "[ -f x ] && cat x",
+        "if [ -f x ]; then cat x; fi",
+        "[ \"$x\" = y ] || [ ! -d z ]",
+        "git tag -n foo",
+        "git tag -n3",
+        "gzip -l x",
+        "gzip -dc x",
+        "go version",
+        "java -version",
+        "git config --get a.b",
+    ] {
+        assert_eq!(why(text), None, "{text}");
+    }
+}
+
+#[test]
+fn arguments_are_no_shell_text() {
+    let words =
+        |line: &[&str]| -> Vec<BString> { line.iter().map(|word| (*word).into()).collect() };
+    let reads = words(&["echo", "> f; rm x", "$(rm y)"]);
+    assert_eq!(classify_arguments(&reads), Effect::ReadsOnly);
+    let changes = words(&["bash", "-c", "rm f"]);
+    assert!(classify_arguments(&changes).is_destructive());
+    assert!(!classify_arguments(&[]).is_destructive());
+}
+
+#[test]
+fn long_names_of_programs_are_cut() {
+    let Effect::MayChangeFiles(destructive) = classify(&"é".repeat(1000)) else {
+        panic!("an unknown program may change files");
+    };
+    assert_eq!(destructive.program.chars().count(), 64);
+}
+
+/// What makes a parser nest, opened `count` times.
+fn hostile(count: usize) -> Vec<String> {
+    let closed = |open: &str, close: &str| open.repeat(count) + "ls" + &close.repeat(count);
+    #[rustfmt::skip]
+    let mut texts = vec![
+        closed("(", ")"), closed("$(", ")"), closed("\"$(", ")\""), closed("<(", ")"), closed("{ ", "; }"),
+        closed("${a:-", "}"), closed("if ", "; then ls; fi"), closed("while ", "; do ls; done"), closed("case a in a) ", ";; esac"),
+        closed("f() { ", "; }"), closed("for a in b; do ", "; done"), closed("! ", ""), closed("time ", ""), closed("coproc ", ""),
+        closed("ls && (", ")"), closed("$(ls ", ""), closed("<(ls ", ""), closed("`", "`"), closed("\\`", "\\`"), closed("bash -c '", "'"),
+        closed("eval ", ""), closed("[[ ", " ]]"), closed("{a,", "}"), closed("sudo ", ""), closed("env ", ""), closed("a=(", ")"),
+    ];
+    #[rustfmt::skip]
+    texts.extend([
+        format!("[[ {} a ]]", "! ".repeat(count)), format!("[[ {} a {} ]]", "( ".repeat(count), " )".repeat(count)),
+        format!("[[ {} a ]]", "a && ".repeat(count)), format!("echo $(({}1))", "1+".repeat(count)), format!("echo $(({}1))", "!".repeat(count)),
+        format!("echo $(({}1{}))", "(".repeat(count), ")".repeat(count)), format!("echo $(({}1))", "a=".repeat(count)),
+        format!("if ls; then ls; {} fi", "elif ls; then ls; ".repeat(count)),
+        "(ls);".repeat(count), "((a));".repeat(count), "cat <<a\n".repeat(count), "ls;".repeat(count), "ls|".repeat(count) + "ls",
+        "a ".repeat(count), "$".repeat(count), "\\".repeat(count), "'".repeat(count), "\"".repeat(count), "*".repeat(count), "\n".repeat(count),
+    ]);
+    texts
+}
+
+#[test]
+fn nesting_overflows_no_stack_and_takes_no_time() {
+    // The stack of a thread that nobody gave a larger one.
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    let thread = small.spawn(|| {
+        for count in [
+            3, 15, 16, 24, 46, 47, 48, 95, 191, 383, 384, 385, 12_000, 20_000, 350_000,
+        ] {
+            for text in hostile(count) {
+                classify(&text);
+            }
+        }
+    });
+    thread.unwrap().join().unwrap();
+    assert_eq!(why(&"(".repeat(1 << 20)), Some(Why::TooIntricate));
+    assert_eq!(why(&"a ".repeat(1 << 19)), Some(Why::TooIntricate));
+    assert_eq!(why(&format!("echo {}", "a/b ".repeat(10_000))), None);
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in any::<String>()) {
+        classify(&text);
+    }
+
+    #[test]
+    fn no_syntax_is_too_strange(text in "[a-c \\n;&|<>(){}$'\"`\\\\*?\\[\\]~#=!0-9@:é]{0,60}") {
+        classify(&text);
+    }
+
+    #[test]
+    fn a_command_behind_any_reader_is_found(reader in "(ls|cat a|echo \"b c\"|git status) ?(;|&&|\\|\\||\\||&|\\n)") {
+        let text = format!("{reader} rm f");
+        prop_assert!(classify(&text).is_destructive());
+    }
+}

@@ -1,0 +1,328 @@
+//! What was typed, taken apart.
+//!
+//! The grammar is the one of Hermes, with quotes, several files, names and `@-2`, and with `undo` and `redo`. A
+//! phone writes curly quotes and long dashes for the plain ones; they are taken for what was meant.
+
+/// Longer input is not a command.
+const LONGEST: usize = 16 << 10;
+
+/// How the commands are written.
+pub const USAGE: &[&str] = &[
+    "/rollback                 list the checkpoints",
+    "/rollback <N>             restore to checkpoint N",
+    "/rollback <N> <file>...   restore these files from checkpoint N",
+    "/rollback <N> --all       take back edits made by hand, too",
+    "/rollback diff <N>        preview changes since checkpoint N",
+    "/rollback undo            take the last restore back",
+    "/rollback redo            repeat what undo took back",
+    "/diff                     changes since the newest checkpoint",
+    "/diff <N>                 changes since checkpoint N",
+    "/diff session             what this session changed",
+    "",
+    "N is a number of the list, the beginning of an id, a name, or @-2.",
+    "A file with blanks in its name is written in quotes.",
+];
+
+/// What somebody wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// The list of checkpoints.
+    List,
+    /// To go back to a checkpoint.
+    Restore {
+        /// The checkpoint, as it was written.
+        checkpoint: String,
+        /// Only these files.
+        files: Vec<String>,
+        /// Edits made by hand, too.
+        all: bool,
+    },
+    /// What changed since a checkpoint; `None`: since the newest one.
+    Diff(Option<String>),
+    /// `/rollback diff`, and it is not said since when.
+    DiffWithoutCheckpoint,
+    /// What the session changed.
+    SessionDiff,
+    /// The last restore taken back.
+    Undo,
+    /// What was taken back, again.
+    Redo,
+    /// Something else: it is not understood.
+    Unknown,
+}
+
+/// Takes apart what was typed.
+pub fn parse(text: &str) -> Request {
+    if text.len() > LONGEST {
+        return Request::Unknown;
+    }
+    let Some(words) = split(text) else {
+        return Request::Unknown;
+    };
+    let words: Vec<Word> = words;
+    let Some((command, rest)) = words.split_first() else {
+        return Request::Unknown;
+    };
+    // In a group, a command says which program it is for: `/rollback@somebot`.
+    let name = command.text.split('@').next().unwrap_or_default();
+    match name.trim_start_matches('/') {
+        "rollback" => rollback(rest),
+        "diff" => diff(rest),
+        _ => Request::Unknown,
+    }
+}
+
+fn rollback(words: &[Word]) -> Request {
+    let Some((first, rest)) = words.split_first() else {
+        return Request::List;
+    };
+    match first.bare() {
+        "diff" => match rest {
+            [] => Request::DiffWithoutCheckpoint,
+            [checkpoint] => Request::Diff(Some(checkpoint.text.clone())),
+            _ => Request::Unknown,
+        },
+        "undo" if rest.is_empty() => Request::Undo,
+        "redo" if rest.is_empty() => Request::Redo,
+        "list" if rest.is_empty() => Request::List,
+        "help" if rest.is_empty() => Request::Unknown,
+        _ => restore(words),
+    }
+}
+
+/// The checkpoint is the first word that is no option; the others are files.
+fn restore(words: &[Word]) -> Request {
+    let mut named = Vec::new();
+    let mut all = false;
+    let mut only_files = false;
+    for word in words {
+        match word.bare() {
+            "--" if !only_files => only_files = true,
+            "--all" | "--force" if !only_files => all = true,
+            option if option.starts_with("--") && !only_files => return Request::Unknown,
+            _ => named.push(word.text.clone()),
+        }
+    }
+    // A name that is empty, as of a variable nobody set, must not become the whole project.
+    if named.is_empty() || named.iter().any(String::is_empty) {
+        return Request::Unknown;
+    }
+    let checkpoint = named.remove(0);
+    Request::Restore {
+        checkpoint,
+        files: named,
+        all,
+    }
+}
+
+fn diff(words: &[Word]) -> Request {
+    match words {
+        [] => Request::Diff(None),
+        [word] if word.bare() == "session" => Request::SessionDiff,
+        [word] if !word.text.starts_with('-') || is_number(&word.text) => {
+            Request::Diff(Some(word.text.clone()))
+        }
+        _ => Request::Unknown,
+    }
+}
+
+/// A number as Hermes takes it: a sign, digits, and single underscores between them. `None` if it is none;
+/// what does not fit is as good as any number that is too large.
+pub fn number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let groups = digits.split('_');
+    let is_group = |group: &str| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit());
+    if !groups.clone().all(is_group) {
+        return None;
+    }
+    let digits: String = groups.collect();
+    let value = digits.parse::<i64>().unwrap_or(i64::MAX);
+    Some(if text.starts_with('-') { -value } else { value })
+}
+
+fn is_number(text: &str) -> bool {
+    number(text).is_some()
+}
+
+/// One word, and whether any of it was quoted: then it is no keyword.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Word {
+    text: String,
+    is_quoted: bool,
+}
+
+impl Word {
+    /// The word as a keyword; what was quoted is none.
+    fn bare(&self) -> &str {
+        if self.is_quoted { "" } else { &self.text }
+    }
+}
+
+/// Splits as a shell does; `None` if a quote is not closed.
+fn split(text: &str) -> Option<Vec<Word>> {
+    let mut words = Vec::new();
+    let mut word: Option<Word> = None;
+    let mut rest = text.chars().peekable();
+    while let Some(next) = rest.next() {
+        if next.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let current = word.get_or_insert_default();
+        match next {
+            '\'' => {
+                current.is_quoted = true;
+                loop {
+                    match rest.next()? {
+                        '\'' => break,
+                        c => current.text.push(c),
+                    }
+                }
+            }
+            '"' | '“' | '”' | '„' => {
+                current.is_quoted = true;
+                loop {
+                    match rest.next()? {
+                        '"' | '“' | '”' => break,
+                        '\\' if matches!(rest.peek(), Some('"' | '\\')) => {
+                            current.text.push(rest.next()?);
+                        }
+                        c => current.text.push(c),
+                    }
+                }
+            }
+            '\\' => {
+                current.is_quoted = true;
+                current.text.push(rest.next()?);
+            }
+            '—' if current.text.is_empty() => current.text.push_str("--"),
+            c => current.text.push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn restore_of(checkpoint: &str, files: &[&str], all: bool) -> Request {
+        Request::Restore {
+            checkpoint: checkpoint.to_owned(),
+            files: files.iter().map(ToString::to_string).collect(),
+            all,
+        }
+    }
+
+    #[test]
+    fn the_commands_of_hermes_and_ours_are_understood() {
+        let since = |text: &str| Request::Diff(Some(text.to_owned()));
+        for (text, expected) in [
+            ("/rollback", Request::List),
+            ("  /rollback  ", Request::List),
+            ("rollback", Request::List),
+            ("/rollback@herma_bot 2", restore_of("2", &[], false)),
+            ("/rollback 1", restore_of("1", &[], false)),
+            ("/rollback 7f2c1ab", restore_of("7f2c1ab", &[], false)),
+            ("/rollback @-2", restore_of("@-2", &[], false)),
+            ("/rollback -1", restore_of("-1", &[], false)),
+            (
+                "/rollback before-refactor",
+                restore_of("before-refactor", &[], false),
+            ),
+            (
+                "/rollback 2 src/a.rs",
+                restore_of("2", &["src/a.rs"], false),
+            ),
+            ("/rollback 2 a b", restore_of("2", &["a", "b"], false)),
+            ("/rollback 2 --all", restore_of("2", &[], true)),
+            ("/rollback --all 2 a", restore_of("2", &["a"], true)),
+            ("/rollback 2 —all", restore_of("2", &[], true)),
+            ("/rollback 2 -- --all", restore_of("2", &["--all"], false)),
+            ("/rollback 2 '--all'", restore_of("2", &["--all"], false)),
+            ("/rollback 'undo'", restore_of("undo", &[], false)),
+            ("/rollback diff", Request::DiffWithoutCheckpoint),
+            ("/rollback diff 2", since("2")),
+            ("/rollback diff @-2", since("@-2")),
+            ("/rollback undo", Request::Undo),
+            ("/rollback redo", Request::Redo),
+            ("/diff", Request::Diff(None)),
+            ("/diff 3", since("3")),
+            ("/diff -1", since("-1")),
+            ("/diff session", Request::SessionDiff),
+        ] {
+            assert_eq!(parse(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_forms_are_not_guessed_at() {
+        for text in [
+            "",
+            "/",
+            "/roll",
+            "/rollback help",
+            "/rollback --al 2",
+            "/rollback --all",
+            "/rollback diff 1 2",
+            "/rollback 1 'a",
+            "/rollback 1 ''",
+            "/rollback 1 a \"\"",
+            "/rollback ''",
+            "/rollback 1 \"a",
+            "/rollback 1 a\\",
+            "/diff staged all",
+            "/diff --all",
+        ] {
+            assert_eq!(parse(text), Request::Unknown, "{text}");
+        }
+        let long = format!("/rollback {}", "a".repeat(LONGEST));
+        assert_eq!(parse(&long), Request::Unknown);
+    }
+
+    #[test]
+    fn quotes_are_those_of_a_shell_and_of_a_phone() {
+        for (text, file) in [
+            ("/rollback 1 \"a b\"", "a b"),
+            ("/rollback 1 'a \"b'", "a \"b"),
+            ("/rollback 1 a\\ b", "a b"),
+            ("/rollback 1 \"a\\\"b\\\\c\\d\"", "a\"b\\c\\d"),
+            ("/rollback 1 a' 'b", "a b"),
+            ("/rollback 1 “a b”", "a b"),
+            ("/rollback 1 it’s", "it’s"),
+        ] {
+            assert_eq!(parse(text), restore_of("1", &[file], false), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_what_hermes_takes_for_them() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("+2", Some(2)),
+            ("-3", Some(-3)),
+            ("1_0", Some(10)),
+            ("007", Some(7)),
+            ("99999999999999999999", Some(i64::MAX)),
+            ("", None),
+            ("-", None),
+            ("1_", None),
+            ("1a", None),
+            ("@-2", None),
+        ] {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_input_is_too_strange(text in any::<String>()) {
+            parse(&text);
+            parse(&format!("/rollback {text}"));
+        }
+    }
+}
