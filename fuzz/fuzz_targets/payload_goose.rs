@@ -1,0 +1,4 @@
+//! What Goose may send to its hook.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::payload(herma_fuzz::Host::Goose, bytes));
