@@ -1,0 +1,180 @@
+"""Instant undo for AI agents.
+
+Before an agent changes files, save the project; afterwards look, compare, and go back: a file, a step, or
+everything.
+
+>>> import pathlib, tempfile, herma
+>>> place = pathlib.Path(tempfile.mkdtemp())
+>>> root = place / "project"
+>>> root.mkdir()
+>>> _ = (root / "notes.txt").write_text("one\\n")
+
+>>> engine = herma.Engine(place / "home")
+>>> project = engine.project(root)
+>>> project.save("before the agent").is_new
+True
+>>> with project.step(tool="bash", agent="example") as step:
+...     _ = (root / "notes.txt").write_text("two\\n")
+>>> step.step.state
+'changed'
+>>> [change.path for change in project.changes(2)]
+['notes.txt']
+>>> project.undo().written
+1
+>>> (root / "notes.txt").read_text()
+'one\\n'
+
+The engine works without the interpreter: other threads go on meanwhile. Objects it answers with never change.
+``herma.hermes`` is the same engine behind the face of Hermes's checkpoint module.
+"""
+
+from __future__ import annotations
+
+from . import _herma
+from ._herma import (
+    Action,
+    Ambiguous,
+    Archive,
+    AuthorUnknown,
+    BadName,
+    BadPath,
+    BadRequest,
+    BadSpec,
+    Busy,
+    Cancelled,
+    Change,
+    ChangedSincePlan,
+    ChangedSinceShown,
+    ChangedSinceUndo,
+    Changes,
+    Checkpoint,
+    Cleaned,
+    Damaged,
+    Diff,
+    DiffFailed,
+    Error,
+    FileSystemFailed,
+    Kept,
+    LeftOut,
+    NameTaken,
+    NeededByInterrupted,
+    NoCheckpoints,
+    NoSteps,
+    NoStore,
+    NoSuchArchive,
+    NoSuchStep,
+    NotFound,
+    NothingThere,
+    NothingToContinue,
+    NothingToRedo,
+    NothingToUndo,
+    OldRepository,
+    OutOfRange,
+    PathOutside,
+    PathUnknown,
+    Plan,
+    Project,
+    ProjectStatus,
+    Receipt,
+    Restored,
+    RestoreFailed,
+    RestoreUnfinished,
+    RootNotFound,
+    RootRefused,
+    RunningStep,
+    Saved,
+    ScanFailed,
+    Status,
+    Step,
+    StepIsOver,
+    StoreFailed,
+    Turn,
+)
+from ._home import default_home, user_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any
+
+
+class Engine(_herma.Engine):
+    """Where checkpoints are kept, and how.
+
+    ``home`` is ``$HERMES_HOME`` or ``~/.hermes`` unless it is given. Sizes are bytes; 0 turns a limit off, and
+    ``max_file_size=None`` takes files of every size. After a save that finds a limit nearly reached, cleaning
+    runs in the background unless ``background=False``.
+
+    >>> import tempfile
+    >>> engine = Engine(tempfile.mkdtemp(), max_snapshots=50)
+    >>> engine.has_store()
+    False
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, home: str | bytes | os.PathLike[Any] | None = None, **settings: Any) -> Engine:
+        settings.setdefault("user_home", user_home())
+        return super().__new__(cls, default_home() if home is None else home, **settings)
+
+
+__all__ = [
+    "Action",
+    "Ambiguous",
+    "Archive",
+    "AuthorUnknown",
+    "BadName",
+    "BadPath",
+    "BadRequest",
+    "BadSpec",
+    "Busy",
+    "Cancelled",
+    "Change",
+    "ChangedSincePlan",
+    "ChangedSinceShown",
+    "ChangedSinceUndo",
+    "Changes",
+    "Checkpoint",
+    "Cleaned",
+    "Damaged",
+    "Diff",
+    "DiffFailed",
+    "Engine",
+    "Error",
+    "FileSystemFailed",
+    "Kept",
+    "LeftOut",
+    "NameTaken",
+    "NeededByInterrupted",
+    "NoCheckpoints",
+    "NoSteps",
+    "NoStore",
+    "NoSuchArchive",
+    "NoSuchStep",
+    "NotFound",
+    "NothingThere",
+    "NothingToContinue",
+    "NothingToRedo",
+    "NothingToUndo",
+    "OldRepository",
+    "OutOfRange",
+    "PathOutside",
+    "PathUnknown",
+    "Plan",
+    "Project",
+    "ProjectStatus",
+    "Receipt",
+    "RestoreFailed",
+    "RestoreUnfinished",
+    "Restored",
+    "RootNotFound",
+    "RootRefused",
+    "RunningStep",
+    "Saved",
+    "ScanFailed",
+    "Status",
+    "Step",
+    "StepIsOver",
+    "StoreFailed",
+    "Turn",
+]

@@ -1,0 +1,368 @@
+"""``CheckpointManager``: Hermes's calls, Herma's engine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+from .. import Error, NoStore, NothingThere
+from . import _ledger
+from ._checks import _validate_commit_hash, _validate_file_path
+from ._format import stat_text
+from ._git import _run_git
+from ._paths import _normalize_path, _store_path, checkpoint_base, engine_at, working_dir_for
+
+logger = logging.getLogger(__name__)
+
+_MB = 1 << 20
+_SHORT = 7
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from .. import Checkpoint, Engine, Project, Restored
+    from ._paths import AnyPath
+
+    Answer = dict[str, Any]
+
+
+class CheckpointManager:
+    """Saves projects before they are changed, lists what was saved, and brings it back.
+
+    >>> import pathlib, tempfile
+    >>> from herma import hermes
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> hermes.CHECKPOINT_BASE = place / "checkpoints"
+    >>> project = place / "project"
+    >>> project.mkdir()
+    >>> _ = (project / "a.txt").write_text("one\\n")
+    >>> manager = CheckpointManager(enabled=True)
+    >>> manager.ensure_checkpoint(str(project), "before write_file")
+    True
+    >>> _ = (project / "a.txt").write_text("two\\n")
+    >>> newest = manager.list_checkpoints(str(project))[0]
+    >>> manager.restore(str(project), newest["hash"])["success"]
+    True
+    >>> (project / "a.txt").read_text()
+    'one\\n'
+    """
+
+    def __init__(
+        self,
+        enabled: bool = False,
+        max_snapshots: int = 20,
+        max_total_size_mb: int = 500,
+        max_file_size_mb: int = 10,
+    ) -> None:
+        self.enabled = enabled
+        self.max_snapshots = max(1, int(max_snapshots))
+        self.max_total_size_mb = max(0, int(max_total_size_mb))
+        self.max_file_size_mb = max(0, int(max_file_size_mb))
+        self._checkpointed_dirs: set[str] = set()
+        self._git_available: Optional[bool] = None
+        self._turn = 0
+
+    def new_turn(self) -> None:
+        """Every directory may be saved once more."""
+        self._turn += 1
+        self._checkpointed_dirs.clear()
+
+    def ensure_checkpoint(self, working_dir: AnyPath, reason: str = "auto") -> bool:
+        """Saves a directory, once per turn. True only if a checkpoint was made. Never raises."""
+        if not self.enabled:
+            return False
+        try:
+            directory = str(_normalize_path(working_dir))
+            if directory in ("/", str(Path.home())):
+                logger.debug("Not saved: %s is too broad", directory)
+                return False
+            if directory in self._checkpointed_dirs or self._says_no_git(directory):
+                return False
+            return self._take(directory, reason)
+        except Exception as error:
+            logger.debug("Not saved: %s", error)
+            return False
+
+    def list_checkpoints(self, working_dir: AnyPath) -> list[Answer]:
+        """The newest first, as many as ``max_snapshots``; empty if there are none."""
+        try:
+            project = self._project(working_dir)
+            return _entries(project, project.list(), self.max_snapshots)
+        except Exception as error:
+            logger.debug("No checkpoints of %r: %s", working_dir, error)
+            return []
+
+    def list_all_checkpoints(self) -> list[Answer]:
+        """The checkpoints of every project the store knows, the newest first, each with its ``workdir``."""
+        try:
+            projects = self._engine().status().projects
+        except Exception as error:
+            logger.debug("No checkpoints: %s", error)
+            return []
+        found = []
+        for project in projects:
+            if project.root is not None:
+                workdir = str(project.root)
+                found += [{**entry, "workdir": workdir} for entry in self.list_checkpoints(workdir)]
+        return sorted(found, key=_seconds, reverse=True)
+
+    def diff(self, working_dir: AnyPath, commit_hash: str) -> Answer:
+        """What changed since a checkpoint: ``stat`` per file, and ``diff`` as a patch."""
+        problem = _validate_commit_hash(commit_hash)
+        if problem:
+            return _failure(problem)
+        found = self._find(working_dir, commit_hash)
+        if isinstance(found, dict):
+            return found
+        project, target = found
+        try:
+            diff = project.diff(target)
+        except Exception as error:
+            logger.debug("Diff of %r failed: %s", working_dir, error)
+            return _failure("Could not generate diff")
+        return {"success": True, "stat": stat_text(diff.changes).strip(), "diff": diff.text.strip()}
+
+    def session_diff(self, working_dir: AnyPath) -> Answer:
+        """What changed since the oldest checkpoint that is listed."""
+        listed = self.list_checkpoints(working_dir)
+        if not listed:
+            return {"success": True, "stat": "", "diff": "", "empty": True}
+        baseline = listed[-1]["hash"]
+        answer = self.diff(working_dir, baseline)
+        if answer["success"]:
+            answer["baseline"] = baseline
+            if not (answer["stat"] or answer["diff"]):
+                answer["empty"] = True
+        return answer
+
+    def restore(
+        self,
+        working_dir: AnyPath,
+        commit_hash: str,
+        file_path: Optional[AnyPath] = None,
+        safe: bool = False,
+    ) -> Answer:
+        """Brings a checkpoint back, or one file of it. The present is saved first.
+
+        ``safe`` leaves alone what was edited by hand since Hermes wrote it, if it is known what Hermes wrote.
+        """
+        problem = _validate_commit_hash(commit_hash)
+        if not problem and file_path:
+            problem = _validate_file_path(file_path, working_dir)
+        if problem:
+            return _failure(problem)
+        found = self._find(working_dir, commit_hash)
+        if isinstance(found, dict):
+            return found
+        project, target = found
+        answer: Answer = {
+            "success": True,
+            "restored_to": str(commit_hash)[:8],
+            "reason": target.subject or "unknown",
+            "directory": str(project.root),
+        }
+        try:
+            if file_path:
+                restored = project.restore(target, paths=[file_path], all=True)
+                answer["file"] = file_path
+            elif safe:
+                return self._restore_safely(project, target, answer)
+            else:
+                restored = project.restore(target, all=True)
+        except Exception as error:
+            return _failure(f"Restore failed: {error}", debug=str(error) or None)
+        return _with_kept(answer, restored)
+
+    def record_agent_write(self, file_path: AnyPath) -> None:
+        """Notes what Hermes has just written, so that a safe restore knows its work. Never raises."""
+        if not self.enabled:
+            return
+        try:
+            _ledger.record(_store_path(), _normalize_path(file_path))
+        except Exception as error:
+            logger.debug("It was not noted that Hermes wrote %r: %s", file_path, error)
+
+    def safe_restore_plan(self, working_dir: AnyPath, commit_hash: str) -> Answer:
+        """Which changed files Hermes wrote last (``restore``), and which somebody else did (``skipped``)."""
+        problem = _validate_commit_hash(commit_hash)
+        if problem:
+            return _failure(problem)
+        found = self._find(working_dir, commit_hash)
+        if isinstance(found, dict):
+            return found
+        project, target = found
+        try:
+            return self._plan_safely(project, target)
+        except Exception as error:
+            return _failure(f"Could not compute changed files: {error}")
+
+    def get_working_dir_for_path(self, file_path: AnyPath) -> str:
+        """The project a file belongs to: the nearest directory with a marker, else the file's own."""
+        return working_dir_for(file_path)
+
+    def _take(self, working_dir: AnyPath, reason: str) -> bool:
+        """Saves a directory whatever the turn. A failure does not count as done in this turn."""
+        turn = self._turn
+        try:
+            saved = self._project(working_dir).save(reason)
+        except Error as error:
+            logger.debug("Not saved: %s", error)
+            return False
+        # A turn that began meanwhile has not been saved yet.
+        if turn == self._turn:
+            self._checkpointed_dirs.add(os.fsdecode(working_dir))
+        if saved.receipt.left_out:
+            names = ", ".join(repr(left_out) for left_out in saved.receipt.left_out[:5])
+            logger.warning("Not in the checkpoint of %s: %s", working_dir, names)
+        return saved.is_new
+
+    def _says_no_git(self, directory: str) -> bool:
+        """Did somebody say that there is no git, or that it fails?
+
+        Herma needs none, so this alone is no reason. Who puts something in the place of ``shutil.which``,
+        ``subprocess.run`` or ``_run_git`` wants to see what follows from it, and does.
+        """
+        from herma import hermes
+
+        shutil, subprocess = sys.modules.get("shutil"), sys.modules.get("subprocess")
+        if self._git_available is None and shutil is not None and shutil.which.__module__ != "shutil":
+            self._git_available = shutil.which("git") is not None
+        if self._git_available is False:
+            return True
+        is_run_replaced = subprocess is not None and subprocess.run.__module__ != "subprocess"
+        run: Any = getattr(hermes, "_run_git")
+        if is_run_replaced or run is not _run_git:
+            return not run(["--version"], _store_path(), directory)[0]
+        return False
+
+    def _engine(self) -> Engine:
+        return engine_at(
+            checkpoint_base(),
+            max_snapshots=self.max_snapshots,
+            max_total_size=self.max_total_size_mb * _MB,
+            max_file_size=self.max_file_size_mb * _MB or None,
+            auto_prune=False,
+        )
+
+    def _project(self, working_dir: AnyPath) -> Project:
+        return self._engine().project(_normalize_path(working_dir))
+
+    def _find(self, working_dir: AnyPath, commit_hash: str) -> Union[tuple[Project, Checkpoint], Answer]:
+        """The project and the checkpoint, or what to answer if there is none."""
+        try:
+            if not self._engine().has_store():
+                return _failure("No checkpoints exist for this directory")
+            project = self._project(working_dir)
+            return project, project.find(f"id:{commit_hash}")
+        except NoStore:
+            return _failure("No checkpoints exist for this directory")
+        except NothingThere as error:
+            debug = str(error)
+        except Exception as error:
+            logger.debug("Checkpoint %r of %r: %s", commit_hash, working_dir, error)
+            debug = str(error)
+        return _failure(f"Checkpoint '{commit_hash}' not found", debug=debug)
+
+    def _plan_safely(self, project: Project, target: Checkpoint) -> Answer:
+        ledger = _ledger.of_directory(_store_path(), project.root, working_dir_for(project.root))
+        if not ledger:
+            return {"success": True, "restore": [], "skipped": [], "ledger_empty": True}
+        plan = project.plan_restore(target, all=True)
+        files = [action.path for action in plan.actions if not action.kind.endswith("directory")]
+        own = [path for path in files if _ledger.wrote(ledger, project.root / path)]
+        return {
+            "success": True,
+            "restore": own,
+            "skipped": [path for path in files if path not in set(own)],
+        }
+
+    def _oversize(self, project: Project, taken: list[str]) -> list[str]:
+        """What Hermes wrote and no checkpoint holds, because it is too large."""
+        ledger = _ledger.of_directory(_store_path(), project.root, working_dir_for(project.root))
+        most = self.max_file_size_mb * _MB
+        found = []
+        for name in ledger:
+            path, inside = Path(name), os.path.relpath(name, project.root)
+            is_large = most > 0 and path.is_file() and path.stat().st_size > most
+            if is_large and inside not in taken and _ledger.wrote(ledger, path):
+                found.append(inside)
+        return sorted(found)
+
+    def _restore_safely(self, project: Project, target: Checkpoint, answer: Answer) -> Answer:
+        plan = self._plan_safely(project, target)
+        if plan.get("ledger_empty"):
+            return _with_kept(answer, project.restore(target, all=True))
+        answer["restored_files"] = plan["restore"]
+        answer["skipped_user_edits"] = plan["skipped"]
+        answer["skipped_oversize"] = self._oversize(project, plan["restore"])
+        if not plan["restore"]:
+            answer["reason"] = "nothing to restore: every changed file was edited by hand"
+            return answer
+        restored = project.restore(target, keep=plan["skipped"], all=True)
+        stayed = {kept.path for kept in restored.kept}
+        failed = [path for path in plan["restore"] if path in stayed]
+        if failed:
+            answer["restored_files"] = [path for path in plan["restore"] if path not in stayed]
+            answer["failed_deletes"] = failed
+        return answer
+
+
+def _failure(error: str, **more: Any) -> Answer:
+    return {"success": False, "error": error, **more}
+
+
+def _with_kept(answer: Answer, restored: Restored) -> Answer:
+    """Names what the restore had to leave as it is."""
+    if restored.kept:
+        answer["kept"] = [{"path": kept.path, "why": kept.text} for kept in restored.kept]
+    return answer
+
+
+def _seconds(entry: Answer) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(entry["timestamp"]).timestamp()
+
+
+def _entries(project: Project, checkpoints: list[Checkpoint], most: int) -> list[Answer]:
+    older = [*checkpoints[1:], None]
+    return [_entry(project, *pair) for pair in list(zip(checkpoints, older))[:most]]
+
+
+def _entry(project: Project, checkpoint: Checkpoint, older: Optional[Checkpoint]) -> Answer:
+    files, insertions, deletions = _counts(project, checkpoint, older)
+    return {
+        "hash": checkpoint.id,
+        "short_hash": _short(checkpoint.id),
+        "timestamp": checkpoint.time.replace(microsecond=0).isoformat(),
+        "reason": checkpoint.subject,
+        "files_changed": files,
+        "insertions": insertions,
+        "deletions": deletions,
+    }
+
+
+def _short(commit_hash: str) -> str:
+    """The beginning of a hash that nobody takes for a number."""
+    length = _SHORT
+    while commit_hash[:length].isdigit() and length < len(commit_hash):
+        length += 1
+    return commit_hash[:length]
+
+
+def _counts(project: Project, checkpoint: Checkpoint, older: Optional[Checkpoint]) -> tuple[int, int, int]:
+    """What changed since the checkpoint before; those of Hermes are counted when they are listed."""
+    counted = checkpoint.changes
+    if counted is not None:
+        return counted.files, counted.insertions, counted.deletions
+    if older is None:
+        return 0, 0, 0
+    try:
+        changes = project.changes(older, checkpoint)
+    except Error:
+        return 0, 0, 0
+    added = sum(change.insertions or 0 for change in changes)
+    return len(changes), added, sum(change.deletions or 0 for change in changes)

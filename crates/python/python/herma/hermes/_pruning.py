@@ -1,0 +1,216 @@
+"""Keeping the store small, looking at it as a whole, and clearing it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+
+from ._paths import _dir_size_bytes, checkpoint_base, engine_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, Iterable, Optional
+
+    from .. import Engine
+    from ._paths import AnyPath
+
+logger = logging.getLogger(__name__)
+
+_MB = 1 << 20
+_DAY = 86400
+_PRUNE_MARKER_NAME = ".last_prune"
+
+
+def prune_checkpoints(
+    retention_days: int = 7,
+    delete_orphans: bool = True,
+    checkpoint_base: Optional[AnyPath] = None,
+    max_total_size_mb: int = 0,
+    orphan_allowlist: Optional[Iterable[Any]] = None,
+) -> dict[str, int]:
+    """Drops what is too old, too much or left over, and frees its room. Never raises.
+
+    ``retention_days`` of 0 or less turns the age rule off. With ``orphan_allowlist`` only those of the deleted
+    projects go that are in it, by hash or by directory.
+
+    >>> prune_checkpoints(checkpoint_base="/nowhere/at/all")["scanned"]
+    0
+    """
+    result = {"scanned": 0, "deleted_orphan": 0, "deleted_stale": 0, "errors": 0, "bytes_freed": 0}
+    try:
+        base = _base(checkpoint_base)
+        if not base.is_dir():
+            return result
+        days = max(0, int(retention_days))
+        engine = engine_at(base)
+        _prune_old_repositories(engine, days, result)
+        cleaned = engine.clean(
+            retention_days=days,
+            max_total_size=max(0, int(max_total_size_mb)) * _MB,
+            orphans=_orphans(engine, delete_orphans, orphan_allowlist),
+        )
+        result["scanned"] += cleaned.scanned
+        result["deleted_orphan"] += cleaned.orphans
+        result["deleted_stale"] += cleaned.stale + cleaned.archives
+        result["errors"] += len(cleaned.errors)
+        result["bytes_freed"] += cleaned.bytes_freed
+        for note in [*cleaned.errors, *cleaned.notes, *filter(None, [cleaned.over])]:
+            logger.info("Checkpoint prune: %s", note)
+        _prune_archives(engine, days, result)
+    except Exception as error:
+        logger.warning("Checkpoint prune failed: %s", error)
+        result["errors"] += 1
+    return result
+
+
+def _base(override: Optional[AnyPath]) -> Path:
+    return checkpoint_base(override)
+
+
+def _orphans(engine: Engine, delete: bool, allowed: Optional[Iterable[Any]]) -> Any:
+    if not delete or allowed is None:
+        return bool(delete)
+    wanted = {os.fsdecode(item) for item in allowed}
+    projects = engine.status().projects
+    return [p.id for p in projects if p.id in wanted or (p.root is not None and str(p.root) in wanted)]
+
+
+def _prune_old_repositories(engine: Engine, days: int, result: dict[str, int]) -> None:
+    """Repositories of version 1. That their project is not there does not prove that it was deleted."""
+    cutoff = time.time() - days * _DAY
+    for old in engine.old_repositories():
+        result["scanned"] += 1
+        if days > 0 and _newest_mtime(old.path) < cutoff:
+            try:
+                result["bytes_freed"] += engine.remove_old_repository(old.project)
+                result["deleted_stale"] += 1
+            except Exception as error:
+                logger.warning("Could not remove %s: %s", old.path, error)
+                result["errors"] += 1
+
+
+def _prune_archives(engine: Engine, days: int, result: dict[str, int]) -> None:
+    """Archives that are left because there is no store, whose cleaning would have removed them."""
+    if days <= 0 or engine.has_store():
+        return
+    for archive in engine.archives():
+        if archive.mtime < time.time() - days * _DAY:
+            result["bytes_freed"] += engine.remove_archive(archive.name)
+            result["deleted_stale"] += 1
+
+
+def _newest_mtime(directory: Path) -> float:
+    newest = 0.0
+    for place, _, files in os.walk(directory):
+        for name in (".", *files):
+            try:
+                newest = max(newest, os.lstat(os.path.join(place, name)).st_mtime)
+            except OSError:
+                continue
+    return newest
+
+
+def maybe_auto_prune_checkpoints(
+    retention_days: int = 7,
+    min_interval_hours: int = 24,
+    delete_orphans: bool = True,
+    checkpoint_base: Optional[AnyPath] = None,
+    max_total_size_mb: int = 0,
+) -> dict[str, Any]:
+    """Prunes, unless that was done less than the interval ago. Never raises."""
+    try:
+        base = _base(checkpoint_base)
+        marker = base / _PRUNE_MARKER_NAME
+        now = time.time()
+        # A marker from the future was made by a wrong clock.
+        if 0 <= now - _last_run(marker) < float(min_interval_hours) * 3600:
+            return {"skipped": True}
+        result = prune_checkpoints(retention_days, delete_orphans, base, max_total_size_mb)
+        if base.is_dir():
+            _write_marker(marker, now)
+        return {"skipped": False, "result": result}
+    except Exception as error:
+        logger.warning("Checkpoint auto-prune failed: %s", error)
+        return {"skipped": False, "error": str(error)}
+
+
+def _last_run(marker: Path) -> float:
+    try:
+        return float(marker.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return float("-inf")
+
+
+def _write_marker(marker: Path, now: float) -> None:
+    beside = marker.with_name(f"{marker.name}.{os.getpid()}")
+    try:
+        beside.write_text(str(now), encoding="ascii")
+        os.replace(beside, marker)
+    except OSError as error:
+        logger.debug("Could not write %s: %s", marker, error)
+
+
+def store_status(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
+    """Sizes, projects and archives."""
+    base = _base(checkpoint_base)
+    answer: dict[str, Any] = {
+        "base": str(base),
+        "store_size_bytes": 0,
+        "legacy_size_bytes": 0,
+        "total_size_bytes": 0,
+        "project_count": 0,
+        "projects": [],
+        "legacy_archives": [],
+        "pre_v2_projects": [],
+    }
+    try:
+        status = engine_at(base).status()
+    except Exception as error:
+        logger.warning("Checkpoint status failed: %s", error)
+        return answer
+    answer["store_size_bytes"] = status.store_bytes
+    answer["legacy_size_bytes"] = status.legacy_bytes
+    answer["total_size_bytes"] = _dir_size_bytes(base)
+    answer["project_count"] = len(status.projects)
+    answer["projects"] = [
+        {
+            "hash": project.id,
+            "workdir": str(project.root or ""),
+            "exists": project.presence == "live",
+            "created_at": project.created_at,
+            "last_touch": project.last_touch,
+            "commits": project.checkpoints,
+        }
+        for project in status.projects
+    ]
+    answer["legacy_archives"] = [
+        {"name": archive.name, "size_bytes": archive.size_bytes, "mtime": archive.mtime}
+        for archive in status.archives
+    ]
+    answer["pre_v2_projects"] = [
+        {"path": str(old.path), "workdir": str(old.root or ""), "exists": old.exists}
+        for old in status.old_repositories
+    ]
+    return answer
+
+
+def clear_all(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
+    """Removes every checkpoint. Resume records stay."""
+    try:
+        freed, deleted = engine_at(_base(checkpoint_base)).clear_all()
+    except Exception as error:
+        logger.warning("Could not clear checkpoints: %s", error)
+        return {"bytes_freed": 0, "deleted": False}
+    return {"bytes_freed": freed, "deleted": deleted}
+
+
+def clear_legacy(checkpoint_base: Optional[AnyPath] = None) -> dict[str, int]:
+    """Removes the archives of version 1."""
+    try:
+        freed, deleted = engine_at(_base(checkpoint_base)).clear_legacy()
+    except Exception as error:
+        logger.warning("Could not clear legacy archives: %s", error)
+        return {"bytes_freed": 0, "deleted": 0}
+    return {"bytes_freed": freed, "deleted": deleted}

@@ -1,0 +1,124 @@
+//! What differs between two states.
+
+use std::ffi::OsString;
+
+use herma_core::diff::Budget;
+use herma_core::diff::Change as CoreChange;
+use herma_core::diff::FileStat;
+use herma_core::diff::PatchOptions;
+use herma_core::diff::patch;
+use herma_core::diff::stat::per_file;
+use herma_core::engine::Comparison;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::name;
+use crate::arguments::shown;
+
+/// One file that differs.
+#[pyclass(frozen, get_all, eq, module = "herma")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// The path; for a rename the new one.
+    path: OsString,
+    /// `A`, `D`, `M`, `T` or `R`, as git has it.
+    status: char,
+    /// The old path of a file that moved.
+    from_path: Option<OsString>,
+    /// Lines added; `None` where lines are not counted.
+    insertions: Option<u64>,
+    /// Lines removed; `None` where lines are not counted.
+    deletions: Option<u64>,
+    /// Is one of the two no text?
+    binary: bool,
+}
+
+impl Change {
+    fn new(change: &CoreChange, stat: &FileStat) -> Self {
+        let status = match (change.old, change.new) {
+            (None, _) => 'A',
+            (_, None) => 'D',
+            _ if change.from.is_some() => 'R',
+            _ if change.is_type_change() => 'T',
+            _ => 'M',
+        };
+        Self {
+            path: name(&change.path),
+            status,
+            from_path: change.from.as_ref().map(|from| name(&from.path)),
+            insertions: stat.insertions,
+            deletions: stat.deletions,
+            binary: stat.binary,
+        }
+    }
+}
+
+#[pymethods]
+impl Change {
+    fn __repr__(&self) -> String {
+        format!("<Change {} {}>", self.status, shown(self.path.as_ref()))
+    }
+}
+
+/// The differences between two states.
+#[pyclass(frozen, module = "herma")]
+pub(crate) struct Diff {
+    /// The differences, sorted by path.
+    #[pyo3(get)]
+    pub(crate) changes: Vec<Change>,
+    /// Do permissions or empty directories differ, which no patch can say?
+    #[pyo3(get)]
+    modes_differ: bool,
+    patch: Vec<u8>,
+}
+
+impl Diff {
+    /// Counts the lines, and writes the patch if it is asked for.
+    pub(crate) fn new(
+        comparison: &Comparison,
+        options: Option<&PatchOptions>,
+    ) -> Result<Self, herma_core::Error> {
+        let (old, new) = (comparison.old_side(), comparison.new_side());
+        let changes = &comparison.changes;
+        let counted = per_file(changes, &*old, &*new, Budget::UNLIMITED)?;
+        let pairs = changes.iter().zip(&counted);
+        let patch = match options {
+            Some(options) => patch::to_bytes(changes, &*old, &*new, options)?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            changes: pairs
+                .map(|(change, stat)| Change::new(change, stat))
+                .collect(),
+            modes_differ: comparison.modes_differ,
+            patch,
+        })
+    }
+}
+
+#[pymethods]
+impl Diff {
+    /// The patch, as `git apply` takes it.
+    #[getter]
+    fn patch<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.patch)
+    }
+
+    /// The patch as text; bytes that are no UTF-8 are replaced.
+    #[getter]
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.patch).into_owned()
+    }
+
+    fn __bool__(&self) -> bool {
+        !self.changes.is_empty() || self.modes_differ
+    }
+
+    fn __len__(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Diff {} files>", self.changes.len())
+    }
+}

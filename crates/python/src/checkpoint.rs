@@ -1,0 +1,305 @@
+//! A checkpoint, what a save made of it, and what it holds.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use herma_core::engine::Saved as CoreSaved;
+use herma_core::receipt::LeftOut as CoreLeftOut;
+use herma_core::receipt::Receipt as CoreReceipt;
+use pyo3::prelude::*;
+use pyo3::types::PyDateTime;
+use pyo3::types::PyDelta;
+use pyo3::types::PyTzInfo;
+
+use crate::arguments::shown;
+
+/// How many characters of an id tell checkpoints apart for a person.
+const SHORT: usize = 8;
+
+/// A saved state of one project.
+#[pyclass(frozen, module = "herma", eq, hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub(crate) inner: herma_core::Checkpoint,
+}
+
+impl std::hash::Hash for Checkpoint {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.inner.id.as_bytes().hash(state);
+    }
+}
+
+impl From<herma_core::Checkpoint> for Checkpoint {
+    fn from(inner: herma_core::Checkpoint) -> Self {
+        Self { inner }
+    }
+}
+
+#[pymethods]
+impl Checkpoint {
+    /// The commit that is the checkpoint, as 40 hexadecimal digits.
+    #[getter]
+    fn id(&self) -> String {
+        self.inner.id.to_hex()
+    }
+
+    /// The beginning of the id.
+    #[getter]
+    fn short_id(&self) -> String {
+        self.inner.id.to_hex()[..SHORT].to_owned()
+    }
+
+    /// Its tree, as 40 hexadecimal digits.
+    #[getter]
+    fn tree(&self) -> String {
+        self.inner.tree.to_hex()
+    }
+
+    /// Its place in the list, 1 being the newest.
+    #[getter]
+    fn number(&self) -> usize {
+        self.inner.number
+    }
+
+    /// Its place in the order of saving; never changes.
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.inner.sequence
+    }
+
+    /// When it was taken, in seconds since 1970.
+    #[getter]
+    fn timestamp(&self) -> f64 {
+        self.inner.time.as_float()
+    }
+
+    /// When it was taken, with the offset of the place where it was taken.
+    #[getter]
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDateTime>> {
+        let seconds = self.inner.time.offset_minutes * 60;
+        let offset = PyDelta::new(py, 0, seconds, 0, true)?;
+        let zone = PyTzInfo::fixed_offset(py, offset)?;
+        PyDateTime::from_timestamp(py, self.inner.time.as_float(), Some(&zone))
+    }
+
+    /// Why it was taken, exactly as given.
+    #[getter]
+    fn reason(&self) -> String {
+        String::from_utf8_lossy(&self.inner.reason).into_owned()
+    }
+
+    /// The first line of the reason.
+    #[getter]
+    fn subject(&self) -> String {
+        String::from_utf8_lossy(self.inner.subject()).into_owned()
+    }
+
+    /// How it came to be: `saved`, `safety`, `merged`, `interrupted` or `hermes`.
+    #[getter]
+    fn origin(&self) -> &'static str {
+        self.inner.origin.word()
+    }
+
+    /// The agent that asked for it.
+    #[getter]
+    fn agent(&self) -> Option<&str> {
+        self.inner.facts.agent.as_deref()
+    }
+
+    /// The conversation it was taken in.
+    #[getter]
+    fn session(&self) -> Option<&str> {
+        self.inner.facts.session.as_deref()
+    }
+
+    /// The user prompt it was taken for.
+    #[getter]
+    fn turn(&self) -> Option<&str> {
+        self.inner.facts.turn.as_deref()
+    }
+
+    /// The tool that was about to run.
+    #[getter]
+    fn tool(&self) -> Option<&str> {
+        self.inner.facts.tool.as_deref()
+    }
+
+    /// What changed since the checkpoint before it, if that was counted.
+    #[getter]
+    fn changes(&self) -> Option<Changes> {
+        self.inner.changes.map(Changes::from)
+    }
+
+    /// The names given to it.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.inner.names.clone()
+    }
+
+    /// Does it stay whatever cleaning does?
+    #[getter]
+    fn pinned(&self) -> bool {
+        self.inner.pinned
+    }
+
+    /// The receipt cannot be read; the files can.
+    #[getter]
+    fn receipt_damaged(&self) -> bool {
+        self.inner.receipt_damaged
+    }
+
+    fn __str__(&self) -> String {
+        self.short_id()
+    }
+
+    fn __repr__(&self) -> String {
+        let inner = &self.inner;
+        let subject = String::from_utf8_lossy(inner.subject());
+        format!(
+            "<Checkpoint {} {} {subject:?}>",
+            inner.number,
+            self.short_id()
+        )
+    }
+}
+
+/// How much changed.
+#[pyclass(frozen, get_all, eq, module = "herma")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Files added, removed or changed.
+    pub(crate) files: u64,
+    /// Lines added.
+    pub(crate) insertions: u64,
+    /// Lines removed.
+    pub(crate) deletions: u64,
+    /// Were the lines counted?
+    pub(crate) lines_known: bool,
+}
+
+impl From<herma_core::checkpoint::ChangeCount> for Changes {
+    fn from(count: herma_core::checkpoint::ChangeCount) -> Self {
+        Self {
+            files: count.files,
+            insertions: count.insertions,
+            deletions: count.deletions,
+            lines_known: count.lines_known,
+        }
+    }
+}
+
+#[pymethods]
+impl Changes {
+    fn __repr__(&self) -> String {
+        let Self {
+            files,
+            insertions,
+            deletions,
+            ..
+        } = self;
+        format!("<Changes {files} files +{insertions}/-{deletions}>")
+    }
+}
+
+/// Something that is not in a checkpoint, and why.
+#[pyclass(frozen, get_all, eq, module = "herma")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// Where it is; a directory stands for everything below it.
+    pub(crate) path: OsString,
+    /// Why, in a word: `excluded`, `ignored`, `too-large`, `unreadable`, …
+    pub(crate) reason: &'static str,
+}
+
+impl From<&CoreLeftOut> for LeftOut {
+    fn from(left_out: &CoreLeftOut) -> Self {
+        Self {
+            path: OsString::from_vec(left_out.path.to_vec()),
+            reason: left_out.reason.word(),
+        }
+    }
+}
+
+#[pymethods]
+impl LeftOut {
+    fn __repr__(&self) -> String {
+        format!("<LeftOut {} {}>", shown(self.path.as_ref()), self.reason)
+    }
+}
+
+/// What a checkpoint captured, and what it did not.
+#[pyclass(frozen, get_all, module = "herma")]
+#[derive(Clone, Debug)]
+pub(crate) struct Receipt {
+    /// Files and symlinks captured.
+    files: u64,
+    /// Their bytes.
+    bytes: u64,
+    /// Directories they are in.
+    directories: u64,
+    /// How many entries were left out, by reason.
+    counts: BTreeMap<&'static str, u64>,
+    /// What was left out, sorted by path.
+    left_out: Vec<LeftOut>,
+}
+
+impl From<&CoreReceipt> for Receipt {
+    fn from(receipt: &CoreReceipt) -> Self {
+        let summary = &receipt.summary;
+        let counts = summary.left_out.iter();
+        Self {
+            files: summary.files,
+            bytes: summary.bytes,
+            directories: summary.directories,
+            counts: counts
+                .map(|(reason, count)| (reason.word(), *count))
+                .collect(),
+            left_out: receipt.left_out.iter().map(LeftOut::from).collect(),
+        }
+    }
+}
+
+#[pymethods]
+impl Receipt {
+    fn __repr__(&self) -> String {
+        let left_out: u64 = self.counts.values().sum();
+        format!("<Receipt {} files, {left_out} left out>", self.files)
+    }
+}
+
+/// What came of a save.
+#[pyclass(frozen, get_all, module = "herma")]
+#[derive(Clone, Debug)]
+pub(crate) struct Saved {
+    /// The checkpoint that holds the present state.
+    checkpoint: Checkpoint,
+    /// Was it made now? If not, nothing had changed since it was.
+    is_new: bool,
+    /// The counts, and what is missing that no rule leaves out.
+    receipt: Receipt,
+    /// Things worth telling that did not keep the checkpoint from being saved.
+    notes: Vec<String>,
+    /// Is it time to clean up?
+    due: bool,
+}
+
+impl From<CoreSaved> for Saved {
+    fn from(saved: CoreSaved) -> Self {
+        Self {
+            checkpoint: saved.checkpoint.into(),
+            is_new: saved.is_new,
+            receipt: Receipt::from(&saved.receipt),
+            notes: saved.notes,
+            due: saved.due.is_some(),
+        }
+    }
+}
+
+#[pymethods]
+impl Saved {
+    fn __repr__(&self) -> String {
+        let word = if self.is_new { "new" } else { "unchanged" };
+        format!("<Saved {word} {}>", self.checkpoint.__repr__())
+    }
+}

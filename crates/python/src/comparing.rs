@@ -1,0 +1,100 @@
+//! Looking at the difference between two states.
+
+use herma_core::Error;
+use herma_core::diff::PatchOptions;
+use herma_core::engine::State;
+use herma_core::steps::StepChoice;
+use pyo3::prelude::*;
+
+use crate::arguments::Paths;
+use crate::arguments::Which;
+use crate::change::Change;
+use crate::change::Diff;
+use crate::progress::listening;
+use crate::project::Project;
+
+impl Project {
+    fn compare(
+        &self,
+        sides: (&Which, Option<&Which>),
+        paths: &Paths,
+        renames: bool,
+        options: Option<&PatchOptions>,
+    ) -> Result<Diff, Error> {
+        self.with(|project| {
+            let from = State::Checkpoint(Box::new(sides.0.find(project)?));
+            let to = match sides.1 {
+                Some(which) => State::Checkpoint(Box::new(which.find(project)?)),
+                None => State::Present,
+            };
+            let scope = paths.inside(project)?;
+            let comparison = project.changes(&from, &to, &scope, renames)?;
+            Diff::new(&comparison, options)
+        })
+    }
+}
+
+#[pymethods]
+impl Project {
+    /// What changed since a checkpoint, or between two, with the patch.
+    #[pyo3(signature = (which=Which::newest(), to=None, *, paths=Paths::default(), context=3, binary=false, renames=true))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        which: Which,
+        to: Option<Which>,
+        paths: Paths,
+        context: usize,
+        binary: bool,
+        renames: bool,
+    ) -> PyResult<Diff> {
+        let options = PatchOptions {
+            context,
+            binary,
+            ..PatchOptions::default()
+        };
+        listening(py, None, |_| {
+            self.compare((&which, to.as_ref()), &paths, renames, Some(&options))
+        })
+    }
+
+    /// The files that changed since a checkpoint, or between two.
+    #[pyo3(signature = (which=Which::newest(), to=None, *, paths=Paths::default(), renames=true))]
+    fn changes(
+        &self,
+        py: Python<'_>,
+        which: Which,
+        to: Option<Which>,
+        paths: Paths,
+        renames: bool,
+    ) -> PyResult<Vec<Change>> {
+        let diff = listening(py, None, |_| {
+            self.compare((&which, to.as_ref()), &paths, renames, None)
+        })?;
+        Ok(diff.changes)
+    }
+
+    /// What the steps of a session changed, and nothing else.
+    #[pyo3(signature = (session, *, paths=Paths::default(), renames=true, progress=None))]
+    fn session_diff(
+        &self,
+        py: Python<'_>,
+        session: String,
+        paths: Paths,
+        renames: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Diff> {
+        let choice = StepChoice {
+            session: Some(session),
+            ..StepChoice::default()
+        };
+        listening(py, progress, |listener| {
+            self.with(|project| {
+                let scope = paths.inside(project)?;
+                let found = project.session_changes(&choice, &scope, renames, listener)?;
+                Diff::new(&found.comparison, Some(&PatchOptions::default()))
+            })
+        })
+    }
+}

@@ -1,0 +1,308 @@
+//! The engine: where the store is, how it behaves, and what concerns all projects.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use herma_core::EngineOptions;
+use herma_core::ProjectId;
+use herma_core::Settings;
+use herma_core::engine::CleanRequest;
+use herma_core::engine::KnownProject;
+use herma_core::engine::NoProgress;
+use herma_core::retention::Limits;
+use herma_core::retention::Orphans;
+use herma_core::settings::Keeping;
+use herma_core::snapshot::excludes::ExcludeSettings;
+use herma_fs::publish::Durability;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arguments::AnyPath;
+use crate::arguments::shown;
+use crate::clock::SystemClock;
+use crate::progress::listening;
+use crate::progress::quietly;
+use crate::project::Project;
+use crate::status::Archive;
+use crate::status::Cleaned;
+use crate::status::OldRepository;
+use crate::status::Status;
+
+/// Where checkpoints are kept, and how.
+#[pyclass(frozen, subclass, module = "herma")]
+pub(crate) struct Engine {
+    inner: Arc<herma_core::Engine>,
+    home: PathBuf,
+    background: bool,
+}
+
+/// Is a thread of this process cleaning up?
+static CLEANING: AtomicBool = AtomicBool::new(false);
+
+/// Cleans up in a thread that Python does not know of: no save waits for it, and when the process ends in
+/// the middle of it, the store is whole and the next save starts it again.
+pub(crate) fn maintain_in_background(engine: &Arc<herma_core::Engine>) {
+    if CLEANING.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let engine = Arc::clone(engine);
+    let work = move || {
+        // What went wrong is written where `herma checkpoints status` looks.
+        let _ = engine.maintain(&NoProgress);
+        CLEANING.store(false, Ordering::Release);
+    };
+    let name = "herma-cleaning".to_owned();
+    if std::thread::Builder::new().name(name).spawn(work).is_err() {
+        CLEANING.store(false, Ordering::Release);
+    }
+}
+
+fn seconds(lock_wait: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(lock_wait)
+        .map_err(|_| PyValueError::new_err("lock_wait is a number of seconds, 0 or more"))
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (
+        home, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
+        max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
+        min_interval_hours=24, delete_orphans=true, exclude=Vec::new(), include=Vec::new(),
+        secrets=true, lock_wait=10.0, durable=true, threads=0, background=true
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[expect(
+        clippy::fn_params_excessive_bools,
+        reason = "they are keywords in Python"
+    )]
+    fn new(
+        home: AnyPath,
+        user_home: Option<AnyPath>,
+        base: Option<AnyPath>,
+        max_file_size: Option<u64>,
+        max_snapshots: usize,
+        max_total_size: u64,
+        min_free_disk: u64,
+        retention_days: u32,
+        auto_prune: bool,
+        min_interval_hours: u32,
+        delete_orphans: bool,
+        exclude: Vec<String>,
+        include: Vec<String>,
+        secrets: bool,
+        lock_wait: f64,
+        durable: bool,
+        threads: usize,
+        background: bool,
+    ) -> PyResult<Self> {
+        let keeping = Keeping {
+            max_snapshots,
+            max_total_size,
+            min_free_disk,
+            retention_days,
+            auto_prune,
+            min_interval_hours,
+            delete_orphans,
+        };
+        let settings = Settings {
+            max_file_size,
+            excludes: ExcludeSettings {
+                exclude,
+                include,
+                secrets,
+                ..ExcludeSettings::default()
+            },
+            lock_wait: seconds(lock_wait)?,
+            durability: if durable {
+                Durability::Synced
+            } else {
+                Durability::Cache
+            },
+            threads,
+            keeping,
+        };
+        let engine = herma_core::Engine::new(EngineOptions {
+            home: home.0.clone(),
+            user_home: user_home.map(|path| path.0),
+            clock: Arc::new(SystemClock),
+            settings,
+        });
+        let engine = match base {
+            Some(base) => engine.with_base(base.0),
+            None => engine,
+        };
+        Ok(Self {
+            inner: Arc::new(engine),
+            home: home.0,
+            background,
+        })
+    }
+
+    /// Herma's home.
+    #[getter]
+    fn home(&self) -> PathBuf {
+        self.home.clone()
+    }
+
+    /// Where the store is, or will be.
+    #[getter]
+    fn store(&self) -> PathBuf {
+        self.inner.store_dir()
+    }
+
+    /// Is there a store?
+    fn has_store(&self, py: Python<'_>) -> PyResult<bool> {
+        quietly(py, || self.inner.has_store())
+    }
+
+    /// Makes the store, if there is none. A save does this too.
+    fn create_store(&self, py: Python<'_>) -> PyResult<()> {
+        quietly(py, || self.inner.create_store())
+    }
+
+    /// The project at exactly this directory.
+    fn project(&self, py: Python<'_>, root: AnyPath) -> PyResult<Project> {
+        quietly(py, || Project::open(&self.inner, &root.0, self.background))
+    }
+
+    /// The project a file or directory belongs to.
+    fn project_of(&self, py: Python<'_>, path: AnyPath) -> PyResult<Project> {
+        quietly(py, || {
+            let root = self.inner.find_root(&path.0)?;
+            Project::open(&self.inner, &root, self.background)
+        })
+    }
+
+    /// The projects the store knows: their directory if it is known, and how many checkpoints they have.
+    fn projects(&self, py: Python<'_>) -> PyResult<Vec<(Option<PathBuf>, usize)>> {
+        let known = quietly(py, || self.inner.projects())?;
+        let pair = |known: KnownProject| (known.workdir, known.checkpoints);
+        Ok(known.into_iter().map(pair).collect())
+    }
+
+    /// The state of the store.
+    #[pyo3(signature = (*, progress=None))]
+    fn status(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Status> {
+        let status = listening(py, progress, |listener| self.inner.status(false, listener))?;
+        Ok(status.into())
+    }
+
+    /// Drops what the limits require, and frees its room. Without limits, only what is dead is collected.
+    ///
+    /// `orphans` says what happens to projects that were deleted: `True` they go, `False` they stay, or
+    /// a collection of project ids that may go.
+    #[pyo3(signature = (
+        *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=OrphanChoice::All(false),
+        progress=None
+    ))]
+    fn clean(
+        &self,
+        py: Python<'_>,
+        max_snapshots: usize,
+        retention_days: u32,
+        max_total_size: u64,
+        orphans: OrphanChoice,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Cleaned> {
+        let request = CleanRequest {
+            limits: Limits {
+                max_snapshots: (max_snapshots > 0).then_some(max_snapshots),
+                retention_days: (retention_days > 0).then_some(retention_days),
+                max_total_bytes: (max_total_size > 0).then_some(max_total_size),
+                min_free_bytes: None,
+                orphans: orphans.into_core(),
+            },
+            attended: true,
+            clock_is_right: false,
+        };
+        let cleaned = listening(py, progress, |listener| {
+            self.inner.clean(&request, listener)
+        })?;
+        Ok(cleaned.into())
+    }
+
+    /// Cleans up as the settings say, unless somebody else is at it; returns what it did, or `None`.
+    #[pyo3(signature = (*, progress=None))]
+    fn maintain(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Cleaned>> {
+        let cleaned = listening(py, progress, |listener| self.inner.maintain(listener))?;
+        Ok(cleaned.map(Cleaned::from))
+    }
+
+    /// Checks every saved object; returns what is wrong, in words. Nothing is changed.
+    #[pyo3(signature = (*, progress=None))]
+    fn verify(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
+        crate::status::verify(py, &self.inner, progress)
+    }
+
+    /// Archives of repositories that an older Hermes made.
+    fn archives(&self, py: Python<'_>) -> PyResult<Vec<Archive>> {
+        let found = quietly(py, || self.inner.legacy())?;
+        Ok(found.into_iter().map(Archive::from).collect())
+    }
+
+    /// Removes one archive; returns the bytes that are free.
+    fn remove_archive(&self, py: Python<'_>, name: std::ffi::OsString) -> PyResult<u64> {
+        let removed = quietly(py, || self.inner.remove_legacy(&name))?;
+        Ok(removed.bytes_freed)
+    }
+
+    /// Repositories that an older Hermes made, and that are not in an archive.
+    fn old_repositories(&self, py: Python<'_>) -> PyResult<Vec<OldRepository>> {
+        let found = quietly(py, || self.inner.pre_v2_projects())?;
+        Ok(found.into_iter().map(OldRepository::from).collect())
+    }
+
+    /// Removes one of them; returns the bytes that are free.
+    fn remove_old_repository(&self, py: Python<'_>, project: &str) -> PyResult<u64> {
+        let id = project_id(project)?;
+        quietly(py, || self.inner.remove_pre_v2(&id))
+    }
+
+    /// Removes the store with all checkpoints, and what older versions left; returns the bytes that are
+    /// free, and whether there was anything. Resume records stay.
+    fn clear_all(&self, py: Python<'_>) -> PyResult<(u64, bool)> {
+        let cleared = quietly(py, || self.inner.clear_all())?;
+        Ok((cleared.bytes_freed, cleared.deleted))
+    }
+
+    /// Removes all archives; returns the bytes that are free, and how many archives there were.
+    fn clear_legacy(&self, py: Python<'_>) -> PyResult<(u64, usize)> {
+        let cleared = quietly(py, || self.inner.clear_legacy())?;
+        Ok((cleared.bytes_freed, cleared.deleted))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Engine {}>", shown(&self.inner.store_dir()))
+    }
+}
+
+fn project_id(text: &str) -> PyResult<ProjectId> {
+    ProjectId::parse(text.as_bytes())
+        .ok_or_else(|| PyValueError::new_err("a project's id has 16 hexadecimal digits"))
+}
+
+/// What happens to projects that were deleted.
+#[derive(FromPyObject)]
+enum OrphanChoice {
+    All(bool),
+    These(Vec<String>),
+}
+
+impl OrphanChoice {
+    fn into_core(self) -> Orphans {
+        match self {
+            Self::All(true) => Orphans::All,
+            Self::All(false) => Orphans::Keep,
+            Self::These(ids) => {
+                let ids: BTreeSet<ProjectId> =
+                    ids.iter().filter_map(|id| project_id(id).ok()).collect();
+                Orphans::These(ids)
+            }
+        }
+    }
+}

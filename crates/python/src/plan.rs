@@ -1,0 +1,280 @@
+//! What a restore will do, and what it did.
+
+use std::ffi::OsString;
+
+use herma_core::engine::Restored as CoreRestored;
+use herma_core::engine::TakeBackPlan;
+use herma_core::restore::Kept as CoreKept;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::Plan as CorePlan;
+use herma_core::restore::RestoreOptions;
+use herma_core::reversal::Outcome;
+use pyo3::prelude::*;
+
+use crate::arguments::name;
+use crate::arguments::shown;
+use crate::checkpoint::Checkpoint;
+
+/// One change to the project.
+#[pyclass(frozen, get_all, eq, module = "herma")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Action {
+    /// Where.
+    pub(crate) path: OsString,
+    /// What: `create`, `write`, `link`, `mode`, `create-directory`, `remove`, `remove-directory`.
+    pub(crate) kind: &'static str,
+}
+
+#[pymethods]
+impl Action {
+    fn __repr__(&self) -> String {
+        format!("<Action {} {}>", self.kind, shown(self.path.as_ref()))
+    }
+}
+
+/// Something that is left as it is.
+#[pyclass(frozen, get_all, eq, module = "herma")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Where.
+    path: OsString,
+    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `edited`, `conflict`, …
+    why: &'static str,
+    /// Why, in a sentence.
+    text: String,
+    /// Why no checkpoint holds it, where that is the reason: `too-large`, `ignored`, …
+    reason: Option<&'static str>,
+}
+
+impl From<&CoreKept> for Kept {
+    fn from(kept: &CoreKept) -> Self {
+        let reason = match kept.why {
+            KeptWhy::NotSaved(reason) | KeptWhy::InTheWay(reason) => Some(reason.word()),
+            _ => None,
+        };
+        Self {
+            path: name(&kept.path),
+            why: kept.why.word(),
+            text: kept.why.to_string(),
+            reason,
+        }
+    }
+}
+
+impl Kept {
+    fn new(path: &herma_core::RelPath, why: &'static str, text: &str) -> Self {
+        Self {
+            path: name(path),
+            why,
+            text: text.to_owned(),
+            reason: None,
+        }
+    }
+}
+
+#[pymethods]
+impl Kept {
+    fn __repr__(&self) -> String {
+        format!("<Kept {} {}>", shown(self.path.as_ref()), self.why)
+    }
+}
+
+/// What `Plan` is carried out with.
+pub(crate) enum Way {
+    /// An exact restore of this part.
+    Exact {
+        /// What it will do.
+        plan: Box<CorePlan>,
+        /// The part.
+        options: RestoreOptions,
+    },
+    /// Work of agents is taken back, and what others did is kept.
+    TakeBack(Box<TakeBackPlan>),
+}
+
+/// What a restore will do to the project.
+#[pyclass(frozen, module = "herma")]
+pub(crate) struct Plan {
+    /// The checkpoint to bring back, if there is one.
+    #[pyo3(get)]
+    target: Option<Checkpoint>,
+    /// What will change, sorted by path.
+    #[pyo3(get)]
+    actions: Vec<Action>,
+    /// What would have to change for an exact result but is left alone, sorted by path.
+    #[pyo3(get)]
+    kept: Vec<Kept>,
+    /// The steps that are taken back; empty if everything is, whoever changed it.
+    #[pyo3(get)]
+    steps: Vec<u64>,
+    pub(crate) way: Way,
+}
+
+impl Plan {
+    /// A restore of a part of the project, whoever changed it.
+    pub(crate) fn exact(plan: CorePlan, options: RestoreOptions) -> Self {
+        let actions = plan.actions.iter().map(|action| Action {
+            path: name(&action.path),
+            kind: action.kind.word(),
+        });
+        Self {
+            target: Some(plan.target.clone().into()),
+            actions: actions.collect(),
+            kept: plan.kept.iter().map(Kept::from).collect(),
+            steps: Vec::new(),
+            way: Way::Exact {
+                plan: Box::new(plan),
+                options,
+            },
+        }
+    }
+
+    /// The same, as the way to take these steps back.
+    pub(crate) fn of_steps(mut self, steps: Vec<u64>) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// What it leaves alone.
+    pub(crate) fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+}
+
+impl From<TakeBackPlan> for Plan {
+    fn from(plan: TakeBackPlan) -> Self {
+        let actions = plan.reversed.changes.iter().map(|(path, outcome)| Action {
+            path: name(path),
+            kind: match outcome {
+                Outcome::Gone => "remove",
+                Outcome::File { .. } => "write",
+                Outcome::Directory { .. } => "create-directory",
+            },
+        });
+        let edited = plan.by_hand.iter().map(|path| (path, "edited by hand"));
+        let others = plan
+            .by_others
+            .iter()
+            .map(|path| (path, "changed by another step"));
+        let unknown = plan
+            .unattributed
+            .iter()
+            .map(|path| (path, "nobody can tell who changed it"));
+        let mut kept: Vec<Kept> = edited
+            .chain(others)
+            .chain(unknown)
+            .map(|(path, text)| Kept::new(path, "edited", text))
+            .collect();
+        let conflicts = plan.reversed.conflicts.iter();
+        kept.extend(
+            conflicts.map(|conflict| {
+                Kept::new(&conflict.path, "conflict", "it was changed again since")
+            }),
+        );
+        kept.extend(plan.reversed.kept.iter().map(|(path, reason)| Kept {
+            reason: Some(reason.word()),
+            ..Kept::new(path, "not-saved", "no checkpoint holds it")
+        }));
+        Self {
+            target: plan.asked.since.clone().map(Checkpoint::from),
+            actions: actions.collect(),
+            kept,
+            steps: plan.steps.clone(),
+            way: Way::TakeBack(Box::new(plan)),
+        }
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// Is it a restore of everything, whoever changed it?
+    #[getter]
+    fn is_exact(&self) -> bool {
+        matches!(self.way, Way::Exact { .. })
+    }
+
+    fn __bool__(&self) -> bool {
+        match &self.way {
+            Way::Exact { plan, .. } => !plan.actions.is_empty(),
+            Way::TakeBack(plan) => !plan.is_empty(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.actions.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (actions, kept) = (self.actions.len(), self.kept.len());
+        format!("<Plan {actions} actions, {kept} kept>")
+    }
+}
+
+/// What a restore did.
+#[pyclass(frozen, get_all, module = "herma")]
+#[derive(Clone, Debug)]
+pub(crate) struct Restored {
+    /// The checkpoint that was brought back; `None` if there was nothing to do.
+    target: Option<Checkpoint>,
+    /// The checkpoint of the state before; `None` if there was nothing to do.
+    safety: Option<Checkpoint>,
+    /// Was that checkpoint made for this restore?
+    safety_is_new: bool,
+    /// What was to be done, sorted by path.
+    actions: Vec<Action>,
+    /// Files, links and modes written.
+    written: usize,
+    /// Files and directories removed.
+    removed: usize,
+    /// What was left alone, and why.
+    kept: Vec<Kept>,
+}
+
+impl Restored {
+    /// There was nothing to do.
+    pub(crate) fn nothing(kept: Vec<Kept>) -> Self {
+        Self {
+            target: None,
+            safety: None,
+            safety_is_new: false,
+            actions: Vec::new(),
+            written: 0,
+            removed: 0,
+            kept,
+        }
+    }
+
+    /// The same, with what was kept for other reasons than the files themselves.
+    pub(crate) fn and_kept(mut self, more: Vec<Kept>) -> Self {
+        for kept in more {
+            if !self.kept.contains(&kept) {
+                self.kept.push(kept);
+            }
+        }
+        self
+    }
+}
+
+impl From<CoreRestored> for Restored {
+    fn from(restored: CoreRestored) -> Self {
+        let plan = Plan::exact(restored.plan, RestoreOptions::default());
+        Self {
+            target: Some(restored.target.into()),
+            safety: restored.safety.map(Into::into),
+            safety_is_new: restored.safety_is_new,
+            actions: plan.actions,
+            written: restored.written,
+            removed: restored.removed,
+            kept: restored.kept.iter().map(Kept::from).collect(),
+        }
+    }
+}
+
+#[pymethods]
+impl Restored {
+    fn __repr__(&self) -> String {
+        let (written, removed) = (self.written, self.removed);
+        let kept = self.kept.len();
+        format!("<Restored {written} written, {removed} removed, {kept} kept>")
+    }
+}

@@ -1,0 +1,171 @@
+//! One project: saving it, finding its checkpoints, and labelling them.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use herma_core::Error;
+use herma_core::engine::Project as CoreProject;
+use herma_core::engine::SaveOptions;
+use pyo3::prelude::*;
+
+use crate::arguments::Text;
+use crate::arguments::Which;
+use crate::arguments::facts;
+use crate::arguments::shown;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Receipt;
+use crate::checkpoint::Saved;
+use crate::engine::maintain_in_background;
+use crate::progress::listening;
+use crate::progress::quietly;
+
+/// One directory whose states are kept.
+#[pyclass(frozen, module = "herma")]
+#[derive(Clone)]
+pub(crate) struct Project {
+    engine: Arc<herma_core::Engine>,
+    root: PathBuf,
+    id: String,
+    background: bool,
+}
+
+impl Project {
+    /// Opens a directory.
+    pub(crate) fn open(
+        engine: &Arc<herma_core::Engine>,
+        root: &Path,
+        background: bool,
+    ) -> Result<Self, Error> {
+        let project = engine.project(root)?;
+        Ok(Self {
+            root: project.root().to_owned(),
+            id: project.id().to_string(),
+            engine: Arc::clone(engine),
+            background,
+        })
+    }
+
+    /// Hands the engine's project to `work`.
+    pub(crate) fn with<T>(
+        &self,
+        work: impl FnOnce(&CoreProject<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        work(&self.engine.project(&self.root)?)
+    }
+
+    /// Starts cleaning up if it is time to.
+    pub(crate) fn clean_if_due(&self, saved: Option<&herma_core::engine::Saved>) {
+        if self.background && saved.is_some_and(|saved| saved.due.is_some()) {
+            maintain_in_background(&self.engine);
+        }
+    }
+
+    /// Looks up a checkpoint, without the interpreter.
+    fn at(
+        &self,
+        py: Python<'_>,
+        which: &Which,
+        work: impl FnOnce(&CoreProject<'_>, &herma_core::Checkpoint) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        quietly(py, || {
+            self.with(|project| work(project, &which.find(project)?))
+        })
+    }
+}
+
+#[pymethods]
+impl Project {
+    /// Its directory.
+    #[getter]
+    fn root(&self) -> PathBuf {
+        self.root.clone()
+    }
+
+    /// Its id: the first 16 digits of the SHA-256 of its path.
+    #[getter]
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Saves the project, unless nothing changed since the newest checkpoint.
+    #[pyo3(signature = (
+        reason=Text::default(), *, name=None, agent=None, session=None, turn=None, tool=None, rehash=false,
+        progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn save(
+        &self,
+        py: Python<'_>,
+        reason: Text,
+        name: Option<String>,
+        agent: Option<String>,
+        session: Option<String>,
+        turn: Option<String>,
+        tool: Option<String>,
+        rehash: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Saved> {
+        let options = SaveOptions {
+            reason: reason.0.into(),
+            name,
+            facts: facts(agent, session, turn, tool),
+            rehash,
+        };
+        let saved = listening(py, progress, |listener| {
+            let saved = self.with(|project| project.save(&options, listener))?;
+            self.clean_if_due(Some(&saved));
+            Ok(saved)
+        })?;
+        Ok(saved.into())
+    }
+
+    /// The checkpoints, the newest first.
+    fn list(&self, py: Python<'_>) -> PyResult<Vec<Checkpoint>> {
+        let list = quietly(py, || self.with(|project| project.list()))?;
+        Ok(list.into_iter().map(Checkpoint::from).collect())
+    }
+
+    /// The checkpoint with a list number, an id prefix or a name; `@-2` is the third newest.
+    fn find(&self, py: Python<'_>, which: Which) -> PyResult<Checkpoint> {
+        let found = quietly(py, || self.with(|project| which.find(project)))?;
+        Ok(found.into())
+    }
+
+    /// What a checkpoint captured, and by name and reason what it did not.
+    fn receipt(&self, py: Python<'_>, which: Which) -> PyResult<Receipt> {
+        let receipt = quietly(py, || {
+            self.with(|project| project.receipt(&which.find(project)?))
+        })?;
+        Ok(Receipt::from(&receipt))
+    }
+
+    /// Gives a checkpoint a name. A named checkpoint stays whatever cleaning does.
+    fn name(&self, py: Python<'_>, which: Which, name: &str) -> PyResult<()> {
+        self.at(py, &which, |project, found| project.name(found, name))
+    }
+
+    /// Takes a name away.
+    fn unname(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        quietly(py, || self.with(|project| project.unname(name)))
+    }
+
+    /// Keeps a checkpoint, whatever cleaning does.
+    fn pin(&self, py: Python<'_>, which: Which) -> PyResult<()> {
+        self.at(py, &which, |project, found| project.pin(found))
+    }
+
+    /// Lets cleaning decide about a checkpoint again.
+    fn unpin(&self, py: Python<'_>, which: Which) -> PyResult<()> {
+        self.at(py, &which, |project, found| project.unpin(found))
+    }
+
+    /// Drops a checkpoint. No other one changes.
+    fn drop(&self, py: Python<'_>, which: Which) -> PyResult<()> {
+        self.at(py, &which, |project, found| project.drop_checkpoint(found))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Project {}>", shown(&self.root))
+    }
+}

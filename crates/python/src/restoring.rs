@@ -1,0 +1,266 @@
+//! Going back, and forth again.
+
+use herma_core::engine::Project as CoreProject;
+use herma_core::engine::TakeBack;
+use herma_core::engine::Undone;
+use herma_core::restore::RestoreOptions;
+use herma_core::reversal::Conflicts;
+use herma_core::steps::StepChoice;
+use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arguments::Paths;
+use crate::arguments::Which;
+use crate::plan::Plan;
+use crate::plan::Restored;
+use crate::plan::Way;
+use crate::progress::Listener;
+use crate::progress::listening;
+use crate::project::Project;
+
+/// A plan, or what to make one of.
+#[derive(FromPyObject)]
+enum Target<'py> {
+    Plan(Bound<'py, Plan>),
+    Which(Which),
+}
+
+/// What is asked for.
+struct Asked {
+    paths: Paths,
+    keep: Paths,
+    all: bool,
+    conflicts: Conflicts,
+}
+
+fn conflicts(word: &str) -> PyResult<Conflicts> {
+    match word {
+        "leave" => Ok(Conflicts::Leave),
+        "ours" => Ok(Conflicts::Ours),
+        "theirs" => Ok(Conflicts::Theirs),
+        "markers" => Ok(Conflicts::Markers),
+        _ => Err(PyValueError::new_err(
+            "conflicts is 'leave', 'ours', 'theirs' or 'markers'",
+        )),
+    }
+}
+
+impl Asked {
+    fn new(paths: Paths, keep: Paths, all: bool, conflicts: &str) -> PyResult<Self> {
+        Ok(Self {
+            paths,
+            keep,
+            all,
+            conflicts: self::conflicts(conflicts)?,
+        })
+    }
+
+    /// Works out what a restore will do: what agents did is taken back and edits by hand are kept, if
+    /// steps of agents are known and not everything is asked for.
+    fn plan(
+        &self,
+        project: &CoreProject<'_>,
+        which: &Which,
+        listener: &Listener,
+    ) -> Result<Plan, herma_core::Error> {
+        let target = which.find(project)?;
+        let (paths, keep) = (self.paths.inside(project)?, self.keep.inside(project)?);
+        if self.all || !project.has_steps_since(&target)? {
+            let options = RestoreOptions { paths, keep };
+            let plan = project.plan_restore(&target, &options, listener)?;
+            return Ok(Plan::exact(plan, options));
+        }
+        let asked = TakeBack {
+            since: Some(target),
+            paths,
+            keep,
+            conflicts: self.conflicts,
+            ..TakeBack::default()
+        };
+        plan_steps(project, &asked, listener)
+    }
+
+    /// Is anything said besides the target?
+    fn is_said(&self) -> bool {
+        self.all || !self.paths.is_empty() || !self.keep.is_empty()
+    }
+
+    /// Restores.
+    fn restore(
+        &self,
+        project: &CoreProject<'_>,
+        which: &Which,
+        listener: &Listener,
+    ) -> Result<Restored, herma_core::Error> {
+        let target = which.find(project)?;
+        if self.all || !project.has_steps_since(&target)? {
+            let options = RestoreOptions {
+                paths: self.paths.inside(project)?,
+                keep: self.keep.inside(project)?,
+            };
+            return Ok(project.restore(&target, &options, listener)?.into());
+        }
+        let plan = self.plan(project, which, listener)?;
+        carry_out(project, &plan, listener)
+    }
+}
+
+/// Works out what taking steps back will do. If nothing has to be kept, that is a restore like any other.
+fn plan_steps(
+    project: &CoreProject<'_>,
+    asked: &TakeBack,
+    listener: &Listener,
+) -> Result<Plan, herma_core::Error> {
+    let plan = project.plan_take_back(asked, listener)?;
+    let Some(target) = &plan.exact else {
+        return Ok(plan.into());
+    };
+    let options = RestoreOptions {
+        paths: asked.paths.clone(),
+        keep: asked.keep.clone(),
+    };
+    let exact = project.plan_restore(target, &options, listener)?;
+    Ok(Plan::exact(exact, options).of_steps(plan.steps))
+}
+
+/// Carries out a plan, if everything is still as it was when it was made.
+fn carry_out(
+    project: &CoreProject<'_>,
+    plan: &Plan,
+    listener: &Listener,
+) -> Result<Restored, herma_core::Error> {
+    let kept = plan.kept().to_vec();
+    match &plan.way {
+        Way::TakeBack(plan) => {
+            let taken = project.take_back(plan.as_ref().clone(), listener)?;
+            Ok(match taken.restored {
+                Some(restored) => Restored::from(*restored).and_kept(kept),
+                None => Restored::nothing(kept),
+            })
+        }
+        Way::Exact { plan, options } => {
+            let now = project.plan_restore(&plan.target, options, listener)?;
+            if now != **plan {
+                return Err(herma_core::Error::ChangedSincePlan);
+            }
+            Ok(project.restore(&plan.target, options, listener)?.into())
+        }
+    }
+}
+
+#[pymethods]
+impl Project {
+    /// What restoring a checkpoint will do. Nothing is changed.
+    #[pyo3(signature = (which, *, paths=Paths::default(), keep=Paths::default(), all=false, conflicts="leave", progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn plan_restore(
+        &self,
+        py: Python<'_>,
+        which: Which,
+        paths: Paths,
+        keep: Paths,
+        all: bool,
+        conflicts: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Plan> {
+        let asked = Asked::new(paths, keep, all, conflicts)?;
+        listening(py, progress, |listener| {
+            self.with(|project| asked.plan(project, &which, listener))
+        })
+    }
+
+    /// Brings a checkpoint back, or carries out a plan. The present state is saved first.
+    #[pyo3(signature = (target, *, paths=Paths::default(), keep=Paths::default(), all=false, conflicts="leave", progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn restore(
+        &self,
+        py: Python<'_>,
+        target: Target<'_>,
+        paths: Paths,
+        keep: Paths,
+        all: bool,
+        conflicts: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Restored> {
+        let asked = Asked::new(paths, keep, all, conflicts)?;
+        match target {
+            Target::Which(which) => listening(py, progress, |listener| {
+                self.with(|project| asked.restore(project, &which, listener))
+            }),
+            Target::Plan(_) if asked.is_said() => Err(PyTypeError::new_err(
+                "a plan says already which paths it is about",
+            )),
+            Target::Plan(plan) => {
+                let plan = plan.get();
+                listening(py, progress, |listener| {
+                    self.with(|project| carry_out(project, plan, listener))
+                })
+            }
+        }
+    }
+
+    /// What taking steps back will do, out of the present and keeping what came after.
+    #[pyo3(signature = (steps, *, paths=Paths::default(), keep=Paths::default(), conflicts="leave", progress=None))]
+    fn plan_undo_steps(
+        &self,
+        py: Python<'_>,
+        steps: Vec<u64>,
+        paths: Paths,
+        keep: Paths,
+        conflicts: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Plan> {
+        let conflicts = self::conflicts(conflicts)?;
+        listening(py, progress, |listener| {
+            self.with(|project| {
+                let asked = TakeBack {
+                    steps: StepChoice {
+                        numbers: steps,
+                        ..StepChoice::default()
+                    },
+                    paths: paths.inside(project)?,
+                    keep: keep.inside(project)?,
+                    conflicts,
+                    ..TakeBack::default()
+                };
+                plan_steps(project, &asked, listener)
+            })
+        })
+    }
+
+    /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+    #[pyo3(signature = (*, progress=None))]
+    fn undo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
+        let undone = listening(py, progress, |listener| {
+            self.with(|project| project.undo(listener, false))
+        })?;
+        Ok(done(undone))
+    }
+
+    /// Repeats what undo took back.
+    #[pyo3(signature = (*, progress=None))]
+    fn redo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
+        let redone = listening(py, progress, |listener| {
+            self.with(|project| project.redo(listener, false))
+        })?;
+        Ok(done(redone))
+    }
+
+    /// Finishes a restore that was interrupted.
+    #[pyo3(signature = (*, progress=None))]
+    fn continue_restore(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
+        let restored = listening(py, progress, |listener| {
+            self.with(|project| project.continue_restore(listener))
+        })?;
+        Ok(restored.into())
+    }
+}
+
+fn done(undone: Undone) -> Restored {
+    match undone {
+        Undone::Done(restored) => (*restored).into(),
+        // Only for dry runs, which nobody here asks for.
+        Undone::Planned(_) => Restored::nothing(Vec::new()),
+    }
+}

@@ -1,0 +1,133 @@
+//! The session database for Python: one call, one JSON answer.
+//!
+//! Called in a process of its own. Python has its own SQLite, and two of them in one process that have the
+//! same database open drop each other's locks when one of them closes it.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_fs::Dir;
+use herma_sessions::Access;
+use herma_sessions::Database;
+use herma_sessions::Error;
+use herma_sessions::Filter;
+use herma_sessions::Result;
+use herma_sessions::auto;
+use herma_sessions::auto::AutoSettings;
+use herma_sessions::delete;
+use herma_sessions::prune;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::clock;
+use crate::errors;
+
+const DAY: f64 = 86_400.0;
+
+/// What is to be done.
+#[derive(Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case")]
+enum Call {
+    Delete {
+        database: PathBuf,
+        sessions: Option<PathBuf>,
+        id: String,
+    },
+    Prune {
+        database: PathBuf,
+        sessions: Option<PathBuf>,
+        older_than_days: f64,
+        source: Option<String>,
+    },
+    Auto {
+        database: PathBuf,
+        sessions: Option<PathBuf>,
+        retention_days: u32,
+        min_interval_hours: u32,
+        vacuum: bool,
+    },
+}
+
+/// Carries out a call given as JSON, and answers in JSON.
+#[pyfunction]
+pub(crate) fn sessions_call(py: Python<'_>, json: &str) -> PyResult<String> {
+    let call: Call =
+        serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let answer = py.detach(|| carry_out(call));
+    answer
+        .map(|answer| answer.to_string())
+        .map_err(|error| PyRuntimeError::new_err(errors::in_words(&error)))
+}
+
+fn carry_out(call: Call) -> Result<Value> {
+    match call {
+        Call::Delete {
+            database,
+            sessions,
+            id,
+        } => {
+            let files = directory(sessions.as_deref())?;
+            let mut database = Database::open(&database, Access::Write)?;
+            match delete::delete(&mut database, files.as_ref(), &id) {
+                Ok(removed) => Ok(json!({"deleted": removed.sessions > 0})),
+                Err(Error::NotFound(_)) => Ok(json!({"deleted": false})),
+                Err(Error::Active(_)) => Ok(json!({"deleted": false, "active": true})),
+                Err(error) => Err(error),
+            }
+        }
+        Call::Prune {
+            database,
+            sessions,
+            older_than_days,
+            source,
+        } => {
+            let files = directory(sessions.as_deref())?;
+            let mut database = Database::open(&database, Access::Write)?;
+            let filter = Filter {
+                source,
+                idle_since: Some(clock::seconds() - older_than_days * DAY),
+                ..Filter::default()
+            };
+            let removed = prune::prune(&mut database, files.as_ref(), &filter)?;
+            Ok(json!({"pruned": removed.sessions}))
+        }
+        Call::Auto {
+            database,
+            sessions,
+            retention_days,
+            min_interval_hours,
+            vacuum,
+        } => {
+            let files = directory(sessions.as_deref())?;
+            let mut database = Database::open(&database, Access::Write)?;
+            let settings = AutoSettings {
+                retention_days,
+                min_interval_hours,
+                vacuum,
+                ..AutoSettings::default()
+            };
+            let now = clock::seconds();
+            let done = auto::prune_and_vacuum(&mut database, files.as_ref(), &settings, now)?;
+            Ok(json!({
+                "skipped": done.skipped,
+                "pruned": done.removed.sessions,
+                "vacuumed": done.vacuumed,
+                "notes": done.notes,
+            }))
+        }
+    }
+}
+
+/// The directory of transcripts; `None` if there is none.
+fn directory(path: Option<&Path>) -> Result<Option<Dir>> {
+    match path.map(Dir::open) {
+        None => Ok(None),
+        Some(Ok(dir)) => Ok(Some(dir)),
+        Some(Err(error)) if error.is_not_found() => Ok(None),
+        Some(Err(error)) => Err(error.into()),
+    }
+}

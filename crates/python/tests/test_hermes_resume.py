@@ -1,0 +1,121 @@
+"""`herma.hermes.CheckpointStore`: resume records."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from herma import hermes
+from herma.hermes import CheckpointStore
+
+
+@pytest.fixture
+def store(base) -> CheckpointStore:
+    return CheckpointStore()
+
+
+def ago(**length: float) -> str:
+    return (datetime.now() - timedelta(**length)).isoformat()
+
+
+def put(base: Path, name: str, text: str | bytes) -> Path:
+    file = base / f"{name}.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def test_the_directory_is_made_and_follows_the_environment(store, base, tmp_path):
+    assert base.is_dir()
+    assert CheckpointStore(tmp_path / "mine")._dir == tmp_path / "mine"
+    assert hermes.DEFAULT_CHECKPOINTS_DIR == base
+
+
+def test_what_is_written_is_read_again_in_its_order(store, base):
+    data = {
+        "task": "größer",
+        "progress": [{"step": "one", "status": "completed", "result": None}],
+        "state": {"pushed": True, "count": 3, "ratio": 0.5, "list": []},
+        "empty": "",
+        "odd": "yes",
+    }
+    store.write("session-1", data)
+    assert datetime.fromisoformat(data["updated"]) <= datetime.now()
+    assert store.read("session-1") == data
+    assert list(store.read("session-1")) == list(data)
+    text = (base / "session-1.yaml").read_text(encoding="utf-8")
+    assert "task: größer" in text and f"updated: '{data['updated']}'" in text
+
+
+def test_values_json_does_not_know_are_kept_as_text(store):
+    when = datetime(2026, 4, 22, 23, 15, tzinfo=timezone.utc)
+    store.write("s", {"when": when, "tags": {"b", "a"}, "path": Path("/x"), "pair": (1, 2)})
+    record = store.read("s")
+    assert (record["when"], record["tags"]) == (when.isoformat(), ["a", "b"])
+    assert (record["path"], record["pair"]) == ("/x", [1, 2])
+
+
+def test_what_cannot_be_written_leaves_the_record_as_it_was(store, caplog):
+    store.write("s", {"task": "first"})
+    loop: dict = {}
+    loop["self"] = loop
+    store.write("s", loop)
+    assert store.read("s")["task"] == "first"
+    assert "The resume record of s was not written" in caplog.text
+
+
+def test_missing_torn_and_foreign_files_are_none(store, base):
+    assert store.read("nobody") is None
+    for number, text in enumerate(["- a\n", "{", b"\xff\xfe", "just text"]):
+        put(base, f"bad{number}", text)
+        assert store.read(f"bad{number}") is None
+
+
+@pytest.mark.parametrize("wrong", ["../x", "a/b", "", "a b", "abc\n", "x.y", "\0"])
+def test_an_id_that_is_no_file_name_is_refused(store, wrong):
+    for call in (lambda: store.write(wrong, {}), lambda: store.read(wrong), lambda: store.delete(wrong)):
+        with pytest.raises(ValueError, match="Invalid session_id: "):
+            call()
+
+
+def test_delete_and_list(store):
+    for name in ("b", "a"):
+        store.write(name, {"task": "x"})
+    assert store.list_sessions() == ["a", "b"]
+    store.delete("a")
+    store.delete("a")
+    assert store.list_sessions() == ["b"]
+
+
+def test_collection_removes_what_has_served_its_time(store, base):
+    put(base, "fresh", f"task: x\nupdated: '{ago(days=6)}'\n")
+    put(base, "stale", f"task: x\nupdated: '{ago(days=8)}'\n")
+    put(base, "done", f"task: x\nstatus: completed\nupdated: '{ago(days=2)}'\n")
+    put(base, "just-done", f"task: x\nstatus: completed\nupdated: '{ago(hours=2)}'\n")
+    put(base, "no-time", "task: x\n")
+    put(base, "odd-time", "task: x\nupdated: soon\n")
+    assert sorted(store.garbage_collect()) == ["done", "stale"]
+    assert store.list_sessions() == ["fresh", "just-done", "no-time", "odd-time"]
+    assert store.garbage_collect(max_age_days=5) == ["fresh"]
+
+
+@pytest.mark.parametrize(
+    "updated",
+    ["2020-01-01T00:00:00+02:00", "2020-01-01 00:00:00", "1577836800", "1577836800.5"],
+)
+def test_a_time_in_another_form_stops_nobody_from_starting(store, base, updated):
+    put(base, "other", f"task: x\nupdated: {updated}\n")
+    assert store.garbage_collect() == ["other"]
+
+
+def test_a_file_that_is_no_record_is_set_aside_not_destroyed(store, base):
+    put(base, "torn", b"task: \xff\xfe\n")
+    assert store.garbage_collect() == ["torn"]
+    assert any(path.read_bytes() == b"task: \xff\xfe\n" for path in (base / "set-aside").rglob("*") if path.is_file())
+
+
+def test_a_first_checkpoint_of_files_leaves_records_where_they_are(store, base, root, manager):
+    store.write("session-1", {"task": "x"})
+    assert manager.ensure_checkpoint(str(root))
+    assert store.read("session-1")["task"] == "x"

@@ -1,0 +1,93 @@
+"""Callbacks hear how far the work has got, and can stop it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+def test_a_callback_hears_the_stages_of_a_save(project):
+    heard = []
+    project.save("x", progress=lambda stage, done, total: heard.append((stage, done, total)))
+    assert [stage for stage, done, _ in heard if done == 0] == ["waiting", "scanning", "saving"]
+
+
+class Enough(Exception):
+    pass
+
+
+@pytest.mark.parametrize("when", ["waiting", "scanning"])
+def test_what_a_callback_raises_stops_a_save_and_comes_out(project, root, when):
+    project.save("one")
+    (root / "a.txt").write_text("two\n")
+
+    def stop(stage, done, total):
+        if stage == when:
+            raise Enough(stage)
+
+    with pytest.raises(Enough, match=when):
+        project.save("two", progress=stop)
+    assert [checkpoint.subject for checkpoint in project.list()] == ["one"]
+    assert project.save("two").is_new
+
+
+def test_a_restore_that_is_stopped_early_changes_nothing(project, root):
+    project.save("one")
+    (root / "a.txt").write_text("two\n")
+
+    def stop(stage, done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        project.restore(1, progress=stop)
+    assert (root / "a.txt").read_text() == "two\n"
+    project.restore(project.list()[-1])
+    assert (root / "a.txt").read_text() == "one\n"
+
+
+def test_a_callback_that_cannot_be_called_is_a_type_error(project):
+    with pytest.raises(TypeError):
+        project.save("x", progress="not a function")
+
+
+@pytest.fixture
+def _ctrl_c():
+    """As in a terminal; whoever starts the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+def test_ctrl_c_stops_a_save_that_waits(engine, project, root):
+    """The signal comes while the engine is at work and no Python code runs."""
+    project.save("one")
+    (root / "a.txt").write_text("two\n")
+    program = """if True:
+        import fcntl, os, signal, sys, time
+        lock = open(sys.argv[1])
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        print("locked", flush=True)
+        time.sleep(0.5)
+        os.kill(int(sys.argv[2]), signal.SIGINT)
+        time.sleep(0.5)
+    """
+    arguments = [sys.executable, "-c", program, str(engine.store / "herma" / "lock"), str(os.getpid())]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(KeyboardInterrupt):
+            project.save("two")
+    assert [checkpoint.subject for checkpoint in project.list()] == ["one"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="nothing counts the threads here")
+def test_no_thread_is_left_behind(project):
+    project.save("one")
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(50):
+        project.save("again")
+    assert len(os.listdir("/proc/self/task")) <= before
