@@ -7,9 +7,11 @@
 
 mod disk;
 mod history;
+mod hooks;
 mod keeping;
 mod latency;
 mod measure;
+mod python;
 mod report;
 mod sessions;
 mod tree;
@@ -65,6 +67,8 @@ enum Section {
     Saving,
     Keeping,
     Sessions,
+    Hooks,
+    Python,
 }
 
 impl Options {
@@ -94,6 +98,8 @@ impl Options {
                         "saving" => Section::Saving,
                         "keeping" => Section::Keeping,
                         "sessions" => Section::Sessions,
+                        "hooks" => Section::Hooks,
+                        "python" => Section::Python,
                         other => return Err(format!("bench: no section {other}").into()),
                     }
                 }
@@ -133,6 +139,7 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     let herma = match &options.herma {
         Some(program) => program.clone(),
+        None if options.section == Section::Python => PathBuf::new(),
         None => {
             workspace::run(workspace::cargo()?.args(["build", "--release", "-p", "herma"]))?;
             workspace::target()?.join("release/herma")
@@ -146,10 +153,21 @@ pub fn run(args: &[String]) -> Result<()> {
     if is_wanted(Section::Saving) {
         numbers.insert("saving".to_owned(), bench_saving(&options, &herma, &place)?);
     }
+    if is_wanted(Section::Hooks) {
+        let report = hooks::measure(&herma, &place, options.rounds)?;
+        report.print();
+        numbers.insert("hooks".to_owned(), report.to_json());
+    }
     if is_wanted(Section::Sessions) {
         let report = sessions::measure(&herma, &place.join("sessions"), options.sessions)?;
         report.print();
         numbers.insert("sessions".to_owned(), report.to_json());
+    }
+    // Not without being asked: it needs the package index.
+    if options.section == Section::Python {
+        let report = python::measure(&place, options.rounds)?;
+        report.print();
+        numbers.insert("python".to_owned(), report.to_json());
     }
     if is_wanted(Section::Keeping) {
         let report =

@@ -1,5 +1,7 @@
 //! What a change must pass.
 
+use std::process::Command;
+
 use herma_testkit::faults::FULL_VARIABLE;
 use herma_testkit::faults::STEP_VARIABLE;
 
@@ -20,9 +22,20 @@ pub fn check_everything() -> Result<()> {
     ];
     run(cargo()?.args(clippy))?;
     run(cargo()?.args(["test", "--workspace"]))?;
+    check_python()?;
     let doc = ["doc", "--workspace", "--no-deps", "--quiet"];
     run(cargo()?.args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
     check_licences()
+}
+
+/// The Python package needs an interpreter, and the package index for its test runner.
+fn check_python() -> Result<()> {
+    let installed = Command::new("python3").arg("--version").output();
+    if installed.is_ok_and(|o| o.status.success()) {
+        return crate::python::check(&[]);
+    }
+    eprintln!("── cargo xtask python: SKIPPED, python3 is not installed");
+    Ok(())
 }
 
 fn check_licences() -> Result<()> {

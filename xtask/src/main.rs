@@ -1,8 +1,11 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `e2e`, `python`, `serve-load`.
 
 mod bench;
 mod ci;
 mod demo;
+mod e2e;
+mod python;
+mod serve_load;
 mod workspace;
 
 use std::process::ExitCode;
@@ -18,9 +21,19 @@ Usage: cargo xtask <COMMAND>
   faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
                             (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
                             full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
+  e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and takes back what they did
+      --ci                  Only the agents that every change is tried with
+      --misbehave           Herma is missing, killed, slow, failing; or two agents work at once
+      --bare                Without Herma: only shows that the agents do what the script says
+      --agents DIR          Where the agents are, and are installed if not [default: target/agents]
+      --keep                Leaves each run's home, project and logs, and says where
+      --herma PATH          Try this program instead of building one
+  python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
+      --wheel               An optimised wheel; also checks its size and how long importing it takes
+      --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index
   bench [OPTIONS]           Measures saving against a bare walk and git, keeping against git and restic,
                             pruning sessions against sqlite3 and find
-      --only SECTION        Only `saving`, only `keeping` or only `sessions`
+      --only SECTION        Only `saving`, `keeping`, `sessions`, `hooks` or `python` (the last one only if asked for)
       --sessions N          Sessions that are pruned [default: 300000]
       --files N             Files of the generated tree [default: 80000]
       --tree PATH           Measure this tree instead; one file in it is changed and changed back
@@ -28,6 +41,10 @@ Usage: cargo xtask <COMMAND>
       --history PATH        A repository whose last 200 commits are kept [default: a made-up history]
       --json FILE           Also write the numbers as JSON
       --herma PATH          Measure this program instead of building one
+  serve-load [OPTIONS]      Many clients on one `herma serve`: nothing fails, nothing is lost, memory stays flat
+      --clients N           Clients at once [default: 8]
+      --calls N             Calls of each [default: 500]
+      --herma PATH          Load this program instead of building one
 ";
 
 fn main() -> ExitCode {
@@ -37,7 +54,10 @@ fn main() -> ExitCode {
         Some("ci") if rest.is_empty() => ci::check_everything(),
         Some("demo") if rest.is_empty() => demo::play(),
         Some("faults") => ci::run_fault_tests(rest),
+        Some("serve-load") => serve_load::run(rest),
         Some("bench") => bench::run(rest),
+        Some("e2e") => e2e::run(rest),
+        Some("python") => python::check(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

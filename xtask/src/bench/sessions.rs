@@ -5,11 +5,14 @@
 //! Herma does neither, and that is what its numbers include.
 
 use std::fs;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::UNIX_EPOCH;
 
 use herma_testkit::hermes_sessions::HermesSessions;
 use serde_json::Value;
@@ -135,7 +138,10 @@ fn write_files(directory: &Path, id: &str) -> Result<()> {
     ];
     for name in names {
         let path: PathBuf = directory.join(name);
-        fs::write(path, "{\"role\": \"user\", \"content\": \"some words\"}\n")?;
+        let mut file = File::create(path)?;
+        file.write_all(b"{\"role\": \"user\", \"content\": \"some words\"}\n")?;
+        // A file that was written lately would say that its session is still at work.
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000_000))?;
     }
     Ok(())
 }

@@ -1,0 +1,126 @@
+//! `cargo xtask e2e`: do the real agents get their undo?
+//!
+//! Each agent is installed from npm or PyPI in a version that was looked at, and runs without a terminal
+//! against a model on loopback that follows a script. `herma install` sets it up. The agent makes a file, edits one,
+//! deletes one with `rm` and several from Python; afterwards `herma undo` and `herma restore` have to bring back, to
+//! the byte, everything the receipt does not name as left out.
+//!
+//! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
+//! the agent has to do all of its work nevertheless.
+
+mod agents;
+mod behave;
+mod check;
+mod heard;
+mod hosts;
+mod isolation;
+mod misbehave;
+mod model;
+mod process;
+mod project;
+mod report;
+mod sandbox;
+mod script;
+mod stage;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agents::Agents;
+use agents::Others;
+use hosts::Driver;
+use stage::Setting;
+
+use crate::Result;
+use crate::workspace;
+
+/// Longer than any agent takes for a scene.
+const LIMIT: Duration = Duration::from_secs(3 * 60);
+
+/// What every change is tried with: each is one archive, installed within seconds, and the two differ in how hooks get
+/// there, one by an entry in the user's settings, one by a file of its own.
+const CI: [&str; 2] = ["claude", "goose"];
+
+struct Options {
+    drivers: Vec<&'static dyn Driver>,
+    misbehave: bool,
+    bare: bool,
+    keep: bool,
+    agents: Option<PathBuf>,
+    herma: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut options = Self {
+            drivers: Vec::new(),
+            misbehave: false,
+            bare: false,
+            keep: false,
+            agents: None,
+            herma: None,
+        };
+        let mut args = args.iter();
+        while let Some(word) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--misbehave" => options.misbehave = true,
+                "--ci" => options
+                    .drivers
+                    .extend(CI.iter().filter_map(|word| hosts::by_word(word))),
+                "--bare" => options.bare = true,
+                "--keep" => options.keep = true,
+                "--agents" => options.agents = Some(std::path::absolute(value()?)?),
+                "--herma" => options.herma = Some(PathBuf::from(value()?).canonicalize()?),
+                host => {
+                    let driver = hosts::by_word(host);
+                    let driver = driver.ok_or_else(|| format!("e2e: no agent {host}"))?;
+                    options.drivers.push(driver);
+                }
+            }
+        }
+        if options.drivers.is_empty() {
+            options.drivers = hosts::ALL.to_vec();
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the agents.
+pub fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse(args)?;
+    let agents = match &options.agents {
+        Some(directory) => Agents::below(directory.clone(), Others::Refuse),
+        None => Agents::below(workspace::target()?.join("agents"), Others::Replace),
+    };
+    let herma = match &options.herma {
+        Some(program) => program.clone(),
+        None => workspace::target()?.join("debug/herma"),
+    };
+    if !isolation::is_inside() {
+        let packages = options.drivers.iter().flat_map(|driver| driver.packages());
+        for package in packages {
+            agents.ensure(package)?;
+        }
+        if options.herma.is_none() {
+            workspace::run(workspace::cargo()?.args(["build", "--quiet", "-p", "herma"]))?;
+        }
+    }
+    let isolation = isolation::enter(args)?;
+    println!("The agents run {}.", isolation.words());
+    let setting = Setting {
+        agents,
+        herma,
+        keep: options.keep,
+    };
+    let table = if options.misbehave {
+        misbehave::run(&setting, &options.drivers)
+    } else {
+        behave::run(&setting, &options.drivers, options.bare)
+    };
+    if table.print() {
+        Ok(())
+    } else {
+        Err("not every agent passed".into())
+    }
+}

@@ -1,0 +1,72 @@
+//! How each agent is driven: one file for each.
+//!
+//! A driver knows where the agent's settings are, how it is pointed at the fake model, how it is started without
+//! a terminal, and what its tools are called. What has to do with Herma is not here: `herma install` does that.
+
+mod claude;
+mod cline;
+mod codex;
+mod copilot;
+mod gemini;
+mod goose;
+mod hermes;
+mod opencode;
+mod qwen;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::agents::Package;
+use super::sandbox::Sandbox;
+use super::script::Action;
+use super::script::Call;
+use crate::Result;
+
+/// An agent that can be run.
+pub trait Driver: Sync {
+    /// The word `herma install` knows it by.
+    fn word(&self) -> &'static str;
+
+    /// What has to be installed, the agent first.
+    fn packages(&self) -> &'static [Package];
+
+    /// Writes the agent's own settings, before Herma is installed into it.
+    fn prepare(&self, sandbox: &Sandbox, model: &str) -> Result<()>;
+
+    /// Starts it on a prompt, without a terminal, in the workspace.
+    fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command;
+
+    /// An action in the words of its tools; `None` if it has no use for it.
+    fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
+
+    /// What `herma install` is given besides the agent's name.
+    fn install_options(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// All of them, in the order of reports.
+pub const ALL: [&dyn Driver; 9] = [
+    &claude::Claude,
+    &codex::Codex,
+    &gemini::Gemini,
+    &opencode::OpenCode,
+    &copilot::Copilot,
+    &cline::Cline,
+    &goose::Goose,
+    &qwen::Qwen,
+    &hermes::Hermes,
+];
+
+/// The driver a word means.
+pub fn by_word(word: &str) -> Option<&'static dyn Driver> {
+    ALL.into_iter().find(|driver| driver.word() == word)
+}
+
+/// A path of the workspace as agents want it: absolute.
+fn absolute(workspace: &Path, path: &str) -> Value {
+    json!(workspace.join(path).to_string_lossy())
+}

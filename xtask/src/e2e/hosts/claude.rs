@@ -1,0 +1,61 @@
+//! Claude Code.
+
+use super::*;
+use crate::e2e::agents;
+
+pub struct Claude;
+
+impl Driver for Claude {
+    fn word(&self) -> &'static str {
+        "claude"
+    }
+
+    fn packages(&self) -> &'static [Package] {
+        &[agents::CLAUDE]
+    }
+
+    fn prepare(&self, _: &Sandbox, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command {
+        let mut command = sandbox.agent(&agents::CLAUDE);
+        command
+            .args(["-p", prompt, "--permission-mode", "acceptEdits"])
+            .args(["--allowedTools", "Bash,Write,Edit,Read,Agent"])
+            .args(["--model", "claude-sonnet-4-5"])
+            .args(["--output-format", "stream-json", "--verbose"])
+            .env("ANTHROPIC_BASE_URL", model)
+            .env("ANTHROPIC_API_KEY", "sk-ant-fake")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .env("DISABLE_TELEMETRY", "1")
+            .env("DISABLE_ERROR_REPORTING", "1");
+        command
+    }
+
+    fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
+        let at = |path| absolute(workspace, path);
+        Some(match action {
+            Action::Create { path, text } => {
+                Call::tool("Write", json!({"file_path": at(path), "content": text}))
+            }
+            Action::Look { path } => Call::tool("Read", json!({"file_path": at(path)})),
+            Action::Edit { path, old, new } => Call::tool(
+                "Edit",
+                json!({"file_path": at(path), "old_string": old, "new_string": new}),
+            ),
+            Action::Shell { command } => Call::tool(
+                "Bash",
+                json!({"command": command, "description": "as the script says"}),
+            ),
+            Action::Delegate { prompt } => Call::tool(
+                "Agent",
+                json!({
+                    "description": "as the script says", "prompt": prompt,
+                    "subagent_type": "general-purpose",
+                }),
+            ),
+        })
+    }
+}
