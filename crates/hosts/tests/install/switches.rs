@@ -26,27 +26,27 @@ const PROJECT: &str = "/home/user/project";
 const APPROVED: [(&str, &str); 6] = [
     (
         "post_tool_use:0:0",
-        "f19d79ddcafe8a011bc63fbce92f4917a56d3c6e212e181b11580d0379da5283",
+        "04f1dd8be9eeeaba5918c3ca44478a54e0c44d67539bf640f30681e06ccfc289",
     ),
     (
         "pre_tool_use:0:0",
-        "66c002de0c4005dad84c904386b08a94dfab330e9c006ea883662952a3ea826b",
+        "fe1f34ff5719d4ccea034d0785611fc03f5bc60a98153c3844b39d5f2081c5d1",
     ),
     (
         "session_end:0:0",
-        "2a78b408c1b42cb3c8bfdc7f6e5aa4cc7214cdda7a7426d4c6b36fa503add46e",
+        "efaee9b0284a38881719031808c14583c09f8c783b23e501beba61ac968387f9",
     ),
     (
         "session_start:0:0",
-        "7edac71747c80f58e06462448ceb7e95ee0ddc93940b395b550f15823878e3ca",
+        "6c71b83ad72c1d13708aef9bc2501604d8f7b5f5c2f62a2fce342bb38d136be3",
     ),
     (
         "stop:0:0",
-        "18b23acfab9828d5aa5817dac5a5fa75775a82dfab58b697247539e95f6017c4",
+        "db4b9dd0b1ec2da138fff713399ddb8f363db6e7999dc796eec9f5cd8a2fa912",
     ),
     (
         "user_prompt_submit:0:0",
-        "e6bb0f0ebe97d6a8d9d03ec0291d5753655025167173c35c85be7014b734de75",
+        "b000d6d9451e3c933535033a1808140bfe6b22c03abdae6114bfc6c2be934289",
     ),
 ];
 

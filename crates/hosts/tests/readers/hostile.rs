@@ -120,12 +120,12 @@ fn a_payload_that_breaks_off_with_an_error_says_so() {
 }
 
 #[test]
-fn what_an_agent_writes_after_its_payload_is_read_and_means_nothing() {
+fn what_an_agent_writes_after_its_payload_means_nothing_and_is_not_waited_for() {
     let mut payload = corpus::payload("claude", "02-PreToolUse.Write.json");
     let event = corpus::event(Host::Claude, &corpus::surroundings(None), &payload);
     payload.extend(b"\n\n{\"hook_event_name\":\"Stop\"}".repeat(10_000));
     let incoming = corpus::read(Host::Claude, &corpus::surroundings(None), &payload);
-    assert_eq!(incoming.size, payload.len() as u64);
+    assert!(incoming.size < payload.len() as u64);
     assert_eq!(incoming.event, event);
 }
 
