@@ -1,8 +1,8 @@
 //! Which directories an agent works on.
 //!
-//! An agent's working directory moves when it runs `cd`; its project does not. So the first directory a session
-//! was seen in is remembered for the rest of it, unless the agent itself says what its project is. A tool may
-//! work elsewhere all the same: if that is a project, too, it is saved as well.
+//! An agent's working directory moves when it runs `cd`; its project does not. So the first directory of a session
+//! that can be a project is remembered for the rest of it, unless the agent itself says what its project is. A
+//! tool may work elsewhere all the same: if that is a project, too, it is saved as well.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
