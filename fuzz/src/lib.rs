@@ -37,7 +37,7 @@ pub fn payload(host: Host, bytes: &[u8]) {
         surroundings.argument = Some(text.to_owned());
         let again = herma_hosts::read(host, &surroundings, &mut &*bytes);
         assert_eq!(again.event, incoming.event);
-        assert_eq!(again.event.fingerprint(), incoming.event.fingerprint());
+        assert_eq!(again.event.call_key(), incoming.event.call_key());
     }
 }
 

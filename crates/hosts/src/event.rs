@@ -124,28 +124,19 @@ pub struct Event {
 }
 
 impl Event {
-    /// The same for the same event, whichever hook it came by: when an agent runs both its own hooks and those
-    /// it found in another agent's settings, one event arrives twice and under two names.
+    /// By what the end of a tool call finds its beginning, and the same call told by another hook is known: the
+    /// agent's own id of it, or else what the agent says of it, which it says each time. `None` without a tool.
     ///
-    /// A call id or a turn id makes it exact. Where an agent has neither, two equal calls in a row have the same
-    /// fingerprint as well, so there it only tells that an event came by *another* hook a moment ago; two
-    /// events that came by the same hook are two events.
-    pub fn fingerprint(&self) -> [u8; 16] {
-        let mut parts = Parts(Sha256::new());
-        parts.add(self.kind.word().as_bytes());
-        parts.add_text(self.session.as_deref());
-        let call = self.tool.as_ref().and_then(|tool| tool.call.as_deref());
-        parts.add_text(call);
-        if call.is_none() {
-            parts.add_text(self.agent.as_deref());
-            parts.add_text(self.turn.as_deref());
-            // Some agents give the text of a prompt only the first time they tell of a turn.
-            parts.add_text(self.prompt.as_deref().filter(|_| self.turn.is_none()));
-            if let Some(tool) = &self.tool {
-                tool.add_to(&mut parts);
-            }
+    /// Where an agent has no ids, two equal calls have the same key.
+    pub fn call_key(&self) -> Option<String> {
+        let tool = self.tool.as_ref()?;
+        if let Some(call) = &tool.call {
+            return Some(call.clone());
         }
-        parts.finish()
+        let mut parts = Parts(Sha256::new());
+        parts.add_text(self.session.as_deref());
+        tool.add_to(&mut parts);
+        Some(format!("~{:032x}", parts.finish()))
     }
 }
 
@@ -166,7 +157,7 @@ impl ToolUse {
     }
 }
 
-/// What a fingerprint is made of, each with its length, so that no two lists of parts look alike.
+/// What a key is made of, each with its length, so that no two lists of parts look alike.
 struct Parts(Sha256);
 
 impl Parts {
@@ -183,10 +174,10 @@ impl Parts {
         }
     }
 
-    fn finish(self) -> [u8; 16] {
-        let mut fingerprint = [0; 16];
-        fingerprint.copy_from_slice(&self.0.finalize()[..16]);
-        fingerprint
+    fn finish(self) -> u128 {
+        let mut sum = [0; 16];
+        sum.copy_from_slice(&self.0.finalize()[..16]);
+        u128::from_be_bytes(sum)
     }
 }
 

@@ -188,7 +188,7 @@ fn name_of(key: &str) -> String {
 }
 
 /// A sum that tells texts apart which nobody made to have the same one (FNV-1a).
-pub(super) fn short_sum(bytes: &[u8]) -> u64 {
+fn short_sum(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }

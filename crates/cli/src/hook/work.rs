@@ -24,7 +24,6 @@ use herma_hosts::ToolUse;
 use super::Heard;
 use super::log::HookLog;
 use super::projects;
-use super::projects::short_sum;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::transcript;
@@ -268,33 +267,13 @@ fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse)
     };
     StepStart {
         facts: facts(env, event),
-        call: Some(call_key(event, tool)),
+        call: event.call_key(),
         command: tool.command.clone(),
         paths: tool.paths.iter().map(shown).collect(),
         prompt: None,
         within: env.outer_step(project),
         sub_agent: event.agent.clone(),
     }
-}
-
-/// By what the end of a call finds its beginning: the agent's own id of it, or what it says of itself, which it
-/// says at both ends.
-fn call_key(event: &Event, tool: &ToolUse) -> String {
-    if let Some(call) = &tool.call {
-        return call.clone();
-    }
-    // One agent has two names for the same tool, by the form of its hook.
-    let what = match tool.class {
-        ToolClass::Edit | ToolClass::Shell => tool.class.word(),
-        _ => &tool.name,
-    };
-    let mut said = vec![
-        event.session.as_deref().unwrap_or_default().as_bytes(),
-        what.as_bytes(),
-        tool.command.as_deref().unwrap_or_default().as_bytes(),
-    ];
-    said.extend(tool.paths.iter().map(|path| path.as_os_str().as_bytes()));
-    format!("~{:016x}", short_sum(&said.join(&0)))
 }
 
 /// The next call tells that the last one is over, where nothing else does.
@@ -319,7 +298,7 @@ fn end_call(
     heard: &Heard,
     tool: &ToolUse,
 ) -> Result<String, Error> {
-    let which = WhichStep::Call(call_key(&heard.event, tool));
+    let which = WhichStep::Call(heard.event.call_key().unwrap_or_default());
     let ended = if tool.in_background {
         project.end_step_unknown(&which)
     } else {

@@ -140,12 +140,11 @@ fn sessions_that_only_a_variable_names_are_known() {
 }
 
 #[test]
-fn an_event_that_comes_by_two_hooks_has_one_fingerprint() {
+fn a_call_that_comes_by_two_hooks_has_one_key() {
     let pairs = [
         ("02-preToolUse.create.json", "02-PreToolUse.Write.json"),
         ("07-preToolUse.edit.json", "07-PreToolUse.Edit.json"),
         ("10-preToolUse.bash.json", "10-PreToolUse.Bash.json"),
-        ("01-userPromptSubmitted.json", "01-UserPromptSubmit.json"),
     ];
     for (own, foreign) in pairs {
         let named = corpus::event_of(own);
@@ -157,37 +156,42 @@ fn an_event_that_comes_by_two_hooks_has_one_fingerprint() {
         );
         let foreign_payload = corpus::payload("copilot-pascal", foreign);
         let foreign = corpus::event(Host::Claude, &corpus::surroundings(None), &foreign_payload);
-        assert_ne!(own.fingerprint(), foreign.fingerprint(), "two sessions");
+        assert_ne!(own.call_key(), foreign.call_key(), "two sessions");
         own.session.clone_from(&foreign.session);
-        assert_eq!(own.fingerprint(), foreign.fingerprint());
+        assert_eq!(own.call_key(), foreign.call_key());
     }
 }
 
 #[test]
-fn different_events_have_different_fingerprints() {
-    for (form, host) in corpus::FORMS {
-        let mut seen = std::collections::HashMap::new();
+fn the_end_of_a_call_has_the_key_of_its_beginning() {
+    let recorded = [
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+        "copilot",
+        "copilot-pascal",
+        "cline",
+        "goose",
+        "qwen",
+        "hermes",
+    ];
+    let recorded = |form: &str| recorded.contains(&form);
+    for (form, host) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
+        let mut keys = std::collections::BTreeMap::new();
         for (file, payload) in corpus::files(form) {
             let named = form
                 .starts_with("copilot")
                 .then(|| corpus::event_of(&file))
                 .flatten();
             let event = corpus::event(host, &corpus::surroundings(named.as_deref()), &payload);
-            let tells = !matches!(event.kind, EventKind::Other);
-            if let Some(other) = seen
-                .insert(event.fingerprint(), file.clone())
-                .filter(|_| tells)
-            {
-                // Qwen tells of one prompt again and again.
-                let same_turn = form == "qwen" && event.kind == EventKind::TurnStart;
-                // Codex says the end of a turn in both of its ways.
-                let same_end = form == "codex" && event.kind == EventKind::TurnEnd;
-                // The bus tells of an end in both forms of the plugin.
-                let same_idle = form == "opencode-plugin" && event.kind == EventKind::TurnEnd;
-                assert!(
-                    same_turn || same_end || same_idle,
-                    "{form}: {file} and {other}"
-                );
+            assert_eq!(event.call_key().is_some(), event.tool.is_some());
+            match (event.kind, event.call_key()) {
+                (EventKind::BeforeTool, Some(key)) => drop(keys.insert(key, file)),
+                (EventKind::AfterTool, Some(key)) => {
+                    assert!(keys.contains_key(&key), "{form}: {file} ends nothing");
+                }
+                _ => {}
             }
         }
     }
