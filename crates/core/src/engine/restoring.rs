@@ -177,20 +177,20 @@ impl Project<'_> {
         task: &Task,
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        self.sweep_interrupted(store)?;
-        // Refused before anything is saved: a wrong path, a damaged checkpoint or a file that cannot be
-        // saved adds no entry.
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        history.entry(&target.id)?;
-        let present = self.look(store, &history, progress)?;
-        let prepared = self.prepare(store, target, options, &present)?;
+        // One look serves the plan and the save: what is planned is exactly what is saved. Until the save is
+        // kept, nothing names it: a wrong path, a damaged checkpoint or a file that cannot be saved adds no
+        // entry.
+        let draft = self.draft(store, false, progress)?;
+        draft.history.entry(&target.id)?;
+        let prepared = self.prepare(store, target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
         }
         check_readable(store, &prepared)?;
-        check_saved(&prepared.plan, &present.cache)?;
-        if let Some(safety) = self.saved_before(store, &history, &present)? {
+        check_saved(&prepared.plan, &draft.present.cache)?;
+        if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
+            let present = draft.present;
             return self.carry_out(store, &safety, prepared, present, options, task, progress);
         }
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
@@ -204,10 +204,9 @@ impl Project<'_> {
                 .write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
             return Ok(nothing_changed(prepared.plan));
         }
-        drop(present);
-        let (safety, present) = self.save_before(store, target, progress)?;
-        let prepared = self.prepare(store, target, options, &present)?;
-        check_saved(&prepared.plan, &present.cache)?;
+        let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
+        let kept = self.keep(store, draft, &before(&reason), Origin::Safety, progress)?;
+        let (safety, present) = (kept.saved, kept.present);
         self.carry_out(store, &safety, prepared, present, options, task, progress)
     }
 
@@ -234,17 +233,6 @@ impl Project<'_> {
         }))
     }
 
-    /// Saves the present state, so that a restore can be taken back.
-    fn save_before(
-        &self,
-        store: &OpenStore,
-        target: &Checkpoint,
-        progress: &dyn Progress,
-    ) -> Result<(Saved, Present), Error> {
-        let short = &target.id.to_hex()[..8];
-        self.save_before_taking_back(store, &format!("restoring to {short}"), progress)
-    }
-
     /// Saves the present state, so that what is about to be done can be taken back.
     pub(super) fn save_before_taking_back(
         &self,
@@ -252,11 +240,7 @@ impl Project<'_> {
         what: &str,
         progress: &dyn Progress,
     ) -> Result<(Saved, Present), Error> {
-        let options = SaveOptions {
-            reason: format!("pre-rollback snapshot ({what})").into(),
-            ..SaveOptions::default()
-        };
-        let state = self.save_locked(store, &options, Origin::Safety, progress)?;
+        let state = self.save_locked(store, &before(what), Origin::Safety, progress)?;
         Ok((state.saved, state.present))
     }
 
@@ -406,6 +390,14 @@ impl Project<'_> {
             }
         }
         Ok((after.tree, after.modes))
+    }
+}
+
+/// How the save before a restore, or before steps are taken back, is asked for.
+fn before(what: &str) -> SaveOptions {
+    SaveOptions {
+        reason: format!("pre-rollback snapshot ({what})").into(),
+        ..SaveOptions::default()
     }
 }
 

@@ -69,6 +69,14 @@ pub struct Waited {
     pub for_project: Duration,
 }
 
+/// A scan whose new objects wait in a pack that nothing names yet. Dropped, it leaves nothing behind.
+pub(super) struct Draft<'s> {
+    pub(super) history: History,
+    pub(super) present: Present,
+    cache: Option<Arc<StatCache>>,
+    writer: PackWriter<'s>,
+}
+
 /// A save together with the state it found, for a restore to go on from.
 pub(crate) struct SavedState {
     pub(crate) saved: Saved,
@@ -132,11 +140,45 @@ impl Project<'_> {
         origin: Origin,
         progress: &dyn Progress,
     ) -> Result<SavedState, Error> {
+        let draft = self.draft(store, options.rehash, progress)?;
+        self.keep(store, draft, options, origin, progress)
+    }
+
+    /// Looks at the present, and collects what a checkpoint of it needs.
+    pub(super) fn draft<'s>(
+        &self,
+        store: &'s OpenStore,
+        rehash: bool,
+        progress: &dyn Progress,
+    ) -> Result<Draft<'s>, Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let cache = self.load_cache(store, &history);
         self.sweep_interrupted(store)?;
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan(cache.clone(), options.rehash, &writer, progress)?;
+        let present = self.scan(cache.clone(), rehash, &writer, progress)?;
+        Ok(Draft {
+            history,
+            present,
+            cache,
+            writer,
+        })
+    }
+
+    /// Makes a checkpoint of a draft, unless the newest one holds just that state.
+    pub(super) fn keep(
+        &self,
+        store: &OpenStore,
+        draft: Draft<'_>,
+        options: &SaveOptions,
+        origin: Origin,
+        progress: &dyn Progress,
+    ) -> Result<SavedState, Error> {
+        let Draft {
+            history,
+            present,
+            cache,
+            writer,
+        } = draft;
         let newest = newest_readable(store, &history, cache.as_deref())?;
         let now = (present.tree, present.modes);
         let is_newest = |entry: &Entry| history.newest() == Some(entry);
