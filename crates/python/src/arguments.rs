@@ -11,13 +11,15 @@ use herma_core::checkpoint::Facts;
 use herma_core::engine::Project as CoreProject;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::types::PyInt;
 use pyo3::types::PyString;
 
 use crate::checkpoint::Checkpoint;
 use crate::errors;
+use crate::errors::BadRequest;
+use crate::errors::FileSystemFailed;
 
 /// A path given as `str`, `bytes` or anything with `__fspath__`.
 #[derive(Clone, Debug)]
@@ -41,7 +43,32 @@ impl<'py> FromPyObject<'_, 'py> for AnyPath {
     }
 }
 
-/// One path or several.
+impl AnyPath {
+    /// The path, if it can be one. `what` is how the caller calls it.
+    pub(crate) fn checked(self, what: &str) -> PyResult<PathBuf> {
+        use std::os::unix::ffi::OsStrExt;
+        let bytes = self.0.as_os_str().as_bytes();
+        if bytes.is_empty() {
+            return Err(BadRequest::new_err(format!("`{what}` is an empty path")));
+        }
+        if bytes.contains(&0) {
+            let text = format!("`{what}` contains a NUL byte, which no path can");
+            return Err(BadRequest::new_err(text));
+        }
+        Ok(self.0)
+    }
+
+    /// The same place whatever directory the process works in later.
+    pub(crate) fn absolute(self, what: &str) -> PyResult<PathBuf> {
+        let path = self.checked(what)?;
+        std::path::absolute(&path).map_err(|error| {
+            let text = format!("`{what}` is relative, and the working directory is gone: {error}");
+            FileSystemFailed::new_err(text)
+        })
+    }
+}
+
+/// One path or several, each of them not empty: the empty path would mean the whole project.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths(Vec<PathBuf>);
 
@@ -49,24 +76,29 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        // A text is a path, not a row of letters.
-        if let Ok(path) = object.extract::<AnyPath>() {
-            return Ok(Self(vec![path.0]));
+        let given = several(object)?;
+        if given.iter().any(|path| path.as_os_str().is_empty()) {
+            let text = "a path is not empty; `.` is the whole project";
+            return Err(BadRequest::new_err(text));
         }
-        let mut paths = Vec::new();
-        for item in object.try_iter()? {
-            paths.push(item?.extract::<AnyPath>()?.0);
-        }
-        Ok(Self(paths))
+        Ok(Self(given))
     }
 }
 
-impl Paths {
-    /// Is none given?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+/// One path or several, whatever they are.
+fn several(object: Borrowed<'_, '_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    // A text is a path, not a row of letters.
+    if let Ok(path) = object.extract::<AnyPath>() {
+        return Ok(vec![path.0]);
     }
+    let mut paths = Vec::new();
+    for item in object.try_iter()? {
+        paths.push(item?.extract::<AnyPath>()?.0);
+    }
+    Ok(paths)
+}
 
+impl Paths {
     /// The same paths inside the project; relative ones are relative to its root.
     pub(crate) fn inside(
         &self,
@@ -75,6 +107,98 @@ impl Paths {
         let one = |path: &PathBuf| project.rel_path(&project.root().join(path));
         self.0.iter().map(one).collect()
     }
+
+    /// Is there none?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The part of a project that is meant. A choice of nothing is refused: whoever chose nothing must not get
+/// everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope(Paths);
+
+impl<'py> FromPyObject<'_, 'py> for Scope {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let paths = object.extract::<Paths>()?;
+        if paths.is_empty() {
+            let text = "`paths` is not empty; leave it out if nothing is to be chosen";
+            return Err(BadRequest::new_err(text));
+        }
+        Ok(Self(paths))
+    }
+}
+
+/// The paths of what was chosen; none if nothing was.
+pub(crate) fn chosen(scope: Option<Scope>) -> Paths {
+    scope.map(|scope| scope.0).unwrap_or_default()
+}
+
+/// The files a tool names, as they are shown: labels, which may lie anywhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels(pub(crate) Vec<String>);
+
+impl<'py> FromPyObject<'_, 'py> for Labels {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let label = |path: PathBuf| path.to_string_lossy().into_owned();
+        Ok(Self(several(object)?.into_iter().map(label).collect()))
+    }
+}
+
+/// The number of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepNumber(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for StepNumber {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let number = whole(object, "the number of a step")?;
+        number
+            .filter(|number| *number > 0)
+            .map(Self)
+            .ok_or_else(|| BadRequest::new_err("steps are numbered from 1"))
+    }
+}
+
+/// Numbers of steps, at least one.
+#[derive(Clone, Debug)]
+pub(crate) struct StepNumbers(pub(crate) Vec<u64>);
+
+impl<'py> FromPyObject<'_, 'py> for StepNumbers {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let mut numbers = Vec::new();
+        // The items of a text or of bytes are not meant as numbers.
+        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("steps are given as several numbers"));
+        }
+        for item in object.try_iter()? {
+            numbers.push(item?.extract::<StepNumber>()?.0);
+        }
+        if numbers.is_empty() {
+            let text = "the steps that are meant are not empty; name at least one";
+            return Err(BadRequest::new_err(text));
+        }
+        Ok(Self(numbers))
+    }
+}
+
+/// A whole number of any size: `None` below 0, and the largest there is instead of a larger one.
+pub(crate) fn whole(object: Borrowed<'_, '_, PyAny>, what: &str) -> PyResult<Option<u64>> {
+    if !object.is_instance_of::<PyInt>() {
+        return Err(PyTypeError::new_err(format!("{what} is an int")));
+    }
+    if object.lt(0)? {
+        return Ok(None);
+    }
+    Ok(Some(object.extract().unwrap_or(u64::MAX)))
 }
 
 /// A checkpoint, or a way to name one.
@@ -93,17 +217,17 @@ impl<'py> FromPyObject<'_, 'py> for Which {
         if let Ok(known) = object.cast::<Checkpoint>() {
             return Ok(Self::Known(Box::new(known.get().inner.clone())));
         }
-        if let Ok(number) = object.extract::<i64>() {
-            let number = usize::try_from(number)
-                .ok()
+        if object.is_instance_of::<PyInt>() {
+            let number = whole(object, "the number of a checkpoint")?
                 .filter(|number| *number > 0)
-                .ok_or_else(|| PyValueError::new_err("checkpoints are numbered from 1"))?;
+                .ok_or_else(|| BadRequest::new_err("checkpoints are numbered from 1"))?;
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
             return Ok(Self::Named(Spec::Number(number)));
         }
-        let text = object.extract::<String>().map_err(|_| {
+        let text = object.extract::<Words>().map_err(|_| {
             PyTypeError::new_err("a checkpoint is a Checkpoint, a number, or an id or name as str")
         })?;
-        let spec = Spec::parse(&text).map_err(|bad| errors::raise(bad.into()))?;
+        let spec = Spec::parse(&text.0).map_err(|bad| errors::raise(bad.into()))?;
         Ok(Self::Named(spec))
     }
 }
@@ -142,18 +266,36 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     }
 }
 
+/// A `str`, in which a lone surrogate stands in the way of nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Words(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for Words {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text = object.cast::<PyString>()?;
+        Ok(Self(text.to_string_lossy().into_owned()))
+    }
+}
+
+/// The text, if there is one.
+pub(crate) fn said(words: Option<Words>) -> Option<String> {
+    words.map(|words| words.0)
+}
+
 /// Who asks.
 pub(crate) fn facts(
-    agent: Option<String>,
-    session: Option<String>,
-    turn: Option<String>,
-    tool: Option<String>,
+    agent: Option<Words>,
+    session: Option<Words>,
+    turn: Option<Words>,
+    tool: Option<Words>,
 ) -> Facts {
     Facts {
-        agent,
-        session,
-        turn,
-        tool,
+        agent: said(agent),
+        session: said(session),
+        turn: said(turn),
+        tool: said(tool),
         transcript: None,
     }
 }

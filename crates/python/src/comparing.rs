@@ -7,9 +7,13 @@ use herma_core::steps::StepChoice;
 use pyo3::prelude::*;
 
 use crate::arguments::Paths;
+use crate::arguments::Scope;
 use crate::arguments::Which;
+use crate::arguments::Words;
+use crate::arguments::chosen;
 use crate::change::Change;
 use crate::change::Diff;
+use crate::progress::Listener;
 use crate::progress::listening;
 use crate::project::Project;
 
@@ -20,6 +24,7 @@ impl Project {
         paths: &Paths,
         renames: bool,
         options: Option<&PatchOptions>,
+        listener: &Listener,
     ) -> Result<Diff, Error> {
         self.with(|project| {
             let from = State::Checkpoint(Box::new(sides.0.find(project)?));
@@ -28,7 +33,7 @@ impl Project {
                 None => State::Present,
             };
             let scope = paths.inside(project)?;
-            let comparison = project.changes(&from, &to, &scope, renames)?;
+            let comparison = project.changes_telling(&from, &to, &scope, renames, listener)?;
             Diff::new(&comparison, options)
         })
     }
@@ -37,56 +42,73 @@ impl Project {
 #[pymethods]
 impl Project {
     /// What changed since a checkpoint, or between two, with the patch.
-    #[pyo3(signature = (which=Which::newest(), to=None, *, paths=Paths::default(), context=3, binary=false, renames=true))]
+    #[pyo3(
+        signature = (which=Which::newest(), to=None, *, paths=None, context=3, binary=false, renames=true, progress=None),
+        text_signature = "($self, which='@', to=None, *, paths=None, context=3, binary=False, renames=True, progress=None)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn diff(
         &self,
         py: Python<'_>,
         which: Which,
         to: Option<Which>,
-        paths: Paths,
+        paths: Option<Scope>,
         context: usize,
         binary: bool,
         renames: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Diff> {
+        let paths = chosen(paths);
         let options = PatchOptions {
             context,
             binary,
             ..PatchOptions::default()
         };
-        listening(py, None, |_| {
-            self.compare((&which, to.as_ref()), &paths, renames, Some(&options))
+        listening(py, progress, |listener| {
+            self.compare(
+                (&which, to.as_ref()),
+                &paths,
+                renames,
+                Some(&options),
+                listener,
+            )
         })
     }
 
     /// The files that changed since a checkpoint, or between two.
-    #[pyo3(signature = (which=Which::newest(), to=None, *, paths=Paths::default(), renames=true))]
+    #[pyo3(
+        signature = (which=Which::newest(), to=None, *, paths=None, renames=true, progress=None),
+        text_signature = "($self, which='@', to=None, *, paths=None, renames=True, progress=None)"
+    )]
     fn changes(
         &self,
         py: Python<'_>,
         which: Which,
         to: Option<Which>,
-        paths: Paths,
+        paths: Option<Scope>,
         renames: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Change>> {
-        let diff = listening(py, None, |_| {
-            self.compare((&which, to.as_ref()), &paths, renames, None)
+        let paths = chosen(paths);
+        let diff = listening(py, progress, |listener| {
+            self.compare((&which, to.as_ref()), &paths, renames, None, listener)
         })?;
         Ok(diff.changes)
     }
 
     /// What the steps of a session changed, and nothing else.
-    #[pyo3(signature = (session, *, paths=Paths::default(), renames=true, progress=None))]
+    #[pyo3(signature = (session, *, paths=None, renames=true, progress=None))]
     fn session_diff(
         &self,
         py: Python<'_>,
-        session: String,
-        paths: Paths,
+        session: Words,
+        paths: Option<Scope>,
         renames: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Diff> {
+        let paths = chosen(paths);
         let choice = StepChoice {
-            session: Some(session),
+            session: Some(session.0),
             ..StepChoice::default()
         };
         listening(py, progress, |listener| {

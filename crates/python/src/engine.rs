@@ -18,12 +18,16 @@ use herma_core::retention::Orphans;
 use herma_core::settings::Keeping;
 use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_fs::publish::Durability;
-use pyo3::exceptions::PyValueError;
+use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use crate::arguments::AnyPath;
 use crate::arguments::shown;
+use crate::arguments::whole;
 use crate::clock::SystemClock;
+use crate::errors::BadRequest;
+use crate::progress::Listener;
+use crate::progress::finishing;
 use crate::progress::listening;
 use crate::progress::quietly;
 use crate::project::Project;
@@ -63,25 +67,79 @@ pub(crate) fn maintain_in_background(engine: &Arc<herma_core::Engine>) {
 
 fn seconds(lock_wait: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(lock_wait)
-        .map_err(|_| PyValueError::new_err("lock_wait is a number of seconds, 0 or more"))
+        .map_err(|_| BadRequest::new_err("lock_wait is a number of seconds, 0 or more"))
+}
+
+/// How many threads look at files: more than a disk has any use for are not started.
+struct Threads(usize);
+
+const MOST_THREADS: u64 = 64;
+
+impl<'py> FromPyObject<'_, 'py> for Threads {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match whole(object, "threads")? {
+            None | Some(0) => Err(BadRequest::new_err(
+                "threads is 1 or more; leave it out for one for each core",
+            )),
+            Some(number) => Ok(Self(number.min(MOST_THREADS) as usize)),
+        }
+    }
+}
+
+/// Its home, and the engine with these settings. What is not said is asked for: the environment is Python's.
+fn open(
+    py: Python<'_>,
+    home: Option<AnyPath>,
+    user_home: Option<AnyPath>,
+    base: Option<AnyPath>,
+    settings: Settings,
+) -> PyResult<(PathBuf, herma_core::Engine)> {
+    let asked = || py.import("herma._home");
+    let home: AnyPath = match home {
+        Some(home) => home,
+        None => asked()?.call_method0("default_home")?.extract()?,
+    };
+    let user_home: Option<AnyPath> = match user_home {
+        Some(user_home) => Some(user_home),
+        None => asked()?.call_method0("user_home")?.extract()?,
+    };
+    let home = home.absolute("home")?;
+    let user_home = user_home.map(|path| path.absolute("user_home"));
+    let engine = herma_core::Engine::new(EngineOptions {
+        home: home.clone(),
+        user_home: user_home.transpose()?,
+        clock: Arc::new(SystemClock),
+        settings,
+    });
+    let engine = match base {
+        Some(base) => engine.with_base(base.absolute("base")?),
+        None => engine,
+    };
+    Ok((home, engine))
 }
 
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (
-        home, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
-        max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
-        min_interval_hours=24, delete_orphans=true, exclude=Vec::new(), include=Vec::new(),
-        secrets=true, lock_wait=10.0, durable=true, threads=0, background=true
-    ))]
+    #[pyo3(
+        signature = (
+            home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
+            max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
+            min_interval_hours=24, delete_orphans=true, exclude=Vec::new(), include=Vec::new(),
+            secrets=true, lock_wait=10.0, durable=true, threads=None, background=true
+        ),
+        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=200, max_total_size=524288000, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[expect(
         clippy::fn_params_excessive_bools,
         reason = "they are keywords in Python"
     )]
     fn new(
-        home: AnyPath,
+        py: Python<'_>,
+        home: Option<AnyPath>,
         user_home: Option<AnyPath>,
         base: Option<AnyPath>,
         max_file_size: Option<u64>,
@@ -97,7 +155,7 @@ impl Engine {
         secrets: bool,
         lock_wait: f64,
         durable: bool,
-        threads: usize,
+        threads: Option<Threads>,
         background: bool,
     ) -> PyResult<Self> {
         let keeping = Keeping {
@@ -109,38 +167,36 @@ impl Engine {
             min_interval_hours,
             delete_orphans,
         };
+        let excludes = ExcludeSettings {
+            exclude,
+            include,
+            secrets,
+            ..ExcludeSettings::default()
+        };
         let settings = Settings {
             max_file_size,
-            excludes: ExcludeSettings {
-                exclude,
-                include,
-                secrets,
-                ..ExcludeSettings::default()
-            },
+            excludes,
             lock_wait: seconds(lock_wait)?,
             durability: if durable {
                 Durability::Synced
             } else {
                 Durability::Cache
             },
-            threads,
+            threads: threads.map_or(0, |threads| threads.0),
             keeping,
         };
-        let engine = herma_core::Engine::new(EngineOptions {
-            home: home.0.clone(),
-            user_home: user_home.map(|path| path.0),
-            clock: Arc::new(SystemClock),
-            settings,
-        });
-        let engine = match base {
-            Some(base) => engine.with_base(base.0),
-            None => engine,
-        };
+        let (home, inner) = open(py, home, user_home, base, settings)?;
         Ok(Self {
-            inner: Arc::new(engine),
-            home: home.0,
+            home,
+            inner: Arc::new(inner),
             background,
         })
+    }
+
+    /// The most threads that look at files at a time; `None` is one for each core.
+    #[getter]
+    fn threads(&self) -> Option<usize> {
+        Some(self.inner.settings().threads).filter(|threads| *threads > 0)
     }
 
     /// Herma's home.
@@ -167,13 +223,15 @@ impl Engine {
 
     /// The project at exactly this directory.
     fn project(&self, py: Python<'_>, root: AnyPath) -> PyResult<Project> {
-        quietly(py, || Project::open(&self.inner, &root.0, self.background))
+        let root = root.checked("root")?;
+        quietly(py, || Project::open(&self.inner, &root, self.background))
     }
 
     /// The project a file or directory belongs to.
     fn project_of(&self, py: Python<'_>, path: AnyPath) -> PyResult<Project> {
+        let path = path.checked("path")?;
         quietly(py, || {
-            let root = self.inner.find_root(&path.0)?;
+            let root = self.inner.find_root(&path)?;
             Project::open(&self.inner, &root, self.background)
         })
     }
@@ -196,10 +254,13 @@ impl Engine {
     ///
     /// `orphans` says what happens to projects that were deleted: `True` they go, `False` they stay, or
     /// a collection of project ids that may go.
-    #[pyo3(signature = (
-        *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=OrphanChoice::All(false),
-        progress=None
-    ))]
+    #[pyo3(
+        signature = (
+            *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=OrphanChoice::All(false),
+            progress=None
+        ),
+        text_signature = "($self, *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=False, progress=None)"
+    )]
     fn clean(
         &self,
         py: Python<'_>,
@@ -215,12 +276,12 @@ impl Engine {
                 retention_days: (retention_days > 0).then_some(retention_days),
                 max_total_bytes: (max_total_size > 0).then_some(max_total_size),
                 min_free_bytes: None,
-                orphans: orphans.into_core(),
+                orphans: orphans.into_core()?,
             },
             attended: true,
             clock_is_right: false,
         };
-        let cleaned = listening(py, progress, |listener| {
+        let cleaned = finishing(py, progress, "cleaning", |listener| {
             self.inner.clean(&request, listener)
         })?;
         Ok(cleaned.into())
@@ -229,7 +290,8 @@ impl Engine {
     /// Cleans up as the settings say, unless somebody else is at it; returns what it did, or `None`.
     #[pyo3(signature = (*, progress=None))]
     fn maintain(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Cleaned>> {
-        let cleaned = listening(py, progress, |listener| self.inner.maintain(listener))?;
+        let work = |listener: &Listener| self.inner.maintain(listener);
+        let cleaned = finishing(py, progress, "cleaning", work)?;
         Ok(cleaned.map(Cleaned::from))
     }
 
@@ -283,7 +345,7 @@ impl Engine {
 
 fn project_id(text: &str) -> PyResult<ProjectId> {
     ProjectId::parse(text.as_bytes())
-        .ok_or_else(|| PyValueError::new_err("a project's id has 16 hexadecimal digits"))
+        .ok_or_else(|| BadRequest::new_err("a project's id has 16 hexadecimal digits"))
 }
 
 /// What happens to projects that were deleted.
@@ -294,15 +356,15 @@ enum OrphanChoice {
 }
 
 impl OrphanChoice {
-    fn into_core(self) -> Orphans {
-        match self {
+    fn into_core(self) -> PyResult<Orphans> {
+        Ok(match self {
             Self::All(true) => Orphans::All,
             Self::All(false) => Orphans::Keep,
             Self::These(ids) => {
-                let ids: BTreeSet<ProjectId> =
-                    ids.iter().filter_map(|id| project_id(id).ok()).collect();
-                Orphans::These(ids)
+                let ids: PyResult<BTreeSet<ProjectId>> =
+                    ids.iter().map(|id| project_id(id)).collect();
+                Orphans::These(ids?)
             }
-        }
+        })
     }
 }

@@ -7,6 +7,7 @@ use herma_core::Error as CoreError;
 use herma_core::error::ErrorKind;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Declares the classes, and adds them to the module.
@@ -17,7 +18,7 @@ macro_rules! exceptions {
         /// Adds the classes to the module.
         pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add(stringify!($name), module.py().get_type::<$name>())?;)+
-            Ok(())
+            be_value_errors(module.py())
         }
     };
 }
@@ -60,6 +61,32 @@ exceptions! {
     ChangedSinceShown: Error = "Checkpoints came or went since somebody was shown what would be removed.",
     AuthorUnknown: Error = "It cannot be said who wrote a file.",
     FileSystemFailed: Error = "The file system refused.",
+}
+
+/// Arguments that cannot be meant are what Python calls a `ValueError`, and callers may catch them as one. The
+/// macro gives a class one base.
+fn be_value_errors(py: Python<'_>) -> PyResult<()> {
+    let bases = (py.get_type::<Error>(), py.get_type::<PyValueError>());
+    py.get_type::<BadRequest>().setattr("__bases__", bases)
+}
+
+/// Adds a line to what is shown of an exception. Before Python 3.11 only its `__notes__` have it.
+pub(crate) fn note(exception: &Bound<'_, PyAny>, text: &str) {
+    let noted = match exception.getattr_opt("add_note") {
+        Ok(Some(add)) => add.call1((text,)).map(drop),
+        Ok(None) => note_by_hand(exception, text),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = noted {
+        error.write_unraisable(exception.py(), Some(exception));
+    }
+}
+
+fn note_by_hand(exception: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
+    match exception.getattr_opt("__notes__")? {
+        Some(notes) => notes.call_method1("append", (text,)).map(drop),
+        None => exception.setattr("__notes__", vec![text]),
+    }
 }
 
 /// The exception for an error of the engine.

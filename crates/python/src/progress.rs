@@ -1,5 +1,6 @@
 //! Tells a Python function how far the engine has got. What the function raises stops the engine, before it
-//! has changed anything, and is raised again when the engine has let go.
+//! has changed anything, and is raised again when the engine has let go. Where it is too late to stop, the
+//! engine finishes first.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
+use herma_core::error::ErrorKind;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -149,19 +151,63 @@ impl Progress for Listener {
     }
 }
 
+/// How work ended, and what was raised meanwhile by whoever listened.
+pub(crate) struct Heard<T> {
+    pub(crate) done: Result<T, herma_core::Error>,
+    pub(crate) raised: Option<PyErr>,
+}
+
+impl<T> Heard<T> {
+    /// What was raised comes first. A failure that has another cause than being stopped is noted on it.
+    pub(crate) fn or_raise(self, py: Python<'_>, finished: Option<&str>) -> PyResult<T> {
+        let Some(raised) = self.raised else {
+            return self.done.map_err(errors::raise);
+        };
+        match (&self.done, finished) {
+            (Ok(_), Some(what)) => {
+                let text = format!("herma: the {what} was finished before this was raised");
+                errors::note(raised.value(py), &text);
+            }
+            (Err(error), _) if error.kind() != ErrorKind::Cancelled => {
+                let text = format!("herma: besides, {}", errors::in_words(error));
+                errors::note(raised.value(py), &text);
+            }
+            _ => {}
+        }
+        Err(raised)
+    }
+}
+
+/// Runs `work` without the interpreter, with somebody listening, and tells all that came of it.
+pub(crate) fn hearing<T: Send>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
+) -> Heard<T> {
+    let listener = Listener::new(callback);
+    let done = py.detach(|| listener.accompany(work));
+    let raised = listener.state().raised.take();
+    Heard { done, raised }
+}
+
 /// Runs `work` without the interpreter, with somebody listening.
 pub(crate) fn listening<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
 ) -> PyResult<T> {
-    let listener = Listener::new(callback);
-    let done = py.detach(|| listener.accompany(work));
-    let raised = listener.state().raised.take();
-    match raised {
-        Some(raised) => Err(raised),
-        None => done.map_err(errors::raise),
-    }
+    hearing(py, callback, work).or_raise(py, None)
+}
+
+/// The same for work that changes something. If it came to its end although somebody wanted it stopped, the
+/// exception says so: `what` is its name.
+pub(crate) fn finishing<T: Send>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    what: &str,
+    work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
+) -> PyResult<T> {
+    hearing(py, callback, work).or_raise(py, Some(what))
 }
 
 /// Runs `work` without the interpreter.

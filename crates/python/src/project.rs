@@ -7,17 +7,20 @@ use std::sync::Arc;
 use herma_core::Error;
 use herma_core::engine::Project as CoreProject;
 use herma_core::engine::SaveOptions;
+use herma_core::project::RootRefused;
 use pyo3::prelude::*;
 
 use crate::arguments::Text;
 use crate::arguments::Which;
+use crate::arguments::Words;
 use crate::arguments::facts;
+use crate::arguments::said;
 use crate::arguments::shown;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Receipt;
 use crate::checkpoint::Saved;
 use crate::engine::maintain_in_background;
-use crate::progress::listening;
+use crate::progress::finishing;
 use crate::progress::quietly;
 
 /// One directory whose states are kept.
@@ -51,7 +54,19 @@ impl Project {
         &self,
         work: impl FnOnce(&CoreProject<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        work(&self.engine.project(&self.root)?)
+        let project = self.engine.project(&self.root)?;
+        if project.root() != self.root {
+            return Err(RootRefused::LeadsElsewhere(self.root.clone()).into());
+        }
+        work(&project)
+    }
+
+    /// The same where only the store is needed: the directory may be gone.
+    pub(crate) fn remembered<T>(
+        &self,
+        work: impl FnOnce(&CoreProject<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        work(&self.engine.former_project(&self.root))
     }
 
     /// Starts cleaning up if it is time to.
@@ -89,30 +104,36 @@ impl Project {
     }
 
     /// Saves the project, unless nothing changed since the newest checkpoint.
-    #[pyo3(signature = (
-        reason=Text::default(), *, name=None, agent=None, session=None, turn=None, tool=None, rehash=false,
-        progress=None
-    ))]
+    ///
+    /// What `progress` raises, and Ctrl-C, stop it with nothing saved, unless the checkpoint is being written
+    /// already: then the exception comes afterwards, with a note that says so.
+    #[pyo3(
+        signature = (
+            reason=Text::default(), *, name=None, agent=None, session=None, turn=None, tool=None,
+            rehash=false, progress=None
+        ),
+        text_signature = "($self, reason='', *, name=None, agent=None, session=None, turn=None, tool=None, rehash=False, progress=None)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn save(
         &self,
         py: Python<'_>,
         reason: Text,
-        name: Option<String>,
-        agent: Option<String>,
-        session: Option<String>,
-        turn: Option<String>,
-        tool: Option<String>,
+        name: Option<Words>,
+        agent: Option<Words>,
+        session: Option<Words>,
+        turn: Option<Words>,
+        tool: Option<Words>,
         rehash: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Saved> {
         let options = SaveOptions {
             reason: reason.0.into(),
-            name,
+            name: said(name),
             facts: facts(agent, session, turn, tool),
             rehash,
         };
-        let saved = listening(py, progress, |listener| {
+        let saved = finishing(py, progress, "save", |listener| {
             let saved = self.with(|project| project.save(&options, listener))?;
             self.clean_if_due(Some(&saved));
             Ok(saved)
@@ -141,13 +162,13 @@ impl Project {
     }
 
     /// Gives a checkpoint a name. A named checkpoint stays whatever cleaning does.
-    fn name(&self, py: Python<'_>, which: Which, name: &str) -> PyResult<()> {
-        self.at(py, &which, |project, found| project.name(found, name))
+    fn name(&self, py: Python<'_>, which: Which, name: Words) -> PyResult<()> {
+        self.at(py, &which, |project, found| project.name(found, &name.0))
     }
 
     /// Takes a name away.
-    fn unname(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        quietly(py, || self.with(|project| project.unname(name)))
+    fn unname(&self, py: Python<'_>, name: Words) -> PyResult<()> {
+        quietly(py, || self.with(|project| project.unname(&name.0)))
     }
 
     /// Keeps a checkpoint, whatever cleaning does.

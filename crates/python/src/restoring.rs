@@ -7,17 +7,24 @@ use herma_core::restore::RestoreOptions;
 use herma_core::reversal::Conflicts;
 use herma_core::steps::StepChoice;
 use pyo3::exceptions::PyTypeError;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arguments::Paths;
+use crate::arguments::Scope;
+use crate::arguments::StepNumbers;
 use crate::arguments::Which;
+use crate::arguments::chosen;
+use crate::errors::BadRequest;
 use crate::plan::Plan;
 use crate::plan::Restored;
 use crate::plan::Way;
 use crate::progress::Listener;
+use crate::progress::finishing;
 use crate::progress::listening;
 use crate::project::Project;
+
+/// What is finished whoever wants it stopped, once it has begun to write.
+const RESTORE: &str = "restore";
 
 /// A plan, or what to make one of.
 #[derive(FromPyObject)]
@@ -40,17 +47,22 @@ fn conflicts(word: &str) -> PyResult<Conflicts> {
         "ours" => Ok(Conflicts::Ours),
         "theirs" => Ok(Conflicts::Theirs),
         "markers" => Ok(Conflicts::Markers),
-        _ => Err(PyValueError::new_err(
+        _ => Err(BadRequest::new_err(
             "conflicts is 'leave', 'ours', 'theirs' or 'markers'",
         )),
     }
 }
 
 impl Asked {
-    fn new(paths: Paths, keep: Paths, all: bool, conflicts: &str) -> PyResult<Self> {
+    fn new(
+        paths: Option<Scope>,
+        keep: Option<Paths>,
+        all: bool,
+        conflicts: &str,
+    ) -> PyResult<Self> {
         Ok(Self {
-            paths,
-            keep,
+            paths: chosen(paths),
+            keep: keep.unwrap_or_default(),
             all,
             conflicts: self::conflicts(conflicts)?,
         })
@@ -152,14 +164,14 @@ fn carry_out(
 #[pymethods]
 impl Project {
     /// What restoring a checkpoint will do. Nothing is changed.
-    #[pyo3(signature = (which, *, paths=Paths::default(), keep=Paths::default(), all=false, conflicts="leave", progress=None))]
+    #[pyo3(signature = (which, *, paths=None, keep=None, all=false, conflicts="leave", progress=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn plan_restore(
         &self,
         py: Python<'_>,
         which: Which,
-        paths: Paths,
-        keep: Paths,
+        paths: Option<Scope>,
+        keep: Option<Paths>,
         all: bool,
         conflicts: &str,
         progress: Option<Py<PyAny>>,
@@ -171,21 +183,25 @@ impl Project {
     }
 
     /// Brings a checkpoint back, or carries out a plan. The present state is saved first.
-    #[pyo3(signature = (target, *, paths=Paths::default(), keep=Paths::default(), all=false, conflicts="leave", progress=None))]
+    ///
+    /// What `progress` raises, and Ctrl-C, stop it with nothing changed while it waits or looks at the files.
+    /// Once the present state is being saved it goes on to the end, so that no file is left half restored;
+    /// the exception comes afterwards, with a note that says so.
+    #[pyo3(signature = (target, *, paths=None, keep=None, all=false, conflicts="leave", progress=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn restore(
         &self,
         py: Python<'_>,
         target: Target<'_>,
-        paths: Paths,
-        keep: Paths,
+        paths: Option<Scope>,
+        keep: Option<Paths>,
         all: bool,
         conflicts: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Restored> {
         let asked = Asked::new(paths, keep, all, conflicts)?;
         match target {
-            Target::Which(which) => listening(py, progress, |listener| {
+            Target::Which(which) => finishing(py, progress, RESTORE, |listener| {
                 self.with(|project| asked.restore(project, &which, listener))
             }),
             Target::Plan(_) if asked.is_said() => Err(PyTypeError::new_err(
@@ -193,7 +209,7 @@ impl Project {
             )),
             Target::Plan(plan) => {
                 let plan = plan.get();
-                listening(py, progress, |listener| {
+                finishing(py, progress, RESTORE, |listener| {
                     self.with(|project| carry_out(project, plan, listener))
                 })
             }
@@ -201,27 +217,27 @@ impl Project {
     }
 
     /// What taking steps back will do, out of the present and keeping what came after.
-    #[pyo3(signature = (steps, *, paths=Paths::default(), keep=Paths::default(), conflicts="leave", progress=None))]
+    #[pyo3(signature = (steps, *, paths=None, keep=None, conflicts="leave", progress=None))]
     fn plan_undo_steps(
         &self,
         py: Python<'_>,
-        steps: Vec<u64>,
-        paths: Paths,
-        keep: Paths,
+        steps: StepNumbers,
+        paths: Option<Scope>,
+        keep: Option<Paths>,
         conflicts: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Plan> {
-        let conflicts = self::conflicts(conflicts)?;
+        let said = Asked::new(paths, keep, false, conflicts)?;
         listening(py, progress, |listener| {
             self.with(|project| {
                 let asked = TakeBack {
                     steps: StepChoice {
-                        numbers: steps,
+                        numbers: steps.0,
                         ..StepChoice::default()
                     },
-                    paths: paths.inside(project)?,
-                    keep: keep.inside(project)?,
-                    conflicts,
+                    paths: said.paths.inside(project)?,
+                    keep: said.keep.inside(project)?,
+                    conflicts: said.conflicts,
                     ..TakeBack::default()
                 };
                 plan_steps(project, &asked, listener)
@@ -230,27 +246,33 @@ impl Project {
     }
 
     /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+    ///
+    /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (*, progress=None))]
     fn undo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
-        let undone = listening(py, progress, |listener| {
+        let undone = finishing(py, progress, RESTORE, |listener| {
             self.with(|project| project.undo(listener, false))
         })?;
         Ok(done(undone))
     }
 
     /// Repeats what undo took back.
+    ///
+    /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (*, progress=None))]
     fn redo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
-        let redone = listening(py, progress, |listener| {
+        let redone = finishing(py, progress, RESTORE, |listener| {
             self.with(|project| project.redo(listener, false))
         })?;
         Ok(done(redone))
     }
 
     /// Finishes a restore that was interrupted.
+    ///
+    /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (*, progress=None))]
     fn continue_restore(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
-        let restored = listening(py, progress, |listener| {
+        let restored = finishing(py, progress, RESTORE, |listener| {
             self.with(|project| project.continue_restore(listener))
         })?;
         Ok(restored.into())

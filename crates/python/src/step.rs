@@ -2,21 +2,25 @@
 
 use std::ffi::OsString;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use herma_core::engine::ListedStep;
 use herma_core::engine::WhichStep;
 use herma_core::steps::Step as CoreStep;
+use herma_core::steps::StepEnd;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_core::steps::Turn as CoreTurn;
+use pyo3::exceptions::PyException;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
 
 use crate::arguments::name;
 use crate::checkpoint::Changes;
+use crate::errors;
 use crate::project::Project;
+use crate::stepping::Ending;
 
 /// One tool call of an agent.
 #[pyclass(frozen, get_all, module = "herma")]
@@ -103,6 +107,12 @@ impl From<ListedStep> for Step {
     }
 }
 
+impl Step {
+    fn is_open(&self) -> bool {
+        self.state == StepEnd::Open.word()
+    }
+}
+
 #[pymethods]
 impl Step {
     fn __repr__(&self) -> String {
@@ -158,8 +168,22 @@ pub(crate) struct RunningStep {
     project: Project,
     start: StepStart,
     progress: Option<Py<PyAny>>,
-    /// The step as it is known by now.
-    known: Mutex<Option<Step>>,
+    life: Mutex<Life>,
+}
+
+#[derive(Clone)]
+enum Life {
+    /// It can begin.
+    New,
+    /// A thread is beginning it.
+    Beginning,
+    /// It has begun.
+    Begun {
+        /// As it is known by now.
+        step: Box<Step>,
+        /// The process it belongs to. A child has the object as well, but not the step.
+        process: u32,
+    },
 }
 
 impl RunningStep {
@@ -168,36 +192,79 @@ impl RunningStep {
             project,
             start,
             progress,
-            known: Mutex::new(None),
+            life: Mutex::new(Life::New),
         }
     }
 
     /// Begins the step, which can be done once.
     pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<Step> {
-        if self.known().is_some() {
-            return Err(PyRuntimeError::new_err("this step has begun already"));
+        {
+            let mut life = self.lock();
+            if !matches!(*life, Life::New) {
+                return Err(PyRuntimeError::new_err("this step has begun already"));
+            }
+            *life = Life::Beginning;
         }
         let start = self.start.clone();
-        let step = self
+        let begun = self
             .project
-            .begin(py, StepKind::Tool, start, self.callback(py))?;
-        self.set(step.clone());
-        Ok(step)
+            .begin(py, StepKind::Tool, start, self.callback(py));
+        *self.lock() = match &begun {
+            Ok(step) => Life::Begun {
+                step: Box::new(step.clone()),
+                process: std::process::id(),
+            },
+            Err(_) => Life::New,
+        };
+        begun
+    }
+
+    /// Never held while the interpreter is let go, or two threads would wait for each other.
+    fn lock(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> Option<Step> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.clone()
-    }
-
-    fn set(&self, step: Step) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
+        match &*self.lock() {
+            Life::Begun { step, .. } => Some(step.as_ref().clone()),
+            Life::New | Life::Beginning => None,
+        }
     }
 
     fn callback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.progress
             .as_ref()
             .map(|callback| callback.clone_ref(py))
+    }
+
+    /// Ends the step, and answers what kept it from ending as it should.
+    fn end(&self, py: Python<'_>, number: u64, process: u32) -> Option<PyErr> {
+        let which = WhichStep::Number(number);
+        let Ending { step, failed } = self.project.end(py, &which, self.callback(py));
+        if let Some(step) = step.map(Box::new) {
+            *self.lock() = Life::Begun { step, process };
+        }
+        failed
+    }
+
+    /// What is raised although the block raised `body`: nothing that could have failed here, so as not to
+    /// hide what the block has to say. Ctrl-C is no failure, and must not be lost.
+    fn beside(&self, body: &Bound<'_, PyAny>, failed: PyErr) -> PyResult<bool> {
+        let py = body.py();
+        if failed.value(py).is(body) {
+            return Ok(false);
+        }
+        if !failed.is_instance_of::<PyException>(py) {
+            failed.value(py).setattr("__context__", body)?;
+            return Err(failed);
+        }
+        let state = match self.known() {
+            Some(step) if step.is_open() => format!("step {} is still open", step.number),
+            Some(step) => format!("step {} has ended as {}", step.number, step.state),
+            None => "the step is gone".to_owned(),
+        };
+        errors::note(body, &format!("herma: {state}: {failed}"));
+        Ok(false)
     }
 }
 
@@ -220,21 +287,29 @@ impl RunningStep {
         Ok(slf)
     }
 
-    #[pyo3(signature = (_kind=None, _value=None, _traceback=None))]
+    /// Ends the step. Once it has ended, nothing is done; what could not be ended is tried again.
+    #[pyo3(signature = (kind=None, value=None, traceback=None, /))]
     fn __exit__(
         &self,
         py: Python<'_>,
-        _kind: Option<Bound<'_, PyType>>,
-        _value: Option<Bound<'_, PyAny>>,
-        _traceback: Option<Bound<'_, PyAny>>,
+        kind: Option<Bound<'_, PyAny>>,
+        value: Option<Bound<'_, PyAny>>,
+        traceback: Option<Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let Some(begun) = self.known() else {
+        // The exception itself says all of it.
+        let _ = (kind, traceback);
+        let life = self.lock().clone();
+        let Life::Begun { step, process } = life else {
             return Err(PyRuntimeError::new_err("this step has not begun"));
         };
-        let which = WhichStep::Number(begun.number);
-        let ended = self.project.end(py, which, self.callback(py))?;
-        self.set(ended);
-        Ok(false)
+        if process != std::process::id() || !step.is_open() {
+            return Ok(false);
+        }
+        match (self.end(py, step.number, process), value) {
+            (None, _) => Ok(false),
+            (Some(failed), Some(body)) => self.beside(&body, failed),
+            (Some(failed), None) => Err(failed),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -1,15 +1,24 @@
 //! Noting what an agent does, one tool call at a time.
 
+use herma_core::Error;
 use herma_core::engine::WhichStep;
+use herma_core::error::ErrorKind;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_core::steps::TurnChoice;
+use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments::Labels;
+use crate::arguments::StepNumber;
+use crate::arguments::StepNumbers;
+use crate::arguments::Words;
 use crate::arguments::facts;
-use crate::progress::listening;
+use crate::arguments::said;
+use crate::errors;
+use crate::progress::hearing;
 use crate::progress::quietly;
 use crate::project::Project;
 use crate::step::RunningStep;
@@ -17,10 +26,20 @@ use crate::step::Step;
 use crate::step::Turn;
 
 /// The number of a step, or the agent's own id of the call.
-#[derive(FromPyObject)]
 enum NumberOrCall {
     Number(u64),
     Call(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for NumberOrCall {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(call) = object.extract::<Words>() {
+            return Ok(Self::Call(call.0));
+        }
+        Ok(Self::Number(object.extract::<StepNumber>()?.0))
+    }
 }
 
 impl From<NumberOrCall> for WhichStep {
@@ -32,6 +51,12 @@ impl From<NumberOrCall> for WhichStep {
     }
 }
 
+/// What came of ending a step: as what it is known now, if that is known, and what is to be raised.
+pub(crate) struct Ending {
+    pub(crate) step: Option<Step>,
+    pub(crate) failed: Option<PyErr>,
+}
+
 impl Project {
     pub(crate) fn begin(
         &self,
@@ -40,57 +65,95 @@ impl Project {
         start: StepStart,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Step> {
-        let begun = listening(py, progress, |listener| {
+        let heard = hearing(py, progress, |listener| {
             let begun = self.with(|project| project.begin_step(kind, start, listener))?;
             self.clean_if_due(Some(&begun.saved));
             Ok(begun)
-        })?;
-        Ok(begun.step.into())
+        });
+        if let (Ok(begun), Some(raised)) = (&heard.done, &heard.raised) {
+            // Nobody will hear of this step, so nobody would end it.
+            let number = begun.step.number;
+            if let Err(failed) = self.settle(py, &WhichStep::Number(number)) {
+                let text = format!("herma: step {number} is still open: {failed}");
+                errors::note(raised.value(py), &text);
+            }
+        }
+        Ok(heard.or_raise(py, None)?.step.into())
     }
 
+    /// Ends a step. Whatever keeps the state after it from being saved, the step does not stay open, unless
+    /// not even that can be noted.
     pub(crate) fn end(
         &self,
         py: Python<'_>,
-        which: WhichStep,
+        which: &WhichStep,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Step> {
-        let ended = listening(py, progress, |listener| {
-            let ended = self.with(|project| project.end_step(&which, listener))?;
+    ) -> Ending {
+        let heard = hearing(py, progress, |listener| {
+            let ended = self.with(|project| project.end_step(which, listener))?;
             self.clean_if_due(ended.saved.as_ref());
             Ok(ended)
-        })?;
-        Ok(ended.step.into())
+        });
+        let step = match &heard.done {
+            Ok(ended) => Some(ended.step.clone().into()),
+            // Who waited in vain for somebody else need not wait again.
+            Err(error) if error.kind() == ErrorKind::Busy => None,
+            Err(_) => self.settle(py, which).ok(),
+        };
+        let failed = heard.or_raise(py, Some("step")).err();
+        Ending { step, failed }
+    }
+
+    /// Notes that a step is over, though nobody can tell how; one that is over already is left as it is.
+    fn settle(&self, py: Python<'_>, which: &WhichStep) -> PyResult<Step> {
+        quietly(py, || {
+            self.remembered(|project| match project.end_step_unknown(which) {
+                Ok(ended) => Ok(ended.step.into()),
+                Err(Error::StepIsOver(number)) => {
+                    let choice = StepChoice {
+                        numbers: vec![number],
+                        ..StepChoice::default()
+                    };
+                    let step = project.steps(&choice)?.pop();
+                    step.map(Step::from).ok_or(Error::StepIsOver(number))
+                }
+                Err(error) => Err(error),
+            })
+        })
     }
 }
 
 #[pymethods]
 impl Project {
     /// A step as a context manager: `with project.step(tool="bash"): …`
+    ///
+    /// What the block raises goes on, with a note if the step could not be ended; a block that raised nothing
+    /// raises that failure. A child that was forked inside the block does not end the step.
     #[pyo3(signature = (
-        *, tool=None, agent=None, session=None, turn=None, call=None, command=None, paths=Vec::new(),
+        *, tool=None, agent=None, session=None, turn=None, call=None, command=None, paths=None,
         prompt=None, within=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn step(
         &self,
-        tool: Option<String>,
-        agent: Option<String>,
-        session: Option<String>,
-        turn: Option<String>,
-        call: Option<String>,
-        command: Option<String>,
-        paths: Vec<String>,
-        prompt: Option<String>,
-        within: Option<u64>,
+        tool: Option<Words>,
+        agent: Option<Words>,
+        session: Option<Words>,
+        turn: Option<Words>,
+        call: Option<Words>,
+        command: Option<Words>,
+        paths: Option<Labels>,
+        prompt: Option<Words>,
+        within: Option<StepNumber>,
         progress: Option<Py<PyAny>>,
     ) -> RunningStep {
         let start = StepStart {
             facts: facts(agent, session, turn, tool),
-            call,
-            command,
-            paths,
-            prompt,
-            within,
+            call: said(call),
+            command: said(command),
+            paths: paths.unwrap_or_default().0,
+            prompt: said(prompt),
+            within: within.map(|step| step.0),
             sub_agent: None,
         };
         RunningStep::new(self.clone(), start, progress)
@@ -111,32 +174,40 @@ impl Project {
         which: NumberOrCall,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Step> {
-        self.end(py, which.into(), progress)
+        let Ending { step, failed } = self.end(py, &which.into(), progress);
+        match (failed, step) {
+            (None, Some(step)) => Ok(step),
+            (Some(failed), _) => Err(failed),
+            (None, None) => Err(errors::Error::new_err("the step did not end")),
+        }
     }
 
-    /// Notes that a tool call has ended in a way nobody can tell. Nothing is saved.
+    /// Notes that a tool call has ended in a way nobody can tell. Nothing is saved, and the project's directory
+    /// may be gone.
     fn end_step_unknown(&self, py: Python<'_>, which: NumberOrCall) -> PyResult<Step> {
         let which = which.into();
-        let ended = quietly(py, || self.with(|project| project.end_step_unknown(&which)))?;
+        let ended = quietly(py, || {
+            self.remembered(|project| project.end_step_unknown(&which))
+        })?;
         Ok(ended.step.into())
     }
 
     /// The steps that fit everything that is said, newest first. `turn=""` means the last turn.
-    #[pyo3(signature = (*, numbers=Vec::new(), agent=None, session=None, turn=None, since=None))]
+    #[pyo3(signature = (*, numbers=None, agent=None, session=None, turn=None, since=None))]
     fn steps(
         &self,
         py: Python<'_>,
-        numbers: Vec<u64>,
-        agent: Option<String>,
-        session: Option<String>,
-        turn: Option<String>,
+        numbers: Option<StepNumbers>,
+        agent: Option<Words>,
+        session: Option<Words>,
+        turn: Option<Words>,
         since: Option<f64>,
     ) -> PyResult<Vec<Step>> {
         let choice = StepChoice {
-            numbers,
-            agent,
-            session,
-            turn: turn.map(|turn| match turn.as_str() {
+            numbers: numbers.map(|numbers| numbers.0).unwrap_or_default(),
+            agent: said(agent),
+            session: said(session),
+            turn: said(turn).map(|turn| match turn.as_str() {
                 "" => TurnChoice::Last,
                 _ => TurnChoice::Named(turn),
             }),
@@ -157,27 +228,27 @@ impl Project {
     fn begin_turn(
         &self,
         py: Python<'_>,
-        session: &str,
-        agent: Option<String>,
-        turn: Option<String>,
-        prompt: Option<&str>,
+        session: Words,
+        agent: Option<Words>,
+        turn: Option<Words>,
+        prompt: Option<Words>,
     ) -> PyResult<Turn> {
-        let facts = facts(agent, None, turn, None);
+        let (facts, prompt) = (facts(agent, None, turn, None), said(prompt));
         let turn = quietly(py, || {
-            self.with(|project| project.begin_turn(session, &facts, prompt))
+            self.with(|project| project.begin_turn(&session.0, &facts, prompt.as_deref()))
         })?;
         Ok(turn.into())
     }
 
     /// Notes that the turn of a session is over.
-    fn end_turn(&self, py: Python<'_>, session: &str) -> PyResult<Option<Turn>> {
-        let turn = quietly(py, || self.with(|project| project.end_turn(session)))?;
+    fn end_turn(&self, py: Python<'_>, session: Words) -> PyResult<Option<Turn>> {
+        let turn = quietly(py, || self.with(|project| project.end_turn(&session.0)))?;
         Ok(turn.map(Turn::from))
     }
 
     /// The turn of a session that was noted last.
-    fn turn(&self, py: Python<'_>, session: &str) -> PyResult<Option<Turn>> {
-        let turn = quietly(py, || self.with(|project| project.turn(session)))?;
+    fn turn(&self, py: Python<'_>, session: Words) -> PyResult<Option<Turn>> {
+        let turn = quietly(py, || self.with(|project| project.turn(&session.0)))?;
         Ok(turn.map(Turn::from))
     }
 }

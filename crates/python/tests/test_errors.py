@@ -58,8 +58,99 @@ def test_a_wrong_kind_of_argument_is_a_type_error(engine, project):
     for wrong in (0, -1):
         with pytest.raises(ValueError):
             project.find(wrong)
+    for wrong in (0, -1, -(10**30)):
+        with pytest.raises(herma.BadRequest):
+            project.end_step(wrong)
     with pytest.raises(ValueError):
         herma.Engine("/x", lock_wait=-1)
+    project.save("x")
+    with pytest.raises(herma.OutOfRange):
+        project.find(10**30)
+    with pytest.raises(herma.BadSpec):
+        project.find("lone \udcff surrogate")
+
+
+def test_what_cannot_be_meant_is_a_value_error_too():
+    assert herma.BadRequest.__mro__[1:3] == (herma.Error, ValueError)
+    assert issubclass(herma.BadSpec, ValueError)
+
+
+def choices(project):
+    """Every call that takes a choice of paths, without the choice."""
+    yield lambda **choice: project.plan_restore(1, **choice)
+    yield lambda **choice: project.restore(1, **choice)
+    yield lambda **choice: project.plan_undo_steps([1], **choice)
+    yield lambda **choice: project.diff(1, **choice)
+    yield lambda **choice: project.changes(1, **choice)
+    yield lambda **choice: project.session_diff("s", **choice)
+
+
+@pytest.mark.parametrize("nothing", [[], (), iter(()), "", b"", [""], ["a.txt", ""], [b""]])
+def test_a_choice_of_nothing_is_refused_and_does_not_mean_everything(project, root, nothing):
+    with project.step(session="s"):
+        (root / "a.txt").write_text("two\n")
+    (root / "b.txt").write_text("three\n")
+    for call in choices(project):
+        with pytest.raises(herma.BadRequest, match="not empty"):
+            call(paths=nothing)
+    assert (root / "a.txt").read_text() == "two\n"
+    assert (root / "b.txt").read_text() == "three\n"
+    for call in choices(project):
+        call(paths=None)
+
+
+def test_a_choice_of_no_steps_is_refused(project, root):
+    with project.step():
+        (root / "a.txt").write_text("two\n")
+    for nothing in ([], (), iter(())):
+        with pytest.raises(herma.BadRequest, match="not empty"):
+            project.plan_undo_steps(nothing)
+        with pytest.raises(herma.BadRequest, match="not empty"):
+            project.steps(numbers=nothing)
+    for wrong in ("1", b"\x01", 1, [1.5], None):
+        with pytest.raises(TypeError):
+            project.plan_undo_steps(wrong)
+    assert [step.number for step in project.steps(numbers=(1,))] == [1]
+    assert [step.number for step in project.steps(numbers=None)] == [1]
+
+
+def test_nothing_to_keep_is_nothing_and_the_empty_path_is_no_path_to_keep(project, root):
+    project.save("x")
+    (root / "a.txt").write_text("two\n")
+    assert len(project.plan_restore(1, keep=[])) == 1
+    with pytest.raises(herma.BadRequest):
+        project.plan_restore(1, keep=[""])
+
+
+@pytest.mark.parametrize("bad", ["", b"", "a\0b", b"\0"])
+def test_paths_that_name_nothing_are_refused(engine, bad):
+    for call in (
+        herma.Engine,
+        engine.project,
+        engine.project_of,
+        lambda path: herma.Engine("/x", base=path),
+        lambda path: herma.Engine("/x", user_home=path),
+    ):
+        with pytest.raises(herma.BadRequest, match="empty path|NUL"):
+            call(bad)
+
+
+def test_threads_are_at_least_one_and_not_without_limit(engine, root):
+    assert engine.threads is None
+    for wrong in (0, -1, -(10**30)):
+        with pytest.raises(herma.BadRequest, match="1 or more"):
+            herma.Engine(engine.home, threads=wrong)
+    with pytest.raises(TypeError):
+        herma.Engine(engine.home, threads=1.5)
+    for given, used in ((1, 1), (64, 64), (65, 64), (10**30, 64)):
+        assert herma.Engine(engine.home, threads=given).threads == used
+    assert herma.Engine(engine.home, threads=10**6).project(root).save("x").is_new
+
+
+def test_ids_of_deleted_projects_that_are_no_ids_are_refused(engine):
+    engine.create_store()
+    with pytest.raises(herma.BadRequest):
+        engine.clean(orphans=["nobody"])
 
 
 def test_directories_that_are_no_project_are_refused(engine, tmp_path):

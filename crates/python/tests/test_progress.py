@@ -6,8 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
+
+import herma
 
 
 def test_a_callback_hears_the_stages_of_a_save(project):
@@ -47,6 +50,73 @@ def test_a_restore_that_is_stopped_early_changes_nothing(project, root):
     assert (root / "a.txt").read_text() == "two\n"
     project.restore(project.list()[-1])
     assert (root / "a.txt").read_text() == "one\n"
+
+
+def notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+@pytest.mark.parametrize("when", ["saving", "restoring", "verifying"])
+@pytest.mark.parametrize("how", ["restore", "plan", "undo"])
+def test_a_restore_that_writes_is_finished_and_the_exception_says_so(project, root, when, how):
+    first = project.save("one").checkpoint
+    (root / "a.txt").write_text("two\n")
+
+    def stop(stage, done, total):
+        if stage == when:
+            raise Enough
+
+    with pytest.raises(Enough) as raised:
+        if how == "restore":
+            project.restore(first, progress=stop)
+        elif how == "plan":
+            project.restore(project.plan_restore(first), progress=stop)
+        else:
+            project.undo(progress=stop)
+    assert notes(raised.value) == ["herma: the restore was finished before this was raised"]
+    assert (root / "a.txt").read_text() == "one\n"
+    with pytest.raises(herma.NothingToContinue):
+        project.continue_restore()
+
+
+def test_a_save_that_is_being_written_is_finished_and_the_exception_says_so(project):
+    def stop(stage, done, total):
+        if stage == "saving":
+            raise Enough
+
+    with pytest.raises(Enough) as raised:
+        project.save("one", progress=stop)
+    assert notes(raised.value) == ["herma: the save was finished before this was raised"]
+    assert project.find(1).subject == "one"
+
+
+def test_a_failure_after_the_callback_raised_is_noted_on_what_it_raised(project, root):
+    project.save("one")
+    (root / "a.txt").write_text("two\n")
+
+    def stop(stage, done, total):
+        if stage == "scanning":
+            root.rename(root.with_name("away"))
+            raise Enough
+
+    with pytest.raises(Enough) as raised:
+        project.restore(1, progress=stop)
+    (note,) = notes(raised.value)
+    assert note.startswith("herma: besides, ")
+
+
+def test_looking_at_the_differences_can_be_followed_and_stopped(project, root):
+    project.save("one")
+    for look in (project.diff, project.changes):
+        heard = []
+        look(progress=lambda stage, done, total: heard.append(stage))
+        assert "scanning" in heard
+
+        def stop(stage, done, total):
+            raise Enough
+
+        with pytest.raises(Enough):
+            look(progress=stop)
 
 
 def test_a_callback_that_cannot_be_called_is_a_type_error(project):
@@ -90,4 +160,9 @@ def test_no_thread_is_left_behind(project):
     before = len(os.listdir("/proc/self/task"))
     for _ in range(50):
         project.save("again")
+    # The last ones may still be on their way out.
+    for _ in range(1000):
+        if len(os.listdir("/proc/self/task")) <= before:
+            break
+        time.sleep(0.01)
     assert len(os.listdir("/proc/self/task")) <= before

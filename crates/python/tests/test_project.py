@@ -52,6 +52,41 @@ def test_without_a_home_the_environment_says_where_it_is(tmp_path, monkeypatch):
     assert herma.Engine().store == tmp_path / "user-home" / ".hermes" / "checkpoints" / "store"
 
 
+def test_a_relative_home_stays_where_it_was_when_the_working_directory_changes(tmp_path, root, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    engine = herma.Engine("rel", base="base", user_home="user-home")
+    project = engine.project("project")
+    assert engine.home == tmp_path / "rel"
+    assert engine.store == tmp_path / "base" / "store"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    project.save("x")
+    assert (tmp_path / "base" / "store").is_dir()
+    assert not any((tmp_path / "elsewhere").iterdir())
+    with pytest.raises(herma.RootRefused):
+        engine.project(tmp_path / "user-home")
+
+
+def test_a_relative_home_needs_a_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(herma.FileSystemFailed, match="working directory is gone"):
+        herma.Engine("rel")
+
+
+def test_a_project_whose_directory_leads_elsewhere_now_is_not_another_project(engine, project, root, tmp_path):
+    project.save("x")
+    root.rename(tmp_path / "away")
+    other = tmp_path / "other"
+    other.mkdir()
+    root.symlink_to(other)
+    with pytest.raises(herma.RootRefused, match="leads to another directory"):
+        project.save("y")
+    with pytest.raises(herma.RootRefused):
+        project.list()
+
+
 def test_a_name_that_is_no_text_is_saved_listed_and_restored(project, root):
     name = b"caf\xe9.txt"
     path = os.path.join(os.fsencode(root), name)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
+import signal
+
 import pytest
 
 import herma
@@ -41,6 +46,175 @@ def test_a_step_begins_and_ends_once(project):
             step.__enter__()
     with pytest.raises(herma.StepIsOver):
         project.end_step(step.number)
+
+
+def notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
+
+
+def remembered(project: herma.Project, root) -> herma.Step:
+    """The only step, looked up where the project's directory was."""
+    root.mkdir(exist_ok=True)
+    (step,) = project.steps()
+    assert project.open_steps() == []
+    return step
+
+
+@pytest.mark.parametrize("how", ["renamed", "deleted", "replaced"])
+def test_what_a_block_raises_wins_over_a_step_that_cannot_be_ended(project, root, how):
+    with pytest.raises(ZeroDivisionError) as raised:
+        with project.step(tool="bash") as step:
+            go_away(root, how)
+            raise ZeroDivisionError("mine")
+    assert raised.value.args == ("mine",)
+    (note,) = notes(raised.value)
+    assert note.startswith(f"herma: step {step.number} has ended as unknown: ")
+    assert step.step.state == "unknown"
+    come_back(root, how)
+    assert remembered(project, root).state == "unknown"
+
+
+@pytest.mark.parametrize("how", ["renamed", "deleted", "replaced"])
+def test_a_block_that_raised_nothing_raises_that_its_step_could_not_be_ended(project, root, how):
+    step = project.step(tool="bash")
+    with pytest.raises(herma.Error):
+        with step:
+            go_away(root, how)
+    assert step.step.state == "unknown"
+    come_back(root, how)
+    assert remembered(project, root).state == "unknown"
+
+
+def go_away(root, how: str) -> None:
+    if how == "deleted":
+        shutil.rmtree(root)
+        return
+    root.rename(root.with_name("away"))
+    if how == "replaced":
+        root.with_name("other").mkdir()
+        root.symlink_to(root.with_name("other"))
+
+
+def come_back(root, how: str) -> None:
+    if how == "replaced":
+        root.unlink()
+
+
+def test_steps_of_a_directory_that_is_gone_can_be_ended_by_hand(project, root):
+    first = project.begin_step(call="one")
+    second = project.begin_step(call="two")
+    shutil.rmtree(root)
+    with pytest.raises(herma.Error):
+        project.end_step(first.number)
+    assert project.end_step_unknown("two").number == second.number
+    root.mkdir()
+    assert [step.state for step in project.steps()] == ["unknown", "unknown"]
+
+
+def test_a_step_that_somebody_else_keeps_from_ending_can_be_ended_later(engine, root):
+    project = herma.Engine(engine.home, lock_wait=0.1).project(root)
+    with pytest.raises(ZeroDivisionError) as raised:
+        with project.step(tool="bash") as step:
+            lock = open(engine.store / "herma" / "lock")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            raise ZeroDivisionError
+    assert notes(raised.value)[0].startswith(f"herma: step {step.number} is still open: ")
+    assert step.step.state == "open"
+    lock.close()
+    (root / "a.txt").write_text("two\n")
+    assert step.__exit__() is False
+    assert step.step.state == "changed"
+    assert step.__exit__() is False
+
+
+class Enough(Exception):
+    pass
+
+
+def stop_at(when: str, raised: BaseException, armed: list[str]):
+    def stop(stage, done, total):
+        if armed and stage == when:
+            raise raised
+
+    return stop
+
+
+@pytest.mark.parametrize(("when", "state"), [("scanning", "unknown"), ("saving", "changed")])
+@pytest.mark.parametrize("kind", [Enough, KeyboardInterrupt])
+def test_an_interrupted_end_leaves_nothing_open_and_nothing_stale(project, root, when, state, kind):
+    armed: list[str] = []
+    step = project.step(tool="bash", progress=stop_at(when, kind(), armed))
+    with pytest.raises(kind):
+        with step:
+            (root / "a.txt").write_text("two\n")
+            armed.append("now")
+    assert step.step.state == state
+    assert project.open_steps() == []
+    assert step.__exit__() is False
+    assert [listed.state for listed in project.steps()] == [state]
+    with pytest.raises(herma.StepIsOver):
+        project.end_step(step.number)
+
+
+def test_what_a_callback_raises_does_not_replace_what_the_block_raised(project, root):
+    armed: list[str] = []
+    with pytest.raises(ZeroDivisionError) as raised:
+        with project.step(progress=stop_at("scanning", Enough("enough"), armed)) as step:
+            armed.append("now")
+            raise ZeroDivisionError
+    assert notes(raised.value) == [f"herma: step {step.number} has ended as unknown: Enough: enough"]
+
+
+def test_ctrl_c_is_not_lost_when_the_block_raised(project):
+    armed: list[str] = []
+    with pytest.raises(KeyboardInterrupt) as raised:
+        with project.step(progress=stop_at("scanning", KeyboardInterrupt(), armed)):
+            armed.append("now")
+            raise ZeroDivisionError
+    assert isinstance(raised.value.__context__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("begin", ["step", "begin_step"])
+def test_a_step_whose_beginning_is_interrupted_does_not_stay_open(project, begin):
+    stop = stop_at("saving", Enough(), ["now"])
+    with pytest.raises(Enough):
+        if begin == "step":
+            project.step(progress=stop).__enter__()
+        else:
+            project.begin_step(progress=stop)
+    (step,) = project.steps()
+    assert step.state == "unknown"
+
+
+def test_a_child_that_was_forked_inside_a_block_does_not_end_the_step(project, root):
+    child = None
+    try:
+        with project.step(tool="bash") as step:
+            child = os.fork()
+            if child:
+                status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                still_open = [one.number for one in project.open_steps()]
+                (root / "a.txt").write_text("two\n")
+            else:
+                signal.alarm(60)
+        if child == 0:
+            os._exit(0 if step.step.state == "open" else 1)
+    except BaseException:
+        if child == 0:
+            os._exit(2)
+        raise
+    assert status == 0
+    assert still_open == [step.number]
+    assert step.step.state == "changed"
+
+
+def test_a_step_takes_paths_of_every_kind_and_texts_that_are_none(project, root):
+    labels = [b"a.txt", root / "b.txt", "c.txt", b"caf\xe9"]
+    begun = project.begin_step(paths=labels, command="lone \udcff", prompt="\ud800", call="\udcff")
+    assert begun.paths == ["a.txt", str(root / "b.txt"), "c.txt", "caf\ufffd"]
+    assert project.end_step("\udcff").number == begun.number
+    assert project.begin_step(paths="one.txt").paths == ["one.txt"]
+    assert project.begin_step(paths=[]).paths == []
 
 
 def test_steps_begin_and_end_in_separate_calls(project, root):

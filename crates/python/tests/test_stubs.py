@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,37 @@ def test_every_exception_has_the_base_it_is_declared_with(name):
     bases = [base.id for base in CLASSES[name].bases]
     if bases:
         assert [base.__name__ for base in getattr(_herma, name).__bases__] == bases
+
+
+#: They take nothing.
+FEW = {"__bool__", "__len__", "__enter__"}
+METHODS = [
+    pytest.param(getattr(_herma, name), item, id=f"{name}.{item.name}")
+    for name, node in CLASSES.items()
+    for item in node.body
+    if isinstance(item, ast.FunctionDef) and item.name not in FEW
+]
+
+
+def kinds(signature: inspect.Signature) -> list[tuple[str, object, object]]:
+    """What can be said about every parameter but the object itself."""
+    parameters = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+    return [(one.name, one.kind, one.default) for one in parameters]
+
+
+@pytest.mark.parametrize(("owner", "declared"), METHODS)
+def test_every_parameter_is_declared_as_it_is(owner, declared):
+    """Names, order, kinds and defaults; `**start` of `begin_step` stands for what `step` takes."""
+    name = "step" if declared.name == "begin_step" else declared.name
+    present = owner if name == "__new__" else getattr(owner, name)
+    empty = inspect.Signature.empty
+    arguments = declared.args
+    places = [(one, inspect.Parameter.POSITIONAL_ONLY) for one in arguments.posonlyargs]
+    places += [(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in arguments.args]
+    defaults = [empty] * (len(places) - len(arguments.defaults))
+    defaults += [ast.literal_eval(one) for one in arguments.defaults]
+    said = [(one.arg, kind, default) for (one, kind), default in zip(places, defaults)]
+    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        value = empty if default is None else ast.literal_eval(default)
+        said.append((one.arg, inspect.Parameter.KEYWORD_ONLY, value))
+    assert kinds(inspect.signature(present)) == [one for one in said if one[0] not in ("self", "cls")]

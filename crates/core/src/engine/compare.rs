@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::NoProgress;
+use super::Progress;
 use super::Project;
 use super::open::OpenStore;
 use super::story::Made;
@@ -120,10 +121,22 @@ impl Project<'_> {
         scope: &[RelPath],
         renames: bool,
     ) -> Result<Comparison, Error> {
+        self.changes_telling(from, to, scope, renames, &NoProgress)
+    }
+
+    /// The same, for somebody who waits and may stop it while the files are looked at.
+    pub fn changes_telling(
+        &self,
+        from: &State,
+        to: &State,
+        scope: &[RelPath],
+        renames: bool,
+        progress: &dyn Progress,
+    ) -> Result<Comparison, Error> {
         let store = self.read_store()?;
         let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
         let present = if needs_present {
-            Some(self.present_side(&store)?)
+            Some(self.present_side(&store, progress)?)
         } else {
             None
         };
@@ -193,9 +206,13 @@ impl Project<'_> {
         Ok(())
     }
 
-    fn present_side(&self, store: &OpenStore) -> Result<(PresentSide, StateIds), Error> {
+    fn present_side(
+        &self,
+        store: &OpenStore,
+        progress: &dyn Progress,
+    ) -> Result<(PresentSide, StateIds), Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look(store, &history, &NoProgress)?;
+        let present = self.look(store, &history, progress)?;
         let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
         Ok((side, (present.tree, present.modes)))
     }

@@ -264,6 +264,16 @@ impl Engine {
             id,
         })
     }
+
+    /// The project that was at `root`, a path [`Project::root`] answered, though its directory may be gone
+    /// by now: what is remembered of it can be read, and its open steps can be ended.
+    pub fn former_project(&self, root: &Path) -> Project<'_> {
+        Project {
+            engine: self,
+            root: root.to_owned(),
+            id: ProjectId::of(root),
+        }
+    }
 }
 
 impl Project<'_> {

@@ -43,6 +43,9 @@ pub enum RootRefused {
     /// It is a file or something else.
     #[error("{} is not a directory", .0.display())]
     NotADirectory(PathBuf),
+    /// It was a directory of its own, and is a symlink or behind one now.
+    #[error("{} leads to another directory than it did", .0.display())]
+    LeadsElsewhere(PathBuf),
     /// Nothing is there.
     #[error("{} does not exist", .0.display())]
     Missing(PathBuf),

@@ -90,20 +90,16 @@ from ._herma import (
     StoreFailed,
     Turn,
 )
-from ._home import default_home, user_home
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import os
-    from typing import Any
 
 
 class Engine(_herma.Engine):
     """Where checkpoints are kept, and how.
 
-    ``home`` is ``$HERMES_HOME`` or ``~/.hermes`` unless it is given. Sizes are bytes; 0 turns a limit off, and
-    ``max_file_size=None`` takes files of every size. After a save that finds a limit nearly reached, cleaning
-    runs in the background unless ``background=False``.
+    ``home`` is ``$HERMES_HOME`` or ``~/.hermes`` unless it is given; a relative one is relative to the working
+    directory of this moment, and stays where it is. Sizes are bytes; 0 turns a limit off, and
+    ``max_file_size=None`` takes files of every size. ``threads`` is how many threads look at files at a time, 64 at
+    most; without it there is one for each core. After a save that finds a limit nearly reached, cleaning runs in
+    the background unless ``background=False``.
 
     >>> import tempfile
     >>> engine = Engine(tempfile.mkdtemp(), max_snapshots=50)
@@ -112,10 +108,6 @@ class Engine(_herma.Engine):
     """
 
     __slots__ = ()
-
-    def __new__(cls, home: str | bytes | os.PathLike[Any] | None = None, **settings: Any) -> Engine:
-        settings.setdefault("user_home", user_home())
-        return super().__new__(cls, default_home() if home is None else home, **settings)
 
 
 __all__ = [

@@ -4,18 +4,85 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Iterable, List, Optional, Union, final
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Union, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
-AnyPath = Union[str, bytes, PathLike[Any]]
-Paths = Union[AnyPath, Iterable[AnyPath]]
-Which = Union[Checkpoint, int, str]
-Progress = Optional[Callable[[str, int, Optional[int]], object]]
+__all__ = [
+    "Action",
+    "Ambiguous",
+    "Archive",
+    "AuthorUnknown",
+    "BadName",
+    "BadPath",
+    "BadRequest",
+    "BadSpec",
+    "Busy",
+    "Cancelled",
+    "Change",
+    "ChangedSincePlan",
+    "ChangedSinceShown",
+    "ChangedSinceUndo",
+    "Changes",
+    "Checkpoint",
+    "Cleaned",
+    "Damaged",
+    "Diff",
+    "DiffFailed",
+    "Engine",
+    "Error",
+    "FileSystemFailed",
+    "Kept",
+    "LeftOut",
+    "NameTaken",
+    "NeededByInterrupted",
+    "NoCheckpoints",
+    "NoSteps",
+    "NoStore",
+    "NoSuchArchive",
+    "NoSuchStep",
+    "NotFound",
+    "NothingThere",
+    "NothingToContinue",
+    "NothingToRedo",
+    "NothingToUndo",
+    "OldRepository",
+    "OutOfRange",
+    "PathOutside",
+    "PathUnknown",
+    "Plan",
+    "Project",
+    "ProjectStatus",
+    "Receipt",
+    "RestoreFailed",
+    "RestoreUnfinished",
+    "Restored",
+    "RootNotFound",
+    "RootRefused",
+    "RunningStep",
+    "Saved",
+    "ScanFailed",
+    "Status",
+    "Step",
+    "StepIsOver",
+    "StoreFailed",
+    "Turn",
+    "resume_delete",
+    "resume_gc",
+    "resume_list",
+    "resume_read",
+    "resume_write",
+    "sessions_call",
+]
+
+_AnyPath = Union[str, bytes, PathLike[Any]]
+_Paths = Union[_AnyPath, Iterable[_AnyPath]]
+_Which = Union[Checkpoint, int, str]
+_Progress = Optional[Callable[[str, int, Optional[int]], object]]
 
 class Error(Exception): ...
 class NothingThere(Error): ...
-class BadRequest(Error): ...
+class BadRequest(Error, ValueError): ...
 class Busy(Error): ...
 class Damaged(Error): ...
 class Cancelled(Error): ...
@@ -221,6 +288,7 @@ class RunningStep:
         kind: Optional[type[BaseException]] = None,
         value: Optional[BaseException] = None,
         traceback: Optional[TracebackType] = None,
+        /,
     ) -> bool: ...
 
 @final
@@ -294,64 +362,76 @@ class Project:
         turn: Optional[str] = None,
         tool: Optional[str] = None,
         rehash: bool = False,
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Saved: ...
     def list(self) -> List[Checkpoint]: ...
-    def find(self, which: Which) -> Checkpoint: ...
-    def receipt(self, which: Which) -> Receipt: ...
-    def name(self, which: Which, name: str) -> None: ...
+    def find(self, which: _Which) -> Checkpoint: ...
+    def receipt(self, which: _Which) -> Receipt: ...
+    def name(self, which: _Which, name: str) -> None: ...
     def unname(self, name: str) -> None: ...
-    def pin(self, which: Which) -> None: ...
-    def unpin(self, which: Which) -> None: ...
-    def drop(self, which: Which) -> None: ...
+    def pin(self, which: _Which) -> None: ...
+    def unpin(self, which: _Which) -> None: ...
+    def drop(self, which: _Which) -> None: ...
     def diff(
         self,
-        which: Which = "@",
-        to: Optional[Which] = None,
+        which: _Which = "@",
+        to: Optional[_Which] = None,
         *,
-        paths: Paths = (),
+        paths: Optional[_Paths] = None,
         context: int = 3,
         binary: bool = False,
         renames: bool = True,
+        progress: _Progress = None,
     ) -> Diff: ...
     def changes(
-        self, which: Which = "@", to: Optional[Which] = None, *, paths: Paths = (), renames: bool = True
+        self,
+        which: _Which = "@",
+        to: Optional[_Which] = None,
+        *,
+        paths: Optional[_Paths] = None,
+        renames: bool = True,
+        progress: _Progress = None,
     ) -> List[Change]: ...
     def session_diff(
-        self, session: str, *, paths: Paths = (), renames: bool = True, progress: Progress = None
+        self,
+        session: str,
+        *,
+        paths: Optional[_Paths] = None,
+        renames: bool = True,
+        progress: _Progress = None,
     ) -> Diff: ...
     def plan_restore(
         self,
-        which: Which,
+        which: _Which,
         *,
-        paths: Paths = (),
-        keep: Paths = (),
+        paths: Optional[_Paths] = None,
+        keep: Optional[_Paths] = None,
         all: bool = False,
         conflicts: str = "leave",
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Plan: ...
     def plan_undo_steps(
         self,
-        steps: List[int],
+        steps: Iterable[int],
         *,
-        paths: Paths = (),
-        keep: Paths = (),
+        paths: Optional[_Paths] = None,
+        keep: Optional[_Paths] = None,
         conflicts: str = "leave",
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Plan: ...
     def restore(
         self,
-        target: Union[Plan, Which],
+        target: Union[Plan, _Which],
         *,
-        paths: Paths = (),
-        keep: Paths = (),
+        paths: Optional[_Paths] = None,
+        keep: Optional[_Paths] = None,
         all: bool = False,
         conflicts: str = "leave",
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Restored: ...
-    def continue_restore(self, *, progress: Progress = None) -> Restored: ...
-    def undo(self, *, progress: Progress = None) -> Restored: ...
-    def redo(self, *, progress: Progress = None) -> Restored: ...
+    def continue_restore(self, *, progress: _Progress = None) -> Restored: ...
+    def undo(self, *, progress: _Progress = None) -> Restored: ...
+    def redo(self, *, progress: _Progress = None) -> Restored: ...
     def step(
         self,
         *,
@@ -361,10 +441,10 @@ class Project:
         turn: Optional[str] = None,
         call: Optional[str] = None,
         command: Optional[str] = None,
-        paths: List[str] = ...,
+        paths: Optional[_Paths] = None,
         prompt: Optional[str] = None,
         within: Optional[int] = None,
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> RunningStep: ...
     def begin_step(
         self,
@@ -375,17 +455,17 @@ class Project:
         turn: Optional[str] = None,
         call: Optional[str] = None,
         command: Optional[str] = None,
-        paths: List[str] = ...,
+        paths: Optional[_Paths] = None,
         prompt: Optional[str] = None,
         within: Optional[int] = None,
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Step: ...
-    def end_step(self, which: Union[int, str], *, progress: Progress = None) -> Step: ...
+    def end_step(self, which: Union[int, str], *, progress: _Progress = None) -> Step: ...
     def end_step_unknown(self, which: Union[int, str]) -> Step: ...
     def steps(
         self,
         *,
-        numbers: List[int] = ...,
+        numbers: Optional[Iterable[int]] = None,
         agent: Optional[str] = None,
         session: Optional[str] = None,
         turn: Optional[str] = None,
@@ -403,17 +483,19 @@ class Project:
     def end_turn(self, session: str) -> Optional[Turn]: ...
     def turn(self, session: str) -> Optional[Turn]: ...
 
+@disjoint_base
 class Engine:
     """Where checkpoints are kept, and how."""
 
     home: Path
     store: Path
+    threads: Optional[int]
     def __new__(
         cls,
-        home: AnyPath,
+        home: Optional[_AnyPath] = None,
         *,
-        user_home: Optional[AnyPath] = None,
-        base: Optional[AnyPath] = None,
+        user_home: Optional[_AnyPath] = None,
+        base: Optional[_AnyPath] = None,
         max_file_size: Optional[int] = 10485760,
         max_snapshots: int = 200,
         max_total_size: int = 524288000,
@@ -422,20 +504,20 @@ class Engine:
         auto_prune: bool = True,
         min_interval_hours: int = 24,
         delete_orphans: bool = True,
-        exclude: list[str] = ...,
-        include: list[str] = ...,
+        exclude: Sequence[str] = (),
+        include: Sequence[str] = (),
         secrets: bool = True,
         lock_wait: float = 10.0,
         durable: bool = True,
-        threads: int = 0,
+        threads: Optional[int] = None,
         background: bool = True,
     ) -> Self: ...
     def has_store(self) -> bool: ...
     def create_store(self) -> None: ...
-    def project(self, root: AnyPath) -> Project: ...
-    def project_of(self, path: AnyPath) -> Project: ...
+    def project(self, root: _AnyPath) -> Project: ...
+    def project_of(self, path: _AnyPath) -> Project: ...
     def projects(self) -> list[tuple[Optional[Path], int]]: ...
-    def status(self, *, progress: Progress = None) -> Status: ...
+    def status(self, *, progress: _Progress = None) -> Status: ...
     def clean(
         self,
         *,
@@ -443,10 +525,10 @@ class Engine:
         retention_days: int = 0,
         max_total_size: int = 0,
         orphans: Union[bool, list[str]] = False,
-        progress: Progress = None,
+        progress: _Progress = None,
     ) -> Cleaned: ...
-    def maintain(self, *, progress: Progress = None) -> Optional[Cleaned]: ...
-    def verify(self, *, progress: Progress = None) -> list[str]: ...
+    def maintain(self, *, progress: _Progress = None) -> Optional[Cleaned]: ...
+    def verify(self, *, progress: _Progress = None) -> list[str]: ...
     def archives(self) -> list[Archive]: ...
     def remove_archive(self, name: str) -> int: ...
     def old_repositories(self) -> list[OldRepository]: ...
@@ -454,9 +536,9 @@ class Engine:
     def clear_all(self) -> tuple[int, bool]: ...
     def clear_legacy(self) -> tuple[int, int]: ...
 
-def resume_write(directory: AnyPath, session_id: str, json: str) -> None: ...
-def resume_read(directory: AnyPath, session_id: str) -> Optional[str]: ...
-def resume_delete(directory: AnyPath, session_id: str) -> bool: ...
-def resume_list(directory: AnyPath) -> list[str]: ...
-def resume_gc(directory: AnyPath, max_age_days: int) -> list[str]: ...
+def resume_write(directory: _AnyPath, session_id: str, json: str) -> None: ...
+def resume_read(directory: _AnyPath, session_id: str) -> Optional[str]: ...
+def resume_delete(directory: _AnyPath, session_id: str) -> bool: ...
+def resume_list(directory: _AnyPath) -> list[str]: ...
+def resume_gc(directory: _AnyPath, max_age_days: int) -> list[str]: ...
 def sessions_call(json: str) -> str: ...
