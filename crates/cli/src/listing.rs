@@ -91,7 +91,7 @@ pub(crate) fn write_checkpoints(
         let room = ui
             .width
             .map(|columns| columns.saturating_sub(used.iter().sum()));
-        let reason = fit(&escape(checkpoint.subject()), room);
+        let reason = fit(&escape(&checkpoint.subject()), room);
         let theme = ui.theme;
         writeln!(
             out,

@@ -4,6 +4,7 @@ use bstr::BString;
 
 use crate::clock::Timestamp;
 use crate::id::ObjectId;
+use crate::message;
 
 /// Who asked for a checkpoint, and while doing what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,10 +107,9 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The first line of the reason.
-    pub fn subject(&self) -> &[u8] {
-        let reason: &[u8] = &self.reason;
-        reason.split(|b| *b == b'\n').next().unwrap_or_default()
+    /// The reason as one line, as git and Hermes show it: its first paragraph, the lines joined by spaces.
+    pub fn subject(&self) -> BString {
+        message::subject(&self.reason)
     }
 }
 

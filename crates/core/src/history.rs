@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use bstr::BString;
-use bstr::ByteSlice;
 
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::DamagedCheckpoint;
@@ -20,6 +19,7 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
+use crate::message;
 use crate::message::Message;
 use crate::store::commit::Commit;
 use crate::store::error::StoreError;
@@ -348,12 +348,9 @@ impl History {
 }
 
 /// What makes a rewritten copy the same checkpoint: its tree and its subject, which is all that Hermes
-/// copies of a message. To git that is the whole first paragraph, as one line.
+/// copies of a message.
 fn likeness(commit: &Commit) -> (ObjectId, BString) {
-    let lines = commit.message.lines().map(<[u8]>::trim_ascii_end);
-    let lines = lines.skip_while(|line| line.is_empty());
-    let paragraph: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
-    (commit.tree, paragraph.join(&b' ').into())
+    (commit.tree, message::subject(&commit.message))
 }
 
 /// The commits from `tip` back to the first known one, newest first.

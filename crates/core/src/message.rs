@@ -142,6 +142,14 @@ impl Message {
 }
 
 /// Does git's log, which strips empty lines at both ends, show other bytes than these?
+/// What git calls the subject (`%s`): the first paragraph, its lines joined by spaces.
+pub fn subject(message: &[u8]) -> BString {
+    let lines = message.lines().map(<[u8]>::trim_ascii_end);
+    let lines = lines.skip_while(|line| line.is_empty());
+    let paragraph: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+    paragraph.join(&b' ').into()
+}
+
 fn git_would_trim(reason: &[u8]) -> bool {
     reason.first().is_none_or(|b| *b == b'\n') || reason.last() == Some(&b'\n')
 }
@@ -281,6 +289,21 @@ mod tests {
         let encoded = message(&vec![b'x'; 2 << 20]).encode();
         assert_eq!(Message::parse(&encoded).reason.len(), MAX_REASON);
         assert!(encoded.contains_str("Herma-Reason-Length: 2097152"));
+    }
+
+    #[test]
+    fn the_subject_is_the_first_paragraph_on_one_line_as_git_has_it() {
+        let said: [(&[u8], &str); 6] = [
+            (b"one", "one"),
+            (b"one\ntwo \n three\n\nbody", "one two  three"),
+            (b"\n \n\nlate\r\nstart\n \nbody", "late start"),
+            (b"a\n\nHerma-Checkpoint: 1\n", "a"),
+            (b"\n\n", ""),
+            (b"", ""),
+        ];
+        for (message, expected) in said {
+            assert_eq!(subject(message), expected, "{:?}", message.as_bstr());
+        }
     }
 
     #[test]

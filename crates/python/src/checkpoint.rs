@@ -89,10 +89,10 @@ impl Checkpoint {
         String::from_utf8_lossy(&self.inner.reason).into_owned()
     }
 
-    /// The first line of the reason.
+    /// The reason as one line: its first paragraph.
     #[getter]
     fn subject(&self) -> String {
-        String::from_utf8_lossy(self.inner.subject()).into_owned()
+        String::from_utf8_lossy(&self.inner.subject()).into_owned()
     }
 
     /// How it came to be: `saved`, `safety`, `merged`, `interrupted` or `hermes`.
@@ -155,7 +155,7 @@ impl Checkpoint {
 
     fn __repr__(&self) -> String {
         let inner = &self.inner;
-        let subject = String::from_utf8_lossy(inner.subject());
+        let subject = inner.subject().to_string();
         format!(
             "<Checkpoint {} {} {subject:?}>",
             inner.number,

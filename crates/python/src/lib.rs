@@ -8,7 +8,7 @@
 //!   second
 //! * `checkpoint`, `plan`, `change`, `step`, `status`: the answers
 //! * `arguments`, `errors`, `progress`, `clock`: what lies between the two languages
-//! * `resume`, `sessions`: resume records and the session database, as JSON
+//! * `resume`, `resume_value`, `sessions`: resume records, and the session database as JSON
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -31,6 +31,7 @@ mod progress;
 mod project;
 mod restoring;
 mod resume;
+mod resume_value;
 mod sessions;
 mod status;
 mod step;

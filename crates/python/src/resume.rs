@@ -1,4 +1,4 @@
-//! Resume records for Python, as JSON: a record is data, and so it stays.
+//! Resume records for Python: a record is data, and so it stays.
 
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use crate::arguments::AnyPath;
 use crate::clock;
 use crate::errors;
+use crate::resume_value;
 
 fn failed(error: &ResumeError) -> PyErr {
     PyOSError::new_err(errors::in_words(error))
@@ -38,20 +39,17 @@ fn open(directory: &Path) -> PyResult<Option<ResumeStore>> {
     ResumeStore::open_in(parent, name).map_err(|error| failed(&error))
 }
 
-/// Writes a record, given as a JSON object.
+/// Writes a record, given as a `dict`. `as_text` turns what is no plain data into some that is.
 #[pyfunction]
 pub(crate) fn resume_write(
     py: Python<'_>,
     directory: AnyPath,
     session_id: &str,
-    json: &str,
+    data: &Bound<'_, PyAny>,
+    as_text: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let session = session(session_id)?;
-    let value: Value =
-        serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let Value::Map(map) = value else {
-        return Err(PyValueError::new_err("a record has keys and values"));
-    };
+    let map = resume_value::map(data, as_text)?;
     let (parent, name) = place(&directory.0)?;
     py.detach(|| {
         let store = ResumeStore::create_in(parent, name)?;
@@ -61,22 +59,21 @@ pub(crate) fn resume_write(
     .map_err(|error| failed(&error))
 }
 
-/// The record of a session as JSON; `None` if there is none that can be used.
+/// The record of a session as a `dict`; `None` if there is none that can be used.
 #[pyfunction]
-pub(crate) fn resume_read(
-    py: Python<'_>,
+pub(crate) fn resume_read<'py>(
+    py: Python<'py>,
     directory: AnyPath,
     session_id: &str,
-) -> PyResult<Option<String>> {
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let session = session(session_id)?;
     let store = open(&directory.0)?;
     let found = py.detach(|| store.and_then(|store| store.look(&session)));
     let Some(Ok(record)) = found else {
         return Ok(None);
     };
-    let json = serde_json::to_string(record.content());
-    json.map(Some)
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+    let content = Value::Map(record.content().clone());
+    resume_value::to_python(py, &content).map(Some)
 }
 
 /// Removes the record of a session; tells whether there was one.

@@ -182,7 +182,30 @@ class TestAutoPrune:
         (base / ".last_prune").write_text(marker)
         assert hermes.maybe_auto_prune_checkpoints()["skipped"] is False
 
-    def test_it_never_raises(self, base):
+    @pytest.mark.parametrize("damage", ["a file", "a link"])
+    def test_one_that_failed_is_not_done(self, base, tmp_path, damage):
+        base.mkdir(parents=True)
+        if damage == "a file":
+            (base / "store").write_text("in the way")
+        else:
+            (base / "store").symlink_to(tmp_path)
+        answer = hermes.maybe_auto_prune_checkpoints()
+        assert set(answer) == {"skipped", "error"} and answer["skipped"] is False
+        assert not (base / ".last_prune").exists()
+        (base / "store").unlink()
+        assert hermes.maybe_auto_prune_checkpoints() == {"skipped": False, "result": ZERO}
+        assert hermes.maybe_auto_prune_checkpoints() == {"skipped": True}
+
+    def test_what_stands_in_the_place_of_the_prune_counts(self, saved, base, monkeypatch):
+        def fails(**_):
+            raise RuntimeError("no")
+
+        monkeypatch.setattr(hermes, "prune_checkpoints", fails)
+        assert hermes.maybe_auto_prune_checkpoints() == {"skipped": False, "error": "no"}
+        assert not (base / ".last_prune").exists()
+
+    def test_it_never_raises(self, saved, base):
+        (base / ".last_prune").write_text(str(time.time()))
         answer = hermes.maybe_auto_prune_checkpoints(min_interval_hours="often")
         assert answer["skipped"] is False and isinstance(answer["error"], str)
 
@@ -235,6 +258,31 @@ class TestClear:
         assert cleared["deleted"] is True and cleared["bytes_freed"] > 0
         assert manager.list_checkpoints(saved) == []
         assert (base / "session-1.yaml").exists()
+
+
+    @pytest.mark.parametrize("clear", [hermes.clear_legacy, hermes.clear_all])
+    def test_an_archive_goes_whole_but_for_its_records(self, base, clear):
+        archive = base / "legacy-20200101-000000"
+        (archive / "stray").mkdir(parents=True)
+        (archive / "stray" / "x").write_text("12345")
+        (archive / "notes.txt").write_text("12345")
+        (archive / "session-1.yaml").write_text("task: x\n")
+        cleared = clear()
+        assert (cleared["deleted"], cleared["bytes_freed"]) == (1, 10)
+        assert [path.name for path in base.iterdir()] == ["session-1.yaml"]
+
+    @pytest.mark.parametrize("clear", [hermes.clear_legacy, hermes.clear_all])
+    def test_an_archive_that_stays_is_not_counted(self, base, clear, caplog):
+        archive = base / "legacy-20200101-000000"
+        archive.mkdir(parents=True)
+        for place in (base, archive):
+            (place / "session-1.yaml").write_text(f"task: {place.name}\n")
+        assert not clear()["deleted"]
+        os.utime(archive, (0, 0))
+        assert hermes.prune_checkpoints()["deleted_stale"] == 0
+        assert (archive / "session-1.yaml").read_text() == "task: legacy-20200101-000000\n"
+        if clear is hermes.clear_legacy:
+            assert "Could not delete legacy archive legacy-20200101-000000" in caplog.text
 
 
 class TestBase:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from herma import hermes
 from herma.hermes import CheckpointManager
 
 
@@ -234,3 +235,26 @@ class TestSafeRestore:
         for damage in ("[]", "{", '{"x": 1}', ""):
             file.write_text(damage)
             assert manager.safe_restore_plan(str(root), hash_)["success"]
+
+
+@pytest.mark.parametrize("name", ["nosuch", "sub/../nosuch", "a.txt/x", "nosuch/"])
+def test_a_file_nobody_knows_is_told_in_the_words_of_git(manager, root, name):
+    manager.ensure_checkpoint(str(root))
+    answer = manager.restore(str(root), manager.list_checkpoints(str(root))[0]["hash"], name)
+    words = f"error: pathspec '{name}' did not match any file(s) known to git"
+    assert answer == {"success": False, "error": f"Restore failed: {words}", "debug": words}
+
+
+def test_a_blank_file_name_is_refused(manager, root):
+    manager.ensure_checkpoint(str(root))
+    answer = manager.restore(str(root), manager.list_checkpoints(str(root))[0]["hash"], "  ")
+    assert answer == {"success": False, "error": "Empty file path"}
+    assert hermes._validate_file_path("", str(root)) == "Empty file path"
+
+
+def test_a_directory_that_is_gone_is_named_for_the_log(manager, root):
+    manager.ensure_checkpoint(str(root))
+    known = manager.list_checkpoints(str(root))[0]["hash"]
+    answer = manager.restore(str(root / "none"), known)
+    assert answer["error"] == f"Checkpoint '{known}' not found"
+    assert answer["debug"] == f"working directory not found: {root / 'none'}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+import math
+import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -65,6 +68,82 @@ def test_what_cannot_be_written_leaves_the_record_as_it_was(store, caplog):
     assert "The resume record of s was not written" in caplog.text
 
 
+def test_numbers_of_every_size_are_kept_exactly(store, base):
+    numbers = [2**63, 2**64, -(2**70), 2**200 + 1, 10**400, 0, -1, 1.5, 1e300, 5e-324]
+    store.write("s", {"numbers": numbers, "kind": Kind.OTHER})
+    record = store.read("s")
+    assert record["numbers"] == numbers and record["kind"] == 7
+    assert [type(number) for number in record["numbers"]] == [type(number) for number in numbers]
+    assert f"- {10**400}\n" in (base / "s.yaml").read_text()
+
+
+def test_what_is_no_number_is_written_as_pyyaml_writes_it(store, base):
+    store.write("s", {"a": float("nan"), "b": float("inf"), "c": -float("inf")})
+    assert (base / "s.yaml").read_text().startswith("a: .nan\nb: .inf\nc: -.inf\n")
+    record = store.read("s")
+    assert math.isnan(record["a"]) and (record["b"], record["c"]) == (math.inf, -math.inf)
+
+
+def test_keys_stay_what_they_are(store, base):
+    keys = {1: "number", "1": "text", None: "nothing", "null": "word", 2.5: "x", "true": "y", 2**70: "z", False: "no"}
+    store.write("s", {"keys": dict(keys), 3: "three"})
+    record = store.read("s")
+    assert record["keys"] == keys and record[3] == "three"
+    assert "  1: number\n  '1': text\n" in (base / "s.yaml").read_text()
+
+
+def test_bytes_and_names_that_are_no_text_are_shown(store):
+    name = os.fsdecode(b"caf\xe9")
+    store.write("s", {"plain": b"abc", "odd": b"a\xff", "array": bytearray(b"x"), "path": Path(name)})
+    record = store.read("s")
+    assert (record["plain"], record["odd"], record["array"]) == ("abc", "a\\xff", "x")
+    assert record["path"] == "caf\\xe9"
+
+
+class Kind(enum.IntEnum):
+    OTHER = 7
+
+
+class Mute:
+    def __str__(self) -> str:
+        raise RuntimeError("has no words")
+
+
+UNWRITABLE = [
+    {"a": "\ud800"},
+    {"\udcff": "a"},
+    {"a": {"b": ["x\udc80"]}},
+    {(1, 2): "a"},
+    {"a": 10**5000},
+    {"a": Mute()},
+    {"a": "x" * (5 << 20)},
+]
+
+
+@pytest.mark.parametrize("data", UNWRITABLE, ids=range(len(UNWRITABLE)))
+def test_what_no_record_can_hold_is_told_and_changes_nothing(store, caplog, data):
+    store.write("s", {"task": "first"})
+    assert store.write("s", data) is None
+    assert store.read("s")["task"] == "first"
+    assert "The resume record of s was not written" in caplog.text
+    assert "updated" in data, "as in the original"
+
+
+def test_an_id_too_long_for_a_file_is_told_not_raised(store, caplog):
+    long = "a" * 300
+    assert store.write(long, {}) is None and "was not written" in caplog.text
+    assert store.read(long) is None and store.delete(long) is None
+
+
+@pytest.mark.parametrize("wrong", ["it's", 'a"b', "a\n", "ä", "\ud800", "²"])
+def test_a_wrong_id_is_quoted_as_python_does(store, wrong):
+    text = f"Invalid session_id: {wrong!r} (must match ^[A-Za-z0-9_-]+$)"
+    for call in (lambda: store.write(wrong, {}), lambda: store.read(wrong), lambda: store.delete(wrong)):
+        with pytest.raises(ValueError) as raised:
+            call()
+        assert str(raised.value) == text
+
+
 def test_missing_torn_and_foreign_files_are_none(store, base):
     assert store.read("nobody") is None
     for number, text in enumerate(["- a\n", "{", b"\xff\xfe", "just text"]):
@@ -97,6 +176,7 @@ def test_collection_removes_what_has_served_its_time(store, base):
     put(base, "odd-time", "task: x\nupdated: soon\n")
     assert sorted(store.garbage_collect()) == ["done", "stale"]
     assert store.list_sessions() == ["fresh", "just-done", "no-time", "odd-time"]
+    assert store.garbage_collect(max_age_days=10**30) == []
     assert store.garbage_collect(max_age_days=5) == ["fresh"]
 
 

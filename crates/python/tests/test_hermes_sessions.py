@@ -115,6 +115,15 @@ class TestPrune:
         assert sessions.ids() == ["crashed", "talkative", "young"]
         assert not any("old" in name for name in sessions.names())
 
+    def test_a_limit_of_any_size_prunes_nothing(self, sessions):
+        sessions.add("old", 1000)
+        for days in (10**30, 10**400, float("inf")):
+            assert hermes.prune_sessions(sessions.path, days) == 0
+            answer = hermes.maybe_auto_prune_and_vacuum(sessions.path, retention_days=days, min_interval_hours=0)
+            assert answer == {"skipped": False, "pruned": 0, "vacuumed": False}
+        assert hermes.maybe_auto_prune_and_vacuum(sessions.path, min_interval_hours=10**400)["skipped"] is True
+        assert sessions.ids() == ["old"]
+
     def test_only_one_source(self, sessions):
         sessions.add("a", 100, source="cli")
         sessions.add("b", 100, source="telegram")

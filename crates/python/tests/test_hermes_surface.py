@@ -45,6 +45,16 @@ PRIVATE = [
     "_normalize_path",
     "_MAX_FILES",
     "_GIT_TIMEOUT",
+    "_COMMIT_HASH_RE",
+    "_STORE_DIRNAME",
+    "_REFS_PREFIX",
+    "_INDEXES_DIRNAME",
+    "_PROJECTS_DIRNAME",
+    "_LEGACY_PREFIX",
+    "logger",
+    "Path",
+    "json",
+    "re",
 ]
 
 

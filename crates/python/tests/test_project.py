@@ -21,7 +21,7 @@ def test_a_save_makes_a_checkpoint_and_the_next_one_finds_nothing_changed(projec
     assert again.checkpoint.id == first.checkpoint.id
     checkpoint = project.list()[0]
     assert checkpoint.reason == "why\nand more"
-    assert checkpoint.subject == "why"
+    assert checkpoint.subject == "why and more"
     assert (checkpoint.agent, checkpoint.session) == ("me", "s")
     assert (checkpoint.turn, checkpoint.tool) == ("t", "bash")
     assert (checkpoint.number, checkpoint.origin) == (1, "saved")

@@ -70,8 +70,9 @@ impl Engine {
             let name = entry.name.as_c_str();
             match base::classify(&dir, &entry)? {
                 Found::Archive => {
-                    cleared.bytes_freed += base::remove_archive(&dir, name)?.bytes;
-                    cleared.deleted = true;
+                    let emptied = base::remove_archive(&dir, name)?;
+                    cleared.bytes_freed += emptied.bytes;
+                    cleared.deleted |= emptied.is_gone || emptied.bytes > 0;
                 }
                 Found::Repository(_) => {
                     cleared.bytes_freed += base::discard(&dir, &dir, name)?;

@@ -1,8 +1,8 @@
 //! What Hermes's version 1 left: repositories, and the archives its version 2 made of them.
 //!
 //! When Hermes made its first store of version 2, it swept everything beside it into `legacy-<stamp>/`,
-//! resume records of sessions included, and deleted the archive a week later. Here an archive goes only
-//! with its repositories; everything else in it moves back to where it was.
+//! resume records of sessions included, and deleted the archive a week later. Here the records move back to
+//! where they were before an archive goes.
 
 use std::ffi::CString;
 use std::ffi::OsStr;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use herma_fs::Dir;
 
 use super::Engine;
+use super::cleaning_apply::in_words;
 use crate::error::Error;
 use crate::id::ProjectId;
 use crate::store::base;
@@ -54,10 +55,12 @@ pub struct ClearedLegacy {
     pub bytes_freed: u64,
     /// How many archives are gone.
     pub deleted: usize,
-    /// What was moved back beside the store.
+    /// The resume records that were moved back beside the store.
     pub moved_back: Vec<OsString>,
-    /// Archives that stay, because they hold something whose name is taken beside the store.
+    /// Archives that stay, because they hold a resume record whose name is taken beside the store.
     pub kept: Vec<OsString>,
+    /// Archives that could not be removed, and why; `tmp-…` is what an earlier removal left.
+    pub failed: Vec<(OsString, String)>,
 }
 
 /// What came of removing one archive.
@@ -67,9 +70,9 @@ pub struct RemovedLegacy {
     pub bytes_freed: u64,
     /// Is the archive gone?
     pub deleted: bool,
-    /// What was moved back beside the store.
+    /// The resume records that were moved back beside the store.
     pub moved_back: Vec<OsString>,
-    /// What stays in the archive, because its name is taken beside the store.
+    /// The resume records that stay in the archive, because their names are taken beside the store.
     pub kept: Vec<OsString>,
 }
 
@@ -95,7 +98,7 @@ impl Engine {
         Ok(archives)
     }
 
-    /// Removes one archive; what is no repository moves back beside the store.
+    /// Removes one archive; resume records in it move back beside the store.
     pub fn remove_legacy(&self, name: &OsStr) -> Result<RemovedLegacy, Error> {
         let is_archive =
             name.as_bytes().starts_with(b"legacy-") && !name.as_bytes().contains(&b'/');
@@ -114,24 +117,37 @@ impl Engine {
         })
     }
 
-    /// Removes all archives; what is no repository moves back beside the store.
+    /// Removes all archives; resume records in them move back beside the store. One that cannot be removed
+    /// does not keep the others.
     pub fn clear_legacy(&self) -> Result<ClearedLegacy, Error> {
         let mut cleared = ClearedLegacy::default();
         let Some((_, dir)) = layout::open_base(&self.base())? else {
             return Ok(cleared);
         };
-        cleared.bytes_freed += base::finish_leaving(&dir)?;
+        match base::finish_leaving(&dir) {
+            Ok(bytes) => cleared.bytes_freed += bytes,
+            Err(error) => cleared
+                .failed
+                .push(("tmp-…".into(), in_words(&error.into()))),
+        }
         for entry in dir.entries()? {
             if base::classify(&dir, &entry)? != Found::Archive {
                 continue;
             }
-            let emptied = base::remove_archive(&dir, &entry.name)?;
+            let name = base::os_name(&entry.name);
+            let emptied = match base::remove_archive(&dir, &entry.name) {
+                Ok(emptied) => emptied,
+                Err(error) => {
+                    cleared.failed.push((name, in_words(&error.into())));
+                    continue;
+                }
+            };
             cleared.bytes_freed += emptied.bytes;
             cleared.moved_back.extend(emptied.moved_back);
             if emptied.is_gone {
                 cleared.deleted += 1;
             } else {
-                cleared.kept.push(base::os_name(&entry.name));
+                cleared.kept.push(name);
             }
         }
         Ok(cleared)

@@ -228,7 +228,7 @@ fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
 
 /// Has a project more checkpoints than it may, and some more, so that not every save starts a process?
 fn exceeds(most: usize, checkpoints: usize) -> bool {
-    most > 0 && checkpoints > most + (most / 4).max(1)
+    most > 0 && checkpoints > most.saturating_add((most / 4).max(1))
 }
 
 /// The limits as the settings have them, for a store of this size.

@@ -3,7 +3,6 @@
 //! Beginning and ending are separate calls, usually of separate processes. Between them the project is not
 //! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
 
-use bstr::ByteSlice;
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
 
@@ -378,7 +377,7 @@ impl Project<'_> {
         };
         // What was put together for this says why.
         let is_merged = target.origin == Origin::Merged;
-        let made_for = is_merged.then(|| target.subject().to_str_lossy().into_owned());
+        let made_for = is_merged.then(|| target.subject().to_string());
         let step = Step {
             number,
             kind,

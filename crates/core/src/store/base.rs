@@ -2,7 +2,8 @@
 //!
 //! Hermes keeps other things beside its store: resume records of sessions, a marker of its last
 //! cleaning, repositories of its version 1 and archives of these, into which it once swept everything it
-//! found. Only what is known to be a store, a repository or an archive is ever removed, and a directory
+//! found. Only what is known to be a store, a repository or an archive is ever removed, no resume record is,
+//! and a directory
 //! leaves its name before the first file in it goes: a process killed meanwhile leaves a `tmp-…`
 //! directory that the next one finishes, never half a repository.
 
@@ -14,7 +15,6 @@ use std::path::PathBuf;
 
 use herma_fs::Dir;
 use herma_fs::Entry;
-use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::process::TempName;
 
@@ -122,14 +122,25 @@ pub(crate) struct Emptied {
     pub(crate) kept: Vec<OsString>,
 }
 
-/// Removes the repositories of an archive and moves everything else back to where Hermes took it from.
+/// Is it a resume record, or what was set aside for one? Hermes swept both into its archives.
+fn is_resume_record(archive: &Dir, entry: &Entry) -> Result<bool, StoreError> {
+    let name = entry.name.to_bytes();
+    Ok(match kind_of(archive, entry)? {
+        Some(FileKind::File) => name.ends_with(b".yaml"),
+        Some(FileKind::Directory) => name == b"set-aside",
+        _ => false,
+    })
+}
+
+/// Removes an archive with everything in it, except resume records: these move back to where Hermes took
+/// them from.
 pub(crate) fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreError> {
     let archive = base.open_dir(name)?;
     let mut emptied = Emptied::default();
-    let mut repositories = Vec::new();
+    let mut others = Vec::new();
     for entry in archive.entries()? {
-        if matches!(classify(&archive, &entry)?, Found::Repository(_)) {
-            repositories.push(entry.name);
+        if !is_resume_record(&archive, &entry)? {
+            others.push(entry);
             continue;
         }
         match archive.rename_new(entry.name.as_c_str(), base, entry.name.as_c_str()) {
@@ -144,15 +155,28 @@ pub(crate) fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreEr
         base.sync()?;
         archive.sync()?;
     }
-    for repository in repositories {
-        emptied.bytes += discard(base, &archive, &repository)?;
+    if emptied.kept.is_empty() {
+        emptied.bytes = discard(base, base, name)?;
+        emptied.is_gone = true;
+        return Ok(emptied);
     }
-    match base.remove_dir(name) {
-        Ok(()) => emptied.is_gone = true,
-        Err(e) if matches!(e.errno(), Some(Errno::NOTEMPTY | Errno::EXIST)) => {}
-        Err(e) if e.is_not_found() => emptied.is_gone = true,
-        Err(e) => return Err(e.into()),
+    for entry in others {
+        emptied.bytes += match kind_of(&archive, &entry)? {
+            Some(FileKind::Directory) => discard(base, &archive, &entry.name)?,
+            Some(_) => remove_one_file(&archive, &entry.name)?,
+            None => 0,
+        };
     }
-    base.sync()?;
+    archive.sync()?;
     Ok(emptied)
+}
+
+fn remove_one_file(dir: &Dir, name: &CStr) -> Result<u64, StoreError> {
+    let stat = dir.stat(name)?;
+    dir.remove_file(name)?;
+    Ok(if stat.kind == FileKind::File {
+        stat.size
+    } else {
+        0
+    })
 }

@@ -331,7 +331,7 @@ fn a_reason_cannot_forge_an_entry_of_the_list() {
         assert_eq!(checkpoint.reason, reason.as_bytes());
         assert_eq!(checkpoint.origin, Origin::Saved);
         assert_eq!(checkpoint.facts.agent, None);
-        let shown = escape(checkpoint.subject());
+        let shown = escape(&checkpoint.subject());
         assert!(!shown.chars().any(herma_core::path::is_hidden), "{shown}");
     }
     let log = p

@@ -122,7 +122,7 @@ fn a_dropped_checkpoint_does_not_come_back_as_a_copy_hermes_made() {
     let mut copy: Option<String> = None;
     for checkpoint in p.list().iter().rev() {
         let tree = checkpoint.tree.to_hex();
-        let subject = String::from_utf8_lossy(checkpoint.subject()).into_owned();
+        let subject = checkpoint.subject().to_string();
         let mut args = vec!["commit-tree", &tree, "-m", &subject];
         args.extend(copy.iter().flat_map(|parent| ["-p", parent]));
         copy = Some(git(&args));

@@ -82,7 +82,7 @@ fn removing_an_archive_brings_resume_records_back() {
     assert!(!archive.exists());
     let record = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
     assert_eq!(record, "goal: swept");
-    assert_eq!(names(&base(&p)), [RESUME, "notes.txt"]);
+    assert_eq!(names(&base(&p)), [RESUME]);
 }
 
 /// Defect 22: a newer record of the same session is not overwritten, and the older one is not lost.
@@ -97,7 +97,7 @@ fn a_resume_record_whose_name_is_taken_stays_in_the_archive() {
     let removed = p.engine.remove_legacy(&name).unwrap();
     assert!(!removed.deleted);
     assert_eq!(removed.kept, [RESUME]);
-    assert_eq!(removed.moved_back, ["notes.txt"]);
+    assert_eq!(removed.moved_back, Vec::<OsString>::new());
     assert_eq!(names(&archive), [RESUME]);
     let newer = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
     assert_eq!(newer, "goal: newer");
@@ -107,6 +107,36 @@ fn a_resume_record_whose_name_is_taken_stays_in_the_archive() {
             "{bad}"
         );
     }
+}
+
+/// An archive of loose files only is an archive: it goes, and they are not left behind and called deleted.
+#[test]
+fn an_archive_without_repositories_is_removed_whole_but_for_its_records() {
+    let p = TestProject::new();
+    for name in ["legacy-20260101-000000", "legacy-20260102-000000"] {
+        let archive = base(&p).join(name);
+        std::fs::create_dir_all(archive.join("stray/deeper")).unwrap();
+        std::fs::write(archive.join("stray/deeper/x"), "12345").unwrap();
+        std::fs::write(archive.join("notes.txt"), "12345").unwrap();
+        std::os::unix::fs::symlink("/nowhere", archive.join("link.yaml")).unwrap();
+        std::fs::create_dir_all(archive.join("set-aside")).unwrap();
+        std::fs::write(archive.join("set-aside/torn"), "torn").unwrap();
+        std::fs::write(archive.join(RESUME), name).unwrap();
+    }
+    let cleared = p.engine.clear_legacy().unwrap();
+    assert_eq!((cleared.deleted, cleared.bytes_freed), (1, 20));
+    assert_eq!(cleared.kept, ["legacy-20260102-000000"]);
+    assert_eq!(cleared.failed, []);
+    let left = base(&p).join("legacy-20260102-000000");
+    assert_eq!(names(&left), [RESUME, "set-aside"]);
+    assert_eq!(
+        names(&base(&p)),
+        [RESUME, "legacy-20260102-000000", "set-aside"]
+    );
+    let record = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
+    assert_eq!(record, "legacy-20260101-000000");
+    let again = p.engine.clear_all().unwrap();
+    assert!(!again.deleted && left.exists(), "nothing could be removed");
 }
 
 /// Defect 22: clearing deleted the resume records.
@@ -129,8 +159,8 @@ fn clearing_everything_leaves_what_is_no_checkpoint() {
         .unwrap();
     let cleared = p.engine.clear_all().unwrap();
     assert!(cleared.deleted && cleared.bytes_freed > 2000);
-    assert_eq!(cleared.kept, [RESUME, "mine", "notes.txt"]);
-    assert_eq!(names(&base(&p)), [RESUME, "mine", "notes.txt"]);
+    assert_eq!(cleared.kept, [RESUME, "mine"]);
+    assert_eq!(names(&base(&p)), [RESUME, "mine"]);
     assert_eq!(p.list(), []);
     p.save("a new store");
     assert_eq!(p.list().len(), 1);

@@ -96,7 +96,18 @@ impl From<String> for Value {
     }
 }
 
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(numbers::float_text(number))
+    }
+}
+
 impl Map {
+    /// A map of these keys and values, in this order; of equal keys the last value counts.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (Value, Value)>) -> Self {
+        Self::from_entries(pairs.into_iter().collect())
+    }
+
     /// A map without keys.
     pub fn new() -> Self {
         Self::default()
@@ -245,7 +256,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Number(numbers::float_text(value)))
+        Ok(value.into())
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

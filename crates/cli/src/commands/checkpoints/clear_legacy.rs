@@ -19,7 +19,7 @@ use crate::units::size;
 
 /// Delete the archives of repositories from before the single store
 ///
-/// What is in them besides repositories, such as resume records, moves back beside the store.
+/// Resume records that are in them move back beside the store.
 #[derive(Args, Debug)]
 pub(super) struct ClearLegacyArgs {
     /// Do not ask
@@ -136,7 +136,7 @@ fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, Com
         writeln!(out, "No legacy archives to clear.")?;
     }
     if !cleared.moved_back.is_empty() {
-        writeln!(out, "Moved back what is no repository:")?;
+        writeln!(out, "Moved back resume records:")?;
     }
     for moved in &cleared.moved_back {
         writeln!(out, "  {}", name(moved))?;

@@ -151,7 +151,7 @@ impl Asked<'_> {
 /// ` checkpoint 7f2c1ab0: why`.
 fn named_checkpoint(checkpoint: &Checkpoint) -> [Span; 2] {
     let id = listing::short_id(checkpoint.id, 8);
-    let reason = escape(checkpoint.subject());
+    let reason = escape(&checkpoint.subject());
     [
         Span::Words(format!(" checkpoint {id}: ")),
         Span::Foreign(reason),

@@ -92,7 +92,7 @@ fn entry(checkpoint: &Checkpoint, digits: usize) -> String {
         checkpoint.number,
         listing::short_id(checkpoint.id, digits),
         minute(checkpoint.time),
-        escape(checkpoint.subject()),
+        escape(&checkpoint.subject()),
         count.unwrap_or_default()
     )
 }

@@ -10,6 +10,8 @@ is listed in ``docs/HERMES.md``.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .._home import default_home
 from ._checks import _validate_commit_hash, _validate_file_path
 from ._format import format_checkpoint_list
@@ -21,12 +23,19 @@ from ._git import (
     _init_shadow_repo,
     _init_store,
     _list_projects,
+    _migrate_legacy_store,
     _register_project,
+    _repair_bare_repo_dirs,
     _run_git,
     _touch_project,
 )
 from ._manager import CheckpointManager
 from ._paths import (
+    _INDEXES_DIRNAME,
+    _LEGACY_PREFIX,
+    _PROJECTS_DIRNAME,
+    _REFS_PREFIX,
+    _STORE_DIRNAME,
     _dir_file_count,
     _dir_size_bytes,
     _index_path,
@@ -64,7 +73,7 @@ DEFAULT_EXCLUDES: list[str] = """
 _LATE = ("CHECKPOINT_BASE", "DEFAULT_CHECKPOINTS_DIR")
 
 #: Modules that are replaced in tests by way of this one.
-_MODULES = ("logging", "os", "shutil", "subprocess", "time")
+_MODULES = ("hashlib", "json", "logging", "os", "re", "shutil", "subprocess", "time")
 
 
 def __getattr__(name: str) -> Any:
@@ -72,6 +81,14 @@ def __getattr__(name: str) -> Any:
         return default_home() / "checkpoints"
     if name in _MODULES:
         return __import__(name)
+    if name == "_COMMIT_HASH_RE":
+        import re
+
+        return re.compile(r"^[0-9a-fA-F]{4,64}$")
+    if name == "logger":
+        import logging
+
+        return logging.getLogger(__name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

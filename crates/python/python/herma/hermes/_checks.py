@@ -26,9 +26,11 @@ def _validate_commit_hash(commit_hash: str) -> Optional[str]:
     if not commit_hash or not str(commit_hash).strip():
         return "Empty commit hash"
     text = str(commit_hash)
+    # As with the pattern of the original, a line break behind it is no reason; there is no such checkpoint.
+    digits = text[:-1] if text.endswith("\n") else text
     if text.startswith("-"):
         return f"Invalid commit hash (must not start with '-'): {text!r}"
-    if not 4 <= len(text) <= 64 or not _HEX_DIGITS.issuperset(text):
+    if not 4 <= len(digits) <= 64 or not _HEX_DIGITS.issuperset(digits):
         return f"Invalid commit hash (expected 4-64 hex characters): {text!r}"
     return None
 
@@ -40,8 +42,8 @@ def _validate_file_path(file_path: AnyPath, working_dir: AnyPath) -> Optional[st
     of the project like any other.
     """
     text = os.fsdecode(file_path)
-    if not text:
-        return None
+    if not text.strip():
+        return "Empty file path"
     if os.path.isabs(text):
         return f"File path must be relative, got absolute path: {text!r}"
     escapes = f"File path escapes the working directory via traversal: {text!r}"

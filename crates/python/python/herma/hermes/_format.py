@@ -35,7 +35,7 @@ def format_checkpoint_list(checkpoints: list[dict[str, Any]], directory: str) ->
     for number, entry in enumerate(checkpoints, 1):
         line = f"  {number}. {entry['short_hash']}  {_time(entry['timestamp'])}  {one_line(entry['reason'])}"
         files = entry.get("files_changed", 0)
-        if files > 0:
+        if files:
             plural = "" if files == 1 else "s"
             changes = f"+{entry.get('insertions', 0)}/-{entry.get('deletions', 0)}"
             line += f"  ({files} file{plural}, {changes})"

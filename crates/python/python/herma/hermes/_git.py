@@ -111,6 +111,27 @@ def _init_store(store: AnyPath, working_dir: AnyPath) -> Optional[str]:
     return None
 
 
+def _migrate_legacy_store(base: AnyPath) -> Optional[Path]:
+    """Makes the store, which moves repositories of version 1 into an archive; returns where that is."""
+    place = Path(os.fsdecode(base))
+    if not place.is_dir():
+        return None
+    engine = engine_at(place)
+    before = {archive.name for archive in engine.archives()}
+    engine.create_store()
+    made = [archive.name for archive in engine.archives() if archive.name not in before]
+    return place / made[0] if made else None
+
+
+def _repair_bare_repo_dirs(store: AnyPath) -> None:
+    """Makes the directories of a store that ``git gc`` may have removed and git wants."""
+    for name in ("refs/heads", "branches"):
+        try:
+            (Path(os.fsdecode(store)) / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            logger.warning("Could not make %s in %s: %s", name, store, error)
+
+
 def _init_shadow_repo(shadow_repo: AnyPath, working_dir: AnyPath) -> Optional[str]:
     """As in version 1: makes the store, and notes a directory in it."""
     problem = _init_store(shadow_repo, working_dir)

@@ -7,16 +7,17 @@ import os
 import sys
 from pathlib import Path
 
-from .. import Error, NoStore, NothingThere
+from .. import Error, NoStore, PathUnknown
 from . import _ledger
 from ._checks import _validate_commit_hash, _validate_file_path
 from ._format import stat_text
 from ._git import _run_git
+from ._git_steps import GitSteps
+from ._limits import in_bytes, whole
 from ._paths import _normalize_path, _store_path, checkpoint_base, engine_at, working_dir_for
 
 logger = logging.getLogger(__name__)
 
-_MB = 1 << 20
 _SHORT = 7
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 
-class CheckpointManager:
+class CheckpointManager(GitSteps):
     """Saves projects before they are changed, lists what was saved, and brings it back.
 
     >>> import pathlib, tempfile
@@ -116,7 +117,7 @@ class CheckpointManager:
             return _failure(problem)
         found = self._find(working_dir, commit_hash)
         if isinstance(found, dict):
-            return found
+            return _failure(found["error"])
         project, target = found
         try:
             diff = project.diff(target)
@@ -129,6 +130,9 @@ class CheckpointManager:
         """What changed since the oldest checkpoint that is listed."""
         listed = self.list_checkpoints(working_dir)
         if not listed:
+            problem = _no_directory(working_dir)
+            if problem:
+                return _failure(problem)
             return {"success": True, "stat": "", "diff": "", "empty": True}
         baseline = listed[-1]["hash"]
         answer = self.diff(working_dir, baseline)
@@ -161,7 +165,7 @@ class CheckpointManager:
         answer: Answer = {
             "success": True,
             "restored_to": str(commit_hash)[:8],
-            "reason": target.subject or "unknown",
+            "reason": target.subject.strip(),
             "directory": str(project.root),
         }
         try:
@@ -172,6 +176,9 @@ class CheckpointManager:
                 return self._restore_safely(project, target, answer)
             else:
                 restored = project.restore(target, all=True)
+        except PathUnknown:
+            words = f"error: pathspec '{os.fsdecode(file_path or '')}' did not match any file(s) known to git"
+            return _failure(f"Restore failed: {words}", debug=words)
         except Exception as error:
             return _failure(f"Restore failed: {error}", debug=str(error) or None)
         return _with_kept(answer, restored)
@@ -228,9 +235,10 @@ class CheckpointManager:
         from herma import hermes
 
         shutil, subprocess = sys.modules.get("shutil"), sys.modules.get("subprocess")
-        if self._git_available is None and shutil is not None and shutil.which.__module__ != "shutil":
-            self._git_available = shutil.which("git") is not None
-        if self._git_available is False:
+        if self._git_available is None:
+            is_own = shutil is None or shutil.which.__module__ == "shutil"
+            self._git_available = is_own or getattr(shutil, "which")("git") is not None
+        if not self._git_available:
             return True
         is_run_replaced = subprocess is not None and subprocess.run.__module__ != "subprocess"
         run: Any = getattr(hermes, "_run_git")
@@ -241,9 +249,9 @@ class CheckpointManager:
     def _engine(self) -> Engine:
         return engine_at(
             checkpoint_base(),
-            max_snapshots=self.max_snapshots,
-            max_total_size=self.max_total_size_mb * _MB,
-            max_file_size=self.max_file_size_mb * _MB or None,
+            max_snapshots=whole(self.max_snapshots),
+            max_total_size=in_bytes(self.max_total_size_mb),
+            max_file_size=in_bytes(self.max_file_size_mb) or None,
             auto_prune=False,
         )
 
@@ -259,11 +267,9 @@ class CheckpointManager:
             return project, project.find(f"id:{commit_hash}")
         except NoStore:
             return _failure("No checkpoints exist for this directory")
-        except NothingThere as error:
-            debug = str(error)
         except Exception as error:
             logger.debug("Checkpoint %r of %r: %s", commit_hash, working_dir, error)
-            debug = str(error)
+            debug = _no_directory(working_dir) or str(error) or None
         return _failure(f"Checkpoint '{commit_hash}' not found", debug=debug)
 
     def _plan_safely(self, project: Project, target: Checkpoint) -> Answer:
@@ -282,7 +288,7 @@ class CheckpointManager:
     def _oversize(self, project: Project, taken: list[str]) -> list[str]:
         """What Hermes wrote and no checkpoint holds, because it is too large."""
         ledger = _ledger.of_directory(_store_path(), project.root, working_dir_for(project.root))
-        most = self.max_file_size_mb * _MB
+        most = in_bytes(self.max_file_size_mb)
         found = []
         for name in ledger:
             path, inside = Path(name), os.path.relpath(name, project.root)
@@ -314,6 +320,18 @@ def _failure(error: str, **more: Any) -> Answer:
     return {"success": False, "error": error, **more}
 
 
+def _no_directory(working_dir: AnyPath) -> Optional[str]:
+    """What is wrong with a directory that has no checkpoints, if it is none; in the words of the original."""
+    try:
+        directory = _normalize_path(working_dir)
+        if directory.is_dir():
+            return None
+        is_other = directory.exists()
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        return f"working directory not found: {error}"
+    return f"working directory {'is not a directory' if is_other else 'not found'}: {directory}"
+
+
 def _with_kept(answer: Answer, restored: Restored) -> Answer:
     """Names what the restore had to leave as it is."""
     if restored.kept:
@@ -324,7 +342,7 @@ def _with_kept(answer: Answer, restored: Restored) -> Answer:
 def _seconds(entry: Answer) -> float:
     from datetime import datetime
 
-    return datetime.fromisoformat(entry["timestamp"]).timestamp()
+    return datetime.fromisoformat(entry["timestamp"].replace("Z", "+00:00")).timestamp()
 
 
 def _entries(project: Project, checkpoints: list[Checkpoint], most: int) -> list[Answer]:
@@ -337,12 +355,18 @@ def _entry(project: Project, checkpoint: Checkpoint, older: Optional[Checkpoint]
     return {
         "hash": checkpoint.id,
         "short_hash": _short(checkpoint.id),
-        "timestamp": checkpoint.time.replace(microsecond=0).isoformat(),
+        "timestamp": _iso(checkpoint),
         "reason": checkpoint.subject,
         "files_changed": files,
         "insertions": insertions,
         "deletions": deletions,
     }
+
+
+def _iso(checkpoint: Checkpoint) -> str:
+    """When, as git writes it: a time without an offset ends in ``Z``."""
+    text: str = checkpoint.time.replace(microsecond=0).isoformat()
+    return text[:-6] + "Z" if text.endswith("+00:00") else text
 
 
 def _short(commit_hash: str) -> str:

@@ -6,6 +6,7 @@ import logging
 import os
 
 from .. import _herma
+from ._limits import in_days
 from ._paths import checkpoint_base
 
 TYPE_CHECKING = False
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_GC_MAX_AGE_DAYS = 7
+
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 class CheckpointStore:
@@ -39,39 +42,30 @@ class CheckpointStore:
 
     def write(self, session_id: str, data: dict[str, Any]) -> None:
         """Replaces the record of a session, as a whole. Sets ``updated`` in ``data``."""
-        import json
         from datetime import datetime
 
+        _check(session_id)
         data["updated"] = datetime.now().isoformat()
         try:
-            text = json.dumps(data, default=_as_text, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            logger.warning("The resume record of %s was not written: %s", session_id, error)
-            return
-        try:
-            _herma.resume_write(self._dir, session_id, text)
-        except OSError as error:
+            _herma.resume_write(self._dir, session_id, data, _as_text)
+        except Exception as error:
             logger.warning("The resume record of %s was not written: %s", session_id, error)
 
     def read(self, session_id: str) -> Optional[dict[str, Any]]:
         """The record of a session; ``None`` if there is none that can be used."""
-        import json
-
+        _check(session_id)
         try:
-            text = _herma.resume_read(self._dir, session_id)
-        except OSError as error:
+            return _herma.resume_read(self._dir, session_id)
+        except Exception as error:
             logger.debug("The resume record of %s was not read: %s", session_id, error)
             return None
-        if text is None:
-            return None
-        record: dict[str, Any] = json.loads(text)
-        return record
 
     def delete(self, session_id: str) -> None:
         """Removes the record of a session, if there is one."""
+        _check(session_id)
         try:
             _herma.resume_delete(self._dir, session_id)
-        except OSError as error:
+        except Exception as error:
             logger.debug("The resume record of %s was not deleted: %s", session_id, error)
 
     def list_sessions(self) -> list[str]:
@@ -89,7 +83,7 @@ class CheckpointStore:
         Never raises.
         """
         try:
-            removed = _herma.resume_gc(self._dir, max(0, int(max_age_days)))
+            removed = _herma.resume_gc(self._dir, in_days(max_age_days))
         except Exception as error:
             logger.warning("Resume records were not collected: %s", error)
             return []
@@ -98,14 +92,25 @@ class CheckpointStore:
         return removed
 
 
+def _check(session_id: str) -> None:
+    """Refuses an id that is not safe as the name of a file."""
+    if not isinstance(session_id, str):
+        raise TypeError(f"a session_id is text, not {type(session_id).__name__}")
+    # Letters of other alphabets are letters to `isalnum`.
+    if not session_id or not _SAFE.issuperset(session_id):
+        raise ValueError(f"Invalid session_id: {session_id!r} (must match ^[A-Za-z0-9_-]+$)")
+
+
 def _as_text(value: Any) -> Any:
-    """What JSON has no word for, as text or as a list."""
+    """What a record has no word for, as text or as a list."""
     from datetime import date, datetime
 
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, (set, frozenset)):
         return sorted(map(str, value))
-    if isinstance(value, (bytes, os.PathLike)):
-        return os.fsdecode(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, os.PathLike):
+        return os.fsencode(value).decode("utf-8", "backslashreplace")
     return str(value)

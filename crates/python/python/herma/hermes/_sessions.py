@@ -11,6 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+from ._limits import in_days
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ._paths import AnyPath
 
 logger = logging.getLogger(__name__)
+
+#: Days; longer ago is before there was time.
+_LONGEST = 1 << 40
 
 _PROGRAM = """\
 import sys
@@ -47,7 +52,7 @@ def prune_sessions(
     sessions_dir: Optional[AnyPath] = None,
 ) -> int:
     """Deletes ended sessions in which nothing happened for so many days; returns how many."""
-    days = float(older_than_days)
+    days = min(float(_LONGEST), older_than_days)
     return int(_call("prune", database, sessions_dir, older_than_days=days, source=source)["pruned"])
 
 
@@ -65,8 +70,8 @@ def maybe_auto_prune_and_vacuum(
             "auto",
             database,
             sessions_dir,
-            retention_days=max(0, int(retention_days)),
-            min_interval_hours=max(0, int(min_interval_hours)),
+            retention_days=in_days(retention_days),
+            min_interval_hours=in_days(min_interval_hours),
             vacuum=bool(vacuum),
         )
     except Exception as error:

@@ -14,6 +14,8 @@ mod read;
 pub(super) mod resolve;
 mod write;
 
+pub use numbers::fraction;
+pub use numbers::whole;
 pub use read::YamlError;
 pub use read::read;
 pub use write::write;

@@ -23,7 +23,7 @@ pub(in crate::resume) fn serialize<S: Serializer>(
 }
 
 /// The value of a whole number, if it is one of a common size.
-pub(in crate::resume) fn whole(text: &str) -> Option<i128> {
+pub fn whole(text: &str) -> Option<i128> {
     if !resolve::is_integer(text) {
         return None;
     }
@@ -47,7 +47,7 @@ pub(in crate::resume) fn whole(text: &str) -> Option<i128> {
 }
 
 /// The value of a number with a point.
-pub(in crate::resume) fn fraction(text: &str) -> Option<f64> {
+pub fn fraction(text: &str) -> Option<f64> {
     if !resolve::is_float(text) {
         return None;
     }
