@@ -96,7 +96,9 @@ impl Timeline {
                     .flatten(),
             );
         }
-        points.extend(after_unknown_ends(steps, checkpoints));
+        points.sort_by_key(|point| point.order);
+        let seen = seen_by_steps(steps, checkpoints, &points);
+        points.extend(seen);
         points.sort_by_key(|point| point.order);
         points.push(Point {
             order: (u64::MAX, u64::MAX),
@@ -294,23 +296,38 @@ fn end_order(moment: &super::Moment) -> Order {
     (moment.sequence, after.saturating_sub(1))
 }
 
-/// Where somebody looked again after a step that ended nobody knows how: no further can it have reached.
-fn after_unknown_ends(steps: &[Step], checkpoints: &[Checkpoint]) -> Vec<Point> {
-    let ends = steps.iter().filter_map(|step| match &step.end {
-        StepEnd::Unknown(moment) => Some(end_order(moment)),
-        _ => None,
-    });
-    let ends: Vec<Order> = ends.collect();
-    if ends.is_empty() {
-        return Vec::new();
-    }
+/// What steps saw when they began and ended, where nothing else tells of it: after a step that ended nobody
+/// knows how, for no further can it have reached; and where somebody had brought back the state of the newest
+/// checkpoint by hand after a restore, so that no checkpoint was made of it. `points` are in order.
+fn seen_by_steps(steps: &[Step], checkpoints: &[Checkpoint], points: &[Point]) -> Vec<Point> {
     let work = steps.iter().filter(|step| !step.kind.is_move());
     let mut looks: Vec<Point> = work.flat_map(|step| looked_at(step, checkpoints)).collect();
     looks.sort_by_key(|point| point.order);
-    let next = |end: &Order| looks.partition_point(|point| point.order <= *end);
-    let wanted: BTreeSet<usize> = ends.iter().map(next).collect();
-    let found = wanted.into_iter().filter_map(|index| looks.get(index));
-    found.cloned().collect()
+    let mut unknown: Vec<Order> = steps
+        .iter()
+        .filter_map(|step| match &step.end {
+            StepEnd::Unknown(moment) => Some(end_order(moment)),
+            _ => None,
+        })
+        .collect();
+    unknown.sort_unstable();
+    let mut seen: Vec<Point> = Vec::new();
+    let (mut told, mut ends) = (points.iter().peekable(), unknown.into_iter().peekable());
+    let mut state = None;
+    for look in looks {
+        while let Some(point) = told.next_if(|point| point.order <= look.order) {
+            state = Some(point.state);
+        }
+        let mut is_first_after_unknown = false;
+        while ends.next_if(|end| *end < look.order).is_some() {
+            is_first_after_unknown = true;
+        }
+        if is_first_after_unknown || state != Some(look.state) {
+            state = Some(look.state);
+            seen.push(look);
+        }
+    }
+    seen
 }
 
 /// The states somebody looked at when a step began and ended. Nothing may have changed since the last

@@ -298,3 +298,18 @@ fn a_version_that_was_too_large_hides_who_changed_it() {
     p.step("codex", || p.write("f", "old\nnew\n"));
     p.expect("f", &[("old\n", "-"), ("new\n", "?[1, 2]")]);
 }
+
+#[test]
+fn what_a_person_adds_after_a_step_that_did_nothing_is_theirs_even_where_no_checkpoint_was_made() {
+    let p = TestProject::new();
+    p.write("f", "one\ntwo\n");
+    p.save("first");
+    p.step("claude", || p.write("f", "one\n"));
+    p.restore("@-1");
+    // The state of the newest checkpoint, by hand: saving it makes none.
+    p.write("f", "one\n");
+    p.step("claude", || {});
+    p.write("f", "one\nperson\n");
+    p.save("by hand");
+    p.expect("f", &[("one\n", "-"), ("person\n", "hand")]);
+}
