@@ -260,9 +260,8 @@ fn a_lock_of_a_killed_herma_is_removed_at_once() {
     let temp = fresh.store().join("herma/tmp/tmp-00000001-1-1-1-1");
     std::fs::write(&temp, "").unwrap();
     std::fs::hard_link(&temp, &lock).unwrap();
-    let started = std::time::Instant::now();
+    // Nothing but its owner's death allows it: the lock is young.
     fresh.dirs.refs().update(MASTER, None, one).unwrap();
-    assert!(started.elapsed() < Duration::from_millis(500));
     assert!(!lock.exists() && fresh.temporary_files().is_empty());
 }
 

@@ -85,10 +85,8 @@ fn a_writer_that_never_ends_makes_us_give_up_in_words() {
     let mut database = home.open();
     database.set_patience(Duration::from_millis(10)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let started = std::time::Instant::now();
     let renamed = rename::rename(&mut database, "a", "title");
     assert!(matches!(renamed, Err(Error::Busy { .. })), "{renamed:?}");
-    assert!(started.elapsed() < Duration::from_secs(10));
     other.execute_batch("COMMIT").unwrap();
     assert_eq!(
         rename::rename(&mut database, "a", " a\ttitle \n").unwrap(),
