@@ -27,6 +27,7 @@ use crate::commands::mark::NameArgs;
 use crate::commands::mark::PinArgs;
 use crate::commands::mark::UnnameArgs;
 use crate::commands::mcp::McpArgs;
+use crate::commands::purge::PurgeArgs;
 use crate::commands::restore::RestoreArgs;
 use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
@@ -141,6 +142,7 @@ pub(crate) enum Command {
     /// Let cleaning remove a checkpoint again
     Unpin(PinArgs),
     Drop(DropArgs),
+    Purge(PurgeArgs),
     CanUndo(CanUndoArgs),
     Classify(ClassifyArgs),
     Slash(SlashArgs),

@@ -252,6 +252,15 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::RestoreUnfinished => {
             new.with_hint("`herma restore --continue` finishes it; `herma undo` reverses it.")
         }
+        Error::OtherRestoreUnfinished { .. } => new.with_state("Nothing was changed.").with_hint(
+            "In that project, `herma restore --continue` finishes it; `herma undo` reverses it.",
+        ),
+        Error::PurgeOfAll => new
+            .with_state("Nothing was changed.")
+            .with_hint("Name files or directories in it; `herma drop` removes whole checkpoints."),
+        Error::Rewritten { new: id, .. } => {
+            new.with_hint(format!("Use the new id: `herma show {id}`"))
+        }
         Error::NoSteps => new.with_hint("`herma steps` lists the steps of this project."),
         Error::Authorship(AuthorshipError::Gone { .. }) => {
             new.with_hint("`herma history FILE` lists the versions it had.")

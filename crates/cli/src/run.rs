@@ -124,6 +124,7 @@ pub(crate) fn dispatch(
         Some(Command::Pin(args)) => commands::mark::cmd_pin(&env, args),
         Some(Command::Unpin(args)) => commands::mark::cmd_unpin(&env, args),
         Some(Command::Drop(args)) => commands::drop::cmd_drop(&env, args),
+        Some(Command::Purge(args)) => commands::purge::cmd_purge(&env, args),
         Some(Command::CanUndo(args)) => commands::can_undo::cmd_can_undo(&env, args),
         Some(Command::Slash(args)) => commands::slash::cmd_slash(&env, args),
         Some(Command::Acp(args)) => commands::acp::cmd_acp(env, args),

@@ -19,6 +19,7 @@ mod cli {
     mod mcp;
     mod protocol;
     mod prune;
+    mod purge;
     mod restore;
     mod resume;
     mod reviewed;

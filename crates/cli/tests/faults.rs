@@ -14,6 +14,7 @@ mod faults {
     mod full_disk;
     mod kill;
     mod many;
+    mod purge_scene;
     mod resume;
     mod rights;
     mod scene;

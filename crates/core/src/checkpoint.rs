@@ -5,6 +5,7 @@ use bstr::BString;
 use crate::clock::Timestamp;
 use crate::id::ObjectId;
 use crate::message;
+use crate::path::RelPath;
 
 /// Who asked for a checkpoint, and while doing what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,12 +105,19 @@ pub struct Checkpoint {
     pub names: Vec<String>,
     /// Does it stay whatever cleaning does?
     pub pinned: bool,
+    /// Files and directories that `herma purge` took out of it: it says nothing about them any more.
+    pub purged: Vec<RelPath>,
 }
 
 impl Checkpoint {
     /// The reason as one line, as git and Hermes show it: its first paragraph, the lines joined by spaces.
     pub fn subject(&self) -> BString {
         message::subject(&self.reason)
+    }
+
+    /// Does it say of every path whether it was there, with its mode, or why that is not known?
+    pub(crate) fn vouches_for_all(&self) -> bool {
+        self.extra.is_some() && !self.receipt_damaged && self.purged.is_empty()
     }
 }
 

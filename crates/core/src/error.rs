@@ -126,6 +126,23 @@ pub enum Error {
     /// A restore was interrupted, or is under way.
     #[error("a restore is not finished: part of the files is as before it, part as after it")]
     RestoreUnfinished,
+    /// A restore of another project was interrupted, or is under way.
+    #[error("a restore of {} is not finished", .project_name)]
+    OtherRestoreUnfinished {
+        /// Where the project is, or its id.
+        project_name: String,
+    },
+    /// All of a project cannot be taken out of its own checkpoints.
+    #[error("the whole project cannot be purged from its checkpoints")]
+    PurgeOfAll,
+    /// The checkpoint has another id since something was taken out of it.
+    #[error("checkpoint {old} was rewritten by `herma purge` and is {new} now")]
+    Rewritten {
+        /// Its id before.
+        old: ObjectId,
+        /// Its id now.
+        new: ObjectId,
+    },
     /// Files changed between planning and carrying out.
     #[error("files changed since this was worked out; nothing was changed")]
     ChangedSincePlan,
@@ -188,11 +205,14 @@ impl Error {
             Self::NoStore(_)
             | Self::NoCheckpoints { .. }
             | Self::NotFound { .. }
+            | Self::Rewritten { .. }
             | Self::NoSuchArchive { .. }
             | Self::NoSuchStep(_)
             | Self::NoSteps
             | Self::OutOfRange { .. } => ErrorKind::NothingThere,
-            Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } => ErrorKind::Usage,
+            Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } | Self::PurgeOfAll => {
+                ErrorKind::Usage
+            }
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
             Self::Scan(ScanError::Cancelled) => ErrorKind::Cancelled,
             Self::Object(ObjectError::Fs(_)) => ErrorKind::Failed,

@@ -460,5 +460,6 @@ fn read(
         changes: message.changes,
         names: labels.names_of(&entry.id).map(str::to_owned).collect(),
         pinned: labels.is_pinned(entry.sequence),
+        purged: message.purged,
     })
 }

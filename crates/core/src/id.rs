@@ -19,6 +19,11 @@ impl ObjectId {
         0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92,
         0x88, 0xfb, 0xee, 0x49, 0x04,
     ]);
+    /// The content without a byte.
+    pub const EMPTY_BLOB: Self = Self([
+        0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8,
+        0xc2, 0xe4, 0x8c, 0x53, 0x91,
+    ]);
 
     /// The id with these bytes.
     pub const fn from_bytes(bytes: [u8; 20]) -> Self {
@@ -147,6 +152,8 @@ mod tests {
             Some(ObjectId::EMPTY_TREE)
         );
         assert_eq!(ObjectId::EMPTY_TREE.to_hex(), hex);
+        let empty = crate::store::object::id_of(crate::store::object::Kind::Blob, b"");
+        assert_eq!(empty, Some(ObjectId::EMPTY_BLOB));
         assert_eq!(ObjectId::from_hex(&hex.as_bytes()[1..]), None);
         assert_eq!(ObjectId::from_hex(hex.to_uppercase().as_bytes()), None);
     }

@@ -13,6 +13,7 @@
 //! * [`diff`]: trees, renames, lines, patches
 //! * [`restore`]: plan → apply → verify, with the journal and undo
 //! * [`reversal`]: takes single steps back out of the present, keeping what came after
+//! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
@@ -28,6 +29,7 @@ pub mod id;
 pub mod message;
 pub mod path;
 pub mod project;
+pub mod purge;
 pub mod receipt;
 pub mod restore;
 pub mod retention;

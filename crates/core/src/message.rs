@@ -14,6 +14,7 @@ use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
 use crate::checkpoint::Transcript;
 use crate::id::ObjectId;
+use crate::path::RelPath;
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
 pub const MAX_REASON: usize = 1 << 20;
@@ -33,6 +34,8 @@ pub struct Message {
     pub changes: Option<ChangeCount>,
     /// The tree with the receipt and the modes.
     pub extra: Option<ObjectId>,
+    /// What `herma purge` took out of it.
+    pub purged: Vec<RelPath>,
 }
 
 impl Message {
@@ -86,6 +89,9 @@ impl Message {
         if shown != kept || git_would_trim(kept) {
             push_trailer(&mut out, "Reason", kept);
         }
+        for path in &self.purged {
+            push_trailer(&mut out, "Purged", path.as_bytes());
+        }
         if kept.len() < given.len() {
             push_trailer(
                 &mut out,
@@ -104,6 +110,7 @@ impl Message {
             facts: Facts::default(),
             changes: None,
             extra: None,
+            purged: Vec::new(),
         };
         let Some(mark) = message.rfind(MARK) else {
             return parsed;
@@ -128,6 +135,8 @@ impl Message {
             b"Origin" if value == b"safety" => self.origin = Origin::Safety,
             b"Origin" if value == b"merged" => self.origin = Origin::Merged,
             b"Origin" if value == b"interrupted" => self.origin = Origin::Interrupted,
+            b"Origin" if value == b"hermes" => self.origin = Origin::Hermes,
+            b"Purged" => self.purged.extend(RelPath::new(decode(value)).ok()),
             b"Extra" => self.extra = ObjectId::from_hex(value),
             b"Changes" => self.changes = parse_changes(value),
             b"Agent" => self.facts.agent = text(),
@@ -139,6 +148,36 @@ impl Message {
             _ => {}
         }
     }
+}
+
+/// The message of a checkpoint from which these paths were taken out. All else that it says stays as it is,
+/// also what a later version added; a message of Hermes gets a block that says whose it is.
+pub fn without(message: &[u8], extra: Option<ObjectId>, purged: &[RelPath]) -> Vec<u8> {
+    let known = Message::parse(message).purged;
+    let mut out = Vec::with_capacity(message.len() + 256);
+    if let Some(mark) = message.rfind(MARK) {
+        let (reason, block) = message.split_at(mark + MARK.len());
+        out.extend_from_slice(reason);
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            match extra {
+                Some(extra) if line.starts_with(b"Herma-Extra: ") => {
+                    push_trailer(&mut out, "Extra", extra.to_hex().as_bytes());
+                }
+                _ => out.extend_from_slice(line),
+            }
+        }
+        if out.last() != Some(&b'\n') {
+            out.push(b'\n');
+        }
+    } else {
+        out.extend_from_slice(message.strip_suffix(b"\n").unwrap_or(message));
+        out.extend_from_slice(MARK);
+        push_trailer(&mut out, "Origin", Origin::Hermes.word().as_bytes());
+    }
+    for path in purged.iter().filter(|path| !known.contains(path)) {
+        push_trailer(&mut out, "Purged", path.as_bytes());
+    }
+    out
 }
 
 /// Does git's log, which strips empty lines at both ends, show other bytes than these?
@@ -255,7 +294,31 @@ mod tests {
                 lines_known: true,
             }),
             extra: Some(ObjectId::EMPTY_TREE),
+            purged: vec![RelPath::new(b"a/\xff b".to_vec()).unwrap()],
         }
+    }
+
+    #[test]
+    fn what_is_taken_out_is_said_once_and_nothing_else_changes() {
+        let more = RelPath::new(&b"keys/\n%"[..]).unwrap();
+        let old = [&message(b"nul \0 inside").encode()[..], b"Herma-Later: x\n"].concat();
+        let once = without(&old, Some(ObjectId::NULL), std::slice::from_ref(&more));
+        let mut expected = Message {
+            extra: Some(ObjectId::NULL),
+            ..message(b"nul \0 inside")
+        };
+        expected.purged.push(more.clone());
+        assert_eq!(Message::parse(&once), expected);
+        assert!(once.contains_str("Herma-Later: x\n"));
+        let twice = without(&once, Some(ObjectId::NULL), &expected.purged);
+        assert_eq!(twice, once);
+        let hermes = without(b"before rm\n", None, std::slice::from_ref(&more));
+        let parsed = Message::parse(&hermes);
+        assert_eq!(
+            (parsed.reason, parsed.origin),
+            ("before rm".into(), Origin::Hermes)
+        );
+        assert_eq!((parsed.extra, parsed.purged), (None, vec![more]));
     }
 
     #[test]

@@ -50,6 +50,8 @@ mod engine {
     mod oracle;
     mod paths;
     pub mod project;
+    pub mod purge;
+    mod purge_elsewhere;
     mod repair;
     mod reviewed;
     mod round_trip;

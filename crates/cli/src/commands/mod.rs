@@ -19,6 +19,7 @@ pub(crate) mod man;
 pub(crate) mod mark;
 pub(crate) mod markdown_help;
 pub(crate) mod mcp;
+pub(crate) mod purge;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -146,17 +146,18 @@ fn write_receipt(
         return writeln!(out, "Its receipt is damaged: its modes cannot be read.");
     }
     if checkpoint.extra.is_none() {
-        return writeln!(
+        writeln!(
             out,
             "Saved without a receipt: what was left out is not known."
-        );
+        )?;
+    } else {
+        writeln!(
+            out,
+            "Holds {}, {}.",
+            listing::counted(summary.files as usize, "file"),
+            listing::counted(summary.bytes as usize, "byte"),
+        )?;
     }
-    writeln!(
-        out,
-        "Holds {}, {}.",
-        listing::counted(summary.files as usize, "file"),
-        listing::counted(summary.bytes as usize, "byte"),
-    )?;
     for reason in Reason::ALL {
         let Some(count) = summary.left_out.get(&reason).filter(|count| **count > 0) else {
             continue;

@@ -134,7 +134,24 @@ impl<'e> Following<'e> {
                 error.message()
             )),
         }
+        following.follow_rewritten()?;
         Ok(following)
+    }
+
+    /// What was cut is known by checkpoints, which have other ids after a purge.
+    pub(crate) fn follow_rewritten(&self) -> Result<(), CommandError> {
+        let Some(ends) = &self.ends else {
+            return Ok(());
+        };
+        let rewritten = self.project.rewritten()?;
+        if rewritten.is_empty() {
+            return Ok(());
+        }
+        let now = |old: &str| {
+            let old = ObjectId::from_hex(old.as_bytes())?;
+            rewritten.get(&old).map(|new| new.to_hex())
+        };
+        Ok(ends.follow(now)?)
     }
 
     /// Takes up what was interrupted, and writes down what this command sets out to do.

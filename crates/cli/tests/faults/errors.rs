@@ -68,6 +68,11 @@ fn a_drop_of_a_named_and_pinned_checkpoint() {
 }
 
 #[test]
+fn a_purge() {
+    fail_everywhere("purge", &Scene::purge());
+}
+
+#[test]
 fn a_collection() {
     fail_everywhere("gc", &Scene::gc());
 }

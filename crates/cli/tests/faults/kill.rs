@@ -72,6 +72,11 @@ fn a_drop_of_a_named_and_pinned_checkpoint() {
 }
 
 #[test]
+fn a_purge() {
+    die_everywhere("purge", &Scene::purge());
+}
+
+#[test]
 fn a_collection() {
     die_everywhere("gc", &Scene::gc());
 }

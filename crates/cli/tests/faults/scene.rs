@@ -29,6 +29,8 @@ pub(super) enum Action {
     Drop,
     /// It changes marks only.
     Mark,
+    /// It takes a file out of all checkpoints.
+    Purge,
     /// It frees room, and may drop so many of the oldest checkpoints.
     Clean(usize),
 }

@@ -16,6 +16,7 @@ use herma_testkit::tree::diff;
 
 use super::assert_sound;
 use super::json;
+use super::purge_scene::check_purge;
 use super::scene::Action;
 use super::scene::Scene;
 use super::scene::Transaction;
@@ -100,7 +101,7 @@ fn check(scene: &Scene, outcome: &Outcome) {
         Status::Signaled(9) => false,
         Status::Exited(0) => true,
         // Done in part, and what was not done is named.
-        Status::Exited(3) if matches!(scene.action, Action::Clean(_)) => false,
+        Status::Exited(3) if matches!(scene.action, Action::Clean(_) | Action::Purge) => false,
         Status::Exited(code) => {
             assert_explained(code, outcome);
             false
@@ -117,6 +118,7 @@ fn check(scene: &Scene, outcome: &Outcome) {
         Action::Drop => check_drop(scene, succeeded),
         Action::Mark => check_mark(scene, succeeded),
         Action::Clean(may_go) => check_clean(scene, succeeded, may_go),
+        Action::Purge => check_purge(scene, succeeded),
     }
     if scene.has_step {
         check_step(scene);
@@ -141,6 +143,10 @@ fn check_usable(scene: &Scene) {
     let litter = scene.litter();
     assert!(litter.is_empty(), "left behind: {litter:?}");
     assert_sound(&scene.env.repository());
+    if matches!(scene.action, Action::Purge) {
+        // Checkpoints have other ids; all of them were looked at.
+        return;
+    }
     let listed = scene.listed();
     let may_go = match scene.action {
         Action::Drop => 1,

@@ -34,6 +34,8 @@ pub(super) struct LooseFile {
     /// When it was last written or used by git, in nanoseconds since 1970.
     pub(super) touched: i64,
     pub(super) is_live: bool,
+    /// Must it not be readable any more?
+    pub(super) is_doomed: bool,
 }
 
 /// Everything there is.
@@ -53,13 +55,23 @@ impl Inventory {
         dirs: &StoreDirs,
         objects: &Objects,
         walk: &Walk<'_>,
+        doomed: &BTreeSet<ObjectId>,
     ) -> Result<Self, Error> {
         let mut inventory = Self::default();
+        // What something alive needs again is not doomed any more.
+        let doomed: BTreeSet<ObjectId> =
+            doomed.iter().filter(|id| !walk.has(id)).copied().collect();
         let pack_dir = dirs.objects().open_dir("pack")?;
         for pack in objects.packs()? {
-            inventory.packs.push(hold(&pack_dir, &pack, walk)?);
+            let mut held = hold(&pack_dir, &pack, walk)?;
+            let holds = |id: &ObjectId| !matches!(pack.index().find(id), Ok(None));
+            held.facts.is_doomed = doomed.iter().any(holds);
+            inventory.packs.push(held);
         }
         inventory.loose = loose_files(dirs.objects(), |id| walk.has(id))?;
+        for file in &mut inventory.loose {
+            file.is_doomed = doomed.contains(&file.id);
+        }
         inventory.attribute();
         Ok(inventory)
     }
@@ -137,6 +149,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         bytes: 0,
         live_bytes: 0,
         live: 0,
+        is_doomed: false,
         keep: pack_dir
             .stat_opt(format!("{}.keep", pack.stem()).as_str())?
             .is_some(),
@@ -199,6 +212,7 @@ pub(super) fn loose_files(
                     bytes: stat.size,
                     touched: stat.mtime.max(stat.ctime),
                     is_live: is_live(&id),
+                    is_doomed: false,
                 });
             }
         }

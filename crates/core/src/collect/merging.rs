@@ -102,7 +102,7 @@ impl<'a> Merge<'a> {
     ) -> Result<Option<Superfluous>, Error> {
         while let Some(mut group) = self.groups.pop_front() {
             let remove = self.remove.clone().unwrap_or_default();
-            let (room, is_disk) = self.room(group.len());
+            let (room, is_disk) = self.room(&group);
             let wanted = self.wanted(walk, &remove, &group)?;
             if let Some(merged) = self.write(&wanted, room)? {
                 collected.merged += merged.objects;
@@ -136,7 +136,7 @@ impl<'a> Merge<'a> {
         if wanted.is_empty() {
             return self.superfluous(&remove, None, &[]);
         }
-        if let Some(merged) = self.write(&wanted, self.room(1).0)? {
+        if let Some(merged) = self.write(&wanted, self.room(&[]).0)? {
             collected.merged += merged.objects;
             return self.superfluous(&remove, Some(&merged.name.to_string()), &wanted);
         }
@@ -148,9 +148,15 @@ impl<'a> Merge<'a> {
     /// How large the new pack may become: never so large that the store is there twice. A pack that is
     /// written again by itself may be as large as what is left of it. Also says whether the disk is what
     /// sets the bound.
-    fn room(&self, packs: usize) -> (u64, bool) {
+    /// One with something doomed in it may be as large as the disk allows.
+    fn room(&self, group: &[usize]) -> (u64, bool) {
         let mut room = (self.total / 2).saturating_add(SMALL_MERGE);
-        if packs > 1 {
+        if group
+            .iter()
+            .any(|at| self.inventory.packs[*at].facts.is_doomed)
+        {
+            room = u64::MAX;
+        } else if group.len() > 1 {
             room = room.min(self.options.max_pack);
         }
         match self.dirs.store().free_bytes() {

@@ -15,6 +15,7 @@
 
 mod blame;
 pub mod costs;
+pub(crate) mod dead;
 pub mod holdings;
 mod inventory;
 pub mod mark;
@@ -43,7 +44,7 @@ use sweeping::Sweep;
 pub use victims::Thoroughness;
 
 /// How to collect.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CollectOptions {
     /// How much to merge.
     pub thoroughness: Thoroughness,
@@ -61,6 +62,9 @@ pub struct CollectOptions {
     pub patience: Duration,
     /// Threads for compressing; 0 takes one per core.
     pub threads: usize,
+    /// What must not be readable any more, unless something alive needs it: it goes at once, whatever it
+    /// takes.
+    pub doomed: BTreeSet<ObjectId>,
 }
 
 impl Default for CollectOptions {
@@ -73,6 +77,7 @@ impl Default for CollectOptions {
             despite_damage: false,
             patience: Duration::from_secs(10),
             threads: 0,
+            doomed: BTreeSet::new(),
         }
     }
 }
@@ -100,6 +105,8 @@ pub struct Collected {
     pub postponed: bool,
     /// The disk has no room to merge all that was chosen.
     pub unfinished: bool,
+    /// What must not be readable any more, is not needed, and is still there.
+    pub doomed_left: BTreeSet<ObjectId>,
 }
 
 /// What hears how far it has got: stage and objects done; answers whether to go on.
@@ -122,7 +129,10 @@ pub(crate) fn collect(
     options: &CollectOptions,
     report: Report<'_>,
 ) -> Result<Collected, Error> {
-    let mut collected = Collected::default();
+    let mut collected = Collected {
+        doomed_left: options.doomed.clone(),
+        ..Collected::default()
+    };
     // The longest wait a shared lock can have is for another collector, and we are the only one.
     let shared = dirs.lock_shared(options.patience)?;
     if !shared.is_locked() {
@@ -130,7 +140,8 @@ pub(crate) fn collect(
     }
     let objects = Objects::open(dirs.objects().try_clone()?);
     let marking = |count| report(CollectStage::Marking, count);
-    let (mut walk, mut inventory) = mark_all(dirs, &objects, &marking, &mut collected)?;
+    let (mut walk, mut inventory) =
+        mark_all(dirs, &objects, &marking, &options.doomed, &mut collected)?;
     collected.packs_before = inventory.packs.len();
     collected.packs_after = collected.packs_before;
     collected.live = walk.order().len() as u64;
@@ -167,13 +178,17 @@ pub(crate) fn collect(
                 if !options.despite_damage {
                     return Ok(collected);
                 }
-                inventory = Inventory::take(dirs, &objects, &walk)?;
+                inventory = Inventory::take(dirs, &objects, &walk, &options.doomed)?;
                 inventory.keep_packs_with(&objects, &lost)?;
             }
             Err(e) => return Err(e),
         }
     }
     collected.packs_after = objects.packs()?.len();
+    // A pack that cannot be read may hold anything.
+    let is_there = |id: &ObjectId| objects.contains(id).unwrap_or(true);
+    let doomed = options.doomed.iter().copied();
+    collected.doomed_left = doomed.filter(|id| !walk.has(id) && is_there(id)).collect();
     Ok(collected)
 }
 
@@ -203,7 +218,7 @@ fn replace_packs(
         };
         report(CollectStage::Removing, 0);
         sweep.run(walk, options.patience, collected)?;
-        if options.at_once {
+        if options.at_once || !options.doomed.is_empty() {
             collected.freed_bytes += trash::empty(dirs, Duration::ZERO)?;
         }
         if collected.postponed {
@@ -217,13 +232,14 @@ fn mark_all<'a>(
     dirs: &StoreDirs,
     objects: &'a Objects,
     go_on: &'a (dyn Fn(u64) -> bool + Sync),
+    doomed: &BTreeSet<ObjectId>,
     collected: &mut Collected,
 ) -> Result<(Walk<'a>, Inventory), Error> {
     loop {
         let mut walk = Walk::new(objects, dirs.shallow().read()?, go_on);
         let refs = dirs.refs().list("refs")?.refs;
         walk.refs(&refs).map_err(into_error)?;
-        let inventory = Inventory::take(dirs, objects, &walk)?;
+        let inventory = Inventory::take(dirs, objects, &walk, doomed)?;
         let mut missing: BTreeSet<ObjectId> = walk.unreadable().iter().map(|u| u.id).collect();
         missing.extend(inventory.missing(&walk));
         if missing.is_empty() {
@@ -239,14 +255,24 @@ fn mark_all<'a>(
     }
 }
 
+/// The refs that need one of these objects.
+pub(crate) fn refs_needing(
+    dirs: &StoreDirs,
+    objects: &Objects,
+    ids: &BTreeSet<ObjectId>,
+) -> Result<Vec<String>, Error> {
+    let refs = dirs.refs().list("refs")?.refs;
+    let shallow = dirs.shallow().read()?;
+    Ok(blame::refs_needing(objects, &refs, &shallow, ids)?)
+}
+
 /// The refs that need one of these objects, which cannot be read; never none.
 fn damaged(
     dirs: &StoreDirs,
     objects: &Objects,
     lost: &BTreeSet<ObjectId>,
 ) -> Result<Vec<String>, Error> {
-    let refs = dirs.refs().list("refs")?.refs;
-    let mut names = blame::refs_needing(objects, &refs, &dirs.shallow().read()?, lost)?;
+    let mut names = refs_needing(dirs, objects, lost)?;
     if names.is_empty() {
         names.extend(lost.iter().map(|id| format!("object {id}")));
     }

@@ -251,7 +251,7 @@ impl Sweep<'_> {
         let now = herma_fs::process::file_clock();
         let is_old = |touched: i64| now.saturating_sub(touched) > LOOSE_GRACE;
         let dead = self.inventory.loose.iter().filter(|file| !file.is_live);
-        dead.filter(|file| is_old(file.touched))
+        dead.filter(|file| file.is_doomed || is_old(file.touched))
             .map(|file| file.id)
             .collect()
     }

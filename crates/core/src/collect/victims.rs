@@ -16,6 +16,8 @@ pub struct PackFacts {
     pub live: u64,
     /// Must it stay as it is?
     pub keep: bool,
+    /// Does it hold something that must not be readable any more?
+    pub is_doomed: bool,
 }
 
 /// How thorough to be.
@@ -65,6 +67,7 @@ pub fn choose(
     let mut choice = Choice::default();
     let mut growing = Vec::new();
     let mut large = Vec::new();
+    let mut doomed = Vec::new();
     let dead = |pack: &PackFacts| {
         let dead = pack.bytes.saturating_sub(pack.live_bytes);
         dead > 0 && dead >= pack.bytes.saturating_mul(thoroughness.dead_percent()) / 100
@@ -73,11 +76,14 @@ pub fn choose(
         match pack {
             pack if pack.keep => {}
             pack if pack.live == 0 => choice.remove.push(at),
+            pack if pack.is_doomed => doomed.push(at),
             pack if pack.live_bytes <= max_pack / 2 => growing.push(at),
             pack if dead(pack) => large.push(at),
             _ => {}
         }
     }
+    doomed.sort_by_key(|at| packs[*at].live_bytes);
+    choice.groups = apart(packs, &doomed, max_pack);
     if thoroughness == Thoroughness::Quick {
         return choice;
     }
@@ -149,7 +155,21 @@ mod tests {
             live_bytes,
             live: u64::from(live_bytes > 0),
             keep: false,
+            is_doomed: false,
         }
+    }
+
+    #[test]
+    fn a_pack_with_something_doomed_is_written_again_however_little_that_is() {
+        let mut packs = [pack(1000, 1000), pack(1000, 999), pack(10, 10)];
+        packs[1].is_doomed = true;
+        for thoroughness in [Thoroughness::Quick, Thoroughness::Usual] {
+            let choice = choose(&packs, false, thoroughness, 100);
+            assert_eq!(choice.groups, [[1]], "{thoroughness:?}");
+        }
+        packs[1].keep = true;
+        let choice = choose(&packs, false, Thoroughness::Quick, 100);
+        assert_eq!(choice, Choice::default());
     }
 
     fn usual(packs: &[PackFacts]) -> Choice {

@@ -7,6 +7,7 @@ use super::KnownProject;
 use super::Project;
 use super::facts::identity_of;
 use super::open::OpenStore;
+use super::purge_refs::lock_project;
 use crate::error::Error;
 use crate::history::History;
 use crate::history::Labels;
@@ -122,6 +123,12 @@ impl Project<'_> {
     /// times and order, and come before any this directory already has.
     pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
         let store = self.engine.open_for_writing()?;
+        // What a purge was interrupted in is finished there, before it moves.
+        drop(lock_project(
+            &store.dirs,
+            &from.id,
+            self.settings().lock_wait,
+        )?);
         let _lock = self.lock(&store.dirs)?;
         let theirs = History::load(&store.dirs, &store.objects, &from.id)?;
         let labels = Labels::load(&store.dirs, &from.id)?;

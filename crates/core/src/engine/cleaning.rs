@@ -33,6 +33,7 @@ use crate::collect::holdings::Lengths;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::id::ProjectId;
+use crate::purge::doomed;
 use crate::retention;
 use crate::retention::Dropped;
 use crate::retention::Limits;
@@ -73,6 +74,13 @@ pub(super) struct Effort {
 }
 
 impl Effort {
+    /// What must not be readable any more goes, and nothing else that takes long.
+    pub(super) const PURGING: Self = Self {
+        thoroughness: Thoroughness::Quick,
+        at_once: true,
+        despite_damage: false,
+    };
+
     const USUAL: Self = Self {
         thoroughness: Thoroughness::Usual,
         at_once: false,
@@ -212,7 +220,7 @@ impl Engine {
         Ok(Some(layout::create_or_open(&self.base(), &stamp)?))
     }
 
-    fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard, Error> {
+    pub(super) fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard, Error> {
         let wait = if attended {
             self.options.settings.lock_wait
         } else {
@@ -375,6 +383,8 @@ impl Engine {
         effort: Effort,
         progress: &dyn Progress,
     ) -> Result<Collected, Error> {
+        // ORDER: before anything is taken away that an interrupted purge is about to name.
+        self.finish_purges(dirs)?;
         let settings = &self.options.settings;
         let mut options = CollectOptions {
             thoroughness: effort.thoroughness,
@@ -397,7 +407,15 @@ impl Engine {
             progress.files(done, None);
             !progress.is_cancelled()
         };
-        collect::collect(dirs, &options, &report)
+        options.doomed = doomed::read(dirs)?;
+        if !options.doomed.is_empty() {
+            doomed::forget_indexes(dirs, &options.doomed)?;
+        }
+        let collected = collect::collect(dirs, &options, &report)?;
+        if !options.doomed.is_empty() {
+            doomed::write(dirs, &collected.doomed_left)?;
+        }
+        Ok(collected)
     }
 
     fn record_cleaning(

@@ -14,6 +14,7 @@ use super::facts::write_identity;
 use super::history_cuts::cut;
 use super::interrupted::own_state;
 use super::open::OpenStore;
+use super::purge_refs::lock_project;
 use crate::collect::into_error;
 use crate::collect::mark::Walk;
 use crate::error::Error;
@@ -84,7 +85,7 @@ impl Engine {
         } else {
             UNATTENDED_WAIT
         };
-        let _lock = store.dirs.lock_project(project, wait)?;
+        let _lock = lock_project(&store.dirs, project, wait)?;
         // Time has passed since the plan was made: somebody may have pinned one, or mounted a volume.
         let now = project_facts(store, project.clone())?;
         let is_still = |dropped: &&Dropped| {
@@ -180,7 +181,7 @@ pub(super) fn note_missing(
     if wanted == project.missing_since {
         return Ok(());
     }
-    let _lock = store.dirs.lock_project(&project.id, UNATTENDED_WAIT)?;
+    let _lock = lock_project(&store.dirs, &project.id, UNATTENDED_WAIT)?;
     let mut identity = identity_of(store, &project.id);
     identity.set_missing_since(wanted);
     write_identity(store, &project.id, &identity)
@@ -192,7 +193,7 @@ pub(super) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), 
     let (Note::FutureTouch { project } | Note::EarlyTouch { project, .. }) = note else {
         return Ok(());
     };
-    let _lock = store.dirs.lock_project(project, UNATTENDED_WAIT)?;
+    let _lock = lock_project(&store.dirs, project, UNATTENDED_WAIT)?;
     let mut identity = identity_of(store, project);
     identity.set_last_touch(now);
     write_identity(store, project, &identity)
@@ -206,7 +207,7 @@ pub(super) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> 
         Some(state) if has_steps(&state)? => {}
         _ => return Ok(()),
     }
-    let _lock = store.dirs.lock_project(project, Duration::ZERO)?;
+    let _lock = lock_project(&store.dirs, project, Duration::ZERO)?;
     let Some(state) = own_state(store, project)? else {
         return Ok(());
     };
@@ -253,7 +254,7 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
         .projects
         .open_dir(project.as_str())
     {
-        for name in ["stat-cache", "undo", "journal", marks::FILE] {
+        for name in ["stat-cache", "undo", "journal", "rewritten", marks::FILE] {
             remove(&dir, name)?;
         }
         match dir.remove_tree(log::DIR) {

@@ -20,6 +20,7 @@ use super::Progress;
 use super::Stage;
 use super::adopt::room_before;
 use super::open::OpenStore;
+use super::purge_refs::lock_project;
 use super::verify::read_record;
 use crate::error::Error;
 use crate::history::History;
@@ -147,9 +148,7 @@ impl Engine {
                 return Ok(imported);
             }
         };
-        let _lock = store
-            .dirs
-            .lock_project(project, self.options.settings.lock_wait)?;
+        let _lock = lock_project(&store.dirs, project, self.options.settings.lock_wait)?;
         let ours = own_refs_for_all(store, project)?;
         let chain = read_chain(repository, &objects);
         let fresh = copy(store, &objects, &ours, &chain, &mut imported, progress)?;

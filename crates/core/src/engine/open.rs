@@ -1,5 +1,6 @@
 //! Opening the store for one operation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use herma_fs::publish::write_file;
 
 use super::Engine;
 use super::Project;
+use super::interrupted::own_state;
+use super::purge_refs::lock_project;
 use super::saving::Stored;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::DamagedCheckpoint;
@@ -20,6 +23,8 @@ use crate::history::History;
 use crate::id::ObjectId;
 use crate::project::Identity;
 use crate::project::Place;
+use crate::purge::record::PurgeRecord;
+use crate::purge::record::read_rewritten;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
 use crate::store::layout;
@@ -184,7 +189,7 @@ impl Project<'_> {
 
     /// Takes this project's lock: one save or restore at a time.
     pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard, Error> {
-        Ok(dirs.lock_project(&self.id, self.settings().lock_wait)?)
+        lock_project(dirs, &self.id, self.settings().lock_wait)
     }
 
     /// This project's own state in the store.
@@ -239,6 +244,7 @@ impl Project<'_> {
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(Vec::new());
         };
+        self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         history.readable(&store.dirs, &store.objects, &self.id)
     }
@@ -256,14 +262,81 @@ impl Project<'_> {
     /// The checkpoint a person named.
     pub fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
         let store = self.read_store()?;
+        self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints {
                 root: self.root.clone(),
             });
         }
-        let index = history.find(spec, &store.dirs, &self.id)?;
+        match history.find(spec, &store.dirs, &self.id) {
+            Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(&store, spec).unwrap_or(e)),
+            found => history.checkpoint(found?, &store.dirs, &store.objects, &self.id),
+        }
+    }
+
+    /// Finishes a purge that was interrupted before ids are told, which it is about to change. Where that
+    /// cannot be done now, what there is can be read all the same.
+    fn finish_purge(&self, store: &OpenStore) -> Result<(), Error> {
+        let is_interrupted = match own_state(store, &self.id)? {
+            Some(state) => PurgeRecord::read(&state)?.is_some(),
+            None => false,
+        };
+        if is_interrupted && let Ok(store) = self.engine.open_for_writing() {
+            drop(lock_project(&store.dirs, &self.id, Duration::ZERO));
+        }
+        Ok(())
+    }
+
+    /// A checkpoint that was found earlier, as it is now: something may have been purged from it since.
+    pub(crate) fn as_it_is(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        checkpoint: &Checkpoint,
+    ) -> Result<Checkpoint, Error> {
+        if history.contains(&checkpoint.id) {
+            return Ok(checkpoint.clone());
+        }
+        let rewritten = match own_state(store, &self.id)? {
+            Some(state) => read_rewritten(&state)?,
+            None => BTreeMap::new(),
+        };
+        let now = rewritten.get(&checkpoint.id);
+        let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
+        let index = index.ok_or_else(|| Error::NotFound {
+            spec: checkpoint.id.to_hex(),
+        })?;
         history.checkpoint(index, &store.dirs, &store.objects, &self.id)
+    }
+
+    /// What to say of an id that a checkpoint had before something was purged from it.
+    fn rewritten_as(&self, store: &OpenStore, spec: &Spec) -> Option<Error> {
+        let Spec::Id(prefix) = spec else {
+            return None;
+        };
+        let state = own_state(store, &self.id).ok()??;
+        let all = read_rewritten(&state).ok()?;
+        let mut fitting = all
+            .iter()
+            .filter(|(old, _)| old.to_hex().starts_with(prefix));
+        let (old, new) = fitting.next()?;
+        let (old, new) = (*old, *new);
+        fitting
+            .next()
+            .is_none()
+            .then_some(Error::Rewritten { old, new })
+    }
+
+    /// Which ids of checkpoints became which, because something was purged from them.
+    pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(BTreeMap::new());
+        };
+        match own_state(&store, &self.id)? {
+            Some(state) => read_rewritten(&state),
+            None => Ok(BTreeMap::new()),
+        }
     }
 
     /// Keeps `projects/<id>.json`, which Hermes reads, in step.

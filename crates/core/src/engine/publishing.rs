@@ -95,6 +95,7 @@ impl Project<'_> {
             facts: options.facts.clone(),
             changes,
             extra: Some(extra),
+            purged: Vec::new(),
         };
         let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
         let id = writer.add(Kind::Commit, &commit.encode())?;
@@ -120,6 +121,7 @@ impl Project<'_> {
             changes,
             names: Vec::new(),
             pinned: false,
+            purged: Vec::new(),
         };
         Ok(Saved {
             checkpoint,

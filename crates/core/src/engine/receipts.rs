@@ -31,7 +31,7 @@ pub(crate) fn encode_summary(summary: &Summary) -> String {
 }
 
 /// Reads the counts back; lines it does not know are skipped.
-fn parse_summary(text: &[u8]) -> Summary {
+pub(crate) fn parse_summary(text: &[u8]) -> Summary {
     let mut summary = Summary::default();
     for line in String::from_utf8_lossy(text).lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -60,15 +60,18 @@ impl Project<'_> {
     /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
     pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
         let store = self.read_store()?;
-        let Some(extra) = checkpoint.extra else {
-            return Ok(Receipt::default());
-        };
-        let parts = store.objects.read_tree(&extra)?;
         let mut receipt = Receipt::default();
-        if let Some(summary) = parts.iter().find(|e| e.name == "summary") {
-            receipt.summary = parse_summary(&store.objects.read(&summary.id)?.data);
+        if let Some(extra) = checkpoint.extra {
+            let parts = store.objects.read_tree(&extra)?;
+            if let Some(summary) = parts.iter().find(|e| e.name == "summary") {
+                receipt.summary = parse_summary(&store.objects.read(&summary.id)?.data);
+            }
         }
         receipt.left_out = read_left_out(&store.objects, checkpoint)?;
+        let purged = checkpoint.purged.len() as u64;
+        if purged > 0 {
+            receipt.summary.left_out.insert(Reason::Purged, purged);
+        }
         Ok(receipt)
     }
 }
@@ -78,15 +81,18 @@ pub(crate) fn read_left_out(
     objects: &Objects,
     checkpoint: &Checkpoint,
 ) -> Result<Vec<LeftOut>, Error> {
-    let Some(extra) = checkpoint.extra else {
-        return Ok(Vec::new());
+    let list = match checkpoint.extra {
+        Some(extra) => {
+            let parts = objects.read_tree(&extra)?;
+            parts.iter().find(|e| e.name == "left-out").map(|e| e.id)
+        }
+        None => None,
     };
-    let list = objects
-        .read_tree(&extra)?
-        .iter()
-        .find(|e| e.name == "left-out")
-        .map(|e| e.id);
-    let mut found = Vec::new();
+    let purged = checkpoint.purged.iter().map(|path| LeftOut {
+        path: path.as_bytes().into(),
+        reason: Reason::Purged,
+    });
+    let mut found: Vec<LeftOut> = purged.collect();
     let mut stack: Vec<(Vec<u8>, ObjectId)> = list.into_iter().map(|id| (Vec::new(), id)).collect();
     let mut seen = 0;
     while let Some((path, id)) = stack.pop() {
@@ -129,6 +135,9 @@ pub(crate) fn why_left_out(
     checkpoint: &Checkpoint,
     path: &RelPath,
 ) -> Result<Option<Reason>, Error> {
+    if checkpoint.purged.iter().any(|gone| path.starts_with(gone)) {
+        return Ok(Some(Reason::Purged));
+    }
     let Some(extra) = checkpoint.extra else {
         return Ok(None);
     };

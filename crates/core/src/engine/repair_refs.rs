@@ -15,6 +15,7 @@ use herma_fs::publish::write_file;
 use super::Engine;
 use super::adopt::project_ids;
 use super::open::OpenStore;
+use super::purge_refs::lock_project;
 use super::verify::OUR_REFS;
 use super::verify::read_record;
 use crate::error::Error;
@@ -75,7 +76,7 @@ impl Engine {
                 repaired.extend(match project {
                     Some(project) => {
                         let wait = self.options.settings.lock_wait;
-                        let _lock = store.dirs.lock_project(&project, wait)?;
+                        let _lock = lock_project(&store.dirs, &project, wait)?;
                         repair_ref(store, &name, set_aside)?
                     }
                     None => repair_ref(store, &name, set_aside)?,
@@ -98,7 +99,7 @@ impl Engine {
                 continue;
             }
             let wait = self.options.settings.lock_wait;
-            let _lock = store.dirs.lock_project(&project, wait)?;
+            let _lock = lock_project(&store.dirs, &project, wait)?;
             // Again under the lock: a save writes the record, too.
             if let Some((what, bytes)) = problem(store, &project) {
                 let identity = salvage(store, base_dir, &project, &bytes)?;

@@ -98,7 +98,7 @@ impl Project<'_> {
     ) -> Result<Plan, Error> {
         let store = self.read_store()?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        history.entry(&target.id)?;
+        let target = &self.as_it_is(&store, &history, target)?;
         let present = self.look(&store, &history, progress)?;
         let prepared = self.prepare(&store, target, options, &present)?;
         prepared.check_paths()?;
@@ -181,7 +181,7 @@ impl Project<'_> {
         // kept, nothing names it: a wrong path, a damaged checkpoint or a file that cannot be saved adds no
         // entry.
         let draft = self.draft(store, false, progress)?;
-        draft.history.entry(&target.id)?;
+        let target = &self.as_it_is(store, &draft.history, target)?;
         let prepared = self.prepare(store, target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
@@ -222,7 +222,7 @@ impl Project<'_> {
         let now = (present.tree, present.modes);
         let found = all
             .into_iter()
-            .find(|c| c.extra.is_some() && !c.receipt_damaged && (c.tree, c.modes) == now);
+            .find(|c| c.vouches_for_all() && (c.tree, c.modes) == now);
         Ok(found.map(|checkpoint| Saved {
             checkpoint,
             is_new: false,

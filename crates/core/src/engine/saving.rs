@@ -188,6 +188,8 @@ impl Project<'_> {
                 Err(e) if e.kind() == ErrorKind::Damaged => {}
                 // A new one writes the receipt again, for all that share it.
                 Ok(saved) if saved.checkpoint.receipt_damaged => {}
+                // That something is not there any more is news to one that says nothing about it.
+                Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 saved => {
                     let saved = saved?;
                     return Ok(SavedState { saved, present });

@@ -145,8 +145,7 @@ impl Project<'_> {
         let state = reversal::write_state(&view, &plan.reversed, &add)?;
         drop(parts);
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
-        let same =
-            |c: &Checkpoint| c.extra.is_some() && !c.receipt_damaged && (c.tree, c.modes) == state;
+        let same = |c: &Checkpoint| c.vouches_for_all() && (c.tree, c.modes) == state;
         if let Some(found) = all.into_iter().find(same) {
             return Ok(found);
         }

@@ -84,6 +84,15 @@ impl Draft {
     pub(super) fn is_blocked(&self, path: &RelPath) -> bool {
         !self.blocked.is_empty() && self.blocked.iter().any(|blocked| path.starts_with(blocked))
     }
+
+    /// Does something below this directory stay because the checkpoint says nothing about it?
+    pub(super) fn spares_below(&self, directory: &RelPath) -> bool {
+        let first = directory.join(b"");
+        let below = self.kept.range(first.clone()..);
+        below
+            .take_while(|(path, _)| path.as_bytes().starts_with(first.as_bytes()))
+            .any(|(_, why)| matches!(why, KeptWhy::NotSaved(_)))
+    }
 }
 
 impl Planner<'_> {

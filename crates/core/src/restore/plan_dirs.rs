@@ -257,7 +257,7 @@ impl Planner<'_> {
         if self.target_said_nothing(path).is_some() || self.left_out_below(dir).is_some() {
             return Ok(false);
         }
-        if self.keeps_below(path) || self.target_has_directory(path)? {
+        if self.keeps_below(path) || self.target_has_directory(path)? || draft.spares_below(path) {
             return Ok(false);
         }
         let stays = self.may_have_been_left_out(path)?;

@@ -4,6 +4,8 @@
 //! changed since, undo first takes back those changes: it goes to where the restore had led if nothing was
 //! saved since, and to the newest checkpoint otherwise.
 
+use std::collections::BTreeMap;
+
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
@@ -158,6 +160,16 @@ impl UndoRecord {
     #[must_use]
     pub fn stayed(mut self) -> Self {
         self.moves = self.moves.wrapping_add(1);
+        self
+    }
+
+    /// The record after commits became others.
+    #[must_use]
+    pub(crate) fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
+        let stacks = self.past.iter_mut().chain(&mut self.future);
+        for id in stacks.chain(&mut self.position).chain(&mut self.newest) {
+            *id = commits.get(id).copied().unwrap_or(*id);
+        }
         self
     }
 

@@ -28,11 +28,13 @@ pub enum Reason {
     OtherFileSystem = 9,
     /// Herma's own data: the store, the home, a restore's temporary file.
     Own = 10,
+    /// It was in the checkpoint, and `herma purge` took it out of all of them.
+    Purged = 11,
 }
 
 impl Reason {
     /// Every reason, in the order receipts list them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Unreadable,
         Self::Unstable,
         Self::TooLarge,
@@ -43,6 +45,7 @@ impl Reason {
         Self::Own,
         Self::Ignored,
         Self::Excluded,
+        Self::Purged,
     ];
 
     /// The reason with this number.
@@ -53,7 +56,10 @@ impl Reason {
     /// Is it merely a rule that leaves this out? Everything else is named at once, and the exit code
     /// says that something is missing.
     pub fn is_rule(self) -> bool {
-        matches!(self, Self::Excluded | Self::Ignored | Self::Own)
+        matches!(
+            self,
+            Self::Excluded | Self::Ignored | Self::Own | Self::Purged
+        )
     }
 
     /// The word receipts and JSON use.
@@ -69,6 +75,7 @@ impl Reason {
             Self::ReservedName => "reserved-name",
             Self::OtherFileSystem => "other-file-system",
             Self::Own => "own",
+            Self::Purged => "purged",
         }
     }
 }

@@ -170,6 +170,34 @@ impl Ends {
         Ok(!self.names(false)?.is_empty() || !self.names(true)?.is_empty())
     }
 
+    /// Gives ends and notes the names they would have if checkpoints had always been called as `now` says.
+    /// Not while a move is unfinished: its intent remembers names.
+    pub fn follow(&self, now: impl Fn(&str) -> Option<String>) -> Result<()> {
+        if self.intent()?.is_some() {
+            return Ok(());
+        }
+        let mut is_changed = false;
+        for name in self.names(false)?.into_iter().chain(self.names(true)?) {
+            let Some(end) = EndName::parse(&name) else {
+                continue;
+            };
+            let Some(checkpoint) = now(end.checkpoint) else {
+                continue;
+            };
+            let new = EndName {
+                checkpoint: &checkpoint,
+                ..end
+            };
+            self.dir
+                .rename_new(name.as_str(), &self.dir, new.to_string().as_str())?;
+            is_changed = true;
+        }
+        if is_changed {
+            self.dir.sync()?;
+        }
+        Ok(())
+    }
+
     fn newest(&self, notes: bool, checkpoint: &str) -> Result<Option<String>> {
         let is_it = |name: &String| {
             EndName::parse(name).is_some_and(|end| !end.alone && end.checkpoint == checkpoint)

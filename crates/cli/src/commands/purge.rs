@@ -1,0 +1,147 @@
+//! `herma purge`
+
+mod json;
+mod words;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::Error;
+use herma_core::engine::Project;
+use herma_core::purge::Copies;
+use herma_core::purge::PurgePlan;
+use herma_core::purge::PurgeRequest;
+use herma_core::purge::Purged;
+
+use crate::command_env::CommandEnv;
+use crate::command_env::Outcome;
+use crate::command_error::CommandError;
+use crate::command_error::Kind;
+use crate::transcript::Following;
+use crate::transcript::Pending;
+
+/// Take a leaked file out of every checkpoint, for good
+///
+/// Every checkpoint of this project that has the file or directory is made again without it, and its content
+/// is removed from the store. Numbers, names, pins and times stay; ids change, also of the checkpoints that
+/// come after. A restore leaves a purged path as it is in the project. The file need not exist any more. If it
+/// does, it is not touched, and the next save saves it again unless `.hermaignore` leaves it out.
+///
+/// The same content at other paths is named, and stays unless `--copies` or `--everywhere` is given. Nothing can
+/// bring back what was purged. Backups of the store, and command lines in `herma steps`, are not changed.
+#[derive(Args, Debug)]
+pub(crate) struct PurgeArgs {
+    /// The files and directories
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Also remove the same content at other paths of this project
+    #[arg(long)]
+    copies: bool,
+    /// Also remove the same content from all other projects
+    #[arg(long)]
+    everywhere: bool,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
+    yes: bool,
+}
+
+pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, CommandError> {
+    let project = env.open_project()?;
+    let request = PurgeRequest {
+        paths: env.project_paths(&project, &args.paths)?,
+        copies: match (args.copies, args.everywhere) {
+            (_, true) => Copies::GoFromEverywhere,
+            (true, false) => Copies::GoFromProject,
+            (false, false) => Copies::Stay,
+        },
+    };
+    let progress = env.ui.progress();
+    let plan = project.plan_purge(&request, &progress)?;
+    drop(progress);
+    if args.dry_run {
+        if env.ui.json {
+            json::write(env, &project, &plan, None)?;
+        } else {
+            words::describe(env, &project, &plan)?;
+        }
+        words::warn(env, &plan);
+        env.ui.status(format_args!(
+            "Dry run: {}. Nothing was changed.",
+            words::would(&plan)
+        ));
+        return Ok(Outcome::Done);
+    }
+    if !plan.is_empty() {
+        confirm(env, &project, args, &plan)?;
+    }
+    let mut following = Following::take(env, &project)?;
+    if let Pending::Files(_) = following.pending()? {
+        return Err(CommandError::from(Error::RestoreUnfinished).with_state("Nothing was changed."));
+    }
+    following.settle_first()?;
+    let progress = env.ui.progress();
+    // Also where nothing was found: an interrupted purge may have left something to take away.
+    let purged = project.purge(&request, &progress).map_err(|error| {
+        let is_refused = matches!(
+            error,
+            Error::RestoreUnfinished | Error::OtherRestoreUnfinished { .. }
+        );
+        let state = if is_refused {
+            "Nothing was changed."
+        } else {
+            "Each checkpoint is as it was or as it is to be; running the command again finishes the rest."
+        };
+        CommandError::from(error).with_state(state)
+    })?;
+    drop(progress);
+    following.follow_rewritten()?;
+    report(env, &project, &purged)
+}
+
+/// Shows what would be removed and asks.
+fn confirm(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    args: &PurgeArgs,
+    plan: &PurgePlan,
+) -> Result<(), CommandError> {
+    if args.yes {
+        return Ok(());
+    }
+    if !env.ui.can_ask() {
+        let message = format!("{} for good", words::would(plan));
+        return Err(CommandError::usage(message)
+            .with_state("Nothing was removed: there is no terminal to ask on.")
+            .with_hint("`herma purge --yes PATH` does it; `--dry-run` shows what it would do."));
+    }
+    words::describe(env, project, plan)?;
+    words::warn(env, plan);
+    if env.ui.confirm("Remove this for good?")? {
+        return Ok(());
+    }
+    Err(CommandError::new(Kind::Cancelled, "not confirmed").with_state("Nothing was removed."))
+}
+
+fn report(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    purged: &Purged,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        json::write(env, project, &purged.plan, Some(purged))?;
+    } else if !purged.plan.is_empty() {
+        words::describe(env, project, &purged.plan)?;
+    }
+    words::warn(env, &purged.plan);
+    words::done(env, purged);
+    Ok(if !purged.damaged.is_empty() {
+        Outcome::Damaged
+    } else if purged.remaining.is_empty() && purged.plan.unreadable.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::LeftOut
+    })
+}

@@ -1,0 +1,129 @@
+//! What a purge found and did, for programs.
+
+use std::os::unix::ffi::OsStrExt;
+
+use herma_core::ObjectId;
+use herma_core::RelPath;
+use herma_core::engine::Project;
+use herma_core::purge::PurgePlan;
+use herma_core::purge::Purged;
+use serde::Serialize;
+
+use crate::command_env::CommandEnv;
+use crate::command_error::CommandError;
+use crate::json::PathJson;
+use crate::json::ProjectJson;
+
+#[derive(Serialize)]
+struct PurgeJson<'p> {
+    schema: &'static str,
+    project: ProjectJson,
+    dry_run: bool,
+    paths: Vec<FoundJson>,
+    copies: Vec<CopyJson>,
+    checkpoints: usize,
+    versions: Vec<String>,
+    versions_of_dropped: usize,
+    still_present: Vec<PathJson>,
+    unreadable: &'p [String],
+    not_searched: Vec<PathJson>,
+    #[serde(flatten)]
+    done: Option<DoneJson<'p>>,
+}
+
+#[derive(Serialize)]
+struct FoundJson {
+    #[serde(flatten)]
+    path: PathJson,
+    checkpoints: usize,
+    versions: usize,
+}
+
+#[derive(Serialize)]
+struct CopyJson {
+    project: String,
+    workdir: Option<PathJson>,
+    #[serde(flatten)]
+    path: PathJson,
+    checkpoints: usize,
+    removed: bool,
+}
+
+#[derive(Serialize)]
+struct DoneJson<'p> {
+    rewritten: Vec<RewrittenJson>,
+    gone: usize,
+    remaining: Vec<String>,
+    needed_by: &'p [String],
+    bytes_freed: u64,
+    damaged_refs: &'p [String],
+    postponed: bool,
+    no_room: bool,
+}
+
+#[derive(Serialize)]
+struct RewrittenJson {
+    project: String,
+    old: String,
+    new: String,
+}
+
+/// Prints what was found, and what was done unless it was a dry run.
+pub(super) fn write(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    plan: &PurgePlan,
+    purged: Option<&Purged>,
+) -> Result<(), CommandError> {
+    let path = |path: &RelPath| PathJson::new(path.as_bytes());
+    let ids = |ids: &[ObjectId]| ids.iter().map(|id| id.to_hex()).collect();
+    let found = plan.paths.iter().map(|found| FoundJson {
+        path: path(&found.path),
+        checkpoints: found.checkpoints,
+        versions: found.contents,
+    });
+    let copies = plan.copies.iter().map(|copy| CopyJson {
+        project: copy.project.to_string(),
+        workdir: copy.workdir.as_deref().map(PathJson::of),
+        path: path(&copy.path),
+        checkpoints: copy.checkpoints,
+        removed: copy.goes,
+    });
+    let done = purged.map(|purged| DoneJson {
+        rewritten: rewritten(purged),
+        gone: purged.gone,
+        remaining: ids(&purged.remaining),
+        needed_by: &purged.needed_by,
+        bytes_freed: purged.bytes_freed,
+        damaged_refs: &purged.damaged,
+        postponed: purged.postponed,
+        no_room: purged.no_room,
+    });
+    let not_searched = plan.not_searched.iter();
+    env.ui.write_json(&PurgeJson {
+        schema: "herma.purge/1",
+        project: ProjectJson::new(project),
+        dry_run: purged.is_none(),
+        paths: found.collect(),
+        copies: copies.collect(),
+        checkpoints: plan.checkpoints,
+        versions: ids(&plan.contents),
+        versions_of_dropped: plan.dropped,
+        still_present: plan.still_present.iter().map(path).collect(),
+        unreadable: &plan.unreadable,
+        not_searched: not_searched
+            .map(|path| PathJson::new(path.as_os_str().as_bytes()))
+            .collect(),
+        done,
+    })
+}
+
+fn rewritten(purged: &Purged) -> Vec<RewrittenJson> {
+    let all = purged.rewritten.iter();
+    all.map(|checkpoint| RewrittenJson {
+        project: checkpoint.project.to_string(),
+        old: checkpoint.old.to_hex(),
+        new: checkpoint.new.to_hex(),
+    })
+    .collect()
+}
