@@ -61,6 +61,10 @@ fn check_licences() -> Result<()> {
 /// With `--full` the step of every sweep is one system call, crowds have their full size, and the tests marked as slow run too;
 /// without it the step is the tests' own, which is what `cargo test` does.
 pub fn run_fault_tests(args: &[String]) -> Result<()> {
+    if args.iter().any(|arg| arg == "--mutants") {
+        let names: Vec<_> = args.iter().filter(|arg| *arg != "--mutants").collect();
+        return crate::mutants::run(&names);
+    }
     let full = args.iter().any(|arg| arg == "--full");
     let filters: Vec<_> = args.iter().filter(|arg| *arg != "--full").collect();
     if let Some(unknown) = filters.iter().find(|arg| arg.starts_with('-')) {

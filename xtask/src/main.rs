@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod demo;
 mod e2e;
+mod mutants;
 mod python;
 mod serve_load;
 mod workspace;
@@ -21,6 +22,7 @@ Usage: cargo xtask <COMMAND>
   faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
                             (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
                             full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
+  faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
   e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and takes back what they did
       --ci                  Only the agents that every change is tried with
       --misbehave           Herma is missing, killed, slow, failing; or two agents work at once

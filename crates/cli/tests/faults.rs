@@ -9,11 +9,16 @@
 mod faults {
     mod cap;
     mod copy;
+    mod crash;
+    mod crash_checks;
+    mod crash_elsewhere;
+    mod crash_syncs;
     mod crowd;
     mod errors;
     mod full_disk;
     mod kill;
     mod many;
+    mod power_cut;
     mod purge_scene;
     mod resume;
     mod rights;
@@ -40,10 +45,16 @@ mod faults {
             .unwrap_or_else(|e| panic!("one JSON object on stdout: {e}\n{output}"))
     }
 
-    /// Asserts that git finds nothing wrong with a store. What a killed process wrote and nothing names
-    /// is no damage: it waits for collection.
+    /// Asserts that git finds nothing wrong with a store.
     #[track_caller]
     fn assert_sound(store: &Repository) {
+        let said = unsound(store);
+        assert!(said.is_empty(), "git fsck says: {}", said.join("\n"));
+    }
+
+    /// What git finds wrong with a store. What a killed process wrote and nothing names is no damage: it waits for
+    /// collection.
+    fn unsound(store: &Repository) -> Vec<String> {
         let args = [
             "fsck",
             "--strict",
@@ -51,11 +62,12 @@ mod faults {
             "--no-dangling",
             "--no-progress",
         ];
-        let output = store.git(args).success();
+        let output = store.git(args);
         let said = output.text().lines().chain(output.error_text().lines());
         // A store without branches has an unborn HEAD, which is meant.
-        let said: Vec<&str> = said.filter(|line| !line.starts_with("notice:")).collect();
-        assert!(said.is_empty(), "git fsck says: {}", said.join("\n"));
+        let said = said.filter(|line| !line.starts_with("notice:"));
+        let failed = (!output.status.success()).then(|| output.status.to_string());
+        said.map(str::to_owned).chain(failed).collect()
     }
 
     /// Is a program there? Says so on standard error if not; a test then returns.

@@ -249,6 +249,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_one_component() {
+        for name in [&b"a/b"[..], b"/", b"a/", b"a\0b"] {
+            assert_eq!(check_name(name), Err(BadName::Separator));
+        }
+        assert_eq!(check_name(&[b'a'; 256]), Err(BadName::TooLong));
+        assert_eq!(check_name(&[b'a'; 255]), Ok(()));
+    }
+
+    #[test]
     fn only_gitmodules_may_not_be_a_link() {
         assert!(is_reserved_link(b".gitmodules") && is_reserved_link(b".GitModules"));
         assert!(!is_reserved_link(b"gitmodules") && !is_reserved_link(b".gitattributes"));

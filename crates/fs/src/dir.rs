@@ -459,6 +459,19 @@ impl Dir {
         }
     }
 
+    /// Makes the content and the mode of the file `name` durable.
+    pub fn sync_file(&self, name: impl Arg + Copy) -> Result<()> {
+        match self.open_file_raw(name) {
+            Ok(file) => match rustix::fs::fsync(&file) {
+                Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+                Err(e) => Err(self.error("sync", name, e)),
+            },
+            // What its owner may not read can be synced only together with everything else.
+            Err(Errno::ACCESS) => self.sync_file_system(),
+            Err(e) => Err(self.error("open", name, e)),
+        }
+    }
+
     /// Makes everything written to this file system durable.
     pub fn sync_file_system(&self) -> Result<()> {
         #[cfg(target_os = "linux")]

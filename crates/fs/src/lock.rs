@@ -259,4 +259,33 @@ mod tests {
         });
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
     }
+
+    #[test]
+    fn who_wants_it_alone_does_not_wait_for_those_who_come_later_to_share_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let take = |mode, wait| acquire(&dir, "lock", mode, wait).unwrap();
+        let first = take(Mode::Shared, Duration::ZERO);
+        let order = std::sync::Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            let (take, order) = (&take, &order);
+            let ask = |mode, name| {
+                scope.spawn(move || {
+                    let lock = take(mode, Duration::from_secs(60));
+                    order.lock().unwrap().push(name);
+                    drop(lock);
+                });
+            };
+            ask(Mode::Exclusive, "alone");
+            let file = dir.open_permanent("lock").unwrap();
+            while line::is_empty(&file) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            ask(Mode::Shared, "later");
+            // Who does not wait behind the other one has it at once.
+            thread::sleep(Duration::from_millis(50));
+            drop(first);
+        });
+        assert_eq!(*order.lock().unwrap(), ["alone", "later"]);
+    }
 }

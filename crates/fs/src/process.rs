@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// The owner and serial number in the name of a temporary file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +117,11 @@ fn start_time(pid: u32) -> Option<u64> {
     rustix::process::test_kill_process(pid).is_ok().then_some(0)
 }
 
+/// How long the machine has been running, time asleep included.
+pub fn since_boot() -> Duration {
+    Duration::from_nanos(BootMoment::now().nanos)
+}
+
 /// A moment that moments of other processes can be compared with, until the machine is started again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootMoment {
@@ -198,4 +204,35 @@ pub fn file_clock() -> i64 {
     now.tv_sec
         .wrapping_mul(1_000_000_000)
         .wrapping_add(now.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_an_owner_only_while_the_very_process_that_made_it_lives() {
+        let own = TempName::next();
+        assert!(own.owner_lives());
+        assert_eq!(
+            TempName::parse(own.to_string().as_bytes()),
+            Some(own.clone())
+        );
+        let younger = TempName {
+            started: own.started + 1,
+            ..own.clone()
+        };
+        assert!(!younger.owner_lives(), "the id was given away again");
+        let earlier = TempName {
+            boot: "00000001".to_owned(),
+            ..own.clone()
+        };
+        assert!(!earlier.owner_lives(), "the machine was started since");
+        let elsewhere = TempName {
+            namespace: own.namespace + 1,
+            started: 0,
+            ..own
+        };
+        assert!(elsewhere.owner_lives(), "nobody can tell from here");
+    }
 }

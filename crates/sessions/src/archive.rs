@@ -70,6 +70,7 @@ pub fn archive(database: &mut Database, files: &Dir, filter: &Filter) -> Result<
     let mut done = Archived::default();
     let mut kept = Vec::new();
     {
+        // ORDER: this also makes the archive's own name durable, before anything is only there.
         let _place = Workplace::take(files)?;
         pending::sweep(&directory)?;
         let victims = Victims::new(database)?;

@@ -66,6 +66,9 @@ impl Workplace {
             Acquired::Busy { holder } => return Err(Error::OtherCleaner { holder }),
             Acquired::Unsupported => return Err(Error::NoLocks(sessions.path().to_owned())),
         };
+        // ORDER: the place itself is durable before a list in it is relied on, also if it was made by a process
+        // that did not get so far.
+        sessions.sync()?;
         let place = Self { dir, _lock: lock };
         sweep(&place.dir)?;
         Ok(place)

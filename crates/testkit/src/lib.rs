@@ -3,6 +3,7 @@
 //! * [`mod@env`]: a world of its own for one test: home, store, projects, the program under test
 //! * [`tree`] and [`edits`]: a directory tree as a value, and random changes to it
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
+//! * [`crash`]: power cuts at any moment of what a command really did
 //! * [`git`]: the real git as the oracle for everything Herma stores
 //! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
 //! * [`hermes_sessions`]: a session database as the original makes it, with its files
@@ -14,6 +15,7 @@
 //! The kit does not know the engine: what a test expects is stated in its own words.
 
 pub mod attack;
+pub mod crash;
 pub mod edits;
 pub mod env;
 pub mod faults;

@@ -23,7 +23,7 @@ const FAULTS: [Fault; 6] = [
     Fault::ErrorFrom(ENOSPC),
 ];
 
-const SAVE: [&str; 6] = ["resume", "save", "s1", "--task", "new", "--no-facts"];
+pub(super) const SAVE: [&str; 6] = ["resume", "save", "s1", "--task", "new", "--no-facts"];
 
 fn base(env: &TestEnv) -> PathBuf {
     env.home().join("checkpoints")
@@ -31,7 +31,7 @@ fn base(env: &TestEnv) -> PathBuf {
 
 /// The task in the record of a session, read by the program; `None` if there is no record.
 #[track_caller]
-fn task(env: &TestEnv, session: &str) -> Option<String> {
+pub(super) fn task(env: &TestEnv, session: &str) -> Option<String> {
     let output = env.work_dir("w").run(["resume", "show", session, "--json"]);
     if output.status.code() == Some(10) {
         return None;
@@ -69,7 +69,7 @@ fn at_every_call(env: &TestEnv, args: &[&str], reset: impl Fn(), check: impl Fn(
 
 /// The next save leaves the records and nothing else.
 #[track_caller]
-fn assert_tidy(env: &TestEnv, what: &str) {
+pub(super) fn assert_tidy(env: &TestEnv, what: &str) {
     env.work_dir("w").run(SAVE).success();
     let records = files_below(&base(env));
     let odd: Vec<_> = records
@@ -84,7 +84,7 @@ fn empty(env: &TestEnv) {
     let _ = std::fs::remove_dir_all(env.home());
 }
 
-fn with_old_record(env: &TestEnv) {
+pub(super) fn with_old_record(env: &TestEnv) {
     empty(env);
     std::fs::create_dir_all(base(env)).unwrap();
     let old = "session_id: s1\ntask: old\nupdated: '2020-01-01T00:00:00'\n";

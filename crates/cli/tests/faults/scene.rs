@@ -33,6 +33,8 @@ pub(super) enum Action {
     Purge,
     /// It frees room, and may drop so many of the oldest checkpoints.
     Clean(usize),
+    /// It mends a damaged store.
+    Mend,
 }
 
 /// A state of the project's files.
@@ -234,6 +236,25 @@ impl Scene {
         Self::cluttered(&["maintain"], 0)
     }
 
+    /// A repair of a store that lost an index, a ref and a project's record.
+    pub(super) fn repair() -> Self {
+        let trees = [first(), second()];
+        let args = ["checkpoints", "repair"];
+        let scene = Self::new(&trees, &second(), |_| (), &args, Action::Mend);
+        let store = scene.env.store();
+        let ends_with = |path: &PathBuf, ending: &str| path.extension() == Some(OsStr::new(ending));
+        let mut indexes = files_below(&store.join("objects/pack"));
+        indexes.retain(|path| ends_with(path, "idx"));
+        std::fs::remove_file(&indexes[0]).expect("the store is ours");
+        for torn in ["refs/hermes", "projects"] {
+            for path in files_below(&store.join(torn)) {
+                std::fs::write(path, "torn").expect("the store is ours");
+            }
+        }
+        copy(scene.env.root(), scene.template.path());
+        scene
+    }
+
     /// A mark on the older of two checkpoints.
     pub(super) fn mark(args: &[&str]) -> Self {
         let trees = [first(), second()];
@@ -300,6 +321,13 @@ impl Scene {
     /// The command, to be run with a fault.
     pub(super) fn faults(&self) -> Faults {
         self.project().faults(&self.args)
+    }
+
+    /// The name the command gives to a new checkpoint.
+    pub(super) fn name(&self) -> Option<&str> {
+        let mut args = self.args.iter();
+        args.find(|arg| *arg == "--name")?;
+        args.next().map(String::as_str)
     }
 
     /// The command, to be run without one.

@@ -14,10 +14,10 @@ use super::copy::copy;
 use super::test_env;
 
 /// Sessions that are old enough to go, and those that are not.
-const OLD: [&str; 4] = ["job", "job_2", "20250101_120000_abcdef", "a*"];
-const KEPT: [&str; 3] = ["job_3", "active", "ab"];
+pub(super) const OLD: [&str; 4] = ["job", "job_2", "20250101_120000_abcdef", "a*"];
+pub(super) const KEPT: [&str; 3] = ["job_3", "active", "ab"];
 
-fn prepare(env: &TestEnv) -> HermesSessions {
+pub(super) fn prepare(env: &TestEnv) -> HermesSessions {
     let home = HermesSessions::new(&env.home());
     for id in OLD {
         home.add(id, 1000.0, Some(2000.0), &[1500.0, 1600.0]);
@@ -39,7 +39,7 @@ fn prepare(env: &TestEnv) -> HermesSessions {
 
 /// Has every session all its files, or, if it is gone, none?
 #[track_caller]
-fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
+pub(super) fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
     home.assert_sound();
     let (ids, files) = (home.ids(), home.files());
     for id in KEPT {
@@ -68,7 +68,7 @@ fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
 
 /// What is in the archive: one file for each session that is gone, and nothing else.
 #[track_caller]
-fn assert_archived_once(home: &HermesSessions) {
+pub(super) fn assert_archived_once(home: &HermesSessions) {
     let entries = std::fs::read_dir(home.directory().join("archive")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.collect();

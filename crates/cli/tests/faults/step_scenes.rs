@@ -51,7 +51,7 @@ fn kept() -> Tree {
     with_edits(first())
 }
 
-fn engine(home: &Path) -> Engine {
+pub(super) fn engine(home: &Path) -> Engine {
     let time = Timestamp {
         seconds: 1_700_000_000,
         nanos: 0,
@@ -92,6 +92,22 @@ impl Scene {
         let mut scene = Self::prepared(&[first()], &first(), prepare, args, action);
         scene.has_step = true;
         scene
+    }
+
+    /// The beginning of a step, over changes nobody saved.
+    pub(super) fn step_begin() -> Self {
+        let args = ["step", "begin"];
+        Self::prepared(&[first()], &second(), |_, _| (), &args, Action::Save)
+    }
+
+    /// The end of a step that changed files.
+    pub(super) fn step_end() -> Self {
+        let prepare = |project: &WorkDir<'_>, _: &Path| {
+            project.run(["step", "begin"]).success();
+            second().write(project.path());
+        };
+        let args = ["step", "end", "1"];
+        Self::prepared(&[first()], &first(), prepare, &args, Action::Save)
     }
 
     /// An undo of a step, after a person edited files.

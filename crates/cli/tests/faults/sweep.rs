@@ -79,7 +79,7 @@ fn positions(scene: &Scene, fault: Fault, count: u64, stride: usize) -> BTreeSet
         .collect()
 }
 
-fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
         .unwrap_or_default()
@@ -119,6 +119,7 @@ fn check(scene: &Scene, outcome: &Outcome) {
         Action::Mark => check_mark(scene, succeeded),
         Action::Clean(may_go) => check_clean(scene, succeeded, may_go),
         Action::Purge => check_purge(scene, succeeded),
+        Action::Mend => {}
     }
     if scene.has_step {
         check_step(scene);

@@ -21,9 +21,9 @@ const SHORT: &str = "one\ntwo\n";
 const LONG: &str = "one\ntwo\nthree\nfour\nfive\n";
 
 /// The files, the transcript and the numbers of the messages.
-type State = (String, String, String, Vec<i64>);
+pub(super) type State = (String, String, String, Vec<i64>);
 
-fn early() -> State {
+pub(super) fn early() -> State {
     let (one, stays) = ("one\n".to_owned(), "stays\n".to_owned());
     (one, stays, SHORT.to_owned(), vec![1, 2])
 }
@@ -33,7 +33,7 @@ fn late() -> State {
     (two, made, LONG.to_owned(), vec![1, 2, 3, 4, 5])
 }
 
-fn state(env: &TestEnv, project: &WorkDir<'_>) -> State {
+pub(super) fn state(env: &TestEnv, project: &WorkDir<'_>) -> State {
     let home = HermesSessions::at(&env.home());
     let connection = home.connect();
     let sql = "SELECT id FROM messages WHERE session_id = 's-1' ORDER BY id";
@@ -45,7 +45,7 @@ fn state(env: &TestEnv, project: &WorkDir<'_>) -> State {
 }
 
 /// A checkpoint in the middle of a conversation, and what came after it.
-fn prepare(env: &TestEnv) -> WorkDir<'_> {
+pub(super) fn prepare(env: &TestEnv) -> WorkDir<'_> {
     let home = HermesSessions::new(&env.home());
     home.add("s-1", NOW, None, &[NOW, NOW + 1.0]);
     home.write("s-1.jsonl", SHORT);
@@ -81,7 +81,7 @@ fn is_interrupted(project: &WorkDir<'_>) -> bool {
 }
 
 /// A move from one state to the other, and the command that is disturbed in it.
-struct Course {
+pub(super) struct Course {
     args: &'static [&'static str],
     prepared_by: &'static [&'static [&'static str]],
     /// How much of a restore a killed process did before, in per cent, if the command takes that up.
@@ -109,7 +109,7 @@ const FAULTS: [Fault; 4] = [
 ];
 
 /// Both ends can be reached, whatever happened; was it in between?
-fn check(env: &TestEnv, project: &WorkDir<'_>, course: &Course, at: &str) -> bool {
+pub(super) fn check(env: &TestEnv, project: &WorkDir<'_>, course: &Course, at: &str) -> bool {
     let (from, to) = ((course.from)(), (course.to)());
     let stash = tempfile::tempdir().unwrap();
     copy(env.root(), stash.path());
@@ -197,9 +197,9 @@ fn die_everywhere(course: &Course) {
     );
 }
 
-const REWIND: &[&str] = &["restore", "start", "--with-transcript"];
+pub(super) const REWIND: &[&str] = &["restore", "start", "--with-transcript"];
 
-const RESTORE: Course = Course {
+pub(super) const RESTORE: Course = Course {
     args: REWIND,
     prepared_by: &[],
     killed_at: None,

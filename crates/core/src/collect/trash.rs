@@ -178,3 +178,25 @@ pub(super) fn bring_back(
     let packs = recover::bring_back_held(dirs, missing.clone(), set_aside)?;
     Ok(brought + packs.len())
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use crate::store::layout;
+
+    #[test]
+    fn what_was_taken_out_of_use_a_moment_ago_can_still_come_back() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("checkpoints");
+        let dirs = layout::create_or_open(&base, "20260102-030405").unwrap();
+        std::fs::write(base.join("store/objects/pack/old"), "12345").unwrap();
+        let packs = dirs.objects().open_dir("pack").unwrap();
+        let mut trash = Trash::begin(&dirs).unwrap();
+        trash.put(&packs, c"old", c"old").unwrap();
+        assert_eq!(empty(&dirs, Duration::from_secs(3600)).unwrap(), 0);
+        assert_eq!(bytes(&dirs).unwrap(), 5);
+        assert_eq!(empty(&dirs, Duration::ZERO).unwrap(), 5);
+        assert_eq!(bytes(&dirs).unwrap(), 0);
+    }
+}

@@ -107,6 +107,8 @@ impl Project<'_> {
             let dir = root.open_beneath(parent.as_bytes())?;
             if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
                 dir.remove_file(name)?;
+                // ORDER: gone for good before the journal that knows its name is replaced or closed.
+                dir.sync()?;
             }
         }
         Ok(())

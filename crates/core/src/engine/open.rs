@@ -174,6 +174,9 @@ pub(crate) fn into_store_error(error: ObjectError) -> StoreError {
     }
 }
 
+/// Seconds after which a visit that changed nothing is noted again.
+const VISITS_APART: f64 = 3600.0;
+
 impl Project<'_> {
     /// Opens the store for reading; an error if there is none.
     pub(crate) fn read_store(&self) -> Result<OpenStore, Error> {
@@ -341,12 +344,52 @@ impl Project<'_> {
 
     /// Keeps `projects/<id>.json`, which Hermes reads, in step.
     pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<(), Error> {
+        let old = self.record(dirs)?;
+        let record = self.touched(&old).render();
+        self.write_record(dirs, &record, durability)
+    }
+
+    /// Notes a visit that changed nothing, unless the record says the same already but for some minutes. A file
+    /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
+    /// whole visit.
+    pub(crate) fn touch_now_and_then(&self, dirs: &StoreDirs) -> Result<(), Error> {
+        let mut old = self.record(dirs)?;
+        let new = self.touched(&old);
+        let now = self.clock().now().as_float();
+        let is_recent = old
+            .last_touch()
+            .is_some_and(|last| (now - last).abs() < VISITS_APART);
+        old.set_last_touch(now);
+        if is_recent && old.render() == new.render() {
+            return Ok(());
+        }
+        self.write_record(dirs, &new.render(), self.settings().durability)
+    }
+
+    /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
+    fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
+        let projects = dirs.store().ensure_dir("projects", 0o700)?;
+        let file = format!("{}.json", self.id);
+        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
+        Ok(old.as_deref().map(Identity::parse).unwrap_or_default())
+    }
+
+    fn write_record(
+        &self,
+        dirs: &StoreDirs,
+        record: &str,
+        durability: Durability,
+    ) -> Result<(), Error> {
         let herma = dirs.for_writing()?;
         let projects = dirs.store().ensure_dir("projects", 0o700)?;
         let file = format!("{}.json", self.id);
-        // Unreadable metadata is written anew: it must never cost a checkpoint.
-        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
-        let mut identity = old.as_deref().map(Identity::parse).unwrap_or_default();
+        write_file(&herma.tmp, &projects, &file, record.as_bytes(), durability)?;
+        Ok(())
+    }
+
+    /// The record of a project that was just saved.
+    fn touched(&self, old: &Identity) -> Identity {
+        let mut identity = old.clone();
         // What cannot be looked at is not recorded: that only makes it harder to prove a deletion.
         let look = |path| Dir::open(path).and_then(|dir| Place::of(&dir)).ok();
         let parent = self.root.parent().and_then(look);
@@ -354,9 +397,7 @@ impl Project<'_> {
         if let Some(own) = look(&self.root) {
             identity.note_own(&own);
         }
-        let bytes = identity.render();
-        write_file(&herma.tmp, &projects, &file, bytes.as_bytes(), durability)?;
-        Ok(())
+        identity
     }
 }
 

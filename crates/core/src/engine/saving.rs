@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::BString;
-use herma_fs::publish::Durability;
 
 use super::Progress;
 use super::Project;
@@ -241,7 +240,7 @@ impl Project<'_> {
         let newest = history.entries.len() - 1;
         let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
         // The answer stands whether or not the time of this visit could be noted.
-        let _ = self.touch(&store.dirs, Durability::Cache);
+        let _ = self.touch_now_and_then(&store.dirs);
         let receipt = named_at_once(present);
         Ok(Saved {
             checkpoint,

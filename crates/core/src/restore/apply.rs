@@ -347,9 +347,12 @@ impl<'a> Applier<'a> {
             })?;
             if current.is_some_and(|stat| stat.ino == expected.ino) {
                 let set = || {
-                    dir.set_mode(name, to)
-                        .map(|()| Done::Yes)
-                        .map_err(WriteError::Fs)
+                    dir.set_mode(name, to).map_err(WriteError::Fs)?;
+                    if self.writer.sync_each {
+                        // ORDER: the mode is durable before the journal that would set it again closes.
+                        dir.sync_file(name).map_err(WriteError::Fs)?;
+                    }
+                    Ok(Done::Yes)
                 };
                 self.with_access(&parent, set, &action.path)?;
                 self.note(|applied| applied.written += 1);
@@ -383,6 +386,10 @@ impl<'a> Applier<'a> {
             let to = (now & 0o6000) | mode;
             if now != to {
                 dir.set_mode_self(to).map_err(stopped)?;
+                if self.writer.sync_each {
+                    // ORDER: as for the modes of files.
+                    dir.sync().map_err(stopped)?;
+                }
             }
         }
         Ok(())

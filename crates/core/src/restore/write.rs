@@ -249,3 +249,53 @@ fn swap_in(
         .map_err(|e| herma_fs::Error::at("exchange", dir.path(), name, e))?;
     Ok(Done::ChangedMeanwhile)
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use crate::snapshot::stat_cache::EntryKind;
+
+    /// A file, and a record that fits it in everything but its content: as if somebody had written to it in the
+    /// moment between the look at it and the move.
+    fn written_meanwhile(place: &tempfile::TempDir) -> (Dir, EntryRecord) {
+        std::fs::write(place.path().join("file"), "theirs").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let stat = dir.stat("file").unwrap();
+        let saved = id_of(Kind::Blob, b"saved!").unwrap();
+        let record = EntryRecord::new(EntryKind::File, Some(&stat), saved);
+        assert!(is_untouched(&dir, b"file", &record).unwrap());
+        (dir, record)
+    }
+
+    fn assert_theirs(place: &tempfile::TempDir) {
+        let content = std::fs::read_to_string(place.path().join("file")).unwrap();
+        assert_eq!(content, "theirs");
+    }
+
+    #[test]
+    fn what_comes_back_in_exchange_and_was_not_saved_goes_back() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, record) = written_meanwhile(&place);
+        std::fs::write(place.path().join("ready"), "restored").unwrap();
+        let done = swap_in(&dir, "ready", b"file", Some(&record)).unwrap();
+        assert_eq!(done, Done::ChangedMeanwhile);
+        assert_theirs(&place);
+    }
+
+    #[test]
+    fn what_was_to_be_removed_and_was_not_saved_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, record) = written_meanwhile(&place);
+        let objects = Objects::open(dir.try_clone().unwrap());
+        let writer = Writer {
+            objects: &objects,
+            token: 1,
+            serial: AtomicU32::new(0),
+            sync_each: false,
+        };
+        let done = writer.remove(&dir, b"file", &record).unwrap();
+        assert_eq!(done, Done::ChangedMeanwhile);
+        assert_theirs(&place);
+    }
+}

@@ -215,3 +215,59 @@ impl Reader<'_> {
         record
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::snapshot::sink::HashOnly;
+
+    /// Somebody writes to the file whenever it is read.
+    struct Restless(PathBuf);
+
+    impl Sink for Restless {
+        fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+            std::fs::write(&self.0, [data, b"+"].concat()).unwrap();
+            HashOnly.add(kind, data)
+        }
+
+        fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+            HashOnly.add_stream(size, read)
+        }
+    }
+
+    fn captured(sink: &dyn Sink, place: &tempfile::TempDir, settle_before: i64) -> EntryRecord {
+        let dir = Dir::open(place.path()).unwrap();
+        let reader = Reader {
+            sink,
+            max_size: None,
+            started: 0,
+            settle_before,
+            write_backs: AtomicU32::new(0),
+        };
+        let stat = dir.stat("file").unwrap();
+        let record = reader.capture(&dir, c"file", stat).unwrap();
+        record.expect("it is there")
+    }
+
+    #[test]
+    fn a_file_that_changes_whenever_it_is_read_is_unstable() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        std::fs::write(&file, "one").unwrap();
+        assert!(captured(&Restless(file), &place, i64::MAX).unstable);
+        assert!(!captured(&HashOnly, &place, i64::MAX).unstable);
+    }
+
+    #[test]
+    fn a_file_that_changed_when_the_scan_began_is_read_again_next_time() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("file"), "one").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let changed = dir.stat("file").unwrap().ctime;
+        assert!(captured(&HashOnly, &place, changed).unsettled);
+        assert!(!captured(&HashOnly, &place, changed + 1).unsettled);
+    }
+}

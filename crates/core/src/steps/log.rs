@@ -102,11 +102,11 @@ impl StepLog {
     ) -> Result<(), Error> {
         let dir = match self.dir.take() {
             Some(dir) => dir,
-            None => match state.ensure_dir(DIR, 0o700) {
+            None => match make_directory(state) {
                 // Nothing of ours is in it, and a restore must not fail for it when its files are written.
                 Err(e) if is_no_dir(&e) || e.is_exists() => {
                     state.remove_file(DIR)?;
-                    state.ensure_dir(DIR, 0o700)?
+                    make_directory(state)?
                 }
                 made => made?,
             },
@@ -182,6 +182,14 @@ impl StepLog {
         self.numbers.retain(|number| !steps.contains(number));
         Ok(())
     }
+}
+
+/// Makes the directory of the steps, durably: what is synced in it would be lost with it.
+fn make_directory(state: &Dir) -> herma_fs::Result<Dir> {
+    if state.create_dir(DIR, 0o700)? {
+        state.sync()?;
+    }
+    state.open_dir(DIR)
 }
 
 /// Is something else where a directory belongs?

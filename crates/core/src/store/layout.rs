@@ -207,10 +207,19 @@ pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
         return Ok(None);
     };
     refuse_unsafe(&store)?;
-    if store.stat_opt("HEAD")?.is_none() {
+    if !holds_anything(&store)? {
         return Ok(None);
     }
     open_inside(base, store, Access::Read).map(Some)
+}
+
+/// May a reader find something in this store? A power cut need not leave the parts of one that was being made in
+/// the order they were made in: before `herma/format` promises them, nothing was saved here by anybody.
+fn holds_anything(store: &Dir) -> Result<bool, StoreError> {
+    if store.stat_opt("HEAD")?.is_none() {
+        return Ok(false);
+    }
+    Ok(store.stat_opt("objects")?.is_some() || read_format(store)?.is_some())
 }
 
 fn open_inside(base: Dir, store: Dir, access: Access) -> Result<StoreDirs, StoreError> {

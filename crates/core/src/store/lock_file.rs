@@ -3,7 +3,8 @@
 //! A concurrent git must see our lock and we must see git's, so the lock is the file `<name>.lock`, and
 //! the new content is that file, renamed. But ours is a hard link to a file in `herma/tmp` whose name
 //! tells who made it: when that process is gone, the lock is stale and removed at once. A lock of
-//! another program is waited for, and removed only when it is ten minutes old.
+//! another program is waited for, and removed only when it is ten minutes old, or older than the machine's
+//! running time: who took it before the machine was started is gone.
 
 use std::thread;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use herma_fs::Stat;
 use herma_fs::lock;
 use herma_fs::lock::Acquired;
 use herma_fs::process::TempName;
+use herma_fs::process::since_boot;
 use herma_fs::publish::Temp;
 
 use super::error::StoreError;
@@ -25,6 +27,9 @@ const WAIT: Duration = Duration::from_secs(1);
 
 /// The age, in nanoseconds, at which another program's lock is taken for left behind.
 const ABANDONED_AFTER: i64 = 600 * 1_000_000_000;
+
+/// A clock that is set right soon after the start makes what was locked before look older, by this much at most.
+const CLOCK_STEP: i64 = 5 * 1_000_000_000;
 
 /// The permanent file whose lock is held while stale locks are removed.
 pub(super) const SWEEP: &str = "sweep";
@@ -193,12 +198,19 @@ fn examine(herma: &Dir, tmp: &Dir, dir: &Dir, name: &str, now: i64) -> Result<He
             remove_if_there(tmp, &temp_name)?;
             Ok(Held::No)
         }
-        None if now.saturating_sub(found.mtime) > ABANDONED_AFTER => {
+        None if is_abandoned(now.saturating_sub(found.mtime), since_boot()) => {
             remove_if_there(dir, name)?;
             Ok(Held::No)
         }
         None => Ok(Held::By(None)),
     }
+}
+
+/// Is nobody behind a lock of this age, in nanoseconds, for which no temporary file speaks? It may be another
+/// program's; or ours, and a power cut took the temporary name and left the lock.
+fn is_abandoned(age: i64, since_boot: Duration) -> bool {
+    let since_boot = i64::try_from(since_boot.as_nanos()).unwrap_or(i64::MAX);
+    age > ABANDONED_AFTER.min(since_boot.saturating_add(CLOCK_STEP))
 }
 
 /// The temporary file that is the same file as `found`, and who made it.
@@ -225,5 +237,37 @@ pub(crate) fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError>
         Ok(()) => Ok(true),
         Err(e) if e.is_not_found() => Ok(false),
         Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::Fresh;
+
+    #[test]
+    fn a_lock_that_a_live_process_has_is_not_taken_away() {
+        let fresh = Fresh::new();
+        let herma = fresh.dirs.for_writing().unwrap();
+        let take = || LockFile::acquire(&herma.dir, &herma.tmp, fresh.dirs.store(), "x", "x");
+        let held = take().unwrap();
+        match take() {
+            Err(StoreError::Busy { holder, .. }) => assert_eq!(holder, Some(std::process::id())),
+            other => panic!("{other:?}"),
+        }
+        drop(held);
+        take().unwrap();
+    }
+
+    #[test]
+    fn a_lock_from_before_the_machine_was_started_is_nobodys() {
+        let (second, minute) = (1_000_000_000, 60 * 1_000_000_000);
+        let boot = Duration::from_secs;
+        assert!(is_abandoned(2 * minute, boot(60)), "before a power cut");
+        assert!(!is_abandoned(minute, boot(120)), "since the start");
+        assert!(!is_abandoned(62 * second, boot(60)), "the clock was set");
+        assert!(is_abandoned(11 * minute, boot(86_400)), "long ago");
+        assert!(!is_abandoned(9 * minute, boot(86_400)));
+        assert!(!is_abandoned(-minute, boot(1)), "from the future");
     }
 }

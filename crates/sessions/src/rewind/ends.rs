@@ -68,6 +68,8 @@ impl Ends {
     /// Opens the directory, made if need be, for a move of this project; waits for another, but not long.
     pub fn create(sessions: &Dir, project: &str) -> Result<Self> {
         let dir = sessions.ensure_dir(DIRECTORY, 0o700)?;
+        // ORDER: the directory is durable before anything is cut off and kept in it.
+        sessions.sync()?;
         Self::take(dir, project)
     }
 

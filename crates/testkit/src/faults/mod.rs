@@ -35,6 +35,8 @@ use std::time::Duration;
 mod syscalls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod trace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+pub(crate) use syscalls::storage_call;
 
 /// The environment variable that sets how many system calls a sweep advances by.
 ///
@@ -205,6 +207,15 @@ impl Faults {
             let _ = (self, fault, n);
             Outcome::unsupported()
         }
+    }
+
+    /// Runs the command without a fault and writes down what it does to the disk.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+    pub(crate) fn run_recorded(
+        &self,
+        journal: crate::crash::Journal,
+    ) -> (Outcome, crate::crash::Journal) {
+        trace::record(self, journal)
     }
 
     /// The positions a sweep visits: every [`step`]-th call of a run that makes `count` of them.

@@ -60,22 +60,33 @@ const CANDIDATES: &[(i64, &str)] = &[
 
 /// The call a process is about to make, if it changes storage.
 pub(super) fn changing(pid: Pid, registers: &user_regs_struct) -> Option<Syscall> {
+    // The standard streams are the terminal's business, not the store's.
+    storage_call(pid, registers).filter(|call| !is_write(call.nr) || registers.rdi > 2)
+}
+
+/// The call a process is about to make, if it changes storage or writes to any descriptor.
+pub(crate) fn storage_call(pid: Pid, registers: &user_regs_struct) -> Option<Syscall> {
     let nr = registers.orig_rax as i64;
     let name = CANDIDATES.iter().find(|(candidate, _)| *candidate == nr)?.1;
     let changes = match nr {
         libc::SYS_open => creates(registers.rsi),
         libc::SYS_openat => creates(registers.rdx),
         libc::SYS_openat2 => creates(open_how_flags(pid, registers.rdx)),
-        // The standard streams are the terminal's business, not the store's.
-        libc::SYS_write
-        | libc::SYS_pwrite64
-        | libc::SYS_writev
-        | libc::SYS_pwritev
-        | libc::SYS_pwritev2 => registers.rdi > 2,
         libc::SYS_ioctl => registers.rsi == CLONE_FILE,
         _ => true,
     };
     changes.then_some(Syscall { nr, name })
+}
+
+fn is_write(nr: i64) -> bool {
+    matches!(
+        nr,
+        libc::SYS_write
+            | libc::SYS_pwrite64
+            | libc::SYS_writev
+            | libc::SYS_pwritev
+            | libc::SYS_pwritev2
+    )
 }
 
 fn creates(flags: u64) -> bool {
@@ -91,16 +102,8 @@ fn open_how_flags(pid: Pid, address: u64) -> u64 {
 
 /// Halves what a write is asked to store. False if the call is no write, or too small to halve.
 pub(super) fn halve_write(registers: &mut user_regs_struct) -> bool {
-    let is_write = matches!(
-        registers.orig_rax as i64,
-        // In both families the third argument says how much: bytes, or buffers.
-        libc::SYS_write
-            | libc::SYS_pwrite64
-            | libc::SYS_writev
-            | libc::SYS_pwritev
-            | libc::SYS_pwritev2
-    );
-    if is_write && registers.rdx > 1 {
+    // In both families the third argument says how much: bytes, or buffers.
+    if is_write(registers.orig_rax as i64) && registers.rdx > 1 {
         registers.rdx /= 2;
         return true;
     }

@@ -33,6 +33,8 @@ use super::Outcome;
 use super::Status;
 use super::Syscall;
 use super::syscalls;
+use crate::crash::Journal;
+use crate::crash::Recorder;
 
 /// What to do when a call that was entered returns.
 #[derive(Clone, Copy)]
@@ -77,22 +79,42 @@ struct Tracer {
     killing: bool,
     alive: Alive,
     at_exit: HashMap<Pid, AtExit>,
+    recorder: Option<Recorder>,
     count: u64,
     hit: Option<Syscall>,
     status: Status,
 }
 
 pub(super) fn run(faults: &Faults, fault: Fault, n: u64) -> Outcome {
+    on_own_thread(|| trace(faults, fault, n, None).0)
+}
+
+/// Runs the command without a fault and keeps its journal.
+pub(super) fn record(faults: &Faults, journal: Journal) -> (Outcome, Journal) {
+    let recorder = Some(Recorder::new(journal));
+    on_own_thread(|| {
+        let (outcome, recorder) = trace(faults, Fault::Count, 0, recorder);
+        let recorder = recorder.expect("the recorder that was given comes back");
+        (outcome, recorder.into_journal())
+    })
+}
+
+fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         scope
-            .spawn(|| trace(faults, fault, n))
+            .spawn(work)
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
 #[allow(clippy::zombie_processes)] // the tracer itself waits for the child
-fn trace(faults: &Faults, fault: Fault, n: u64) -> Outcome {
+fn trace(
+    faults: &Faults,
+    fault: Fault,
+    n: u64,
+    recorder: Option<Recorder>,
+) -> (Outcome, Option<Recorder>) {
     let mut stdout = tempfile::tempfile().expect("a temporary file can be made");
     let mut stderr = tempfile::tempfile().expect("a temporary file can be made");
     let child = faults
@@ -111,22 +133,24 @@ fn trace(faults: &Faults, fault: Fault, n: u64) -> Outcome {
         killing: false,
         alive: Alive::default(),
         at_exit: HashMap::new(),
+        recorder,
         count: 0,
         hit: None,
         status: Status::Unsupported,
     };
     if !tracer.seize() {
-        return Outcome::unsupported();
+        return (Outcome::unsupported(), tracer.recorder);
     }
     let timed_out = tracer.follow_within(faults.limit);
-    Outcome {
+    let outcome = Outcome {
         count: tracer.count,
         status: tracer.status,
         stdout: contents(&mut stdout),
         stderr: contents(&mut stderr),
         hit: tracer.hit,
         timed_out,
-    }
+    };
+    (outcome, tracer.recorder)
 }
 
 fn contents(file: &mut File) -> Vec<u8> {
@@ -205,6 +229,10 @@ impl Tracer {
     fn ended(&mut self, pid: Pid, status: Status) {
         self.alive.remove(pid);
         self.at_exit.remove(&pid);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ended(pid);
+        }
+        self.let_next_through();
         if pid == self.root {
             self.status = status;
         }
@@ -221,19 +249,42 @@ impl Tracer {
     }
 
     fn stopped_at_call(&mut self, pid: Pid) {
+        let mut may_go_on = true;
         if self.started && !self.killing {
             // A process that was killed under our hands has nothing to be read any more.
-            let _ = self.look_at_call(pid);
+            may_go_on = self.look_at_call(pid).unwrap_or(true);
         }
-        self.resume(pid, None);
+        if may_go_on {
+            self.resume(pid, None);
+        }
+        self.let_next_through();
     }
 
-    fn look_at_call(&mut self, pid: Pid) -> nix::Result<()> {
-        match ptrace::syscall_info(pid)?.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => self.entering(pid),
-            libc::PTRACE_SYSCALL_INFO_EXIT => self.leaving(pid),
-            _ => Ok(()),
+    /// Calls that are recorded are made one at a time; whoever waited goes on when nothing is under way.
+    fn let_next_through(&mut self) {
+        while let Some(pid) = self.recorder.as_mut().and_then(Recorder::next) {
+            self.entered(pid);
         }
+    }
+
+    fn entered(&mut self, pid: Pid) {
+        let recorder = self.recorder.as_mut();
+        let may_go_on = recorder.map_or(Ok(true), |recorder| recorder.entering(pid));
+        if may_go_on.unwrap_or(true) {
+            self.resume(pid, None);
+        }
+    }
+
+    /// May the process go on now? If not, the recorder lets it through later.
+    fn look_at_call(&mut self, pid: Pid) -> nix::Result<bool> {
+        match (ptrace::syscall_info(pid)?.op, &mut self.recorder) {
+            (libc::PTRACE_SYSCALL_INFO_ENTRY, Some(recorder)) => return recorder.entering(pid),
+            (libc::PTRACE_SYSCALL_INFO_EXIT, Some(recorder)) => recorder.leaving(pid)?,
+            (libc::PTRACE_SYSCALL_INFO_ENTRY, None) => self.entering(pid)?,
+            (libc::PTRACE_SYSCALL_INFO_EXIT, None) => self.leaving(pid)?,
+            _ => {}
+        }
+        Ok(true)
     }
 
     fn entering(&mut self, pid: Pid) -> nix::Result<()> {

@@ -171,3 +171,46 @@ fn an_empty_or_broken_loose_file_counts_as_absent() {
     put(&path, &good);
     assert!(objects.read(&id).is_ok());
 }
+
+/// Takes a large object and keeps nothing of it.
+struct Nowhere;
+
+impl stored::LargeSink for Nowhere {
+    fn begin(&mut self, _kind: Kind, _size: u64, _compressed: bool) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn take(&mut self, _bytes: &[u8]) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_whole_object_under_the_id_of_another_is_damage() {
+    let repo = Repo::new();
+    let stored = |content: &[u8]| {
+        repo.write("file", content);
+        let hex = String::from_utf8(repo.git(&["hash-object", "-w", "file"])).unwrap();
+        let id = ObjectId::from_hex(hex.trim().as_bytes()).unwrap();
+        (
+            id,
+            repo.objects_path().join(&hex[..2]).join(hex[2..].trim()),
+        )
+    };
+    let (_, path) = stored(b"one\n");
+    let (other, other_path) = stored(b"two\n");
+    put(&other_path, &std::fs::read(path).unwrap());
+    let objects = repo.objects();
+    let read = objects.read(&other);
+    assert!(matches!(read, Err(ObjectError::Damaged { .. })), "{read:?}");
+    let streamed = objects.stream_blob(&other, &mut |_| Ok(()));
+    assert!(
+        matches!(streamed, Err(ObjectError::Damaged { .. })),
+        "{streamed:?}"
+    );
+    let merged = objects.stream_stored(&other, &mut Nowhere);
+    assert!(
+        matches!(merged, Err(ObjectError::Damaged { .. })),
+        "{merged:?}"
+    );
+}
