@@ -56,6 +56,25 @@ fn check_licences() -> Result<()> {
     Ok(())
 }
 
+/// Looks into public trees for what would be left out by mistake.
+pub fn count_secret_hits(directories: &[String]) -> Result<()> {
+    if directories.is_empty() {
+        println!("SKIPPED: name the directories to look into.");
+        return Ok(());
+    }
+    let mut command = cargo()?;
+    command.args([
+        "run",
+        "--release",
+        "-p",
+        "herma-core",
+        "--example",
+        "secret_hits",
+        "--",
+    ]);
+    run(command.args(directories))
+}
+
 /// Runs the fault tests of the command line in release mode.
 ///
 /// With `--full` the step of every sweep is one system call, crowds have their full size, and the tests marked as slow run too;

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `e2e`, `python`, `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `e2e`, `python`, `secrets`, `serve-load`.
 
 mod bench;
 mod ci;
@@ -43,6 +43,8 @@ Usage: cargo xtask <COMMAND>
       --history PATH        A repository whose last 200 commits are kept [default: a made-up history]
       --json FILE           Also write the numbers as JSON
       --herma PATH          Measure this program instead of building one
+  secrets DIR…              Counts the files that look like they hold a secret; fails at more than one in a
+                            thousand, which in public trees are false hits
   serve-load [OPTIONS]      Many clients on one `herma serve`: nothing fails, nothing is lost, memory stays flat
       --clients N           Clients at once [default: 8]
       --calls N             Calls of each [default: 500]
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Some("faults") => ci::run_fault_tests(rest),
         Some("serve-load") => serve_load::run(rest),
         Some("bench") => bench::run(rest),
+        Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),
         Some("python") => python::check(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),

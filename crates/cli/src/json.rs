@@ -182,6 +182,15 @@ pub(crate) struct LeftOutJson {
     #[serde(flatten)]
     path: PathJson,
     reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<SecretJson>,
+}
+
+/// The secret a file looks like it holds; never the secret itself.
+#[derive(Debug, Serialize)]
+struct SecretJson {
+    kind: &'static str,
+    line: u32,
 }
 
 impl From<&LeftOut> for LeftOutJson {
@@ -189,6 +198,10 @@ impl From<&LeftOut> for LeftOutJson {
         Self {
             path: PathJson::new(&left_out.path),
             reason: left_out.reason.word(),
+            secret: left_out.secret.map(|found| SecretJson {
+                kind: found.kind.word(),
+                line: found.line,
+            }),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a checkpoint captured, and what it did not, by name and reason.
 
 use crate::snapshot::reason::Reason;
+use crate::snapshot::secrets::Finding;
 
 /// One thing that is not in a checkpoint, or is in it with a reservation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,6 +10,8 @@ pub struct LeftOut {
     pub path: LeftOutPath,
     /// Why.
     pub reason: Reason,
+    /// Which secret its content looks like it holds, and where.
+    pub secret: Option<Finding>,
 }
 
 /// The path of something left out: unlike a [`RelPath`] it may be a name no restore would write.
@@ -30,6 +33,11 @@ pub struct Summary {
 impl Summary {
     /// Was anything left out that no rule leaves out?
     pub fn is_partial(&self) -> bool {
+        self.left_out.keys().any(|reason| reason.is_gap())
+    }
+
+    /// Is there anything to be named at once?
+    pub fn names_something(&self) -> bool {
         self.left_out.keys().any(|reason| !reason.is_rule())
     }
 }

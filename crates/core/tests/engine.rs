@@ -56,6 +56,7 @@ mod engine {
     mod reviewed;
     mod round_trip;
     mod script;
+    mod secret_content;
     mod session_changes;
     mod special;
     mod step_failures;

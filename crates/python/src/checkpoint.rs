@@ -210,6 +210,8 @@ pub(crate) struct LeftOut {
     pub(crate) path: OsString,
     /// Why, in a word: `excluded`, `ignored`, `too-large`, `unreadable`, …
     pub(crate) reason: &'static str,
+    /// The kind of secret its content looks like it holds, and the line.
+    pub(crate) secret: Option<(&'static str, u32)>,
 }
 
 impl From<&CoreLeftOut> for LeftOut {
@@ -217,6 +219,7 @@ impl From<&CoreLeftOut> for LeftOut {
         Self {
             path: OsString::from_vec(left_out.path.to_vec()),
             reason: left_out.reason.word(),
+            secret: left_out.secret.map(|found| (found.kind.word(), found.line)),
         }
     }
 }

@@ -17,6 +17,7 @@ use herma_core::retention::Limits;
 use herma_core::retention::Orphans;
 use herma_core::settings::Keeping;
 use herma_core::snapshot::excludes::ExcludeSettings;
+use herma_core::snapshot::excludes::SecretRules;
 use herma_fs::publish::Durability;
 use pyo3::Borrowed;
 use pyo3::prelude::*;
@@ -62,6 +63,24 @@ pub(crate) fn maintain_in_background(engine: &Arc<herma_core::Engine>) {
     let name = "herma-cleaning".to_owned();
     if std::thread::Builder::new().name(name).spawn(work).is_err() {
         CLEANING.store(false, Ordering::Release);
+    }
+}
+
+/// `True`, `False`, or a word for something in between.
+#[derive(FromPyObject)]
+enum LookForSecrets {
+    Switch(bool),
+    Word(String),
+}
+
+impl LookForSecrets {
+    fn rules(&self) -> PyResult<SecretRules> {
+        match self {
+            Self::Switch(true) => Ok(SecretRules::NamesAndContent),
+            Self::Switch(false) => Ok(SecretRules::Off),
+            Self::Word(word) if word == "names" => Ok(SecretRules::Names),
+            Self::Word(_) => Err(BadRequest::new_err("secrets is True, False or \"names\"")),
+        }
     }
 }
 
@@ -128,7 +147,7 @@ impl Engine {
             home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
             max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
             min_interval_hours=24, delete_orphans=true, exclude=Vec::new(), include=Vec::new(),
-            secrets=true, lock_wait=10.0, durable=true, threads=None, background=true
+            secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, background=true
         ),
         text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=200, max_total_size=524288000, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
     )]
@@ -152,7 +171,7 @@ impl Engine {
         delete_orphans: bool,
         exclude: Vec<String>,
         include: Vec<String>,
-        secrets: bool,
+        secrets: LookForSecrets,
         lock_wait: f64,
         durable: bool,
         threads: Option<Threads>,
@@ -170,7 +189,7 @@ impl Engine {
         let excludes = ExcludeSettings {
             exclude,
             include,
-            secrets,
+            secrets: secrets.rules()?,
             ..ExcludeSettings::default()
         };
         let settings = Settings {

@@ -27,6 +27,7 @@ pub mod names;
 pub mod output;
 pub mod random;
 pub mod redact;
+pub mod secrets;
 pub mod terminal;
 pub mod tree;
 

@@ -123,6 +123,7 @@ fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
         value: match value {
             Value::Bool(value) => (*value).into(),
             Value::Number(value) => (*value).into(),
+            Value::Word(word) => (*word).into(),
             Value::List(items) => items.clone().into(),
         },
         origin,

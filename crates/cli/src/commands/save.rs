@@ -9,6 +9,7 @@ use herma_core::checkpoint::Facts;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
 use herma_core::path::escape;
+use herma_core::receipt::LeftOut;
 use serde::Serialize;
 
 use crate::cli::Overrides;
@@ -132,7 +133,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
 
 /// A save that left something out is not quite done.
 pub(crate) fn outcome(saved: &Saved) -> Outcome {
-    if saved.receipt.summary.is_partial() || !saved.receipt.left_out.is_empty() {
+    if saved.receipt.summary.is_partial() {
         Outcome::LeftOut
     } else {
         Outcome::Done
@@ -156,26 +157,51 @@ fn tell(env: &CommandEnv, saved: &Saved) {
     warn_of_gaps(env, saved);
 }
 
-/// Names what is not in the checkpoint although no rule leaves it out, and what else went wrong.
+/// Names what is not in the checkpoint although no rule leaves it out, what is in it and looks like a secret,
+/// and what else went wrong.
 pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     for note in &saved.notes {
         env.ui.warning(escape(note.as_bytes()));
     }
-    let left_out = &saved.receipt.left_out;
-    if !left_out.is_empty() {
-        let count = left_out.len();
-        let verb = if count == 1 {
-            "entry is"
-        } else {
-            "entries are"
-        };
-        env.ui.warning(format_args!(
-            "{count} {verb} not in this checkpoint as on disk:"
-        ));
-        let lines = left_out
-            .iter()
-            .map(|entry| format!("{} ({})", escape(&entry.path), entry.reason.word()));
+    let list = &saved.receipt.left_out;
+    let (gaps, secrets): (Vec<_>, Vec<_>) = list.iter().partition(|entry| entry.reason.is_gap());
+    let all = format!("herma show {}", saved.checkpoint.number);
+    if !gaps.is_empty() {
+        let count = counted_entries(gaps.len(), "entry is", "entries are");
         env.ui
-            .name_some(lines, &format!("herma show {}", saved.checkpoint.number));
+            .warning(format_args!("{count} not in this checkpoint as on disk:"));
+        env.ui
+            .name_some(gaps.iter().map(|entry| in_words(entry)), &all);
+        if gaps.iter().any(|entry| entry.secret.is_some()) {
+            env.ui
+                .detail("A line `!path` in `.hermaignore` saves such a file all the same.");
+        }
+    }
+    if !secrets.is_empty() {
+        let count = counted_entries(
+            secrets.len(),
+            "saved file looks like it holds",
+            "saved files look like they hold",
+        );
+        env.ui.warning(format_args!("{count} a secret:"));
+        env.ui
+            .name_some(secrets.iter().map(|entry| in_words(entry)), &all);
+        env.ui.detail(
+            "`herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.",
+        );
+    }
+}
+
+fn counted_entries(count: usize, one: &str, many: &str) -> String {
+    let words = if count == 1 { one } else { many };
+    format!("{count} {words}")
+}
+
+/// What is not in a checkpoint and why, or which secret is in it.
+pub(crate) fn in_words(entry: &LeftOut) -> String {
+    let path = escape(&entry.path);
+    match entry.secret {
+        Some(secret) => format!("{path} ({secret})"),
+        None => format!("{path} ({})", entry.reason.word()),
     }
 }

@@ -167,14 +167,20 @@ fn write_receipt(
         } else {
             Label::Warning
         };
-        let heading = format!("Left out, {}: {count}", reason.word());
+        let heading = match reason {
+            Reason::SavedSecret => format!("Saved, but looks like a secret: {count}"),
+            _ => format!("Left out, {}: {count}", reason.word()),
+        };
         writeln!(out, "{}", ui.theme.paint(label, &heading))?;
         for entry in receipt
             .left_out
             .iter()
             .filter(|entry| entry.reason == reason)
         {
-            writeln!(out, "    {}", escape(&entry.path))?;
+            match entry.secret {
+                Some(secret) => writeln!(out, "    {} ({secret})", escape(&entry.path))?,
+                None => writeln!(out, "    {}", escape(&entry.path))?,
+            }
         }
     }
     Ok(())

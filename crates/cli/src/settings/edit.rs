@@ -51,6 +51,7 @@ fn expected(mut before: Map<String, Json>, key: &Key, value: &Value) -> Map<Stri
     let json = match value {
         Value::Bool(value) => Json::from(*value),
         Value::Number(value) => Json::from(*value),
+        Value::Word(word) => Json::from(*word),
         Value::List(items) => Json::from(items.clone()),
     };
     section.insert(key.name.to_owned(), json);

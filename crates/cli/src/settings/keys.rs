@@ -10,6 +10,8 @@ pub(crate) enum Value {
     Bool(bool),
     /// A whole number.
     Number(i64),
+    /// One of a few words.
+    Word(&'static str),
     /// Texts.
     List(Vec<String>),
 }
@@ -20,6 +22,7 @@ impl fmt::Display for Value {
         match self {
             Self::Bool(value) => value.fmt(f),
             Self::Number(value) => value.fmt(f),
+            Self::Word(word) => word.fmt(f),
             Self::List(items) => {
                 let items: Vec<_> = items
                     .iter()
@@ -35,6 +38,8 @@ impl fmt::Display for Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Default {
     Bool(bool),
+    /// Yes, no, or this word for something in between.
+    BoolOr(bool, &'static str),
     Number(i64),
     /// A number of days, where less than one turns the rule off.
     Days(i64),
@@ -79,7 +84,7 @@ impl Key {
     /// The value when nobody set one.
     pub(crate) fn default(&self) -> Value {
         match self.default {
-            Default::Bool(value) => Value::Bool(value),
+            Default::Bool(value) | Default::BoolOr(value, _) => Value::Bool(value),
             Default::Number(value) | Default::Days(value) => Value::Number(value),
             Default::EmptyList => Value::List(Vec::new()),
         }
@@ -89,6 +94,7 @@ impl Key {
     pub(crate) fn accepts(&self) -> &'static str {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
+            Default::BoolOr(..) => "`true`, `false` or `names`",
             Default::Number(_) => "a whole number, 0 or more",
             Default::Days(_) => "a whole number; 0 or less is off",
             Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
@@ -102,6 +108,11 @@ impl Key {
             Default::Bool(_) => match value {
                 serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
                 serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
+                _ => None,
+            },
+            Default::BoolOr(_, between) => match value {
+                serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
+                serde_json::Value::String(word) => yes_no_or(word, between),
                 _ => None,
             },
             Default::Number(_) => whole_number(value).filter(|n| *n >= 0).map(Value::Number),
@@ -119,6 +130,7 @@ impl Key {
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
+            (Default::BoolOr(_, between), [word]) => yes_no_or(word, between),
             (Default::Number(_), [word]) => {
                 word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
             }
@@ -135,6 +147,12 @@ fn yes_or_no(word: &str) -> Option<bool> {
         "false" | "no" | "off" => Some(false),
         _ => None,
     }
+}
+
+fn yes_no_or(word: &str, between: &'static str) -> Option<Value> {
+    let is_between = word.eq_ignore_ascii_case(between);
+    let answer = yes_or_no(word).map(Value::Bool);
+    answer.or(is_between.then_some(Value::Word(between)))
 }
 
 /// A whole number, also when it is written as `7.0`.
@@ -194,7 +212,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
-    key("secrets", Default::Bool(true), "leave out files whose name says they hold a secret"),
+    key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 or less is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
@@ -233,6 +251,21 @@ mod tests {
         for bad in [json!("*.bin"), json!([1]), json!([["a"]])] {
             assert_eq!(key("exclude").read(&bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn secrets_are_looked_for_by_name_and_content_by_name_or_not() {
+        let secrets = key("secrets");
+        for (word, value) in [
+            ("on", Value::Bool(true)),
+            ("Names", Value::Word("names")),
+            ("off", Value::Bool(false)),
+        ] {
+            assert_eq!(secrets.read(&json!(word)), Some(value.clone()));
+            assert_eq!(secrets.parse_words(&[word.into()]), Some(value));
+        }
+        assert_eq!(secrets.read(&json!("content")), None);
+        assert_eq!(key("enabled").read(&json!("names")), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(crate) use file::ConfigFile;
 use herma_core::settings::Keeping;
 use herma_core::settings::Settings;
 use herma_core::snapshot::excludes::ExcludeSettings;
+use herma_core::snapshot::excludes::SecretRules;
 use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
 pub(crate) use keys::KEYS;
@@ -149,6 +150,14 @@ impl Loaded {
         matches!(self.value(name), Some(Value::Bool(true)))
     }
 
+    fn secrets(&self) -> SecretRules {
+        match self.value("secrets") {
+            Some(Value::Bool(false)) => SecretRules::Off,
+            Some(Value::Word(_)) => SecretRules::Names,
+            _ => SecretRules::NamesAndContent,
+        }
+    }
+
     fn number(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Number(number)) => u64::try_from(*number).unwrap_or(0),
@@ -179,7 +188,7 @@ impl Loaded {
             excludes: ExcludeSettings {
                 exclude: self.list("exclude"),
                 include: self.list("include"),
-                secrets: self.bool("secrets"),
+                secrets: self.secrets(),
                 ..ExcludeSettings::default()
             },
             durability: if overrides.fast {

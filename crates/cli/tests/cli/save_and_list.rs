@@ -126,3 +126,52 @@ fn one_damaged_checkpoint_is_named_and_the_others_stay_usable() {
     project.run(["restore", "3"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 }
+
+#[test]
+fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
+    let env = test_env();
+    let project = env
+        .work_dir("project")
+        .files([("a.txt", "one\n"), ("old.txt", "clean\n")]);
+    project.run(["save"]).success();
+    let secret = herma_testkit::secrets::planted(1).remove(0).1;
+    project.write("old.txt", &format!("clean\n{secret}\n"));
+    project.write("new.txt", &format!("\n\n{secret}\n"));
+    let saved = project.run(["save"]);
+    insta::assert_snapshot!(saved, @"
+    ------- stderr -------
+    Saved checkpoint 1 ([ID]): 1 file, +1/-0 changed.
+    Warning: 1 entry is not in this checkpoint as on disk:
+      new.txt (a GitHub token in line 3)
+      A line `!path` in `.hermaignore` saves such a file all the same.
+    Warning: 1 saved file looks like it holds a secret:
+      old.txt (a GitHub token in line 2)
+      `herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.
+    [exit status: 3]
+    ");
+    let shown = project.run(["show", "1"]).success();
+    let json_text = project.run(["show", "1", "--json"]).success();
+    for output in [&saved, &shown, &json_text] {
+        assert!(!output.to_string().contains(&secret[12..]), "{output}");
+    }
+    let text = shown.text();
+    assert!(
+        text.contains("    new.txt (a GitHub token in line 3)\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("    old.txt (a GitHub token in line 2)\n"),
+        "{text}"
+    );
+    let left_out = &json(&json_text)["left_out"];
+    assert_eq!(left_out[0]["reason"], "secret-content");
+    assert_eq!(left_out[0]["secret"]["kind"], "github-token");
+    assert_eq!(left_out[0]["secret"]["line"], 3);
+    assert_eq!(left_out[1]["reason"], "saved-secret");
+
+    project.write(".hermaignore", "!new.txt\n!old.txt\n");
+    project.run(["save"]).success();
+    project.run(["config", "set", "secrets", "names"]).success();
+    project.write("other.txt", &secret);
+    project.run(["save"]).success();
+}

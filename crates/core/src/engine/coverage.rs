@@ -42,18 +42,21 @@ impl Project<'_> {
         directory: &RelPath,
         progress: &dyn Progress,
     ) -> Result<CanUndo, Error> {
-        let cache = match self.engine.open_for_reading()? {
+        let store = self.engine.open_for_reading()?;
+        let cache = match &store {
             Some(store) => {
                 let history = History::load(&store.dirs, &store.objects, &self.id)?;
-                self.load_cache(&store, &history)
+                self.load_cache(store, &history)
             }
             None => None,
         };
-        let present = self.scan(cache, false, &HashOnly, progress)?;
+        let present = self.scan(store.as_ref(), cache, false, &HashOnly, progress)?;
         let rules = Rules::new(&self.settings().excludes);
         let mut left_out = Vec::new();
-        present.cache.each_left_out(|path, reason| {
-            left_out.push((BString::from(path), reason));
+        present.cache.each_left_out(|path, why| {
+            if why.reason != Reason::SavedSecret {
+                left_out.push((BString::from(path), why.reason));
+            }
             true
         });
         left_out.sort_unstable();

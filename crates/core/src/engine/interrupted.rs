@@ -88,11 +88,11 @@ impl Project<'_> {
         let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else {
             return Ok(());
         };
-        let present = self.scan(None, false, &HashOnly, &NoProgress)?;
+        let present = self.scan(Some(store), None, false, &HashOnly, &NoProgress)?;
         let root = self.open_root()?;
         let mut litter = Vec::new();
-        present.cache.each_left_out(|path, reason| {
-            if reason == Reason::Own {
+        present.cache.each_left_out(|path, why| {
+            if why.reason == Reason::Own {
                 litter.extend(RelPath::new(path).ok());
             }
             true

@@ -34,6 +34,7 @@ mod receipts;
 mod repair;
 mod repair_refs;
 mod restoring;
+mod saved_before;
 mod saving;
 mod session_changes;
 mod sorted;

@@ -40,7 +40,7 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
             ["bytes", n] => summary.bytes = n.parse().unwrap_or(0),
             ["directories", n] => summary.directories = n.parse().unwrap_or(0),
             ["left-out", word, n] => {
-                if let (Some(reason), Ok(count)) = (reason_of(word.as_bytes()), n.parse()) {
+                if let (Some(reason), Ok(count)) = (Reason::from_word(word.as_bytes()), n.parse()) {
                     summary.left_out.insert(reason, count);
                 }
             }
@@ -48,12 +48,6 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
         }
     }
     summary
-}
-
-fn reason_of(word: &[u8]) -> Option<Reason> {
-    Reason::ALL
-        .into_iter()
-        .find(|reason| reason.word().as_bytes() == word)
 }
 
 impl Project<'_> {
@@ -91,6 +85,7 @@ pub(crate) fn read_left_out(
     let purged = checkpoint.purged.iter().map(|path| LeftOut {
         path: path.as_bytes().into(),
         reason: Reason::Purged,
+        secret: None,
     });
     let mut found: Vec<LeftOut> = purged.collect();
     let mut stack: Vec<(Vec<u8>, ObjectId)> = list.into_iter().map(|id| (Vec::new(), id)).collect();
@@ -111,10 +106,11 @@ pub(crate) fn read_left_out(
         let (records, dirs) = lists::parts(&objects.read_tree(&id)?);
         if let Some(records) = records {
             for record in lists::records(&objects.read(&records)?.data) {
-                if let Some(reason) = reason_of(record.word) {
+                if let Some((reason, secret)) = lists::parse_left_out(record.word) {
                     found.push(LeftOut {
                         path: below(record.name).into(),
                         reason,
+                        secret,
                     });
                 }
             }
@@ -151,9 +147,9 @@ pub(crate) fn why_left_out(
         if let Some(records) = records {
             let data = objects.read(&records)?.data;
             let found = lists::records(&data).find(|record| record.name == name);
-            let reason = found.and_then(|record| reason_of(record.word));
-            // What was unstable is in the checkpoint, as last read.
-            if reason.is_some_and(|reason| reason != Reason::Unstable) {
+            let why = found.and_then(|record| lists::parse_left_out(record.word));
+            let reason = why.map(|(reason, _)| reason);
+            if reason.is_some_and(|reason| !reason.is_captured()) {
                 return Ok(reason);
             }
         }

@@ -113,7 +113,7 @@ impl Project<'_> {
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
         let cache = self.load_cache(store, history);
-        self.scan(cache, false, &HashOnly, progress)
+        self.scan(Some(store), cache, false, &HashOnly, progress)
     }
 
     /// Brings a checkpoint back. The present state is saved first.
@@ -381,7 +381,7 @@ impl Project<'_> {
         applied: &mut Applied,
     ) -> Result<StateIds, Error> {
         let cache = Some(Arc::clone(&before.cache));
-        let after = self.scan(cache, false, &HashOnly, &NoProgress)?;
+        let after = self.scan(Some(store), cache, false, &HashOnly, &NoProgress)?;
         let rest = self.prepare(store, target, options, &after)?;
         let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
         for action in rest.plan.actions {
@@ -430,7 +430,7 @@ fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
 pub(super) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
     let items = left_out.into_iter();
     items
-        .filter(|item| item.reason != Reason::Unstable)
+        .filter(|item| !item.reason.is_captured())
         .map(|item| (item.path.into(), item.reason))
         .collect()
 }

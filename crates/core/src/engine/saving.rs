@@ -11,6 +11,7 @@ use super::Stage;
 use super::maintenance::Due;
 use super::open::OpenStore;
 use super::publishing::NewState;
+use super::saved_before::SavedBefore;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
@@ -20,7 +21,6 @@ use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
 use crate::message::Message;
-use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::restore::undo::StateIds;
 use crate::snapshot::present::Present;
@@ -154,7 +154,7 @@ impl Project<'_> {
         let cache = self.load_cache(store, &history);
         self.sweep_interrupted(store)?;
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan(cache.clone(), rehash, &writer, progress)?;
+        let present = self.scan(Some(store), cache.clone(), rehash, &writer, progress)?;
         Ok(Draft {
             history,
             present,
@@ -206,9 +206,10 @@ impl Project<'_> {
         Ok(SavedState { saved, present })
     }
 
-    /// Scans the project with `writer` taking what is new.
+    /// Scans the project with `sink` taking what is new. `store` says what was saved before.
     pub(crate) fn scan(
         &self,
+        store: Option<&OpenStore>,
         cache: Option<Arc<StatCache>>,
         rehash: bool,
         sink: &dyn crate::snapshot::sink::Sink,
@@ -224,6 +225,7 @@ impl Project<'_> {
             root: &root,
             settings: self.settings(),
             cache,
+            saved: &SavedBefore::new(self, store),
             rehash,
             cancelled: &cancelled,
         };
@@ -262,19 +264,16 @@ pub(crate) enum Stored {
     TreesOnly,
 }
 
-/// The counts, and everything missing that no rule leaves out.
+/// The counts, and everything that no rule leaves out and that is missing or worth a warning.
 pub(super) fn named_at_once(present: &Present) -> Receipt {
     let mut receipt = Receipt {
         summary: present.cache.header().summary.clone(),
         left_out: Vec::new(),
     };
-    if receipt.summary.is_partial() {
-        present.cache.each_left_out(|path, reason| {
-            if !reason.is_rule() {
-                receipt.left_out.push(LeftOut {
-                    path: path.into(),
-                    reason,
-                });
+    if receipt.summary.names_something() {
+        present.cache.each_left_out(|path, why| {
+            if !why.reason.is_rule() {
+                receipt.left_out.push(why.at(path));
             }
             true
         });

@@ -126,7 +126,7 @@ impl Project<'_> {
         // Dropped in the end: what is new in the present is needed only to look at it.
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
         let cache = self.load_cache(&store, &history);
-        let present = self.scan(cache, false, &writer, progress)?;
+        let present = self.scan(Some(&store), cache, false, &writer, progress)?;
         let told = self.story(&store, &history, (present.tree, present.modes))?;
         let chosen = choose(&told, choice)?;
         let pending = |id: &ObjectId| writer.read(id);

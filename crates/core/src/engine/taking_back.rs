@@ -29,7 +29,6 @@ use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::path::RelPath;
-use crate::receipt::LeftOut;
 use crate::restore::RestoreOptions;
 use crate::restore::modes::Modes;
 use crate::restore::undo::Move;
@@ -66,7 +65,7 @@ impl Project<'_> {
         // Dropped in the end: what is new in the present is needed only to look at it.
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
         let cache = self.load_cache(&store, &history);
-        let present = self.scan(cache, false, &writer, progress)?;
+        let present = self.scan(Some(&store), cache, false, &writer, progress)?;
         let pending = |id: &ObjectId| writer.read(id);
         self.work_out(&store, &history, asked, &present, &pending)
     }
@@ -133,7 +132,7 @@ impl Project<'_> {
         let cache = self.load_cache(store, &history);
         // What the new checkpoint says about the present, beside its files, may not be stored yet.
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan(cache, false, &writer, progress)?;
+        let present = self.scan(Some(store), cache, false, &writer, progress)?;
         if (present.tree, present.modes) != plan.present {
             return Err(Error::ChangedSincePlan);
         }
@@ -373,11 +372,8 @@ pub(super) fn present_parts(
     pending: &Pending<'_>,
 ) -> Result<StateParts, Error> {
     let mut left_out = Vec::new();
-    present.cache.each_left_out(|path, reason| {
-        left_out.push(LeftOut {
-            path: path.into(),
-            reason,
-        });
+    present.cache.each_left_out(|path, why| {
+        left_out.push(why.at(path));
         true
     });
     Ok(StateParts {

@@ -25,6 +25,7 @@ use crate::path::RelPath;
 use crate::restore::modes::Modes;
 use crate::settings::Settings;
 use crate::snapshot::lists::UsualModes;
+use crate::snapshot::present::NothingSaved;
 use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::reason::Reason;
@@ -226,6 +227,7 @@ impl World {
             root: &Dir::open(root).unwrap(),
             settings: &settings,
             cache: None,
+            saved: &NothingSaved,
             rehash: false,
             cancelled: &|_| false,
         };

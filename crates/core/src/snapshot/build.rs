@@ -6,7 +6,6 @@ use herma_fs::Stat;
 
 use super::lists::KEPT_BITS;
 use super::lists::ListBuilder;
-use super::reason::Reason;
 use super::scan::Here;
 use super::scan::NewDir;
 use super::scan::NewEntry;
@@ -42,8 +41,8 @@ impl<'r> Walk<'r> {
             let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
             add_to_tree(&mut tree, name, entry, ids.as_ref());
             self.add_mode(&mut files, name, &entry.record);
-            if let Some(reason) = listed_reason(&entry.record) {
-                left.left_out(name.to_bytes(), reason);
+            if let Some(reason) = entry.record.listed_reason() {
+                left.left_out(name.to_bytes(), reason, entry.record.secret);
             }
             if let Some(ids) = ids {
                 if !ids.modes.is_null() {
@@ -115,14 +114,6 @@ impl<'r> Walk<'r> {
             Walked::LeftOut(_) | Walked::Gone => None,
         }
     }
-}
-
-/// Why the receipt mentions an entry, if it does.
-fn listed_reason(record: &EntryRecord) -> Option<Reason> {
-    record
-        .kind
-        .left_out()
-        .or(record.unstable.then_some(Reason::Unstable))
 }
 
 /// Writes a walked directory and all below it into a new cache. `None` if the old cache, from which

@@ -230,6 +230,8 @@ fn from_disk<'n, 'r>(
             Some(verdict) => verdict,
             None => judge(walk, here, bytes(name), name.kind),
         };
+        // What was seen in a file's content counts only as long as the rules do.
+        let old = old.filter(|entry| old_judgement.is_some() || !entry.is_state_judged());
         if let Some(child) = child(here, c_name, name.kind, judged, old) {
             children.push((c_name, child));
         }
@@ -284,11 +286,7 @@ fn judge<'r>(walk: &Walk<'r>, here: &Here<'_, 'r>, name: &[u8], kind: FileKind) 
     if kind == FileKind::Symlink && is_reserved_link(name) {
         return Verdict::LeaveOut(Reason::ReservedName);
     }
-    let mut path = here.path();
-    if !path.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
+    let path = here.path_of(name);
     walk.scope(here)
         .judge(&path, kind == FileKind::Directory, walk.tracked)
 }

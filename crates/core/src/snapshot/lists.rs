@@ -8,9 +8,11 @@
 //! A record is `<word> <name>` followed by a NUL. In the list of modes the word is `f` and an octal mode
 //! for a file whose mode is not the usual one, `d` and an octal mode with an empty name for the
 //! directory itself, or, in the root's list only, `u` and the mode from which the usual ones follow. A directory that holds no captured file appears in no git tree: its `d` record is
-//! what says that it exists. In the list of what was left out the word is the reason.
+//! what says that it exists. In the list of what was left out the word is the reason; behind
+//! a colon, where a secret was seen in the content, its kind and line: `secret-content:github-token:12`.
 
 use super::reason::Reason;
+use super::secrets::Finding;
 use crate::id::ObjectId;
 use crate::store::object::EntryMode;
 use crate::store::object::TreeEntry;
@@ -86,8 +88,11 @@ impl ListBuilder {
     }
 
     /// Notes something left out.
-    pub fn left_out(&mut self, name: &[u8], reason: Reason) {
-        self.record(reason.word(), name);
+    pub fn left_out(&mut self, name: &[u8], reason: Reason, secret: Option<Finding>) {
+        match secret {
+            Some(secret) => self.record(&format!("{}:{}", reason.word(), secret.to_word()), name),
+            None => self.record(reason.word(), name),
+        }
     }
 
     /// Adds the records of another list behind these.
@@ -148,6 +153,14 @@ pub fn records(blob: &[u8]) -> impl Iterator<Item = Record<'_>> {
                 name: &record[space + 1..],
             })
         })
+}
+
+/// Reads the word of a record of something left out. What a newer version adds behind a colon is skipped.
+pub fn parse_left_out(word: &[u8]) -> Option<(Reason, Option<Finding>)> {
+    let colon = word.iter().position(|byte| *byte == b':');
+    let reason = Reason::from_word(&word[..colon.unwrap_or(word.len())])?;
+    let secret = colon.and_then(|colon| Finding::from_word(&word[colon + 1..]));
+    Some((reason, secret))
 }
 
 /// What a mode record says.

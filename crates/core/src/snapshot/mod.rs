@@ -4,6 +4,7 @@
 //!   that changed, and the trees made of them
 //! * [`stat_cache`]: what every file looked like last time
 //! * [`excludes`], [`tracked`]: what belongs to the project and what is left out
+//! * [`secrets`]: files that hold secrets, by name and by content
 //! * [`lists`]: full modes and left-out names, stored beside the tree
 //! * [`present`]: one whole scan, for a save or for a comparison
 //! * `judge`: the rules, asked about a path at which nothing is yet
@@ -24,6 +25,7 @@ pub mod present;
 mod read_file;
 pub mod reason;
 mod scan;
+pub mod secrets;
 pub mod sink;
 pub mod stat_cache;
 pub mod tracked;

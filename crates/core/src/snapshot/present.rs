@@ -69,10 +69,35 @@ pub struct ScanOptions<'a> {
     pub settings: &'a Settings,
     /// The cache of the last save, if it may be believed.
     pub cache: Option<Arc<StatCache>>,
+    /// What the store has already; asked only about files that look like they hold a secret.
+    pub saved: &'a dyn AlreadySaved,
     /// Read every file, whatever the cache says.
     pub rehash: bool,
     /// Called now and then with the number of files seen; `true` stops the scan.
     pub cancelled: &'a (dyn Fn(u64) -> bool + Sync),
+}
+
+/// Tells what is in the store already. Leaving it out of the next checkpoint would take it from undo and
+/// protect nothing.
+pub trait AlreadySaved: Sync {
+    /// Does the newest checkpoint of the project have a file at this path?
+    fn has_path(&self, path: &[u8]) -> bool;
+    /// Does the store have this very content?
+    fn has_content(&self, id: &ObjectId) -> bool;
+}
+
+/// A store with nothing in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NothingSaved;
+
+impl AlreadySaved for NothingSaved {
+    fn has_path(&self, _path: &[u8]) -> bool {
+        false
+    }
+
+    fn has_content(&self, _id: &ObjectId) -> bool {
+        false
+    }
 }
 
 /// The state of a project now.
@@ -129,6 +154,7 @@ pub fn scan(options: &ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanE
         rules: &rules,
         info_exclude: info_exclude.as_deref(),
         tracked: &tracked,
+        saved: options.saved,
         judge_all,
         rebuild: !same_rules,
         trust_listings: known_times,
@@ -223,9 +249,12 @@ fn fingerprint(
 /// Does the cache leave out something the user's git tracks by now?
 fn leaves_out_tracked(cache: &StatCache, tracked: &dyn Tracked) -> bool {
     let mut found = false;
-    cache.each_left_out(|path, reason| {
-        let by_rule = matches!(reason, Reason::Excluded | Reason::Ignored);
-        found = by_rule && (tracked.contains(path) || tracked.any_below(path));
+    cache.each_left_out(|path, why| {
+        let yields = matches!(
+            why.reason,
+            Reason::Excluded | Reason::Ignored | Reason::SecretContent
+        );
+        found = yields && (tracked.contains(path) || tracked.any_below(path));
         !found
     });
     found

@@ -19,6 +19,7 @@ use herma_fs::file::stat_file;
 use herma_fs::file::write_back;
 
 use super::reason::Reason;
+use super::secrets::Finding;
 use super::sink::Sink;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
@@ -53,14 +54,37 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// What a look into a file's content came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It is saved, although it looks like it holds a secret if one is named.
+    Saved(Option<Finding>),
+    /// It looks like it holds a secret, and is left out.
+    LeftOut(Finding),
+}
+
+/// Looks into the content of a file.
+pub(super) type JudgeContent<'j> = &'j dyn Fn(&[u8]) -> Judged;
+
+/// What was read of a file.
+#[derive(Clone, Copy)]
+struct Content {
+    id: ObjectId,
+    stat: Stat,
+    secret: Option<Finding>,
+}
+
+/// What became of the content of a file.
+enum Stored {
+    As(ObjectId, Option<Finding>),
+    Not(Finding),
+}
+
 /// One attempt at a file.
 enum Attempt {
-    Read {
-        id: ObjectId,
-        stat: Stat,
-        steady: bool,
-    },
+    Read { content: Content, steady: bool },
     Again,
+    Secret(Finding, Stat),
     LeftOut(EntryKind, Stat),
     Gone,
 }
@@ -72,24 +96,27 @@ impl Reader<'_> {
         dir: &Dir,
         name: &CStr,
         stat: Stat,
+        judge: JudgeContent<'_>,
     ) -> Result<Option<EntryRecord>, StoreError> {
         let mut seen = stat;
         let mut last = None;
         for _ in 0..TRIES {
-            match self.attempt(dir, name, seen)? {
+            match self.attempt(dir, name, seen, judge)? {
                 Attempt::Read {
-                    id,
-                    stat,
+                    content,
                     steady: true,
-                } => {
-                    return Ok(Some(self.record(id, &stat, false)));
-                }
+                } => return Ok(Some(self.record(content, false))),
                 Attempt::Read {
-                    id,
-                    stat,
+                    content,
                     steady: false,
-                } => last = Some((id, stat)),
+                } => last = Some(content),
                 Attempt::Again => {}
+                Attempt::Secret(finding, stat) => {
+                    let kind = EntryKind::Watched(Reason::SecretContent);
+                    let mut record = self.watched(kind, &stat);
+                    record.secret = Some(finding);
+                    return Ok(Some(record));
+                }
                 Attempt::LeftOut(kind, stat) => return Ok(Some(self.watched(kind, &stat))),
                 Attempt::Gone => return Ok(None),
             }
@@ -100,15 +127,21 @@ impl Reader<'_> {
             }
         }
         Ok(Some(match last {
-            Some((id, stat)) => self.record(id, &stat, true),
+            Some(content) => self.record(content, true),
             None => self.watched(EntryKind::Watched(Reason::Unreadable), &seen),
         }))
     }
 
-    fn attempt(&self, dir: &Dir, name: &CStr, seen: Stat) -> Result<Attempt, StoreError> {
+    fn attempt(
+        &self,
+        dir: &Dir,
+        name: &CStr,
+        seen: Stat,
+        judge: JudgeContent<'_>,
+    ) -> Result<Attempt, StoreError> {
         match seen.kind {
             FileKind::Symlink => self.attempt_link(dir, name, seen),
-            FileKind::File => self.attempt_file(dir, name, seen),
+            FileKind::File => self.attempt_file(dir, name, seen, judge),
             FileKind::Directory => Ok(Attempt::Again),
             FileKind::Special | FileKind::Unknown => {
                 Ok(Attempt::LeftOut(EntryKind::LeftOut(Reason::Special), seen))
@@ -120,9 +153,13 @@ impl Reader<'_> {
         match dir.read_link(name) {
             Ok(target) => {
                 let id = self.sink.add(Kind::Blob, &target)?;
-                Ok(Attempt::Read {
+                let content = Content {
                     id,
                     stat: seen,
+                    secret: None,
+                };
+                Ok(Attempt::Read {
+                    content,
                     steady: true,
                 })
             }
@@ -131,7 +168,13 @@ impl Reader<'_> {
         }
     }
 
-    fn attempt_file(&self, dir: &Dir, name: &CStr, seen: Stat) -> Result<Attempt, StoreError> {
+    fn attempt_file(
+        &self,
+        dir: &Dir,
+        name: &CStr,
+        seen: Stat,
+        judge: JudgeContent<'_>,
+    ) -> Result<Attempt, StoreError> {
         if self.is_too_large(seen.size) {
             return Ok(Attempt::LeftOut(EntryKind::Watched(Reason::TooLarge), seen));
         }
@@ -155,21 +198,24 @@ impl Reader<'_> {
                 before,
             ));
         }
-        let content = if before.size <= WHOLE {
-            self.whole(&file, before.size)
+        let read = if before.size <= WHOLE {
+            self.whole(&file, before.size, judge)
         } else {
-            self.sink
-                .add_stream(before.size, &mut Read::take(&file, before.size))
+            let mut source = Read::take(&file, before.size);
+            let id = self.sink.add_stream(before.size, &mut source);
+            id.map(|id| Stored::As(id, None))
         };
-        match content {
-            Ok(id) => {
+        match read {
+            Ok(Stored::As(id, secret)) => {
                 let steady = stat_file(&file).is_ok_and(|after| after == before);
-                Ok(Attempt::Read {
+                let content = Content {
                     id,
                     stat: before,
-                    steady,
-                })
+                    secret,
+                };
+                Ok(Attempt::Read { content, steady })
             }
+            Ok(Stored::Not(finding)) => Ok(Attempt::Secret(finding, before)),
             Err(StoreError::Changed { .. }) => Ok(Attempt::Again),
             Err(StoreError::Source(_) | StoreError::Collision) => Ok(unreadable),
             Err(e) => Err(e),
@@ -180,12 +226,19 @@ impl Reader<'_> {
         self.max_size.is_some_and(|max| size > max)
     }
 
-    fn whole(&self, file: &File, size: u64) -> Result<ObjectId, StoreError> {
+    fn whole(&self, file: &File, size: u64, judge: JudgeContent<'_>) -> Result<Stored, StoreError> {
         BUFFER.with_borrow_mut(|buffer| {
             // One byte more than expected, so that growth shows without another call.
             buffer.resize(size as usize + 1, 0);
             let read = herma_fs::file::read_at(file, buffer, 0).map_err(StoreError::Source)?;
-            self.sink.add(Kind::Blob, &buffer[..read])
+            let content = &buffer[..read];
+            match judge(content) {
+                Judged::Saved(secret) => {
+                    let id = self.sink.add(Kind::Blob, content)?;
+                    Ok(Stored::As(id, secret))
+                }
+                Judged::LeftOut(finding) => Ok(Stored::Not(finding)),
+            }
         })
     }
 
@@ -196,13 +249,15 @@ impl Reader<'_> {
         }
     }
 
-    fn record(&self, id: ObjectId, stat: &Stat, unstable: bool) -> EntryRecord {
+    fn record(&self, content: Content, unstable: bool) -> EntryRecord {
+        let stat = &content.stat;
         let kind = match stat.kind {
             FileKind::Symlink => EntryKind::Symlink,
             _ if stat.is_executable() => EntryKind::Executable,
             _ => EntryKind::File,
         };
-        let mut record = EntryRecord::new(kind, Some(stat), id);
+        let mut record = EntryRecord::new(kind, Some(stat), content.id);
+        record.secret = content.secret;
         record.unstable = unstable;
         record.unsettled = unstable || stat.ctime >= self.settle_before;
         record
@@ -248,7 +303,8 @@ mod tests {
             write_backs: AtomicU32::new(0),
         };
         let stat = dir.stat("file").unwrap();
-        let record = reader.capture(&dir, c"file", stat).unwrap();
+        let record = reader.capture(&dir, c"file", stat, &|_| Judged::Saved(None));
+        let record = record.unwrap();
         record.expect("it is there")
     }
 

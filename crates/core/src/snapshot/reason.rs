@@ -28,17 +28,24 @@ pub enum Reason {
     OtherFileSystem = 9,
     /// Herma's own data: the store, the home, a restore's temporary file.
     Own = 10,
+    /// Its content looks like it holds a secret.
+    SecretContent = 11,
+    /// Its content looks like it holds a secret, but it was saved before, the user's git tracks it, or
+    /// it is most likely made for a test. It is in the checkpoint.
+    SavedSecret = 12,
     /// It was in the checkpoint, and `herma purge` took it out of all of them.
-    Purged = 11,
+    Purged = 13,
 }
 
 impl Reason {
     /// Every reason, in the order receipts list them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Unreadable,
         Self::Unstable,
         Self::TooLarge,
         Self::Secret,
+        Self::SecretContent,
+        Self::SavedSecret,
         Self::ReservedName,
         Self::Special,
         Self::OtherFileSystem,
@@ -53,8 +60,23 @@ impl Reason {
         Self::ALL.into_iter().find(|reason| *reason as u8 == number)
     }
 
-    /// Is it merely a rule that leaves this out? Everything else is named at once, and the exit code
-    /// says that something is missing.
+    /// The reason with this word.
+    pub fn from_word(word: &[u8]) -> Option<Self> {
+        let mut reasons = Self::ALL.into_iter();
+        reasons.find(|reason| reason.word().as_bytes() == word)
+    }
+
+    /// Is it in the checkpoint all the same?
+    pub fn is_captured(self) -> bool {
+        matches!(self, Self::Unstable | Self::SavedSecret)
+    }
+
+    /// Is something missing that no rule leaves out, or not as it is on disk? Then the exit code says so.
+    pub fn is_gap(self) -> bool {
+        !self.is_rule() && self != Self::SavedSecret
+    }
+
+    /// Is it merely a rule that leaves this out? Everything else is named at once.
     pub fn is_rule(self) -> bool {
         matches!(
             self,
@@ -75,6 +97,8 @@ impl Reason {
             Self::ReservedName => "reserved-name",
             Self::OtherFileSystem => "other-file-system",
             Self::Own => "own",
+            Self::SecretContent => "secret-content",
+            Self::SavedSecret => "saved-secret",
             Self::Purged => "purged",
         }
     }

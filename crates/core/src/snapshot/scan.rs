@@ -20,19 +20,25 @@ use rayon::prelude::*;
 
 use super::excludes::Rules;
 use super::excludes::Scope;
+use super::excludes::SecretRules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
 use super::listing;
 use super::listing::Child;
 use super::lists::UsualModes;
+use super::present::AlreadySaved;
+use super::read_file::Judged;
 use super::read_file::Reader;
 use super::reason::Reason;
+use super::secrets;
 use super::stat_cache::DirRecord;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
 use crate::id::ObjectId;
 use crate::store::error::StoreError;
+use crate::store::object::Kind;
+use crate::store::object::id_of;
 
 /// What a walk needs to know, shared by all threads.
 pub(crate) struct Walk<'a> {
@@ -41,6 +47,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) info_exclude: Option<&'a [u8]>,
     pub(crate) tracked: &'a dyn Tracked,
+    pub(crate) saved: &'a dyn AlreadySaved,
     /// Judge every name anew: the rules changed.
     pub(crate) judge_all: bool,
     /// Build every list anew: the usual modes changed.
@@ -92,6 +99,16 @@ impl<'h, 'r> Here<'h, 'r> {
             path.push(b'/');
         }
         path.extend_from_slice(self.name);
+        path
+    }
+
+    /// The path of an entry of this directory.
+    pub(crate) fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = self.path();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
         path
     }
 }
@@ -322,6 +339,29 @@ impl<'r> Walk<'r> {
         Ok(dir)
     }
 
+    /// May this file be saved, seeing what is in it?
+    fn judge_content(&self, here: &Here<'_, 'r>, name: &[u8], content: &[u8]) -> Judged {
+        if self.rules.secrets != SecretRules::NamesAndContent {
+            return Judged::Saved(None);
+        }
+        let Some(finding) = secrets::find(content) else {
+            return Judged::Saved(None);
+        };
+        let path = here.path_of(name);
+        if self.scope(here).names(&path) {
+            return Judged::Saved(None);
+        }
+        let is_known = secrets::is_fixture(&path, finding.kind)
+            || self.tracked.contains(&path)
+            || self.saved.has_path(&path)
+            || id_of(Kind::Blob, content).is_some_and(|id| self.saved.has_content(&id));
+        if is_known {
+            Judged::Saved(Some(finding))
+        } else {
+            Judged::LeftOut(finding)
+        }
+    }
+
     fn read_changed(
         &self,
         here: &Here<'_, 'r>,
@@ -339,7 +379,8 @@ impl<'r> Walk<'r> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            self.reader.capture(&here.dir, name, stat)
+            let judge = |content: &[u8]| self.judge_content(here, name.to_bytes(), content);
+            self.reader.capture(&here.dir, name, stat, &judge)
         };
         if changed.len() < 2 {
             return changed.iter().map(capture).collect();

@@ -21,6 +21,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
 use herma_core::path::escape;
+use herma_core::snapshot::present::NothingSaved;
 use herma_core::snapshot::present::Present;
 use herma_core::snapshot::present::ScanOptions;
 use herma_core::snapshot::present::scan;
@@ -168,6 +169,7 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         root: &root,
         settings: p.engine.settings(),
         cache: cache.map(Arc::new),
+        saved: &NothingSaved,
         rehash,
         cancelled: &|_| false,
     };

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use herma_core::Settings;
 use herma_core::engine::Saved;
+use herma_core::snapshot::excludes::SecretRules;
 use herma_fs::publish::Durability;
 use herma_testkit::edits::next_edit;
 use herma_testkit::git;
@@ -33,7 +34,7 @@ fn project() -> TestProject {
         ..Settings::default()
     };
     settings.excludes.builtin = false;
-    settings.excludes.secrets = false;
+    settings.excludes.secrets = SecretRules::Off;
     TestProject::with(settings)
 }
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Union, final
+from typing import Any, Callable, Iterable, List, Literal, Optional, Sequence, Union, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -156,6 +156,7 @@ class LeftOut:
 
     path: str
     reason: str
+    secret: Optional[tuple[str, int]]
 
 @final
 class Receipt:
@@ -506,7 +507,7 @@ class Engine:
         delete_orphans: bool = True,
         exclude: Sequence[str] = (),
         include: Sequence[str] = (),
-        secrets: bool = True,
+        secrets: Union[bool, Literal["names"]] = True,
         lock_wait: float = 10.0,
         durable: bool = True,
         threads: Optional[int] = None,

@@ -8,14 +8,14 @@
 //! 3. `.hermaignore` from the outermost directory inwards
 //! 4. the setting `exclude`, then the setting `include`
 //!
-//! What the user's own git tracks is never dropped by 1 and 2. Names that look like secrets are left
-//! out unless 3 or 4 name them. A directory that is left out is not entered, as in git, unless
+//! What the user's own git tracks is never dropped by 1 and 2. What looks like a secret, by name or by
+//! content, is left out unless 3 or 4 name it. A directory that is left out is not entered, as in git, unless
 //! something below it is tracked or a rule of 3 and 4 that comes later names a path below it; then the
 //! scan descends and keeps only that ([`Verdict::Descend`]).
 //!
 //! * [`scope`]: the rules in force inside one directory, and the verdict
 //! * `pattern`: one line of an ignore file, matched as git does; `levels`: those with several `**`
-//! * `builtin`, `secrets`: the fixed lists
+//! * `builtin`: the fixed list
 
 mod builtin;
 mod levels;
@@ -23,13 +23,13 @@ mod levels;
 mod oracle;
 mod pattern;
 pub mod scope;
-mod secrets;
 
 pub use builtin::DEFAULT_EXCLUDES;
 pub use builtin::DEFAULT_INCLUDES;
 pub use scope::Scope;
 
 use crate::snapshot::reason::Reason;
+use crate::snapshot::secrets;
 use pattern::Pattern;
 
 /// Counts every change to the meaning of the rules, so that what was judged by old rules is judged anew.
@@ -42,8 +42,8 @@ pub struct ExcludeSettings {
     pub exclude: Vec<String>,
     /// Patterns that take in, whatever any other rule says. A leading `!` changes nothing.
     pub include: Vec<String>,
-    /// Leave out what looks like a secret by its name.
-    pub secrets: bool,
+    /// What is left out because it looks like a secret.
+    pub secrets: SecretRules,
     /// Apply the built-in list.
     pub builtin: bool,
 }
@@ -53,10 +53,22 @@ impl Default for ExcludeSettings {
         Self {
             exclude: Vec::new(),
             include: Vec::new(),
-            secrets: true,
+            secrets: SecretRules::NamesAndContent,
             builtin: true,
         }
     }
+}
+
+/// What is left out because it looks like a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SecretRules {
+    /// Nothing.
+    Off,
+    /// Files whose name says that they hold one.
+    Names,
+    /// And new files whose content looks like it does.
+    NamesAndContent,
 }
 
 /// The rules that hold for the whole project, compiled once and shared by all threads.
@@ -64,7 +76,7 @@ impl Default for ExcludeSettings {
 pub struct Rules {
     exclude: Vec<Pattern>,
     include: Vec<Pattern>,
-    secrets: bool,
+    pub(crate) secrets: SecretRules,
     builtin: bool,
     fingerprint: u64,
 }
@@ -98,7 +110,8 @@ impl Rules {
 fn fingerprint(settings: &ExcludeSettings) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(&RULES_VERSION.to_le_bytes());
-    hash.update(&[u8::from(settings.secrets), u8::from(settings.builtin)]);
+    hash.update(&secrets::LIST_VERSION.to_le_bytes());
+    hash.update(&[settings.secrets as u8, u8::from(settings.builtin)]);
     for list in [&settings.exclude, &settings.include] {
         // Lengths keep ["ab"] and ["a", "b"] apart.
         hash.update(&(list.len() as u64).to_le_bytes());
@@ -159,6 +172,9 @@ pub fn is_own_temporary(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::SecretRules::Names;
+    use super::SecretRules::NamesAndContent;
+    use super::SecretRules::Off;
     use super::*;
 
     #[test]
@@ -170,13 +186,14 @@ mod tests {
             builtin,
         };
         let all = [
-            settings(&[], &[], true, true),
-            settings(&[], &[], false, true),
-            settings(&[], &[], true, false),
-            settings(&["ab"], &[], true, true),
-            settings(&["a", "b"], &[], true, true),
-            settings(&["a"], &["b"], true, true),
-            settings(&[], &["ab"], true, true),
+            settings(&[], &[], NamesAndContent, true),
+            settings(&[], &[], Names, true),
+            settings(&[], &[], Off, true),
+            settings(&[], &[], NamesAndContent, false),
+            settings(&["ab"], &[], NamesAndContent, true),
+            settings(&["a", "b"], &[], NamesAndContent, true),
+            settings(&["a"], &["b"], NamesAndContent, true),
+            settings(&[], &["ab"], NamesAndContent, true),
         ];
         let prints: Vec<_> = all.iter().map(|s| Rules::new(s).fingerprint()).collect();
         let distinct: std::collections::HashSet<_> = prints.iter().collect();

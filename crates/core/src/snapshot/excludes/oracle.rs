@@ -16,7 +16,7 @@ type Tree = BTreeMap<String, Vec<u8>>;
 
 fn rules() -> Rules {
     Rules::new(&ExcludeSettings {
-        secrets: false,
+        secrets: SecretRules::Off,
         builtin: false,
         ..ExcludeSettings::default()
     })

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Reason;
 use super::Rules;
+use super::SecretRules;
 use super::Tracked;
 use super::Verdict;
 use super::builtin;
@@ -11,9 +12,10 @@ use super::is_own_temporary;
 use super::pattern;
 use super::pattern::Entry;
 use super::pattern::Pattern;
-use super::secrets;
+
 use crate::path::check_name;
 use crate::path::is_reserved_link;
+use crate::snapshot::secrets::names;
 
 /// The rules in force inside one directory. Cheap to clone: ignore files are shared.
 #[derive(Clone, Debug)]
@@ -281,7 +283,15 @@ impl<'r> Scope<'r> {
 
     /// Is it a secret that no rule of the user names?
     fn is_secret(&self, entry: Entry<'_>) -> bool {
-        self.rules.secrets && secrets::is_secret(entry.path, entry.is_dir) && !self.is_named(entry)
+        self.rules.secrets != SecretRules::Off
+            && names::is_secret(entry.path, entry.is_dir)
+            && !self.is_named(entry)
+    }
+
+    /// Does a rule of the user take in the file at `path` by its name, so that nothing about secrets
+    /// applies to it?
+    pub fn names(&self, path: &[u8]) -> bool {
+        self.is_named(Entry::new(path, false))
     }
 
     fn is_named(&self, entry: Entry<'_>) -> bool {

@@ -291,7 +291,7 @@ fn a_secret_is_kept_only_when_a_rule_names_it() {
 #[test]
 fn secrets_and_the_list_can_be_turned_off() {
     let settings = ExcludeSettings {
-        secrets: false,
+        secrets: SecretRules::Off,
         builtin: false,
         ..ExcludeSettings::default()
     };

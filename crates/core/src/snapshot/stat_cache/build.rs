@@ -15,7 +15,7 @@ use super::record::NONE;
 use super::u32_at;
 use super::u64_at;
 use crate::receipt::Summary;
-use crate::snapshot::reason::Reason;
+use crate::snapshot::secrets::Finding;
 
 /// Builds a new cache, parents before children.
 #[derive(Default)]
@@ -103,6 +103,8 @@ impl CacheBuilder {
         b[64] = reason;
         b[65] = entry.descend.map_or(0, |reason| reason as u8);
         b[66..68].copy_from_slice(&entry.mode.to_le_bytes());
+        let secret = entry.secret.map_or(0, Finding::to_number);
+        b[68..72].copy_from_slice(&secret.to_le_bytes());
         // A record just made is well-formed.
         let _ = self.summary.count(&b);
         self.entries.extend_from_slice(&b);
@@ -206,8 +208,9 @@ impl Summary {
             self.files += 1;
             self.bytes = self.bytes.saturating_add(u64_at(record, 8));
         }
-        let unstable = (record[7] & 2 != 0).then_some(Reason::Unstable);
-        if let Some(reason) = kind.left_out().or(unstable) {
+        let unstable = record[7] & 2 != 0;
+        let holds_secret = u32_at(record, 68) != 0;
+        if let Some(reason) = kind.listed_reason(unstable, holds_secret) {
             *self.left_out.entry(reason).or_insert(0) += 1;
         }
         Some(())

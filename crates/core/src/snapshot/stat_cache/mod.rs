@@ -27,14 +27,16 @@ pub use record::IgnoreFiles;
 use record::NONE;
 
 use super::reason::Reason;
+use super::secrets::Finding;
 use crate::id::ObjectId;
+use crate::receipt::LeftOut;
 use crate::receipt::Summary;
 use crate::store::object::compare_names;
 
-const MAGIC: &[u8; 8] = b"HERMASC1";
+const MAGIC: &[u8; 8] = b"HERMASC2";
 const HEADER: usize = 256;
 const DIR_RECORD: usize = 104;
-const ENTRY_RECORD: usize = 68;
+const ENTRY_RECORD: usize = 72;
 
 /// What holds for the cache as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,26 @@ pub struct CacheHeader {
     pub checkpoint: Option<ObjectId>,
     /// What was captured and left out, counted.
     pub summary: Summary,
+}
+
+/// Why something is mentioned in a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOutWhy {
+    /// The reason.
+    pub reason: Reason,
+    /// The secret it looks like it holds.
+    pub secret: Option<Finding>,
+}
+
+impl LeftOutWhy {
+    /// The entry of a receipt about this path.
+    pub fn at(self, path: &[u8]) -> LeftOut {
+        LeftOut {
+            path: path.into(),
+            reason: self.reason,
+            secret: self.secret,
+        }
+    }
 }
 
 /// A cache, checked and ready to be asked.
@@ -168,6 +190,7 @@ impl StatCache {
             } else {
                 Some(Reason::from_number(b[65])?)
             },
+            secret: Finding::from_number(u32_at(b, 68)),
             size: u64_at(b, 8),
             mtime: u64_at(b, 16) as i64,
             ctime: u64_at(b, 24) as i64,
@@ -292,16 +315,15 @@ impl StatCache {
     }
 
     /// Calls `each` with the path and record of everything left out, until it returns `false`.
-    pub fn each_left_out(&self, mut each: impl FnMut(&[u8], Reason) -> bool) {
+    pub fn each_left_out(&self, mut each: impl FnMut(&[u8], LeftOutWhy) -> bool) {
         let mut stack = vec![(Self::ROOT, Vec::new())];
         while let Some((dir, path)) = stack.pop() {
             for entry in self.entries(dir).into_iter().flatten().flatten() {
                 let Some(name) = self.name(&entry) else {
                     continue;
                 };
-                let interesting =
-                    entry.child().is_some() || entry.kind.left_out().is_some() || entry.unstable;
-                if !interesting {
+                let reason = entry.listed_reason();
+                if entry.child().is_none() && reason.is_none() {
                     continue;
                 }
                 let mut below = path.clone();
@@ -309,11 +331,8 @@ impl StatCache {
                     below.push(b'/');
                 }
                 below.extend_from_slice(name.to_bytes());
-                let reason = entry
-                    .kind
-                    .left_out()
-                    .or(entry.unstable.then_some(Reason::Unstable));
-                if reason.is_some_and(|reason| !each(&below, reason)) {
+                let secret = entry.secret;
+                if reason.is_some_and(|reason| !each(&below, LeftOutWhy { reason, secret })) {
                     return;
                 }
                 if let Some(child) = entry.child() {
@@ -433,8 +452,8 @@ mod tests {
         assert_eq!(cache.entry_at(b"d/b").unwrap().kind, EntryKind::Symlink);
         assert!(cache.entry_at(b"d/c").is_none());
         let mut left = Vec::new();
-        cache.each_left_out(|path, reason| {
-            left.push((path.to_vec(), reason));
+        cache.each_left_out(|path, why| {
+            left.push((path.to_vec(), why.reason));
             true
         });
         assert_eq!(left, [(b"x".to_vec(), Reason::Ignored)]);

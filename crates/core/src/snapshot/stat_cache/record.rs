@@ -4,6 +4,7 @@ use herma_fs::Stat;
 
 use crate::id::ObjectId;
 use crate::snapshot::reason::Reason;
+use crate::snapshot::secrets::Finding;
 
 /// No directory record.
 pub(super) const NONE: u32 = u32::MAX;
@@ -54,6 +55,13 @@ impl EntryKind {
         matches!(self, Self::File | Self::Executable | Self::Symlink)
     }
 
+    /// Why receipts mention an entry of this kind, if they do.
+    pub(super) fn listed_reason(self, unstable: bool, holds_secret: bool) -> Option<Reason> {
+        let secret = holds_secret.then_some(Reason::SavedSecret);
+        let unstable = unstable.then_some(Reason::Unstable);
+        self.left_out().or(unstable).or(secret)
+    }
+
     /// Why it is left out, if it is.
     pub fn left_out(self) -> Option<Reason> {
         match self {
@@ -76,6 +84,8 @@ pub struct EntryRecord {
     pub is_dir: bool,
     /// A directory left out by rule in which something is wanted after all.
     pub descend: Option<Reason>,
+    /// The secret its content looks like it holds: it is left out for it, or saved with a warning.
+    pub secret: Option<Finding>,
     /// Permission bits.
     pub mode: u16,
     /// Size in bytes.
@@ -102,6 +112,7 @@ impl EntryRecord {
             unstable: false,
             is_dir: kind == EntryKind::Directory,
             descend: None,
+            secret: None,
             mode: stat.map_or(0, |s| s.mode as u16),
             size: stat.map_or(0, |s| s.size),
             mtime: stat.map_or(0, |s| s.mtime),
@@ -126,6 +137,17 @@ impl EntryRecord {
             && self.size == stat.size
             && self.ino == stat.ino
             && u32::from(self.mode) == stat.mode
+    }
+
+    /// Why receipts mention it, if they do.
+    pub fn listed_reason(&self) -> Option<Reason> {
+        self.kind
+            .listed_reason(self.unstable, self.secret.is_some())
+    }
+
+    /// Do settings and ignore files have a say in what was made of its state?
+    pub(crate) fn is_state_judged(&self) -> bool {
+        matches!(self.kind, EntryKind::Watched(_)) || self.secret.is_some()
     }
 
     /// The directory record below this entry.
