@@ -1,10 +1,11 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `e2e`, `python`, `secrets`, `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `e2e`, `python`, `secrets`, `serve-load`.
 
 mod bench;
 mod ci;
 mod demo;
 mod e2e;
 mod mutants;
+mod power;
 mod python;
 mod serve_load;
 mod workspace;
@@ -23,6 +24,15 @@ Usage: cargo xtask <COMMAND>
                             (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
                             full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
   faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
+  power [OPTIONS]           Cuts the power of a file system while Herma works on it, and looks what is left;
+                            needs root, loop devices and mkfs.ext4
+      --cuts N              Cuts for every way to mount [default: 100]
+      --control N           Cuts with every sync made to do nothing, which have to do harm [default: 20]
+      --mount MOUNT         Only `ordered`, `noauto_da_alloc` or `writeback`
+      --peers               Instead: the same for git and the original's method, and their clean-up beside savers
+      --seed N              Other choices [default: 1]
+      --on DIR              Where the image of the file system lies [default: the temporary directory]
+      --herma PATH          Try this program instead of building one
   e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and takes back what they did
       --ci                  Only the agents that every change is tried with
       --misbehave           Herma is missing, killed, slow, failing; or two agents work at once
@@ -62,6 +72,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::run(rest),
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),
+        Some("power") => power::run(rest),
         Some("python") => python::check(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
         Some("help" | "--help" | "-h") => {

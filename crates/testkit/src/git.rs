@@ -106,20 +106,28 @@ impl Repository {
         if !available() {
             return;
         }
+        if let Some(damage) = self.damage(dangling) {
+            panic!("git fsck finds the store damaged {damage}");
+        }
+    }
+
+    /// What git has to say against the store, and how it ended; nothing if it is whole. `dangling` is an option of
+    /// `git fsck` that says whether objects that nobody needs are worth a word.
+    ///
+    /// # Panics
+    ///
+    /// If git is not installed: ask [`available`] first.
+    pub fn damage(&self, dangling: &str) -> Option<String> {
         let output = self.git(["fsck", "--strict", "--full", "--no-progress", dangling]);
-        let words: Vec<&str> = output
-            .text()
+        let said = [&output.stdout[..], &output.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said);
+        let words: Vec<&str> = said
             .lines()
-            .chain(output.error_text().lines())
             // A store without branches has an unborn HEAD, which git mentions and which is meant.
             .filter(|line| !line.starts_with("notice:"))
             .collect();
-        assert!(
-            output.status.success() && words.is_empty(),
-            "git fsck finds the store damaged ({}):\n{}",
-            output.status,
-            words.join("\n")
-        );
+        let is_whole = output.status.success() && words.is_empty();
+        (!is_whole).then(|| format!("({}):\n{}", output.status, words.join("\n")))
     }
 
     /// The tree of a commit, in the form of [`Tree::as_git`].

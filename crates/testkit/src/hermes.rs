@@ -4,6 +4,7 @@
 //! new commits on `refs/hermes/<project>`, history rewritten by its pruning, everything packed by its
 //! `gc`. The commands and their order are the original's.
 
+use std::fmt;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -41,24 +42,24 @@ impl HermesStore {
         if !git::available() {
             return None;
         }
-        let hermes = Self { store: env.store() };
-        hermes.init();
-        Some(hermes)
+        let made = Self::at(env.store());
+        Some(made.unwrap_or_else(|failed| panic!("{failed}")))
     }
 
-    fn init(&self) {
-        if self.store.join("HEAD").exists() {
-            return;
+    /// The store in this directory, set up if it is not there yet.
+    pub fn at(store: PathBuf) -> Result<Self, Failed> {
+        let hermes = Self { store };
+        if !hermes.store.join("HEAD").exists() {
+            hermes.init()?;
         }
-        fs::create_dir_all(&self.store).expect("the test's home is writable");
-        let init = git::command()
-            .args(["init", "-q", "--bare"])
-            .arg(&self.store)
-            .output();
-        assert!(
-            init.is_ok_and(|o| o.status.success()),
-            "git init --bare works"
-        );
+        Ok(hermes)
+    }
+
+    fn init(&self) -> Result<(), Failed> {
+        fs::create_dir_all(&self.store)?;
+        let mut init = git::command();
+        init.args(["init", "-q", "--bare"]).arg(&self.store);
+        run(init)?;
         for (key, value) in [
             ("user.email", "hermes@local"),
             ("user.name", "Hermes Checkpoint"),
@@ -66,103 +67,125 @@ impl HermesStore {
             ("tag.gpgSign", "false"),
             ("gc.auto", "0"),
         ] {
-            self.must(self.plain_git(&["config", key, value]));
+            run(self.plain_git(&["config", key, value]))?;
         }
         for directory in ["indexes", "projects", "info"] {
-            fs::create_dir_all(self.store.join(directory)).expect("the store is writable");
+            fs::create_dir_all(self.store.join(directory))?;
         }
         let patterns: Vec<_> = EXCLUDES.split_whitespace().collect();
-        fs::write(self.store.join("info/exclude"), patterns.join("\n") + "\n")
-            .expect("the store is writable");
+        fs::write(self.store.join("info/exclude"), patterns.join("\n") + "\n")?;
+        Ok(())
     }
 
     /// Takes a checkpoint of `directory`. Returns its id, or `None` when nothing had changed.
+    #[track_caller]
     pub fn take(&self, directory: &Path, reason: &str) -> Option<String> {
-        let directory = directory.canonicalize().expect("the project exists");
+        let taken = self.try_take(directory, reason);
+        taken.unwrap_or_else(|failed| panic!("{failed}"))
+    }
+
+    /// [`HermesStore::take`] where it may fail: beside others, or when the disk is gone.
+    pub fn try_take(&self, directory: &Path, reason: &str) -> Result<Option<String>, Failed> {
+        let directory = directory.canonicalize()?;
         let project = project_hash(&directory);
-        self.touch(&directory, &project);
+        self.touch(&directory, &project)?;
         let reference = format!("refs/hermes/{project}");
         let tip = self.tip(&reference);
         let index = self.store.join("indexes").join(&project);
         let git = |args: &[&str]| self.project_git(&directory, &index, args);
         if index.exists() {
             match &tip {
-                Some(tip) => drop(self.must(git(&["read-tree", tip]))),
-                None => fs::remove_file(&index).expect("the index is ours"),
+                Some(tip) => drop(run(git(&["read-tree", tip]))?),
+                None => fs::remove_file(&index)?,
             }
         }
-        self.must(git(&["add", "-A"]));
-        self.drop_large(&directory, &index);
+        run(git(&["add", "-A"]))?;
+        self.drop_large(&directory, &index)?;
         let unchanged = match &tip {
             Some(tip) => git(&["diff-index", "--cached", "--quiet", tip])
-                .status()
-                .is_ok_and(|s| s.success()),
-            None => self.must(git(&["ls-files"])).is_empty(),
+                .output()
+                .is_ok_and(|o| o.status.success()),
+            None => run(git(&["ls-files"]))?.is_empty(),
         };
         if unchanged {
-            return None;
+            return Ok(None);
         }
-        let tree = self.must(git(&["write-tree"]));
-        let commit = self.commit(&tree, tip.as_deref(), reason);
+        let tree = run(git(&["write-tree"]))?;
+        let commit = self.commit(&tree, tip.as_deref(), reason)?;
         let mut update = self.plain_git(&["update-ref", &reference, &commit]);
         update.args(tip);
-        self.must(update);
-        Some(commit)
+        run(update)?;
+        Ok(Some(commit))
     }
 
-    fn drop_large(&self, directory: &Path, index: &Path) {
-        let listing = self.must(self.project_git(directory, index, &["ls-files", "-z"]));
+    fn drop_large(&self, directory: &Path, index: &Path) -> Result<(), Failed> {
+        let listing = run(self.project_git(directory, index, &["ls-files", "-z"]))?;
         let large = |name: &&str| {
             let size = fs::symlink_metadata(directory.join(name)).map_or(0, |m| m.len());
             !name.is_empty() && size > MAX_FILE_SIZE
         };
         for name in listing.split('\0').filter(large) {
-            self.must(self.project_git(directory, index, &["rm", "-q", "--cached", "--", name]));
+            run(self.project_git(directory, index, &["rm", "-q", "--cached", "--", name]))?;
         }
+        Ok(())
     }
 
     /// Keeps the last `count` checkpoints of every project by writing them again as a new chain, as
     /// Hermes does when there are more than `max_snapshots`; then [`HermesStore::gc`].
+    #[track_caller]
     pub fn prune(&self, count: usize) {
+        let pruned = self.try_prune(count);
+        pruned.unwrap_or_else(|failed| panic!("{failed}"));
+    }
+
+    fn try_prune(&self, count: usize) -> Result<(), Failed> {
         let references =
-            self.must(self.plain_git(&["for-each-ref", "--format=%(refname)", "refs/hermes/"]));
+            run(self.plain_git(&["for-each-ref", "--format=%(refname)", "refs/hermes/"]))?;
         for reference in references.lines() {
-            let history = self.must(self.plain_git(&["rev-list", reference]));
+            let history = run(self.plain_git(&["rev-list", reference]))?;
             let history: Vec<_> = history.lines().collect();
             if history.len() <= count {
                 continue;
             }
             let mut parent: Option<String> = None;
             for commit in history[..count].iter().rev() {
-                let tree = self.must(self.plain_git(&["rev-parse", &format!("{commit}^{{tree}}")]));
-                let subject = self.must(self.plain_git(&["log", "-1", "--format=%s", commit]));
+                let tree = run(self.plain_git(&["rev-parse", &format!("{commit}^{{tree}}")]))?;
+                let subject = run(self.plain_git(&["log", "-1", "--format=%s", commit]))?;
                 let subject = if subject.is_empty() {
                     "checkpoint".to_owned()
                 } else {
                     subject
                 };
-                parent = Some(self.commit(&tree, parent.as_deref(), &subject));
+                parent = Some(self.commit(&tree, parent.as_deref(), &subject)?);
             }
             if let Some(newest) = parent {
-                self.must(self.plain_git(&["update-ref", reference, &newest]));
+                run(self.plain_git(&["update-ref", reference, &newest]))?;
             }
         }
-        self.gc();
+        self.try_gc()
     }
 
     /// What Hermes runs after pruning: everything reachable is packed, the rest deleted at once.
+    #[track_caller]
     pub fn gc(&self) {
-        self.must(self.plain_git(&["reflog", "expire", "--expire=now", "--all"]));
-        self.must(self.plain_git(&["gc", "--prune=now", "--quiet"]));
+        let collected = self.try_gc();
+        collected.unwrap_or_else(|failed| panic!("{failed}"));
     }
 
-    fn commit(&self, tree: &str, parent: Option<&str>, reason: &str) -> String {
+    /// [`HermesStore::gc`] where it may fail.
+    pub fn try_gc(&self) -> Result<(), Failed> {
+        run(self.plain_git(&["reflog", "expire", "--expire=now", "--all"]))?;
+        run(self.plain_git(&["gc", "--prune=now", "--quiet"]))?;
+        Ok(())
+    }
+
+    fn commit(&self, tree: &str, parent: Option<&str>, reason: &str) -> Result<String, Failed> {
         let mut command = self.plain_git(&["commit-tree", tree]);
         if let Some(parent) = parent {
             command.args(["-p", parent]);
         }
         command.args(["-m", reason]);
-        self.must(command)
+        run(command)
     }
 
     fn tip(&self, reference: &str) -> Option<String> {
@@ -175,7 +198,7 @@ impl HermesStore {
     }
 
     /// Writes `projects/<hash>.json` in place, as Hermes does.
-    fn touch(&self, directory: &Path, project: &str) {
+    fn touch(&self, directory: &Path, project: &str) -> Result<(), Failed> {
         let path = self.store.join("projects").join(format!("{project}.json"));
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -188,7 +211,7 @@ impl HermesStore {
         let text = format!(
             "{{\"workdir\": {workdir}, \"created_at\": {created:?}, \"last_touch\": {now:?}}}"
         );
-        fs::write(path, text).expect("the store is writable");
+        Ok(fs::write(path, text)?)
     }
 
     /// Git without the test kit's identity: the store's own config names Hermes.
@@ -214,20 +237,35 @@ impl HermesStore {
             .current_dir(directory);
         command
     }
+}
 
-    #[track_caller]
-    fn must(&self, mut command: Command) -> String {
-        let output = command.output().expect("git is installed");
-        let words = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success(),
-            "{command:?} in {}: {words}",
-            self.store.display()
-        );
-        String::from_utf8_lossy(&output.stdout)
-            .trim_end_matches('\n')
-            .to_owned()
+/// Why something could not be done, in words.
+#[derive(Debug)]
+pub struct Failed(String);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
+}
+
+impl std::error::Error for Failed {}
+
+impl From<std::io::Error> for Failed {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What a git command prints, without the last line's end.
+fn run(mut command: Command) -> Result<String, Failed> {
+    let output = command.output()?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(Failed(format!("{command:?}: {words}")));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.trim_end_matches('\n').to_owned())
 }
 
 /// The name Hermes gives a project: the start of the hash of its canonical path.

@@ -8,6 +8,7 @@
 //! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
 //! * [`hermes_sessions`]: a session database as the original makes it, with its files
 //! * [`names`]: ten thousand hostile file names
+//! * [`power`]: power cuts of a mounted file system
 //! * [`attack`]: directories swapped for links under the program's hands
 //! * [`terminal`]: a terminal with somebody at it who answers questions
 //! * [`redact`]: makes output the same from run to run
@@ -25,6 +26,7 @@ pub mod hermes_sessions;
 pub mod hermes_v1;
 pub mod names;
 pub mod output;
+pub mod power;
 pub mod random;
 pub mod redact;
 pub mod secrets;

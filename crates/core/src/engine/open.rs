@@ -175,7 +175,7 @@ pub(crate) fn into_store_error(error: ObjectError) -> StoreError {
 }
 
 /// Seconds after which a visit that changed nothing is noted again.
-const VISITS_APART: f64 = 3600.0;
+const VISITS_APART: f64 = 60.0;
 
 impl Project<'_> {
     /// Opens the store for reading; an error if there is none.
@@ -349,7 +349,7 @@ impl Project<'_> {
         self.write_record(dirs, &record, durability)
     }
 
-    /// Notes a visit that changed nothing, unless the record says the same already but for some minutes. A file
+    /// Notes a visit that changed nothing, unless the record says the same already but for some seconds. A file
     /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
     /// whole visit.
     pub(crate) fn touch_now_and_then(&self, dirs: &StoreDirs) -> Result<(), Error> {

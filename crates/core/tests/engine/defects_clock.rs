@@ -255,3 +255,32 @@ fn a_record_from_the_future_is_put_right_and_then_ages() {
         assert_eq!(world.left().0[2], ["2"], "{touch}");
     }
 }
+
+// A record that is written anew for every look has to be synced every time, or a power cut leaves it empty.
+#[test]
+fn a_look_that_finds_nothing_new_is_noted_once_a_minute() {
+    let (p, clock) = with_clock(Settings::default());
+    p.write("a.txt", "one\n");
+    p.save("first");
+    let record = std::fs::read_dir(p.store().join("projects")).unwrap();
+    let record = record.map(|entry| entry.unwrap().path()).next().unwrap();
+    let read = || std::fs::read_to_string(&record).unwrap();
+    let first = read();
+    clock.advance(59);
+    assert!(!p.save("again").is_new);
+    assert_eq!(read(), first, "within the minute");
+    clock.advance(1);
+    assert!(!p.save("again").is_new);
+    let second = read();
+    assert_ne!(second, first, "a minute later");
+    clock.set(START - DAY);
+    assert!(!p.save("again").is_new);
+    assert_ne!(read(), second, "a clock that went back is noted at once");
+    std::fs::write(&record, "").unwrap();
+    assert!(!p.save("again").is_new);
+    assert_eq!(
+        read().matches("last_touch").count(),
+        1,
+        "an empty record is made anew at once"
+    );
+}
