@@ -35,6 +35,11 @@ use crate::workspace;
 /// The hidden command that measures the memory of another command.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
+/// The most memory a command had at any time, in bytes.
+pub fn peak_memory(command: &Command) -> Result<u64> {
+    measure::peak_memory(PEAK_MEMORY, command)
+}
+
 const WALK: &str = "bare walk";
 const HERMA_SAME: &str = "herma save, nothing changed";
 const HERMA_ONE: &str = "herma save, one file changed";

@@ -1,9 +1,11 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `e2e`, `python`, `secrets`, `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `shuttle`, `e2e`, `python`, `secrets`,
+//! `serve-load`.
 
 mod bench;
 mod ci;
 mod demo;
 mod e2e;
+mod huge;
 mod mutants;
 mod power;
 mod python;
@@ -59,6 +61,11 @@ Usage: cargo xtask <COMMAND>
       --clients N           Clients at once [default: 8]
       --calls N             Calls of each [default: 500]
       --herma PATH          Load this program instead of building one
+  shuttle [--full]          What threads share, under 20,000 schedules chosen one by one; --full is a million
+  huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
+      --files N             Files of the largest tree [default: 1000000]
+      --sparse-gib N        Size of the sparse file [default: 20]
+      --herma PATH          Try this program instead of building one
 ";
 
 fn main() -> ExitCode {
@@ -69,6 +76,8 @@ fn main() -> ExitCode {
         Some("demo") if rest.is_empty() => demo::play(),
         Some("faults") => ci::run_fault_tests(rest),
         Some("serve-load") => serve_load::run(rest),
+        Some("huge") => huge::run(rest),
+        Some("shuttle") => ci::run_schedules(rest),
         Some("bench") => bench::run(rest),
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),

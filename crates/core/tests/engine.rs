@@ -8,7 +8,6 @@
 )]
 
 mod engine {
-    mod attacks;
     pub mod authorship;
     mod authorship_model;
     mod calls;
@@ -44,6 +43,7 @@ mod engine {
     mod missing_projects;
     mod model;
     mod model_cleaning;
+    mod model_crash;
     mod model_run;
     mod model_state;
     mod names;
@@ -65,7 +65,6 @@ mod engine {
     mod step_properties;
     pub mod steps;
     mod steps_reviewed;
-    mod swap;
     pub mod upkeep;
     mod verify;
 }

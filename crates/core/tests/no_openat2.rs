@@ -18,11 +18,29 @@ mod engine {
 #[test]
 fn a_save_takes_in_nothing_through_a_swapped_directory() {
     herma_fs::dir::assume_no_openat2();
-    engine::attacks::save();
+    engine::attacks::save(engine::attacks::Victim::Directory);
 }
 
 #[test]
 fn a_restore_touches_nothing_through_a_swapped_directory() {
     herma_fs::dir::assume_no_openat2();
-    engine::attacks::restore();
+    engine::attacks::restore(engine::attacks::Victim::Directory);
+}
+
+#[test]
+fn a_removal_reaches_nothing_through_a_swapped_directory() {
+    herma_fs::dir::assume_no_openat2();
+    engine::attacks::remove(engine::attacks::Victim::Directory);
+}
+
+#[test]
+fn a_save_takes_in_nothing_through_a_swapped_file() {
+    herma_fs::dir::assume_no_openat2();
+    engine::attacks::save(engine::attacks::Victim::File);
+}
+
+#[test]
+fn a_restore_touches_nothing_through_a_swapped_file() {
+    herma_fs::dir::assume_no_openat2();
+    engine::attacks::restore(engine::attacks::Victim::File);
 }

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,6 +261,21 @@ pub fn bytes_below(dir: &Path) -> u64 {
         Err(_) => 0,
     });
     sizes.sum()
+}
+
+/// Every name below a directory, and the directory itself, sorted.
+pub fn names_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(path) = pending.pop() {
+        if path.symlink_metadata().unwrap().is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            pending.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
 }
 
 #[cfg(test)]

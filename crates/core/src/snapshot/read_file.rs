@@ -3,11 +3,16 @@
 //! The descriptor is examined before and after reading. If the file moved under us it is read again, a
 //! few times; then what was read last is kept and the file is listed as unstable. Whatever goes wrong
 //! with one file costs one line in the receipt, never the checkpoint.
+//!
+//! A file that changed a moment ago may be changing still without its times telling: they move when a write
+//! begins and when a page is first stored to, not with every byte. Such a file is read twice. If both
+//! readings agree, the file was so at the moment between them.
 
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::Read;
+use std::io::Seek;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
 
@@ -20,6 +25,7 @@ use herma_fs::file::write_back;
 
 use super::reason::Reason;
 use super::secrets::Finding;
+use super::sink::HashOnly;
 use super::sink::Sink;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
@@ -207,7 +213,9 @@ impl Reader<'_> {
         };
         match read {
             Ok(Stored::As(id, secret)) => {
-                let steady = stat_file(&file).is_ok_and(|after| after == before);
+                let is_settled = before.ctime < self.settle_before;
+                let steady = (is_settled || has_still(&file, before.size, id))
+                    && stat_file(&file).is_ok_and(|after| after == before);
                 let content = Content {
                     id,
                     stat: before,
@@ -271,13 +279,20 @@ impl Reader<'_> {
     }
 }
 
+/// Has the file, read once more from its beginning, still the content of this id?
+fn has_still(mut file: &File, size: u64, id: ObjectId) -> bool {
+    file.rewind().is_ok()
+        && HashOnly
+            .add_stream(size, &mut Read::take(file, size))
+            .is_ok_and(|again| again == id)
+}
+
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::snapshot::sink::HashOnly;
 
     /// Somebody writes to the file whenever it is read.
     struct Restless(PathBuf);

@@ -12,7 +12,6 @@
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use herma_fs::Dir;
 
@@ -32,6 +31,7 @@ use super::pack_list::Packs;
 use super::pack_read::Pack;
 use super::prefix::IdPrefix;
 use crate::id::ObjectId;
+use crate::sync::atomic::AtomicUsize;
 
 pub use super::pack_list::UnreadablePack;
 

@@ -1,9 +1,9 @@
-//! Random sequences of edits, saves, restores, undos, drops and cleanings, compared step by step with a
-//! model.
+//! Random sequences of edits, saves, agents' steps, restores, undos, drops, cleanings and crashes, compared step
+//! by step with a model.
 //!
 //! A sequence is a list of numbers; each number, together with the state it meets, is one step. So any
 //! step can be left out and the rest still makes sense, which is how a failing sequence is made small.
-//! `HERMA_MODEL_SEQUENCES` runs more of them, `HERMA_MODEL_FIRST` begins at another seed.
+//! `HERMA_MODEL_SEQUENCES` and `HERMA_FAULT_FULL` run more of them, `HERMA_MODEL_FIRST` begins at another seed.
 
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
@@ -12,11 +12,13 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
+use herma_testkit::faults;
 use herma_testkit::random::Random;
 
 use super::model_run::Run;
 
 const SEQUENCES: u64 = 60;
+const SEQUENCES_IN_FULL: u64 = 600;
 const STEPS: usize = 30;
 
 /// What went wrong, and after which steps.
@@ -81,7 +83,12 @@ pub fn number(variable: &str, otherwise: u64) -> u64 {
 fn random_work_always_ends_in_the_state_the_model_predicts() {
     let first = number("HERMA_MODEL_FIRST", 0);
     let next = AtomicU64::new(first);
-    let end = first + number("HERMA_MODEL_SEQUENCES", SEQUENCES);
+    let usual = if faults::is_full() {
+        SEQUENCES_IN_FULL
+    } else {
+        SEQUENCES
+    };
+    let end = first + number("HERMA_MODEL_SEQUENCES", usual);
     let failed = Mutex::new(None);
     let work = || {
         while failed.lock().unwrap().is_none() {

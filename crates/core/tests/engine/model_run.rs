@@ -29,6 +29,15 @@ use super::model_state::mixed;
 use super::model_state::same_content;
 use super::project::TestProject;
 
+/// How the projects of the model are saved.
+pub fn settings() -> Settings {
+    Settings {
+        // Whether a power cut is survived is not the question here.
+        durability: Durability::Cache,
+        ..Settings::default()
+    }
+}
+
 /// A project, the model of it, and what was done so far.
 pub struct Run<'l> {
     pub project: TestProject,
@@ -39,11 +48,7 @@ pub struct Run<'l> {
 impl<'l> Run<'l> {
     pub fn new(log: &'l RefCell<Vec<String>>) -> Self {
         Self {
-            project: TestProject::with(Settings {
-                // Whether a power cut is survived is not the question here.
-                durability: Durability::Cache,
-                ..Settings::default()
-            }),
+            project: TestProject::with(settings()),
             model: Model::default(),
             log,
         }
@@ -56,7 +61,7 @@ impl<'l> Run<'l> {
     /// Does the step that `choice` stands for in the present state.
     pub fn step(&mut self, choice: u64) {
         let mut random = Random::new(choice);
-        match random.below(46) {
+        match random.below(50) {
             0..=15 => self.edit(&mut random),
             16..=21 => self.save(&mut random),
             22..=24 => self.restore_all(&mut random),
@@ -70,11 +75,13 @@ impl<'l> Run<'l> {
             42 => self.collect_and_stop(&mut random),
             43..=44 => self.clean(&mut random),
             45 => self.maintain(),
+            46..=47 => self.agent_step(&mut random),
+            48..=49 => self.crash(&mut random),
             _ => self.reopen(&mut random),
         }
     }
 
-    fn edit(&mut self, random: &mut Random) {
+    pub fn edit(&mut self, random: &mut Random) {
         for _ in 0..=random.below(3) {
             let edit = next_edit(random, &self.model.disk);
             self.note(edit.to_string());
@@ -215,6 +222,9 @@ impl<'l> Run<'l> {
             _ => self.model.undo_target(),
         };
         self.note(format!("{step:?} to {}", self.shown_step(expected)));
+        if self.model.moves_are_lost {
+            return self.undo_or_redo_somewhere(step);
+        }
         let before = files(&self.project.root);
         let found = match step {
             Move::Redo => self.project.redo(),
@@ -231,6 +241,32 @@ impl<'l> Run<'l> {
             }
             (Err(refusal), Err(error)) => assert_eq!(refusal, Refusal::from(&error), "{error}"),
             (expected, found) => panic!("{step:?}: expected {expected:?}, found {found:?}"),
+        }
+        self.check_list();
+    }
+
+    /// The same after a crash, when the model does not know where undo and redo stand.
+    fn undo_or_redo_somewhere(&mut self, step: Move) {
+        let found = match step {
+            Move::Redo => self.project.redo(),
+            _ => self.project.undo(),
+        };
+        match found {
+            Ok(Undone::Done(restored)) => {
+                let safety = restored.safety.as_ref().map(|safety| safety.id);
+                let is_new = |id: &ObjectId| self.model.tree_of(id).is_none();
+                if let Some(id) = safety.filter(is_new) {
+                    self.model.add(id);
+                }
+                let tree = self.model.tree_of(&restored.target.id).unwrap().clone();
+                assert_same(&tree, &self.project.tree(), "the files after the move");
+                self.model.disk = tree;
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => {
+                // Any other error than a refusal panics.
+                let _ = Refusal::from(&error);
+            }
         }
         self.check_list();
     }
@@ -354,7 +390,9 @@ impl<'l> Run<'l> {
 
     /// Git finds the store whole, and reaches the live checkpoints and no others.
     pub fn fsck(&self) {
-        if !self.project.store().exists() || !git::available() {
+        // A killed first save leaves a store that is not complete, and has nothing in it.
+        let is_complete = self.project.store().join("herma/format").exists();
+        if !is_complete || !git::available() {
             return;
         }
         self.project.fsck_but_dangling();

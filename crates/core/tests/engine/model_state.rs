@@ -82,6 +82,8 @@ pub struct Model {
     position: Option<ObjectId>,
     result: Option<Tree>,
     newest: Option<ObjectId>,
+    /// A restore was killed: where undo and redo lead from there is not for this model to say.
+    pub moves_are_lost: bool,
 }
 
 impl Model {
@@ -182,8 +184,11 @@ impl Model {
         self.newest = self.saved.last().map(|kept| kept.id);
     }
 
-    /// What the next undo or redo goes to.
+    /// What the next undo or redo goes to, as far as this model knows.
     pub fn needed(&self) -> Vec<ObjectId> {
+        if self.moves_are_lost {
+            return Vec::new();
+        }
         let ends = [self.past.last(), self.future.last()];
         let ends = ends.into_iter().flatten().copied();
         ends.chain(self.position).collect()

@@ -73,7 +73,11 @@ impl TestProject {
     }
 
     pub fn with(settings: Settings) -> Self {
-        let temp = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap(), settings)
+    }
+
+    /// A project in this directory.
+    pub fn at(temp: tempfile::TempDir, settings: Settings) -> Self {
         let root = temp.path().canonicalize().unwrap().join("project");
         std::fs::create_dir(&root).unwrap();
         let engine = engine(&temp.path().join("home"), None, settings);

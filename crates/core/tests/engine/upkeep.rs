@@ -22,6 +22,7 @@ use herma_core::restore::RestoreOptions;
 use herma_core::retention::Limits;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
+pub use herma_testkit::tree::names_below;
 
 use super::project::TestProject;
 use super::project::engine_with_clock;
@@ -209,19 +210,4 @@ pub fn move_to(path: &Path, directory: &Path) {
 /// What git answers, on one line.
 pub fn git_line(p: &TestProject, args: &[&str]) -> String {
     p.repository().git(args).success().line().to_owned()
-}
-
-/// Every name below a directory.
-pub fn names_below(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut pending = vec![directory.to_owned()];
-    while let Some(path) = pending.pop() {
-        if path.symlink_metadata().unwrap().is_dir() {
-            let entries = std::fs::read_dir(&path).unwrap();
-            pending.extend(entries.map(|entry| entry.unwrap().path()));
-        }
-        found.push(path);
-    }
-    found.sort();
-    found
 }

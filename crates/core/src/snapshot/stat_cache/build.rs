@@ -170,16 +170,20 @@ impl CacheBuilder {
         if self.names.len() > u32::MAX as usize {
             return None;
         }
-        let mut bytes =
-            Vec::with_capacity(HEADER + self.dirs.len() + self.entries.len() + self.names.len());
-        bytes.resize(HEADER, 0);
+        let names_at = HEADER + self.dirs.len() + self.entries.len();
+        // Nearly all of it is entries: they are moved within their own memory, not copied to another.
+        let entries_at = HEADER + self.dirs.len();
+        let entries = self.entries.len();
+        let mut bytes = self.entries;
+        bytes.reserve_exact(entries_at + self.names.len());
+        bytes.resize(names_at, 0);
+        bytes.copy_within(..entries, entries_at);
+        bytes[..HEADER].fill(0);
         bytes[..8].copy_from_slice(MAGIC);
         bytes[16..20].copy_from_slice(&self.dir_count.to_le_bytes());
         bytes[20..24].copy_from_slice(&self.entry_count.to_le_bytes());
-        bytes.extend_from_slice(&self.dirs);
-        bytes.extend_from_slice(&self.entries);
+        bytes[HEADER..entries_at].copy_from_slice(&self.dirs);
         bytes.extend_from_slice(&self.names);
-        let names_at = HEADER + self.dirs.len() + self.entries.len();
         let header = CacheHeader {
             summary: self.summary,
             ..header.clone()
