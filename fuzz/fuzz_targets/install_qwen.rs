@@ -1,4 +1,7 @@
 //! The configuration of Qwen, which anybody may have written.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::install(herma_fuzz::Host::Qwen, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::hosts::install(
+    herma_fuzz::Host::Qwen,
+    bytes
+));

@@ -1,4 +1,7 @@
 //! What Crush may send to its hook.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::payload(herma_fuzz::Host::Crush, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::hosts::payload(
+    herma_fuzz::Host::Crush,
+    bytes
+));

@@ -1,10 +1,11 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `shuttle`, `e2e`, `python`, `secrets`,
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `shuttle`, `fuzz`, `e2e`, `python`, `secrets`,
 //! `serve-load`.
 
 mod bench;
 mod ci;
 mod demo;
 mod e2e;
+mod fuzz;
 mod huge;
 mod mutants;
 mod power;
@@ -42,6 +43,12 @@ Usage: cargo xtask <COMMAND>
       --agents DIR          Where the agents are, and are installed if not [default: target/agents]
       --keep                Leaves each run's home, project and logs, and says where
       --herma PATH          Try this program instead of building one
+  fuzz [TARGET…] [OPTIONS]  Gives every parser input that nobody meant, and keeps what breaks it
+      --seconds N           So long each target at most [default: 600]
+      --runs N              So many inputs each at most [default: 10000000]
+      --jobs N              Targets at once [default: 1]
+      --replay              Only what is in fuzz/corpus and was found before
+      --no-sanitizer        Faster, and blind to what C libraries do to memory
   python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
       --wheel               An optimised wheel; also checks its size and how long importing it takes
       --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index
@@ -81,6 +88,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::run(rest),
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),
+        Some("fuzz") => fuzz::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),

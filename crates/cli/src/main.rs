@@ -20,6 +20,8 @@ mod command_env;
 mod command_error;
 mod commands;
 mod environment;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hook;
 mod json;
 mod listing;

@@ -24,6 +24,8 @@ pub mod coverage;
 pub mod diff;
 pub mod engine;
 pub mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod history;
 pub mod id;
 pub mod message;

@@ -33,6 +33,8 @@ mod engine {
     mod defects_rollback;
     mod defects_upkeep;
     mod defects_volumes;
+    pub mod differential;
+    mod differential_ignore;
     mod hermes;
     mod hostile_steps;
     mod import_legacy;

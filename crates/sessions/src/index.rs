@@ -100,14 +100,14 @@ pub(crate) fn sessions(dir: &Dir) -> Result<Vec<String>> {
 }
 
 /// One entry of the object.
-struct IndexEntry<'t> {
+pub(crate) struct IndexEntry<'t> {
     /// Where its value ends in the text.
     end: usize,
-    session: Option<Cow<'t, str>>,
+    pub(crate) session: Option<Cow<'t, str>>,
 }
 
 /// The entries in their order; `None` if the text is no JSON object.
-fn entries(text: &str) -> Option<Vec<IndexEntry<'_>>> {
+pub(crate) fn entries(text: &str) -> Option<Vec<IndexEntry<'_>>> {
     let Object(values) = serde_json::from_str(text).ok()?;
     let start = text.as_ptr() as usize;
     let entry = |value: &RawValue| {
@@ -145,7 +145,7 @@ fn session_of(value: &RawValue) -> Option<Cow<'_, str>> {
 
 /// The text without the entries that are gone: each goes with the comma before it, and the first that
 /// stays loses its own.
-fn without(text: &str, entries: &[IndexEntry<'_>], gone: &[bool]) -> String {
+pub(crate) fn without(text: &str, entries: &[IndexEntry<'_>], gone: &[bool]) -> String {
     let open = text.find('{').map_or(0, |at| at + 1);
     let mut new = text[..open].to_owned();
     let mut from = open;

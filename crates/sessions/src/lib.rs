@@ -23,6 +23,8 @@ mod error;
 pub mod export;
 pub mod files;
 pub mod filters;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod index;
 pub mod list;
 pub mod orphans;

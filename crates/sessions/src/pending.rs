@@ -219,7 +219,8 @@ pub(crate) fn escape(id: &str) -> String {
     out
 }
 
-fn unescape(text: &str) -> Option<String> {
+/// The id on a line that [`escape`] wrote.
+pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

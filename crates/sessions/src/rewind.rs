@@ -10,7 +10,7 @@
 mod ends;
 mod intent;
 mod jsonl;
-mod kept;
+pub(crate) mod kept;
 mod of_sessions;
 
 use herma_fs::Dir;

@@ -7,7 +7,7 @@
 
 mod lines;
 mod saver;
-mod traffic;
+pub(crate) mod traffic;
 
 use std::ffi::OsString;
 use std::io;

@@ -50,10 +50,10 @@ pub(crate) struct RestoreArgs {
     keep: Vec<PathBuf>,
     /// Print what would be done, and do nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Take back everything that changed since, whoever changed it
     #[arg(long, conflicts_with_all = ["only_agent", "session", "turn", "since", "patch"])]
-    all: bool,
+    pub(crate) all: bool,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]

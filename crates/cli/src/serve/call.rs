@@ -124,7 +124,8 @@ impl CommandLine {
         self
     }
 
-    fn arguments(&self) -> Vec<OsString> {
+    /// All of it, the program's name included.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments = self.words.clone();
         if !self.rest.is_empty() {
             arguments.push("--".into());

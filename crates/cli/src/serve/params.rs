@@ -14,7 +14,7 @@ use super::call::CommandLine;
     untagged,
     expecting = "a checkpoint is its number in the list, the beginning of its id, a name, or `@-2`"
 )]
-pub(super) enum Named {
+pub(crate) enum Named {
     /// The number.
     Number(u64),
     /// Anything else.
@@ -23,7 +23,7 @@ pub(super) enum Named {
 
 impl Named {
     /// What a person would type.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Text(text) => text.clone(),
@@ -31,7 +31,7 @@ impl Named {
     }
 
     /// Is nothing said?
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Text(text) if text.trim().is_empty())
     }
 }
@@ -54,7 +54,7 @@ where
 /// A turn: its name, or `true` for the last one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "a turn is its name, or `true` for the last one")]
-pub(super) enum TurnNamed {
+pub(crate) enum TurnNamed {
     /// The last one, or none in particular.
     Last(bool),
     /// The one of this name.
@@ -64,55 +64,55 @@ pub(super) enum TurnNamed {
 /// Only a project.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct InProject {
-    pub(super) root: Option<String>,
+pub(crate) struct InProject {
+    pub(crate) root: Option<String>,
 }
 
 /// `open`: a project, or the one around a directory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Open {
-    pub(super) root: Option<String>,
-    pub(super) directory: Option<String>,
+pub(crate) struct Open {
+    pub(crate) root: Option<String>,
+    pub(crate) directory: Option<String>,
 }
 
 /// `list`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct List {
-    pub(super) root: Option<String>,
-    pub(super) limit: Option<usize>,
-    pub(super) offset: usize,
+pub(crate) struct List {
+    pub(crate) root: Option<String>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) offset: usize,
 }
 
 /// `show`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Show {
-    pub(super) root: Option<String>,
-    pub(super) checkpoint: Option<Named>,
+pub(crate) struct Show {
+    pub(crate) root: Option<String>,
+    pub(crate) checkpoint: Option<Named>,
 }
 
 /// `save` and `ensure_checkpoint`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Save {
-    pub(super) root: Option<String>,
-    pub(super) reason: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) turn: Option<String>,
-    pub(super) tool: Option<String>,
-    pub(super) rehash: bool,
-    pub(super) fast: bool,
-    pub(super) wait: Option<u32>,
+pub(crate) struct Save {
+    pub(crate) root: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<String>,
+    pub(crate) tool: Option<String>,
+    pub(crate) rehash: bool,
+    pub(crate) fast: bool,
+    pub(crate) wait: Option<u32>,
     /// Only `ensure_checkpoint` has it.
-    pub(super) once_per_turn: Option<bool>,
+    pub(crate) once_per_turn: Option<bool>,
 }
 
 impl Save {
-    pub(super) fn command(&self) -> CommandLine {
+    pub(crate) fn command(&self) -> CommandLine {
         CommandLine::new(&["save"])
             .option("--message", self.reason.as_ref())
             .option("--name", self.name.as_ref())
@@ -129,25 +129,25 @@ impl Save {
 /// `diff`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Diff {
-    pub(super) root: Option<String>,
-    pub(super) from: Option<Named>,
-    pub(super) to: Option<Named>,
-    pub(super) paths: Vec<String>,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) steps: Vec<u64>,
-    pub(super) renames: Option<bool>,
-    pub(super) patch: bool,
-    pub(super) context: Option<u32>,
-    pub(super) max_bytes: Option<usize>,
-    pub(super) limit: Option<usize>,
-    pub(super) offset: usize,
+pub(crate) struct Diff {
+    pub(crate) root: Option<String>,
+    pub(crate) from: Option<Named>,
+    pub(crate) to: Option<Named>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) steps: Vec<u64>,
+    pub(crate) renames: Option<bool>,
+    pub(crate) patch: bool,
+    pub(crate) context: Option<u32>,
+    pub(crate) max_bytes: Option<usize>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) offset: usize,
 }
 
 impl Diff {
     /// The command, for the checkpoints with these ids.
-    pub(super) fn command(&self, checkpoints: &[String]) -> CommandLine {
+    pub(crate) fn command(&self, checkpoints: &[String]) -> CommandLine {
         let line = CommandLine::new(&["diff"])
             .flag("--no-renames", self.renames == Some(false))
             .option("--unified", self.context)
@@ -164,30 +164,30 @@ impl Diff {
 /// `plan_restore` and `restore`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Restore {
-    pub(super) root: Option<String>,
-    pub(super) checkpoint: Option<Named>,
+pub(crate) struct Restore {
+    pub(crate) root: Option<String>,
+    pub(crate) checkpoint: Option<Named>,
     #[serde(deserialize_with = "not_empty")]
-    pub(super) paths: Vec<String>,
-    pub(super) keep: Vec<String>,
-    pub(super) all: bool,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) turn: Option<TurnNamed>,
-    pub(super) since: Option<String>,
-    pub(super) conflicts: Option<String>,
-    pub(super) with_transcript: bool,
+    pub(crate) paths: Vec<String>,
+    pub(crate) keep: Vec<String>,
+    pub(crate) all: bool,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<TurnNamed>,
+    pub(crate) since: Option<String>,
+    pub(crate) conflicts: Option<String>,
+    pub(crate) with_transcript: bool,
 }
 
 impl Restore {
     /// Is said which steps are meant?
-    pub(super) fn is_choice(&self) -> bool {
+    pub(crate) fn is_choice(&self) -> bool {
         let is_turn = matches!(self.turn, Some(TurnNamed::Last(true) | TurnNamed::Name(_)));
         is_turn || self.agent.is_some() || self.session.is_some() || self.since.is_some()
     }
 
     /// The command, for the checkpoint with this id if one is named.
-    pub(super) fn command(&self, checkpoint: Option<String>, dry_run: bool) -> CommandLine {
+    pub(crate) fn command(&self, checkpoint: Option<String>, dry_run: bool) -> CommandLine {
         let line = CommandLine::new(&["restore"])
             .flag("--dry-run", dry_run)
             .flag("--all", self.all)
@@ -207,22 +207,22 @@ impl Restore {
 /// `undo`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Undo {
-    pub(super) root: Option<String>,
+pub(crate) struct Undo {
+    pub(crate) root: Option<String>,
     #[serde(deserialize_with = "not_empty")]
-    pub(super) steps: Vec<u64>,
+    pub(crate) steps: Vec<u64>,
     #[serde(deserialize_with = "not_empty")]
-    pub(super) paths: Vec<String>,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) turn: Option<TurnNamed>,
-    pub(super) since: Option<String>,
-    pub(super) conflicts: Option<String>,
-    pub(super) dry_run: bool,
+    pub(crate) paths: Vec<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<TurnNamed>,
+    pub(crate) since: Option<String>,
+    pub(crate) conflicts: Option<String>,
+    pub(crate) dry_run: bool,
 }
 
 impl Undo {
-    pub(super) fn command(&self) -> CommandLine {
+    pub(crate) fn command(&self) -> CommandLine {
         let numbers = self.steps.iter().copied();
         // Numbers first: `--turn`, whose value may be missing, would take one that follows it for its own.
         let line = numbers
@@ -259,34 +259,34 @@ fn choice(
 /// `redo`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Redo {
-    pub(super) root: Option<String>,
-    pub(super) dry_run: bool,
+pub(crate) struct Redo {
+    pub(crate) root: Option<String>,
+    pub(crate) dry_run: bool,
 }
 
 /// `new_turn`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct NewTurn {
-    pub(super) root: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) agent: Option<String>,
-    pub(super) turn: Option<String>,
-    pub(super) prompt: Option<String>,
+pub(crate) struct NewTurn {
+    pub(crate) root: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) turn: Option<String>,
+    pub(crate) prompt: Option<String>,
 }
 
 /// `end_turn`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EndTurn {
-    pub(super) root: Option<String>,
-    pub(super) session: String,
+pub(crate) struct EndTurn {
+    pub(crate) root: Option<String>,
+    pub(crate) session: String,
 }
 
 /// `record_step`: the beginning of a tool call, or its end.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "phase", rename_all = "lowercase")]
-pub(super) enum RecordStep {
+pub(crate) enum RecordStep {
     Begin(BeginStep),
     End(EndStep),
 }
@@ -294,21 +294,21 @@ pub(super) enum RecordStep {
 /// The beginning of a tool call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct BeginStep {
-    pub(super) root: Option<String>,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) turn: Option<String>,
-    pub(super) tool: Option<String>,
-    pub(super) call: Option<String>,
-    pub(super) command: Option<String>,
-    pub(super) prompt: Option<String>,
-    pub(super) paths: Vec<String>,
-    pub(super) within: Option<u64>,
+pub(crate) struct BeginStep {
+    pub(crate) root: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<String>,
+    pub(crate) tool: Option<String>,
+    pub(crate) call: Option<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) prompt: Option<String>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) within: Option<u64>,
 }
 
 impl BeginStep {
-    pub(super) fn command(&self) -> CommandLine {
+    pub(crate) fn command(&self) -> CommandLine {
         CommandLine::new(&["step", "begin"])
             .option("--agent", self.agent.as_ref())
             .option("--session", self.session.as_ref())
@@ -325,15 +325,15 @@ impl BeginStep {
 /// The end of a tool call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct EndStep {
-    pub(super) root: Option<String>,
-    pub(super) step: Option<u64>,
-    pub(super) call: Option<String>,
-    pub(super) unknown: bool,
+pub(crate) struct EndStep {
+    pub(crate) root: Option<String>,
+    pub(crate) step: Option<u64>,
+    pub(crate) call: Option<String>,
+    pub(crate) unknown: bool,
 }
 
 impl EndStep {
-    pub(super) fn command(&self) -> CommandLine {
+    pub(crate) fn command(&self) -> CommandLine {
         let line = CommandLine::new(&["step", "end"])
             .flag("--unknown", self.unknown)
             .option("--call", self.call.as_ref());
@@ -344,28 +344,28 @@ impl EndStep {
 /// `steps`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Steps {
-    pub(super) root: Option<String>,
-    pub(super) all: bool,
-    pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) limit: Option<usize>,
-    pub(super) offset: usize,
+pub(crate) struct Steps {
+    pub(crate) root: Option<String>,
+    pub(crate) all: bool,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) offset: usize,
 }
 
 /// `prune`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Prune {
-    pub(super) retention_days: Option<i64>,
-    pub(super) max_size_mb: Option<u64>,
-    pub(super) max_snapshots: Option<u64>,
-    pub(super) keep_orphans: bool,
-    pub(super) dry_run: bool,
+pub(crate) struct Prune {
+    pub(crate) retention_days: Option<i64>,
+    pub(crate) max_size_mb: Option<u64>,
+    pub(crate) max_snapshots: Option<u64>,
+    pub(crate) keep_orphans: bool,
+    pub(crate) dry_run: bool,
 }
 
 impl Prune {
-    pub(super) fn command(&self) -> CommandLine {
+    pub(crate) fn command(&self) -> CommandLine {
         CommandLine::new(&["checkpoints", "prune", "--force"])
             .option("--retention-days", self.retention_days)
             .option("--max-size-mb", self.max_size_mb)
@@ -376,11 +376,11 @@ impl Prune {
 }
 
 /// A page of a list.
-pub(super) const fn page(offset: usize, limit: Option<usize>) -> Page {
+pub(crate) const fn page(offset: usize, limit: Option<usize>) -> Page {
     Page { offset, limit }
 }
 
 /// No parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(crate) struct Nothing {}

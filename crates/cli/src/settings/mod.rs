@@ -7,7 +7,7 @@
 mod edit;
 mod file;
 mod keys;
-mod read;
+pub(crate) mod read;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -41,7 +41,7 @@ enum Section {
 }
 
 /// The settings of a file with this text.
-pub(super) fn parse(file: PathBuf, text: &str) -> Loaded {
+pub(crate) fn parse(file: PathBuf, text: &str) -> Loaded {
     let mut loaded = Loaded::defaults(file);
     if is_blank(text) {
         return loaded;

@@ -91,7 +91,7 @@ pub fn merge<'a>(base: &'a [u8], ours: &'a [u8], theirs: &'a [u8]) -> Merge<'a> 
     merge_within(base, ours, theirs, EXACT_WORK)
 }
 
-pub(super) fn merge_within<'a>(
+pub(crate) fn merge_within<'a>(
     base: &'a [u8],
     ours: &'a [u8],
     theirs: &'a [u8],

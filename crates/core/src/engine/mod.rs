@@ -30,7 +30,7 @@ mod publishing;
 mod purge_refs;
 mod purge_survey;
 mod purging;
-mod receipts;
+pub(crate) mod receipts;
 mod repair;
 mod repair_refs;
 mod restoring;

@@ -62,7 +62,8 @@ impl Journal {
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    /// The journal in these bytes, if it is one.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let form: Form = serde_json::from_slice(bytes).ok()?;
         let paths = |list: Vec<Vec<u8>>| {
             list.into_iter()
@@ -87,6 +88,12 @@ impl Journal {
 
     /// Makes the journal durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+        let text = self.encode();
+        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
         let form = Form {
             version: VERSION,
@@ -99,8 +106,7 @@ impl Journal {
             by: self.by,
             undo: self.undo.to_form(),
         };
-        let text = serde_json::to_vec(&form).expect("numbers, strings and bytes always serialise");
-        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
+        serde_json::to_vec(&form).expect("numbers, strings and bytes always serialise")
     }
 
     /// Closes the journal: the restore is complete.

@@ -76,7 +76,8 @@ impl UndoRecord {
             .unwrap_or_default())
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    /// The record in these bytes, if it is one.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         Self::from_form(&serde_json::from_slice(bytes).ok()?)
     }
 
@@ -118,8 +119,18 @@ impl UndoRecord {
 
     /// Makes the record durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
-        let text = serde_json::to_vec(&self.to_form()).expect("strings always serialise");
-        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
+        Ok(write_file(
+            tmp,
+            dir,
+            FILE,
+            &self.encode(),
+            Durability::Synced,
+        )?)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.to_form()).expect("strings always serialise")
     }
 
     /// The record after a restore from `before` to `target` that ended in `result`.

@@ -59,21 +59,34 @@ impl Marks {
     /// Reads the marks of a project; missing or damaged ones are none.
     pub(crate) fn read(state: &Dir) -> Result<Self, Error> {
         let bytes = read_record(state, FILE, MAX_FILE)?;
-        let form = bytes.and_then(|bytes| serde_json::from_slice::<Form>(&bytes).ok());
-        let form = form.filter(|form| form.version == VERSION);
-        Ok(Self {
-            turns: form.map(|form| form.turns).unwrap_or_default(),
-        })
+        let marks = bytes.and_then(|bytes| Self::parse(&bytes));
+        Ok(marks.unwrap_or_default())
+    }
+
+    /// The marks in these bytes, if they are any.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let form: Form = serde_json::from_slice(bytes).ok()?;
+        (form.version == VERSION).then_some(Self { turns: form.turns })
     }
 
     /// Writes them. Losing them to a power cut costs the name of a turn.
     pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
+        Ok(write_file(
+            tmp,
+            state,
+            FILE,
+            &self.encode(),
+            Durability::Cache,
+        )?)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let form = Form {
             version: VERSION,
             turns: self.turns.clone(),
         };
-        let bytes = serde_json::to_vec(&form).expect("strings and numbers always serialise");
-        Ok(write_file(tmp, state, FILE, &bytes, Durability::Cache)?)
+        serde_json::to_vec(&form).expect("strings and numbers always serialise")
     }
 
     /// The last turn of a session.

@@ -15,7 +15,7 @@
 mod choose;
 pub(crate) mod log;
 pub(crate) mod marks;
-mod record;
+pub(crate) mod record;
 pub(crate) mod timeline;
 
 pub use choose::StepChoice;

@@ -152,7 +152,7 @@ fn excerpt(text: &mut String, limit: usize) {
 }
 
 /// Writes a step.
-pub(super) fn encode(step: &Step) -> Vec<u8> {
+pub(crate) fn encode(step: &Step) -> Vec<u8> {
     let StepStart {
         facts,
         call,
@@ -191,7 +191,7 @@ pub(super) fn encode(step: &Step) -> Vec<u8> {
 }
 
 /// Reads a step; `None` if these bytes are not one.
-pub(super) fn decode(bytes: &[u8]) -> Option<Step> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
     let form: Form = serde_json::from_slice(bytes).ok()?;
     (form.version == VERSION).then_some(())?;
     let after = match &form.after {

@@ -50,22 +50,29 @@ fn bad(what: &'static str) -> Malformed {
 impl Commit {
     /// Reads the bytes of a commit object.
     pub fn parse(data: &[u8]) -> Result<Self, Malformed> {
-        let mut tree = None;
+        let (first, mut rest) = next_line(data);
+        let tree = first.strip_prefix(b"tree ");
+        let tree = parse_id(tree.ok_or(bad("it names no tree"))?)?;
         let mut parents = Vec::new();
+        while let (line, after) = next_line(rest)
+            && let Some(parent) = line.strip_prefix(b"parent ")
+        {
+            parents.push(parse_id(parent)?);
+            rest = after;
+        }
+        // Further down `parent` is a header like any other, as in git: no commit has a history here that git
+        // does not see.
         let mut author = None;
         let mut committer = None;
-        let mut rest = data;
         while !rest.is_empty() {
-            let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
-            let line = &rest[..end];
-            rest = rest.get(end + 1..).unwrap_or_default();
+            let (line, after) = next_line(rest);
+            rest = after;
             if line.is_empty() {
                 break;
             }
             let (word, value) = split_at_byte(line, b' ').unwrap_or((line, b""));
             match word {
-                b"tree" => set(&mut tree, parse_id(value)?)?,
-                b"parent" => parents.push(parse_id(value)?),
+                b"tree" => return Err(bad("it says one thing twice")),
                 b"author" => set(&mut author, Signature::parse(value)?)?,
                 b"committer" => set(&mut committer, Signature::parse(value)?)?,
                 // Another header, or, as it begins with a space, the next line of one.
@@ -73,7 +80,7 @@ impl Commit {
             }
         }
         Ok(Self {
-            tree: tree.ok_or(bad("it names no tree"))?,
+            tree,
             parents,
             author: author.ok_or(bad("it names no author"))?,
             committer: committer.ok_or(bad("it names no committer"))?,
@@ -174,6 +181,11 @@ fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), Malformed> {
     }
 }
 
+/// The first line, without its end, and what follows it.
+fn next_line(bytes: &[u8]) -> (&[u8], &[u8]) {
+    split_at_byte(bytes, b'\n').unwrap_or((bytes, b""))
+}
+
 fn split_at_byte(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|b| *b == separator)?;
     Some((&bytes[..at], &bytes[at + 1..]))
@@ -253,6 +265,25 @@ mod tests {
         assert_eq!(commit.message, "author in the message");
         assert_eq!(commit.subject(), "author in the message");
         assert_eq!(commit.committer.offset_minutes, 60);
+    }
+
+    #[test]
+    fn parents_stand_where_git_looks_for_them_or_are_none() {
+        let id = ObjectId::EMPTY_TREE;
+        let people = "author A <a> 1 +0000\ncommitter C <c> 2 +0100\n";
+        let parents = |text: String| Commit::parse(text.as_bytes()).map(|commit| commit.parents);
+        assert_eq!(
+            parents(format!("{TREE}parent {id}\n{people}")),
+            Ok(vec![id])
+        );
+        assert_eq!(
+            parents(format!("{TREE}{people}parent {id}\n")),
+            Ok(Vec::new())
+        );
+        assert_eq!(
+            parents(format!("parent {id}\n{TREE}{people}")),
+            Err(bad("it names no tree"))
+        );
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl fmt::Display for PackName {
 
 /// One object in a pack's index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IndexEntry {
-    pub(super) id: ObjectId,
+pub(crate) struct IndexEntry {
+    pub(crate) id: ObjectId,
     pub(super) crc: u32,
     pub(super) offset: u64,
 }
@@ -71,7 +71,7 @@ pub(super) fn index_length(entries: usize, large: usize) -> u64 {
 }
 
 /// The bytes of a version 2 index; `entries` are sorted by id.
-pub(super) fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
+pub(crate) fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8 + 1024 + entries.len() * 28 + 40);
     bytes.extend_from_slice(b"\xfftOc\0\0\0\x02");
     let mut counted = 0;

@@ -46,18 +46,18 @@ const CACHE: usize = 64 << 20;
 const LONGEST: usize = 10_000;
 
 /// One entry of the pack.
-pub(super) struct Item {
+pub(crate) struct Item {
     offset: u64,
     crc: u32,
     kind: EntryKind,
     /// What it is and how it is called, once that is known.
-    pub(super) object: Option<(Kind, ObjectId)>,
+    pub(crate) object: Option<(Kind, ObjectId)>,
 }
 
 /// A pack being read.
-pub(super) struct Scan {
+pub(crate) struct Scan {
     pub(super) file: Arc<OpenFile>,
-    pub(super) items: Vec<Item>,
+    pub(crate) items: Vec<Item>,
     by_offset: HashMap<u64, usize>,
     by_id: HashMap<ObjectId, usize>,
     cache: Cache,
@@ -92,7 +92,10 @@ pub(crate) fn rebuild_index(
 }
 
 /// Every object of a pack, sorted by id, and the pack's checksum.
-fn read_pack(directory: &Dir, stem: &str) -> Result<(Vec<IndexEntry>, ObjectId), CopyError> {
+pub(crate) fn read_pack(
+    directory: &Dir,
+    stem: &str,
+) -> Result<(Vec<IndexEntry>, ObjectId), CopyError> {
     let file = open_pack(directory, stem)?;
     let mut start = [0; FIRST_ENTRY as usize];
     file.read_exact_at(&mut start, 0)?;

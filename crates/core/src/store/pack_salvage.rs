@@ -88,7 +88,7 @@ pub(crate) fn salvage(
 }
 
 /// Every entry that is whole, and how many there should be.
-fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<(Scan, u32), CopyError> {
+pub(crate) fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<(Scan, u32), CopyError> {
     let file = open_pack(directory, stem)?;
     let mut count = [0; 4];
     file.read_exact_at(&mut count, FIRST_ENTRY - 4)?;

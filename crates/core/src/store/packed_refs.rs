@@ -15,7 +15,7 @@ const MAX_SIZE: u64 = 96 << 20;
 
 /// The content of `packed-refs`.
 #[derive(Debug, Default)]
-pub(super) struct PackedRefs {
+pub(crate) struct PackedRefs {
     bytes: Vec<u8>,
     lines: Vec<Line>,
 }
@@ -37,7 +37,8 @@ impl PackedRefs {
         }
     }
 
-    fn parse(bytes: Vec<u8>) -> Result<Self, StoreError> {
+    /// Reads the bytes of the file.
+    pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, StoreError> {
         let mut lines: Vec<Line> = Vec::new();
         let mut start = 0;
         while start < bytes.len() {
@@ -66,14 +67,14 @@ impl PackedRefs {
     }
 
     /// The names and values of all refs, in the order of the file.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], ObjectId)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], ObjectId)> {
         self.lines
             .iter()
             .map(|line| (&self.bytes[line.name.clone()], line.id))
     }
 
     /// The value of one ref.
-    pub(super) fn get(&self, name: &str) -> Option<ObjectId> {
+    pub(crate) fn get(&self, name: &str) -> Option<ObjectId> {
         self.iter()
             .find(|(found, _)| *found == name.as_bytes())
             .map(|(_, id)| id)
@@ -92,7 +93,7 @@ impl PackedRefs {
     }
 
     /// The file without these refs, everything else as it was.
-    pub(super) fn without(&self, names: &[&str]) -> Vec<u8> {
+    pub(crate) fn without(&self, names: &[&str]) -> Vec<u8> {
         let names: HashSet<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let mut kept = Vec::with_capacity(self.bytes.len());
         let mut done = 0;

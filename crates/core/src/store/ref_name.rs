@@ -18,7 +18,7 @@ pub(super) fn check(name: &str) -> Result<(), StoreError> {
 }
 
 /// May a ref of this store have this name?
-pub(super) fn is_valid(name: &[u8]) -> bool {
+pub(crate) fn is_valid(name: &[u8]) -> bool {
     name.starts_with(b"refs/")
         && name.len() <= MAX_NAME
         && name

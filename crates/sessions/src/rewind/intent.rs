@@ -107,7 +107,8 @@ impl Intent {
         }
     }
 
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    /// The intent in these bytes, if it is one whose names are ours.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let intent: Self = serde_json::from_slice(bytes).ok()?;
         let names = match &intent.due {
             None => Vec::new(),

@@ -36,12 +36,12 @@ const PIECE: usize = 192 << 10;
 
 /// What was cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cut {
+pub(crate) struct Cut {
     schema: String,
-    pub(super) session: String,
+    pub(crate) session: String,
     pub(super) mark: TranscriptMark,
     /// From where to where the transcript was cut.
-    pub(super) jsonl: Option<(u64, u64)>,
+    pub(crate) jsonl: Option<(u64, u64)>,
     columns: Vec<String>,
     rows: u64,
     /// The counters of the session before the cut, and after it.
@@ -51,7 +51,7 @@ pub(super) struct Cut {
 
 /// What a session says about its own length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     message_count: Option<i64>,
     tool_call_count: Option<i64>,
 }
@@ -79,8 +79,8 @@ enum Line {
 
 /// What was cut, with the file it is kept in.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) cut: Cut,
+pub(crate) struct Kept {
+    pub(crate) cut: Cut,
     /// By the number of the message.
     rows: BTreeMap<i64, Vec<Exact>>,
     path: PathBuf,
@@ -223,7 +223,7 @@ impl Kept {
     }
 
     /// Reads what was kept; `None` if there is no such file.
-    pub(super) fn read(keep_in: &Dir, name: &str) -> Result<Option<Self>> {
+    pub(crate) fn read(keep_in: &Dir, name: &str) -> Result<Option<Self>> {
         let file = match keep_in.open_file(name) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => return Ok(None),
@@ -282,7 +282,7 @@ impl Kept {
     }
 
     /// Where it was cut.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         Place {
             session: self.cut.session.clone(),
             mark: self.cut.mark,
@@ -295,7 +295,7 @@ impl Kept {
     }
 
     /// Calls `each` with the tail of the transcript, piece by piece.
-    pub(super) fn for_each_piece(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_piece(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut lines = Lines::new(&self.file);
         lines.next(&self.path)?;
         while let Some(line) = lines.next(&self.path)? {

@@ -21,23 +21,23 @@ const MOST_SAVED: usize = 4;
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Editor,
     Agent,
 }
 
 /// Something to be noted before a message is passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Happening {
-    pub(super) session: Option<String>,
+pub(crate) struct Happening {
+    pub(crate) session: Option<String>,
     /// Where the session works.
-    pub(super) directory: PathBuf,
-    pub(super) what: What,
+    pub(crate) directory: PathBuf,
+    pub(crate) what: What,
 }
 
 /// What is about to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// The agent is going to work on a prompt.
     TurnBegins { prompt: Option<String> },
     /// It is done with the prompt.
@@ -47,7 +47,7 @@ pub(super) enum What {
 }
 
 /// What is known of the conversation so far.
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     /// Where the agent was started.
     directory: PathBuf,
     sessions: BTreeMap<String, PathBuf>,
@@ -61,7 +61,7 @@ pub(super) struct Traffic {
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 impl Traffic {
-    pub(super) fn new(directory: PathBuf) -> Self {
+    pub(crate) fn new(directory: PathBuf) -> Self {
         Self {
             directory,
             sessions: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl Traffic {
     }
 
     /// Reads a line; several messages may be in it. `None`: it cannot be read.
-    pub(super) fn read(&mut self, side: Side, line: &[u8]) -> Option<Vec<Happening>> {
+    pub(crate) fn read(&mut self, side: Side, line: &[u8]) -> Option<Vec<Happening>> {
         if line.trim_ascii().is_empty() {
             return Some(Vec::new());
         }
@@ -86,7 +86,7 @@ impl Traffic {
     }
 
     /// What to note before a line of the editor's that cannot be read: it may be a prompt of any session.
-    pub(super) fn unreadable(&self, side: Side) -> Vec<Happening> {
+    pub(crate) fn unreadable(&self, side: Side) -> Vec<Happening> {
         if side == Side::Agent {
             return Vec::new();
         }

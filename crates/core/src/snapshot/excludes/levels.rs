@@ -63,12 +63,16 @@ impl Levels {
 
 impl Level {
     fn of(component: Vec<u8>) -> Self {
-        if component.len() > 1 && component.iter().all(|b| *b == b'*') {
+        if is_any(&component) {
             Self::Any
         } else {
             Self::Name(component.into())
         }
     }
+}
+
+fn is_any(component: &[u8]) -> bool {
+    component.len() > 1 && component.iter().all(|b| *b == b'*')
 }
 
 /// The parts between slashes, escaped or not. A slash in a bracket separates nothing.
@@ -87,6 +91,8 @@ fn components(pattern: &[u8]) -> Vec<Vec<u8>> {
             .last_mut()
             .expect("there is always a last component");
         match part {
+            // Behind an escaped slash `**` stands for one directory at least.
+            b"\\/" if is_any(last) => components.extend([b"*".to_vec(), Vec::new()]),
             b"/" | b"\\/" => components.push(Vec::new()),
             _ => last.extend_from_slice(part),
         }
@@ -135,7 +141,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 5000, ..ProptestConfig::default() })]
         #[test]
         fn level_by_level_is_the_same_as_the_glob(
-            pattern in joined(&["**", "**", "**", "***", "*", "a", "a*", "b", "?", "[ab]", "\\a", "a\\"], 7),
+            pattern in joined(&["**", "**", "**", "***", "*", "a", "a*", "b", "?", "[ab]", "\\a", "a\\", "**\\", "***\\"], 7),
             path in joined(&["a", "b", "ab", "c"], 7),
         ) {
             if let Some(levels) = Levels::of(pattern.as_bytes()) {

@@ -4,6 +4,8 @@
 //! is compared first and only the rest is a glob, a NUL ends a line, and a pattern without an inner
 //! slash looks at the name alone. Only the glob itself comes from `gix-glob`.
 
+use std::borrow::Cow;
+
 use bstr::ByteSlice;
 
 use super::levels::Levels;
@@ -47,6 +49,75 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// The pattern with `[:` escaped wherever it begins no class: in `[[:x]`, git takes it for two characters of the
+/// set, and the glob matcher does not.
+fn with_plain_sets(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains_str("[:") {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len() + 4);
+    let mut at = 0;
+    while at < text.len() {
+        let end = match text[at] {
+            b'\\' => at + 2,
+            b'[' => end_of_set(text, at, &mut plain),
+            _ => at + 1,
+        };
+        let end = end.min(text.len());
+        if text[at] != b'[' {
+            plain.extend_from_slice(&text[at..end]);
+        }
+        at = end;
+    }
+    Cow::Owned(plain)
+}
+
+/// Copies the set that begins at `start`, and returns where it ends. One that is not closed takes the rest.
+fn end_of_set(text: &[u8], start: usize, plain: &mut Vec<u8>) -> usize {
+    let mut at = start + 1;
+    if matches!(text.get(at), Some(b'!' | b'^')) {
+        at += 1;
+    }
+    plain.extend_from_slice(&text[start..at]);
+    // What may begin a range. The first character belongs to the set, even if it is a bracket.
+    let (mut before, mut is_first) = (false, true);
+    while let Some(&byte) = text.get(at) {
+        if byte == b']' && !is_first {
+            plain.push(byte);
+            return at + 1;
+        }
+        is_first = false;
+        let rest = &text[at..];
+        let mut length = 1;
+        let mut begins_range = true;
+        match rest {
+            [b'\\', ..] => length = 2,
+            [b'-', b'[', ..] if before => {
+                plain.extend_from_slice(b"-\\");
+                at += 1;
+                begins_range = false;
+            }
+            [b'-', next, ..] if before && *next != b']' => {
+                length = if *next == b'\\' { 3 } else { 2 };
+                begins_range = false;
+            }
+            [b'[', b':', inner @ ..] => match inner.find_byte(b']') {
+                Some(close) if close > 0 && inner[close - 1] == b':' => {
+                    length = close + 3;
+                    begins_range = false;
+                }
+                _ => plain.push(b'\\'),
+            },
+            _ => {}
+        }
+        let end = (at + length).min(text.len());
+        plain.extend_from_slice(&text[at..end]);
+        at = end;
+        before = begins_range;
+    }
+    text.len()
+}
+
 /// The patterns of a whole ignore file, in its order.
 pub(crate) fn parse_file(content: &[u8]) -> Vec<Pattern> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
@@ -82,6 +153,7 @@ impl Pattern {
         }
         let by_name = !text.contains(&b'/');
         let text = text.strip_prefix(b"/").unwrap_or(text);
+        let text = &*with_plain_sets(text);
         let is_suffix = text.first() == Some(&b'*') && literal_length(&text[1..]) == text.len() - 1;
         let literal = literal_length(text);
         Some(Self {
@@ -229,6 +301,20 @@ mod tests {
         assert!(matches("**/b", "x/y/b", false));
         assert!(!matches("a/*", "a/b/c", false));
         assert!(matches("a/**", "a/b/c", false));
+    }
+
+    #[test]
+    fn what_only_begins_like_a_class_is_part_of_the_set() {
+        assert!(matches("[[:alpha:]]", "x", false));
+        assert!(matches("[[:alpha:[x]", ":", false) && matches("[[:alpha:[x]", "[", false));
+        assert!(!matches("[[:alpha:[x]", "b", false));
+        assert!(matches("[[:]", ":", false) && !matches("[[:", "[", false));
+        assert!(
+            matches("[+-[:x]", "9", false),
+            "a range that ends with a bracket"
+        );
+        assert!(matches("[]x[:y]", "]", false) && matches("[!a[:y]", "b", false));
+        assert!(matches("\\[[:digit:]]", "[:]", false));
     }
 
     #[test]

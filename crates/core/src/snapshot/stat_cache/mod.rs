@@ -317,7 +317,13 @@ impl StatCache {
     /// Calls `each` with the path and record of everything left out, until it returns `false`.
     pub fn each_left_out(&self, mut each: impl FnMut(&[u8], LeftOutWhy) -> bool) {
         let mut stack = vec![(Self::ROOT, Vec::new())];
+        // A directory has one place. A cache in which it has several could be walked for ever.
+        let mut unseen = self.dirs;
         while let Some((dir, path)) = stack.pop() {
+            let Some(fewer) = unseen.checked_sub(1) else {
+                return;
+            };
+            unseen = fewer;
             for entry in self.entries(dir).into_iter().flatten().flatten() {
                 let Some(name) = self.name(&entry) else {
                     continue;
@@ -437,6 +443,23 @@ mod tests {
             ..CacheHeader::default()
         };
         builder.finish(&header).unwrap()
+    }
+
+    #[test]
+    fn a_cache_that_names_a_directory_twice_is_not_walked_for_ever() {
+        let mut builder = CacheBuilder::default();
+        let id = ObjectId::EMPTY_TREE;
+        let entry = || EntryRecord::new(EntryKind::Directory, None, id);
+        for number in 0..200 {
+            let entries = [(c"a", entry()), (c"b", entry())].into_iter();
+            let (_, first) = builder.push_dir(DirRecord::new(&stat(number), false), entries);
+            if number < 199 {
+                builder.set_child(first, number as u32 + 1);
+                builder.set_child(first + 1, number as u32 + 1);
+            }
+        }
+        let cache = builder.finish(&CacheHeader::default()).unwrap();
+        cache.each_left_out(|path, _| panic!("nothing is left out: {path:?}"));
     }
 
     #[test]

@@ -1,0 +1,139 @@
+//! Doors for the fuzz targets, compiled only with `--cfg fuzzing`, as part of a library made of this program: what
+//! comes over a socket or a pipe, what is in the settings, and what must hold of it.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::cli::Command;
+use crate::cli::Overrides;
+use crate::commands::acp::traffic::Side;
+use crate::commands::acp::traffic::Traffic;
+use crate::serve::lines::Line;
+use crate::serve::lines::Lines;
+use crate::serve::message;
+use crate::serve::message::Incoming;
+use crate::serve::message::Request;
+use crate::serve::params;
+use crate::settings;
+use crate::settings::KEYS;
+use crate::settings::Key;
+use crate::settings::Value;
+
+/// What a client sends to a server: every line is a request, an answer or a mistake.
+pub fn requests(bytes: &[u8]) {
+    let mut lines = Lines::new(bytes);
+    let mut length = 0;
+    while let Line::Whole(line) = lines.next().expect("memory can be read") {
+        length += line.len() + 1;
+        match message::parse(line) {
+            Incoming::Request(request) => parameters(&request),
+            Incoming::Answer => {}
+            Incoming::Bad { id, error } => {
+                let answer = message::error_line(&id, &error);
+                assert!(
+                    answer.len() < line.len() * 2 + 1000,
+                    "an answer is no longer than what it is to"
+                );
+                let once = answer.iter().filter(|byte| **byte == b'\n').count();
+                assert_eq!(once, 1, "an answer is one line");
+            }
+        }
+    }
+    assert!(
+        length == bytes.len() || length == bytes.len() + 1,
+        "no byte is lost"
+    );
+}
+
+/// Whatever parameters say, they are arguments of the one command, and switch nothing on that is off.
+fn parameters(request: &Request<'_>) {
+    if let Some(id) = &request.id {
+        let answer = message::result_line(id, &serde_json::Value::Null);
+        let read: serde_json::Value = serde_json::from_slice(&answer).expect("an answer is JSON");
+        assert_eq!(read["id"], *id, "an answer is known by its id");
+    }
+    if let Ok(wanted) = request.params::<params::Restore>() {
+        let line = wanted.command(None, true);
+        if let Ok(cli) = Cli::try_parse_from(line.arguments()) {
+            let Some(Command::Restore(args)) = cli.command else {
+                panic!("a restore became something else");
+            };
+            assert!(args.dry_run && args.all == wanted.all);
+            assert!(cli.global.home.is_none() && cli.global.root.is_none());
+        }
+    }
+    if let Ok(wanted) = request.params::<params::Undo>() {
+        let _ = Cli::try_parse_from(wanted.command().arguments());
+    }
+    let _ = request
+        .params::<params::Save>()
+        .map(|wanted| wanted.command());
+    let _ = request
+        .params::<params::Diff>()
+        .map(|wanted| wanted.command(&[]));
+    let _ = request
+        .params::<params::BeginStep>()
+        .map(|wanted| wanted.command());
+    let _ = request
+        .params::<params::EndStep>()
+        .map(|wanted| wanted.command());
+    let _ = request
+        .params::<params::Prune>()
+        .map(|wanted| wanted.command());
+}
+
+/// What an editor and an agent say to each other.
+pub fn traffic(bytes: &[u8]) {
+    let mut traffic = Traffic::new(PathBuf::from("/started/here"));
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let side = if number % 2 == 0 {
+            Side::Editor
+        } else {
+            Side::Agent
+        };
+        match traffic.read(side, line) {
+            Some(happenings) => assert!(happenings.iter().all(|one| one.directory.is_absolute())),
+            None => assert!(traffic.unreadable(side).len() <= 4),
+        }
+    }
+}
+
+/// `config.yaml`: reading it never fails, and what is set in it is read back, with everything else as it was.
+pub fn settings(text: &str) {
+    let read = |text: &str| settings::read::parse(PathBuf::from("config.yaml"), text);
+    let before = read(text);
+    let _ = (before.for_engine(Overrides::default()), before.sessions());
+    for key in KEYS {
+        let value = other_value(key);
+        let Ok(edited) = settings::set(text, key, &value) else {
+            continue;
+        };
+        let after = read(&edited);
+        let mut found = after.all().filter(|(one, _, _)| *one == key);
+        assert!(
+            found.any(|(_, found, _)| *found == value),
+            "{} is {value}",
+            key.full_name()
+        );
+        let is_same = |(one, old, _): (&Key, &Value, _)| {
+            one == key
+                || after
+                    .all()
+                    .any(|(other, new, _)| one == other && old == new)
+        };
+        if before.problems.is_empty() {
+            assert!(before.all().all(is_same), "the others stay");
+        }
+    }
+}
+
+/// A value that is not the default.
+fn other_value(key: &Key) -> Value {
+    match key.default() {
+        Value::Bool(value) => Value::Bool(!value),
+        Value::Number(value) => Value::Number(value.saturating_add(7)),
+        Value::List(_) => Value::List(vec!["a: #b".to_owned(), "'".to_owned()]),
+    }
+}

@@ -1,0 +1,4 @@
+//! Command lines, which models write.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| herma_fuzz::hosts::shell(text));
