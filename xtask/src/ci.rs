@@ -97,22 +97,3 @@ pub fn run_fault_tests(args: &[String]) -> Result<()> {
     }
     run(command.args(filters))
 }
-
-/// Runs what threads share under schedules chosen one by one: a few thousand, or a million with `--full`.
-pub fn run_schedules(args: &[String]) -> Result<()> {
-    let schedules = match args {
-        [] => "20000",
-        [full] if full == "--full" => "1000000",
-        _ => return Err("shuttle: only --full can be asked for".into()),
-    };
-    // Everything is built again with this flag: in a place of its own, so that nothing else is.
-    let target = crate::workspace::target()?.join("shuttle");
-    let mut command = cargo()?;
-    command
-        .env("RUSTFLAGS", "--cfg shuttle")
-        .env("CARGO_TARGET_DIR", target)
-        .env("HERMA_SHUTTLE_SCHEDULES", schedules)
-        .args(["test", "-p", "herma-core", "--release", "--test", "shuttle"])
-        .args(["--", "--nocapture"]);
-    run(&mut command)
-}

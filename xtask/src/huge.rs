@@ -144,7 +144,7 @@ fn place_of(root: &Path, number: usize) -> PathBuf {
 
 fn write_file(root: &Path, number: usize) -> Result<()> {
     let path = place_of(root, number);
-    if number % FILES_OF_A_DIRECTORY == 0 {
+    if number.is_multiple_of(FILES_OF_A_DIRECTORY) {
         fs::create_dir_all(path.parent().ok_or("it is in a directory")?)?;
     }
     Ok(fs::write(path, number.to_string())?)

@@ -1,5 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `shuttle`, `fuzz`, `e2e`, `python`, `secrets`,
-//! `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`.
 
 mod bench;
 mod ci;
@@ -68,7 +67,6 @@ Usage: cargo xtask <COMMAND>
       --clients N           Clients at once [default: 8]
       --calls N             Calls of each [default: 500]
       --herma PATH          Load this program instead of building one
-  shuttle [--full]          What threads share, under 20,000 schedules chosen one by one; --full is a million
   huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
       --files N             Files of the largest tree [default: 1000000]
       --sparse-gib N        Size of the sparse file [default: 20]
@@ -84,7 +82,6 @@ fn main() -> ExitCode {
         Some("faults") => ci::run_fault_tests(rest),
         Some("serve-load") => serve_load::run(rest),
         Some("huge") => huge::run(rest),
-        Some("shuttle") => ci::run_schedules(rest),
         Some("bench") => bench::run(rest),
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),

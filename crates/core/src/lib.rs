@@ -41,7 +41,6 @@ mod side;
 pub mod snapshot;
 pub mod steps;
 pub mod store;
-mod sync;
 
 pub use checkpoint::Checkpoint;
 pub use checkpoint::Spec;

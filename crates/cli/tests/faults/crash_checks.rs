@@ -175,7 +175,7 @@ fn check_restore(scene: &Scene, open: &Project<'_>, transaction: Transaction, cu
     }
     let undo = || open.undo(&NoProgress, false).map(drop);
     let redo = || open.redo(&NoProgress, false).map(drop);
-    if interrupted && cut.number % 2 == 0 {
+    if interrupted && cut.number.is_multiple_of(2) {
         let finish = open.continue_restore(&NoProgress).map(drop);
         return then(finish, &to, "finished");
     }
@@ -228,7 +228,7 @@ fn check_usable(scene: &Scene, engine: &Engine, open: &Project<'_>, cut: Cut) ->
         check_restores(scene, open, checkpoint, tree)?;
     }
     check_store(engine)?;
-    if cut.number % GIT_LOOKS == 0 && herma_testkit::git::available() {
+    if cut.number.is_multiple_of(GIT_LOOKS) && herma_testkit::git::available() {
         let said = unsound(&scene.env.repository());
         need(said.is_empty(), || {
             format!("git fsck says: {}", said.join("\n"))

@@ -102,8 +102,8 @@ impl<'c> Recorded<'c> {
     /// Draws power cuts until `enough` of them failed.
     pub(super) fn draw(&self, draws: usize, enough: usize, lot: &Lot<'_>) -> Drawn {
         let disks = self.disks(lot);
-        let mut seen = HashSet::new();
-        let mut drawn = Drawn::default();
+        let mut known = HashSet::new();
+        let mut result = Drawn::default();
         for number in 0..draws {
             // Few draws are spread over all steps; many go through all of them again and again.
             let (at, seed) = if draws < disks.len() {
@@ -111,15 +111,15 @@ impl<'c> Recorded<'c> {
             } else {
                 (number % disks.len(), (number / disks.len()) as u64)
             };
-            drawn.draws += 1;
-            if let Err(words) = self.try_one(&disks[at], seed, &mut seen, &mut drawn.states) {
-                drawn.failures.push(words);
-                if drawn.failures.len() >= enough {
+            result.draws += 1;
+            if let Err(words) = self.try_one(&disks[at], seed, &mut known, &mut result.states) {
+                result.failures.push(words);
+                if result.failures.len() >= enough {
                     break;
                 }
             }
         }
-        drawn
+        result
     }
 
     /// The disk after each step that may be the last.
@@ -145,14 +145,14 @@ impl<'c> Recorded<'c> {
         &self,
         disk: &Disk<'_>,
         seed: u64,
-        seen: &mut HashSet<([u8; 32], bool, bool)>,
+        known: &mut HashSet<([u8; 32], bool, bool)>,
         states: &mut usize,
     ) -> Checked {
         let at = disk.followed();
         let state = disk.after_power_cut(seed);
         let is_acknowledged = self.journal.is_acknowledged(at);
         let is_over = self.journal.is_over(at);
-        if !seen.insert((state.digest(), is_acknowledged, is_over)) {
+        if !known.insert((state.digest(), is_acknowledged, is_over)) {
             return Ok(());
         }
         state.write_to(&self.root);
@@ -188,14 +188,14 @@ pub(super) fn cut_power(
         draws.few
     };
     let began = Instant::now();
-    let drawn = recorded.draw(draws, SHOWN, &Lot::default());
+    let result = recorded.draw(draws, SHOWN, &Lot::default());
     eprintln!(
         "{name}: {} steps, {} power cuts, {} different states, {} failed, {:.0} states/s",
         recorded.journal.steps().len(),
-        drawn.draws,
-        drawn.states,
-        drawn.failures.len(),
-        drawn.states as f64 / began.elapsed().as_secs_f64(),
+        result.draws,
+        result.states,
+        result.failures.len(),
+        result.states as f64 / began.elapsed().as_secs_f64(),
     );
-    assert!(drawn.failures.is_empty(), "{name}: {:#?}", drawn.failures);
+    assert!(result.failures.is_empty(), "{name}: {:#?}", result.failures);
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use super::object::Object;
 use crate::id::ObjectId;
-use crate::sync::Mutex;
-use crate::sync::MutexGuard;
 
 /// What an object is remembered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

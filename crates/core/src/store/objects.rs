@@ -12,6 +12,7 @@
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use herma_fs::Dir;
 
@@ -31,7 +32,6 @@ use super::pack_list::Packs;
 use super::pack_read::Pack;
 use super::prefix::IdPrefix;
 use crate::id::ObjectId;
-use crate::sync::atomic::AtomicUsize;
 
 pub use super::pack_list::UnreadablePack;
 

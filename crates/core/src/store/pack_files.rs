@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use herma_fs::Dir;
@@ -20,7 +21,6 @@ use herma_fs::FileKind;
 use herma_fs::Stat;
 
 use super::copy::CopyError;
-use crate::sync::Mutex;
 
 /// How many pack files are kept open.
 const MOST_OPEN: usize = 64;

@@ -5,16 +5,16 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::RwLock;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use super::copy::CopyError;
 use super::pack_files::Listed;
 use super::pack_files::PackFiles;
 use super::pack_read::Pack;
-use crate::sync::Mutex;
-use crate::sync::RwLock;
-use crate::sync::atomic::AtomicU64;
 
 /// How often the directory is listed again because packs vanish while they are being opened.
 const ATTEMPTS: usize = 4;

@@ -8,7 +8,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Read;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use herma_fs::publish::Durability;
@@ -26,9 +29,6 @@ use super::pack_finish;
 use super::pack_finish::IndexEntry;
 use super::pack_finish::PackName;
 use crate::id::ObjectId;
-use crate::sync::Mutex;
-use crate::sync::MutexGuard;
-use crate::sync::atomic::AtomicBool;
 
 /// Objects above this size are compressed as a stream.
 pub(super) const WHOLE_ENTRY: usize = 16 << 20;

@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_core::snapshot::excludes::ExcludeSettings;
-use herma_core::snapshot::excludes::SecretRules;
 use herma_core::snapshot::excludes::NothingTracked;
 use herma_core::snapshot::excludes::Rules;
 use herma_core::snapshot::excludes::Scope;
+use herma_core::snapshot::excludes::SecretRules;
 use herma_core::snapshot::excludes::Verdict;
 use herma_testkit::git;
 use herma_testkit::random::Random;

@@ -125,15 +125,12 @@ impl Scene {
             let text = format!("state {number}\n").repeat(3);
             p.write("shared.txt", "the same in all\n");
             p.write("sub/noise", Random::new(number).bytes(noise));
-            match number {
-                1 => {
-                    step(&p, || p.write("a.txt", &text));
-                }
-                _ => {
-                    p.write("a.txt", &text);
-                    p.chmod("a.txt", 0o640);
-                    p.save(&format!("save {number}"));
-                }
+            if number == 1 {
+                step(&p, || p.write("a.txt", &text));
+            } else {
+                p.write("a.txt", &text);
+                p.chmod("a.txt", 0o640);
+                p.save(&format!("save {number}"));
             }
             let newest = p.find("1");
             let mut packs = pack_names(&p);
@@ -265,8 +262,8 @@ impl Scene {
             .restore_with(&format!("id:{id}"), &RestoreOptions::default());
         self.has_only_known_bytes()?;
         let difference = diff(tree, &self.p.tree());
-        let is_back = restored.is_ok() && difference.is_empty();
-        Ok(is_back)
+        let is_whole_again = restored.is_ok() && difference.is_empty();
+        Ok(is_whole_again)
     }
 
     /// Uses the damaged store. Which checkpoints came back, or what must not be.
@@ -282,14 +279,14 @@ impl Scene {
         let _ = self.p.engine.collect(Thoroughness::Full, &NoProgress);
         let mut back = 0;
         for (number, kept) in self.kept.iter().enumerate() {
-            let is_back = self.comes_back(kept.id, &kept.tree)?;
-            back += usize::from(is_back);
-            if !is_back && !self.is_named(&found, kept.sequence) {
+            let is_whole_again = self.comes_back(kept.id, &kept.tree)?;
+            back += usize::from(is_whole_again);
+            if !is_whole_again && !self.is_named(&found, kept.sequence) {
                 return Err(format!(
                     "checkpoint {number} is lost and not named: {found:?}"
                 ));
             }
-            if !is_back && !self.may_cost(file, number) {
+            if !is_whole_again && !self.may_cost(file, number) {
                 return Err(format!(
                     "checkpoint {number} is lost for no reason: {found:?}"
                 ));
@@ -298,8 +295,8 @@ impl Scene {
         if let Ok(saved) = saved {
             let checkpoint = saved.checkpoint;
             let sequence = checkpoint.sequence;
-            let is_back = self.comes_back(checkpoint.id, &self.present)?;
-            if !is_back && !self.is_named(&self.verify(), sequence) {
+            let is_whole_again = self.comes_back(checkpoint.id, &self.present)?;
+            if !is_whole_again && !self.is_named(&self.verify(), sequence) {
                 return Err("a save was acknowledged and is lost".to_owned());
             }
         }
@@ -324,7 +321,7 @@ fn damage_everything(kind: fn(usize) -> Damage, noise: usize, every: usize) {
         let length = scene.whole.join(&file).metadata().unwrap().len();
         for damage in Damage::all_of(kind, length as usize) {
             place += 1;
-            if place % every != 0 {
+            if !place.is_multiple_of(every) {
                 continue;
             }
             match scene.try_damage(&file, damage) {

@@ -27,7 +27,7 @@ const IN_2100: i64 = 4_102_444_800;
 /// A clock by the number of times it was looked at.
 struct Wrong {
     looks: AtomicI64,
-    shows: fn(look: i64) -> i64,
+    shows: Shows,
 }
 
 impl Clock for Wrong {
@@ -41,7 +41,10 @@ impl Clock for Wrong {
     }
 }
 
-const CLOCKS: [(&str, fn(i64) -> i64); 11] = [
+/// What a clock shows at each look.
+type Shows = fn(look: i64) -> i64;
+
+const CLOCKS: [(&str, Shows); 11] = [
     ("1970, standing still", |_| 0),
     ("before 1970", |look| look - YEAR),
     ("over the end of 32 bits", |look| END_OF_32_BITS - 40 + look),
@@ -81,7 +84,7 @@ fn reasons(p: &TestProject) -> Vec<String> {
 }
 
 /// Saves, names, pins, drops, restores, undoes and cleans by count.
-fn work(shows: fn(i64) -> i64) -> Seen {
+fn work(shows: Shows) -> Seen {
     let mut p = TestProject::new();
     let clock = Wrong {
         looks: AtomicI64::new(0),

@@ -185,16 +185,15 @@ fn a_store_through_a_mapping_is_saved() {
         if generation == 1 {
             mapper = Mapper::start(&p.root);
         }
-        match &mut mapper {
-            Some(mapper) => mapper.store(generation),
-            None => {
-                if generation == 1 {
-                    eprintln!("SKIPPED: no python3 here, so the files are written instead");
-                }
-                for file in 0..FILES {
-                    rewrite(&p.path(&name(file)), &content(file, generation));
-                }
-            }
+        if let Some(mapper) = &mut mapper {
+            mapper.store(generation);
+            return;
+        }
+        if generation == 1 {
+            eprintln!("SKIPPED: no python3 here, so the files are written instead");
+        }
+        for file in 0..FILES {
+            rewrite(&p.path(&name(file)), &content(file, generation));
         }
     });
 }

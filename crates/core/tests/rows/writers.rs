@@ -254,17 +254,17 @@ fn save_while_written(p: &TestProject, ignored: &str) {
     let mut named = 0;
     std::thread::scope(|scope| {
         let writers = scope.spawn(|| write_all(&p.root, &running));
-        let saved = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for number in 0..saves {
                 p.write("tick", number.to_string());
-                let saved = p.save("while others write");
-                let tree = p.saved_tree(&saved.checkpoint);
+                let made = p.save("while others write");
+                let tree = p.saved_tree(&made.checkpoint);
                 named += check(p, &tree, number, ignored);
             }
         }));
         stop.store(true, Ordering::Relaxed);
         writers.join().unwrap();
-        if let Err(panic) = saved {
+        if let Err(panic) = outcome {
             std::panic::resume_unwind(panic);
         }
     });
