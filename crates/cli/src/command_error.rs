@@ -261,7 +261,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::Rewritten { new: id, .. } => {
             new.with_hint(format!("Use the new id: `herma show {id}`"))
         }
-        Error::NoSteps => new.with_hint("`herma steps` lists the steps of this project."),
+        Error::NoSteps | Error::StepsForgotten(_) => {
+            new.with_hint("`herma steps` lists the steps of this project.")
+        }
         Error::Authorship(AuthorshipError::Gone { .. }) => {
             new.with_hint("`herma history FILE` lists the versions it had.")
         }

@@ -123,6 +123,9 @@ pub enum Error {
     /// None of the steps that were asked for is remembered, or none changed anything.
     #[error("there is no such step")]
     NoSteps,
+    /// The steps that were asked for are remembered, but not what they changed.
+    #[error("the checkpoints of {} are gone: what was done cannot be taken back", steps_named(.0))]
+    StepsForgotten(Vec<u64>),
     /// A restore was interrupted, or is under way.
     #[error("a restore is not finished: part of the files is as before it, part as after it")]
     RestoreUnfinished,
@@ -209,6 +212,7 @@ impl Error {
             | Self::NoSuchArchive { .. }
             | Self::NoSuchStep(_)
             | Self::NoSteps
+            | Self::StepsForgotten(_)
             | Self::OutOfRange { .. } => ErrorKind::NothingThere,
             Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } | Self::PurgeOfAll => {
                 ErrorKind::Usage
@@ -232,6 +236,13 @@ fn no_such_step(which: &WhichStep) -> String {
             let call = crate::path::escape(call.as_bytes());
             format!("no step with the call id `{call}` is under way")
         }
+    }
+}
+
+fn steps_named(numbers: &[u64]) -> String {
+    match numbers {
+        [number] => format!("step {number}"),
+        _ => "these steps".to_owned(),
     }
 }
 

@@ -20,6 +20,8 @@ use crate::checkpoint::Checkpoint;
 use crate::errors;
 use crate::errors::BadRequest;
 use crate::errors::FileSystemFailed;
+use crate::errors::NoSuchStep;
+use crate::errors::OutOfRange;
 
 /// A path given as `str`, `bytes` or anything with `__fspath__`.
 #[derive(Clone, Debug)]
@@ -43,7 +45,33 @@ impl<'py> FromPyObject<'_, 'py> for AnyPath {
     }
 }
 
-impl AnyPath {
+/// A place in the file system: a home, a project. A leading `~` or `~name` is a user's home directory, as in a shell.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for Place {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let AnyPath(path) = object.extract()?;
+        if !path.as_os_str().as_encoded_bytes().starts_with(b"~") {
+            return Ok(Self(path));
+        }
+        let os_path = object.py().import("os.path")?;
+        let expanded = os_path.call_method1("expanduser", (path.into_os_string(),))?;
+        let AnyPath(path) = expanded.extract()?;
+        if path.as_os_str().as_encoded_bytes().starts_with(b"~") {
+            let text = format!(
+                "nobody knows whose home directory {} is; `./~` is a directory called `~`",
+                shown(&path)
+            );
+            return Err(BadRequest::new_err(text));
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Place {
     /// The path, if it can be one. `what` is how the caller calls it.
     pub(crate) fn checked(self, what: &str) -> PyResult<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
@@ -91,11 +119,49 @@ fn several(object: Borrowed<'_, '_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Ok(path) = object.extract::<AnyPath>() {
         return Ok(vec![path.0]);
     }
-    let mut paths = Vec::new();
+    items(object, "paths", |item| Ok(item.extract::<AnyPath>()?.0))
+}
+
+/// More of anything are not meant, and one after the other they would fill the memory.
+const MOST_ITEMS: usize = 1 << 20;
+
+/// The items of a collection, which are counted as they come: what it says of its length may be anything.
+pub(crate) fn items<'py, T>(
+    object: Borrowed<'_, 'py, PyAny>,
+    what: &str,
+    mut one: impl FnMut(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let mut found = Vec::new();
     for item in object.try_iter()? {
-        paths.push(item?.extract::<AnyPath>()?.0);
+        if found.len() == MOST_ITEMS {
+            let text = format!("`{what}` has more than {MOST_ITEMS} items");
+            return Err(BadRequest::new_err(text));
+        }
+        found.push(one(item?)?);
     }
-    Ok(paths)
+    Ok(found)
+}
+
+/// Is it one text, whose items are not meant?
+pub(crate) fn is_text(object: Borrowed<'_, '_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>()
+}
+
+/// Patterns of file names, any number of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns(pub(crate) Vec<String>);
+
+impl<'py> FromPyObject<'_, 'py> for Patterns {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if is_text(object) {
+            let text = "patterns are given as several texts, such as `[\"*.log\"]`";
+            return Err(PyTypeError::new_err(text));
+        }
+        let pattern = |item: Bound<'py, PyAny>| item.extract::<String>();
+        Ok(Self(items(object, "patterns", pattern)?))
+    }
 }
 
 impl Paths {
@@ -158,8 +224,14 @@ impl<'py> FromPyObject<'_, 'py> for StepNumber {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let number = whole(object, "the number of a step")?;
-        number
+        let what = "the number of a step";
+        if is_beyond(object) {
+            return Err(NoSuchStep::new_err(format!(
+                "there is no step {}",
+                as_given(object)
+            )));
+        }
+        whole(object, what)?
             .filter(|number| *number > 0)
             .map(Self)
             .ok_or_else(|| BadRequest::new_err("steps are numbered from 1"))
@@ -174,14 +246,11 @@ impl<'py> FromPyObject<'_, 'py> for StepNumbers {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let mut numbers = Vec::new();
-        // The items of a text or of bytes are not meant as numbers.
-        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        if is_text(object) {
             return Err(PyTypeError::new_err("steps are given as several numbers"));
         }
-        for item in object.try_iter()? {
-            numbers.push(item?.extract::<StepNumber>()?.0);
-        }
+        let number = |item: Bound<'py, PyAny>| Ok(item.extract::<StepNumber>()?.0);
+        let numbers = items(object, "steps", number)?;
         if numbers.is_empty() {
             let text = "the steps that are meant are not empty; name at least one";
             return Err(BadRequest::new_err(text));
@@ -201,6 +270,19 @@ pub(crate) fn whole(object: Borrowed<'_, '_, PyAny>, what: &str) -> PyResult<Opt
     Ok(Some(object.extract().unwrap_or(u64::MAX)))
 }
 
+/// Is it a number that is larger than any the engine gives?
+fn is_beyond(object: Borrowed<'_, '_, PyAny>) -> bool {
+    object.is_instance_of::<PyInt>()
+        && object.gt(0).unwrap_or(false)
+        && object.extract::<u64>().is_err()
+}
+
+/// A number in the caller's digits, unless Python finds there are too many of them.
+fn as_given(object: Borrowed<'_, '_, PyAny>) -> String {
+    let digits = object.str().map(|text| text.to_string_lossy().into_owned());
+    digits.unwrap_or_else(|_| "of so many digits".to_owned())
+}
+
 /// A checkpoint, or a way to name one.
 #[derive(Clone, Debug)]
 pub(crate) enum Which {
@@ -218,6 +300,12 @@ impl<'py> FromPyObject<'_, 'py> for Which {
             return Ok(Self::Known(Box::new(known.get().inner.clone())));
         }
         if object.is_instance_of::<PyInt>() {
+            if is_beyond(object) {
+                return Err(OutOfRange::new_err(format!(
+                    "there is no checkpoint number {}",
+                    as_given(object)
+                )));
+            }
             let number = whole(object, "the number of a checkpoint")?
                 .filter(|number| *number > 0)
                 .ok_or_else(|| BadRequest::new_err("checkpoints are numbered from 1"))?;

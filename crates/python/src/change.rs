@@ -12,6 +12,7 @@ use herma_core::engine::Comparison;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arguments::AnyPath;
 use crate::arguments::name;
 use crate::arguments::shown;
 
@@ -31,6 +32,8 @@ pub(crate) struct Change {
     deletions: Option<u64>,
     /// Is one of the two no text?
     binary: bool,
+    /// How many bytes the file had and has, 0 where there is none; `None` if its content is the same.
+    sizes: Option<(u64, u64)>,
 }
 
 impl Change {
@@ -49,6 +52,7 @@ impl Change {
             insertions: stat.insertions,
             deletions: stat.deletions,
             binary: stat.binary,
+            sizes: stat.sizes,
         }
     }
 }
@@ -121,4 +125,12 @@ impl Diff {
     fn __repr__(&self) -> String {
         format!("<Diff {} files>", self.changes.len())
     }
+}
+
+/// A file name as git shows it: in double quotes, with escapes, if it is not plain ASCII.
+#[pyfunction]
+pub(crate) fn quoted(path: AnyPath) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let quoted = herma_core::diff::quote(path.0.as_os_str().as_bytes());
+    String::from_utf8_lossy(&quoted).into_owned()
 }

@@ -20,9 +20,15 @@ use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_core::snapshot::excludes::SecretRules;
 use herma_fs::publish::Durability;
 use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
-use crate::arguments::AnyPath;
+use crate::arguments::Patterns;
+use crate::arguments::Place;
+use crate::arguments::Words;
+use crate::arguments::is_text;
+use crate::arguments::items;
 use crate::arguments::shown;
 use crate::arguments::whole;
 use crate::clock::SystemClock;
@@ -110,17 +116,17 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
 /// Its home, and the engine with these settings. What is not said is asked for: the environment is Python's.
 fn open(
     py: Python<'_>,
-    home: Option<AnyPath>,
-    user_home: Option<AnyPath>,
-    base: Option<AnyPath>,
+    home: Option<Place>,
+    user_home: Option<Place>,
+    base: Option<Place>,
     settings: Settings,
 ) -> PyResult<(PathBuf, herma_core::Engine)> {
     let asked = || py.import("herma._home");
-    let home: AnyPath = match home {
+    let home: Place = match home {
         Some(home) => home,
         None => asked()?.call_method0("default_home")?.extract()?,
     };
-    let user_home: Option<AnyPath> = match user_home {
+    let user_home: Option<Place> = match user_home {
         Some(user_home) => Some(user_home),
         None => asked()?.call_method0("user_home")?.extract()?,
     };
@@ -146,7 +152,7 @@ impl Engine {
         signature = (
             home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
             max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
-            min_interval_hours=24, delete_orphans=true, exclude=Vec::new(), include=Vec::new(),
+            min_interval_hours=24, delete_orphans=true, exclude=Patterns::default(), include=Patterns::default(),
             secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, background=true
         ),
         text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=200, max_total_size=524288000, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
@@ -158,9 +164,9 @@ impl Engine {
     )]
     fn new(
         py: Python<'_>,
-        home: Option<AnyPath>,
-        user_home: Option<AnyPath>,
-        base: Option<AnyPath>,
+        home: Option<Place>,
+        user_home: Option<Place>,
+        base: Option<Place>,
         max_file_size: Option<u64>,
         max_snapshots: usize,
         max_total_size: u64,
@@ -169,8 +175,8 @@ impl Engine {
         auto_prune: bool,
         min_interval_hours: u32,
         delete_orphans: bool,
-        exclude: Vec<String>,
-        include: Vec<String>,
+        exclude: Patterns,
+        include: Patterns,
         secrets: LookForSecrets,
         lock_wait: f64,
         durable: bool,
@@ -187,8 +193,8 @@ impl Engine {
             delete_orphans,
         };
         let excludes = ExcludeSettings {
-            exclude,
-            include,
+            exclude: exclude.0,
+            include: include.0,
             secrets: secrets.rules()?,
             ..ExcludeSettings::default()
         };
@@ -241,13 +247,13 @@ impl Engine {
     }
 
     /// The project at exactly this directory.
-    fn project(&self, py: Python<'_>, root: AnyPath) -> PyResult<Project> {
+    fn project(&self, py: Python<'_>, root: Place) -> PyResult<Project> {
         let root = root.checked("root")?;
         quietly(py, || Project::open(&self.inner, &root, self.background))
     }
 
     /// The project a file or directory belongs to.
-    fn project_of(&self, py: Python<'_>, path: AnyPath) -> PyResult<Project> {
+    fn project_of(&self, py: Python<'_>, path: Place) -> PyResult<Project> {
         let path = path.checked("path")?;
         quietly(py, || {
             let root = self.inner.find_root(&path)?;
@@ -368,10 +374,25 @@ fn project_id(text: &str) -> PyResult<ProjectId> {
 }
 
 /// What happens to projects that were deleted.
-#[derive(FromPyObject)]
 enum OrphanChoice {
     All(bool),
     These(Vec<String>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for OrphanChoice {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(all) = object.cast::<PyBool>() {
+            return Ok(Self::All(all.is_true()));
+        }
+        if is_text(object) {
+            let text = "`orphans` is True, False or several ids of projects, not one text";
+            return Err(PyTypeError::new_err(text));
+        }
+        let id = |item: Bound<'py, PyAny>| Ok(item.extract::<Words>()?.0);
+        Ok(Self::These(items(object, "orphans", id)?))
+    }
 }
 
 impl OrphanChoice {

@@ -5,6 +5,7 @@
 
 use herma_core::Error as CoreError;
 use herma_core::error::ErrorKind;
+use herma_core::project::RootRefused as Refusal;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::exceptions::PyValueError;
@@ -107,8 +108,10 @@ pub(crate) fn raise(error: CoreError) -> PyErr {
         CoreError::BadSpec(_) => BadSpec::new_err(text),
         CoreError::BadName { .. } => BadName::new_err(text),
         CoreError::NameTaken { .. } => NameTaken::new_err(text),
+        CoreError::Root(Refusal::Missing(_)) | CoreError::FindRoot(_) => {
+            RootNotFound::new_err(text)
+        }
         CoreError::Root(_) => RootRefused::new_err(text),
-        CoreError::FindRoot(_) => RootNotFound::new_err(text),
         CoreError::PathOutside { .. } => PathOutside::new_err(text),
         CoreError::BadPath { .. } => BadPath::new_err(text),
         CoreError::PathUnknown { .. } => PathUnknown::new_err(text),
@@ -118,7 +121,7 @@ pub(crate) fn raise(error: CoreError) -> PyErr {
         CoreError::Restore(_) => RestoreFailed::new_err(text),
         CoreError::NoSuchStep(_) => NoSuchStep::new_err(text),
         CoreError::StepIsOver(_) => StepIsOver::new_err(text),
-        CoreError::NoSteps => NoSteps::new_err(text),
+        CoreError::NoSteps | CoreError::StepsForgotten(_) => NoSteps::new_err(text),
         CoreError::RestoreUnfinished => RestoreUnfinished::new_err(text),
         CoreError::ChangedSincePlan => ChangedSincePlan::new_err(text),
         CoreError::NothingToUndo => NothingToUndo::new_err(text),

@@ -32,6 +32,7 @@ mod project;
 mod restoring;
 mod resume;
 mod resume_value;
+mod running;
 mod sessions;
 mod status;
 mod step;
@@ -46,6 +47,8 @@ mod _herma {
     use crate::change::Change;
     #[pymodule_export]
     use crate::change::Diff;
+    #[pymodule_export]
+    use crate::change::quoted;
     #[pymodule_export]
     use crate::checkpoint::Changes;
     #[pymodule_export]
@@ -103,6 +106,7 @@ mod _herma {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::running::watch(module)?;
         crate::errors::add_to(module)
     }
 }

@@ -1,7 +1,11 @@
 //! Tells a Python function how far the engine has got. What the function raises stops the engine, before it
 //! has changed anything, and is raised again when the engine has let go. Where it is too late to stop, the
 //! engine finishes first.
+//!
+//! The function is called in a thread of the engine, while the caller's thread waits, with a copy of the caller's
+//! context variables.
 
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::mpsc;
@@ -12,9 +16,13 @@ use std::time::Instant;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
 use herma_core::error::ErrorKind;
+use herma_core::snapshot::present::ScanError;
+use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::running;
+use crate::running::without_interpreter;
 
 /// The function is called at most this often about files, and signals are looked for as often.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -23,10 +31,61 @@ const PAUSE: Duration = Duration::from_millis(50);
 const STACK: usize = 8 << 20;
 const MOST_THREADS: usize = 8;
 
+/// Calls from functions that are told of calls, and so on. Each is in threads of its own, so that Python itself never
+/// finds that there are too many.
+const DEEPEST: usize = 16;
+
+thread_local! {
+    /// How many functions that are being told of a call this thread is inside of.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
 /// Listens to the engine on behalf of Python.
 pub(crate) struct Listener {
-    callback: Option<Py<PyAny>>,
+    callback: Option<Callback>,
+    /// Can the interpreter be asked for?
+    is_whole: bool,
+    /// Is the work given up when the interpreter goes?
+    can_be_ended: bool,
     state: Mutex<State>,
+}
+
+/// The function, and the context variables of whoever handed it over.
+struct Callback {
+    function: Py<PyAny>,
+    context: Py<PyAny>,
+    depth: usize,
+}
+
+impl Callback {
+    fn new(py: Python<'_>, function: Py<PyAny>) -> PyResult<Self> {
+        let depth = DEPTH.get() + 1;
+        if depth > DEEPEST {
+            let text = "`progress` functions call the engine, which calls them, too many times";
+            return Err(PyRecursionError::new_err(text));
+        }
+        let context = py.import("contextvars")?.call_method0("copy_context")?;
+        Ok(Self {
+            function,
+            context: context.unbind(),
+            depth,
+        })
+    }
+
+    /// Two threads may be here at once, and a context is only in one of them at a time: each has a copy.
+    fn call(
+        &self,
+        py: Python<'_>,
+        stage: &'static str,
+        done: u64,
+        total: Option<u64>,
+    ) -> PyResult<()> {
+        let context = self.context.call_method0(py, "copy")?;
+        let outer = DEPTH.replace(self.depth);
+        let called = context.call_method1(py, "run", (&self.function, stage, done, total));
+        DEPTH.set(outer);
+        called.map(drop)
+    }
 }
 
 struct State {
@@ -49,15 +108,26 @@ const fn word(stage: Stage) -> &'static str {
 }
 
 impl Listener {
-    fn new(callback: Option<Py<PyAny>>) -> Self {
-        Self {
-            callback,
+    fn new(py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Self> {
+        let is_whole = running::is_whole(py);
+        let callback = callback.filter(|_| is_whole);
+        Ok(Self {
+            callback: callback
+                .map(|function| Callback::new(py, function))
+                .transpose()?,
+            is_whole,
+            can_be_ended: running::can_be_ended(py),
             state: Mutex::new(State {
                 raised: None,
                 told: Instant::now(),
                 stage: "waiting",
             }),
-        }
+        })
+    }
+
+    /// Must the work be given up, because the interpreter goes?
+    fn is_ended(&self) -> bool {
+        self.can_be_ended && running::is_exiting()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -69,18 +139,21 @@ impl Listener {
         let Some(callback) = &self.callback else {
             return;
         };
-        if self.state().raised.is_some() {
+        if self.is_cancelled() {
             return;
         }
-        let called = Python::attach(|py| callback.call1(py, (stage, done, total)).map(drop));
-        if let Err(raised) = called {
+        let called = Python::try_attach(|py| callback.call(py, stage, done, total));
+        if let Some(Err(raised)) = called {
             self.state().raised.get_or_insert(raised);
         }
     }
 
     /// Looks for Ctrl-C, which Python handles only when it is asked to, in its main thread.
     fn look_for_signals(&self) {
-        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+        if !self.is_whole {
+            return;
+        }
+        if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
             self.state().raised.get_or_insert(raised);
         }
     }
@@ -147,7 +220,7 @@ impl Progress for Listener {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.state().raised.is_some()
+        self.state().raised.is_some() || self.is_ended()
     }
 }
 
@@ -184,9 +257,22 @@ pub(crate) fn hearing<T: Send>(
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
 ) -> Heard<T> {
-    let listener = Listener::new(callback);
-    let done = py.detach(|| listener.accompany(work));
-    let raised = listener.state().raised.take();
+    let stopped = |raised: PyErr| Heard {
+        done: Err(ScanError::Cancelled.into()),
+        raised: Some(raised),
+    };
+    let listener = match Listener::new(py, callback) {
+        Ok(listener) => listener,
+        Err(raised) => return stopped(raised),
+    };
+    let done = match without_interpreter(py, || listener.accompany(work)) {
+        Ok(done) => done,
+        Err(raised) => return stopped(raised),
+    };
+    let mut raised = listener.state().raised.take();
+    if listener.is_ended() && done.is_err() {
+        raised.get_or_insert_with(running::ended);
+    }
     Heard { done, raised }
 }
 
@@ -215,5 +301,5 @@ pub(crate) fn quietly<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, herma_core::Error> + Send,
 ) -> PyResult<T> {
-    py.detach(work).map_err(errors::raise)
+    without_interpreter(py, work)?.map_err(errors::raise)
 }

@@ -105,7 +105,8 @@ impl Project {
 
     /// Saves the project, unless nothing changed since the newest checkpoint.
     ///
-    /// What `progress` raises, and Ctrl-C, stop it with nothing saved, unless the checkpoint is being written
+    /// `progress` is called in another thread while this one waits, with a copy of its context variables: do not
+    /// fork in it. What it raises, and Ctrl-C, stop the save with nothing saved, unless the checkpoint is being written
     /// already: then the exception comes afterwards, with a note that says so.
     #[pyo3(
         signature = (

@@ -16,6 +16,7 @@ use crate::arguments::AnyPath;
 use crate::clock;
 use crate::errors;
 use crate::resume_value;
+use crate::running::without_interpreter;
 
 fn failed(error: &ResumeError) -> PyErr {
     PyOSError::new_err(errors::in_words(error))
@@ -51,10 +52,10 @@ pub(crate) fn resume_write(
     let session = session(session_id)?;
     let map = resume_value::map(data, as_text)?;
     let (parent, name) = place(&directory.0)?;
-    py.detach(|| {
+    without_interpreter(py, || {
         let store = ResumeStore::create_in(parent, name)?;
         store.save(&session, &Record::new(map), &clock::now())
-    })
+    })?
     .map(drop)
     .map_err(|error| failed(&error))
 }
@@ -68,7 +69,7 @@ pub(crate) fn resume_read<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let session = session(session_id)?;
     let store = open(&directory.0)?;
-    let found = py.detach(|| store.and_then(|store| store.look(&session)));
+    let found = without_interpreter(py, || store.and_then(|store| store.look(&session)))?;
     let Some(Ok(record)) = found else {
         return Ok(None);
     };
@@ -85,9 +86,9 @@ pub(crate) fn resume_delete(
 ) -> PyResult<bool> {
     let session = session(session_id)?;
     match open(&directory.0)? {
-        Some(store) => py
-            .detach(|| store.delete(&session))
-            .map_err(|error| failed(&error)),
+        Some(store) => {
+            without_interpreter(py, || store.delete(&session))?.map_err(|error| failed(&error))
+        }
         None => Ok(false),
     }
 }
@@ -98,7 +99,7 @@ pub(crate) fn resume_list(py: Python<'_>, directory: AnyPath) -> PyResult<Vec<St
     let Some(store) = open(&directory.0)? else {
         return Ok(Vec::new());
     };
-    let listed = py.detach(|| store.list()).map_err(|error| failed(&error))?;
+    let listed = without_interpreter(py, || store.list())?.map_err(|error| failed(&error))?;
     let stem = |file: &str| file.strip_suffix(".yaml").unwrap_or(file).to_owned();
     Ok(listed.iter().map(|listed| stem(&listed.file)).collect())
 }
@@ -113,11 +114,11 @@ pub(crate) fn resume_gc(
     let Some(store) = open(&directory.0)? else {
         return Ok(Vec::new());
     };
-    let collected = py.detach(|| {
+    let collected = without_interpreter(py, || {
         let now = clock::now();
         let plan = gc::plan(&store, &now, max_age_days)?;
         Ok(plan.apply(&store, &now))
-    });
+    })?;
     let collected = collected.map_err(|error: ResumeError| failed(&error))?;
     let removed = collected.removed.iter().map(ToString::to_string);
     let set_aside = collected

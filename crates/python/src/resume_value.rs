@@ -18,39 +18,90 @@ use pyo3::types::PyList;
 use pyo3::types::PyString;
 use pyo3::types::PyTuple;
 
+/// No larger record is read back: data that is larger, or in which one list stands many times, is refused before it
+/// is all in memory.
+const LARGEST: usize = 4 << 20;
+
+/// What everything that is neither text nor number takes of that, at least.
+const LEAST: usize = 2;
+
 /// Deeper data is refused; a record could not be read back, and a loop has no end.
 const DEEPEST: usize = 64;
 
 /// The data of a record, from a `dict`; `as_text` is asked about what is no plain data.
 pub(crate) fn map(data: &Bound<'_, PyAny>, as_text: &Bound<'_, PyAny>) -> PyResult<Map> {
-    match value(data, as_text, 0)? {
+    let mut reader = Reader {
+        as_text,
+        room: LARGEST,
+    };
+    match reader.value(data, 0)? {
         Value::Map(map) => Ok(map),
         _ => Err(PyTypeError::new_err("a record has keys and values")),
     }
 }
 
-fn value(data: &Bound<'_, PyAny>, as_text: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-    if depth > DEEPEST {
-        return Err(PyValueError::new_err("nested too deeply, or in itself"));
+/// Reads data that may change while it is read: whoever turns something into text can do anything. So every `dict`
+/// and every list is read from a copy.
+struct Reader<'a, 'py> {
+    as_text: &'a Bound<'py, PyAny>,
+    /// How many bytes the record may still take.
+    room: usize,
+}
+
+impl Reader<'_, '_> {
+    fn value(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+        if depth > DEEPEST {
+            return Err(PyValueError::new_err("nested too deeply, or in itself"));
+        }
+        if let Some(scalar) = scalar(data)? {
+            self.take(&scalar)?;
+            return Ok(scalar);
+        }
+        if let Ok(dict) = data.cast::<PyDict>() {
+            return self.dict(dict, depth);
+        }
+        if let Ok(list) = data.cast::<PyList>() {
+            return self.list(&list.to_tuple(), depth);
+        }
+        if let Ok(tuple) = data.cast::<PyTuple>() {
+            return self.list(tuple, depth);
+        }
+        let plain = self.as_text.call1((data,))?;
+        self.value(&plain, depth + 1)
     }
-    if let Some(scalar) = scalar(data)? {
-        return Ok(scalar);
-    }
-    let below = |item: &Bound<'_, PyAny>| value(item, as_text, depth + 1);
-    if let Ok(dict) = data.cast::<PyDict>() {
-        let pair = |(key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+
+    fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Value> {
+        let mut pairs = Vec::new();
+        for pair in dict.items() {
+            let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
             let found = scalar(&key)?;
             let key = found.ok_or_else(|| PyTypeError::new_err("a key is text or a number"))?;
-            Ok((key, below(&item)?))
+            self.take(&key)?;
+            pairs.push((key, self.value(&item, depth + 1)?));
+        }
+        self.take(&Value::Null)?;
+        Ok(Value::Map(Map::from_pairs(pairs)))
+    }
+
+    fn list(&mut self, items: &Bound<'_, PyTuple>, depth: usize) -> PyResult<Value> {
+        let mut values = Vec::new();
+        for item in items {
+            values.push(self.value(&item, depth + 1)?);
+        }
+        self.take(&Value::Null)?;
+        Ok(Value::List(values))
+    }
+
+    fn take(&mut self, value: &Value) -> PyResult<()> {
+        let size = match value {
+            Value::Text(text) | Value::Number(text) => text.len() + LEAST,
+            _ => LEAST,
         };
-        let pairs: PyResult<Vec<_>> = dict.iter().map(pair).collect();
-        return Ok(Value::Map(Map::from_pairs(pairs?)));
+        let left = self.room.checked_sub(size);
+        self.room =
+            left.ok_or_else(|| PyValueError::new_err("a record of more than 4 MB is not read"))?;
+        Ok(())
     }
-    if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() {
-        let values: PyResult<_> = data.try_iter()?.map(|item| below(&item?)).collect();
-        return Ok(Value::List(values?));
-    }
-    below(&as_text.call1((data,))?)
 }
 
 /// Nothing, yes or no, a number, or text; `None` if it is something else.

@@ -25,6 +25,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::errors;
+use crate::running::without_interpreter;
 
 const DAY: f64 = 86_400.0;
 
@@ -57,7 +58,7 @@ enum Call {
 pub(crate) fn sessions_call(py: Python<'_>, json: &str) -> PyResult<String> {
     let call: Call =
         serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let answer = py.detach(|| carry_out(call));
+    let answer = without_interpreter(py, || carry_out(call))?;
     answer
         .map(|answer| answer.to_string())
         .map_err(|error| PyRuntimeError::new_err(errors::in_words(&error)))

@@ -1,8 +1,11 @@
 //! Noting what an agent does, one tool call at a time.
 
 use herma_core::Error;
+use herma_core::engine::ListedStep;
+use herma_core::engine::Project as CoreProject;
 use herma_core::engine::WhichStep;
 use herma_core::error::ErrorKind;
+use herma_core::steps::Step as CoreStep;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
@@ -57,6 +60,32 @@ pub(crate) struct Ending {
     pub(crate) failed: Option<PyErr>,
 }
 
+/// The step with this number, as the list has it.
+fn listed(project: &CoreProject<'_>, number: u64) -> Result<Option<ListedStep>, Error> {
+    let choice = StepChoice {
+        numbers: vec![number],
+        ..StepChoice::default()
+    };
+    Ok(project.steps(&choice)?.pop())
+}
+
+/// A step that has ended, with what the list knows of it. If that cannot be read, it has ended all the same.
+fn as_listed(project: &CoreProject<'_>, step: CoreStep) -> Step {
+    match listed(project, step.number) {
+        Ok(Some(listed)) => listed.into(),
+        Ok(None) | Err(_) => step.into(),
+    }
+}
+
+/// Refuses a step to be part of one that is not under way.
+fn check_open(project: &CoreProject<'_>, outer: u64) -> Result<(), Error> {
+    match listed(project, outer)? {
+        None => Err(Error::NoSuchStep(WhichStep::Number(outer))),
+        Some(listed) if !listed.step.is_open() => Err(Error::StepIsOver(outer)),
+        Some(_) => Ok(()),
+    }
+}
+
 impl Project {
     pub(crate) fn begin(
         &self,
@@ -66,7 +95,12 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Step> {
         let heard = hearing(py, progress, |listener| {
-            let begun = self.with(|project| project.begin_step(kind, start, listener))?;
+            let begun = self.with(|project| {
+                if let Some(outer) = start.within {
+                    check_open(project, outer)?;
+                }
+                project.begin_step(kind, start, listener)
+            })?;
             self.clean_if_due(Some(&begun.saved));
             Ok(begun)
         });
@@ -90,12 +124,16 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> Ending {
         let heard = hearing(py, progress, |listener| {
-            let ended = self.with(|project| project.end_step(which, listener))?;
+            let (ended, step) = self.with(|project| {
+                let ended = project.end_step(which, listener)?;
+                let step = as_listed(project, ended.step.clone());
+                Ok((ended, step))
+            })?;
             self.clean_if_due(ended.saved.as_ref());
-            Ok(ended)
+            Ok(step)
         });
         let step = match &heard.done {
-            Ok(ended) => Some(ended.step.clone().into()),
+            Ok(step) => Some(step.clone()),
             // Who waited in vain for somebody else need not wait again.
             Err(error) if error.kind() == ErrorKind::Busy => None,
             Err(_) => self.settle(py, which).ok(),
@@ -108,13 +146,9 @@ impl Project {
     fn settle(&self, py: Python<'_>, which: &WhichStep) -> PyResult<Step> {
         quietly(py, || {
             self.remembered(|project| match project.end_step_unknown(which) {
-                Ok(ended) => Ok(ended.step.into()),
+                Ok(ended) => Ok(as_listed(project, ended.step)),
                 Err(Error::StepIsOver(number)) => {
-                    let choice = StepChoice {
-                        numbers: vec![number],
-                        ..StepChoice::default()
-                    };
-                    let step = project.steps(&choice)?.pop();
+                    let step = listed(project, number)?;
                     step.map(Step::from).ok_or(Error::StepIsOver(number))
                 }
                 Err(error) => Err(error),
@@ -160,7 +194,10 @@ impl Project {
     }
 
     /// Saves the project before a tool call and notes that the call has begun. Takes what `step` takes.
-    #[pyo3(signature = (**start))]
+    #[pyo3(
+        signature = (**start),
+        text_signature = "($self, *, tool=None, agent=None, session=None, turn=None, call=None, command=None, paths=None, prompt=None, within=None, progress=None)"
+    )]
     fn begin_step(slf: &Bound<'_, Self>, start: Option<&Bound<'_, PyDict>>) -> PyResult<Step> {
         let step = slf.call_method("step", (), start)?;
         step.cast::<RunningStep>()?.get().begin(slf.py())
@@ -187,9 +224,12 @@ impl Project {
     fn end_step_unknown(&self, py: Python<'_>, which: NumberOrCall) -> PyResult<Step> {
         let which = which.into();
         let ended = quietly(py, || {
-            self.remembered(|project| project.end_step_unknown(&which))
+            self.remembered(|project| {
+                let ended = project.end_step_unknown(&which)?;
+                Ok(as_listed(project, ended.step))
+            })
         })?;
-        Ok(ended.step.into())
+        Ok(ended)
     }
 
     /// The steps that fit everything that is said, newest first. `turn=""` means the last turn.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections.abc
 import fcntl
+import itertools
 
 import pytest
 
@@ -154,7 +156,7 @@ def test_ids_of_deleted_projects_that_are_no_ids_are_refused(engine):
 
 
 def test_directories_that_are_no_project_are_refused(engine, tmp_path):
-    for root in ("/", tmp_path / "user-home", tmp_path / "none", engine.home):
+    for root in ("/", tmp_path / "user-home", engine.home):
         with pytest.raises((herma.RootRefused, herma.FileSystemFailed)):
             (tmp_path / "hermes-home").mkdir(exist_ok=True)
             engine.project(root)
@@ -201,3 +203,70 @@ def test_damaged_data_is_told_not_restored(engine, project, root):
         project.restore(1)
     assert (root / "a.txt").read_text() == "two\n"
     assert engine.verify() != []
+
+
+class Boaster:
+    """A collection that says it has more items than anything can have."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return 2**62
+
+    def __length_hint__(self):
+        return 2**62
+
+    def __getitem__(self, place):
+        return self.items[place]
+
+
+collections.abc.Sequence.register(Boaster)
+
+
+@pytest.mark.parametrize("name", ["exclude", "include"])
+@pytest.mark.parametrize("wrong", [range(10**12), range(2**62), Boaster(1), 5, "*.log", b"*.log", [None]])
+def test_patterns_that_are_none_are_a_type_error_whatever_length_they_claim(tmp_path, name, wrong):
+    with pytest.raises(TypeError):
+        herma.Engine(tmp_path, **{name: wrong})
+
+
+def test_a_collection_is_read_item_by_item(tmp_path, engine, project, root):
+    herma.Engine(tmp_path, exclude=Boaster("*.log"), include={"keep.log"})
+    project.save("one")
+    assert engine.clean(orphans=Boaster("0" * 16)).orphans == 0
+    assert engine.clean(orphans={"0" * 16}).orphans == 0
+    with pytest.raises(TypeError):
+        engine.clean(orphans=range(2**62))
+    with pytest.raises(TypeError):
+        project.restore(1, paths=range(2**62))
+    with pytest.raises(herma.NoSuchStep):
+        project.plan_undo_steps(Boaster(1))
+
+
+def test_a_collection_without_an_end_is_refused(project, tmp_path):
+    with pytest.raises(herma.BadRequest, match="more than"):
+        herma.Engine(tmp_path, exclude=itertools.repeat("x"))
+    with pytest.raises(herma.BadRequest, match="more than"):
+        project.plan_undo_steps(itertools.count(1))
+
+
+@pytest.mark.parametrize("one", ["", "0" * 16, b""])
+def test_one_text_is_no_choice_of_deleted_projects(engine, one):
+    with pytest.raises(TypeError, match="several ids"):
+        engine.clean(orphans=one)
+
+
+def test_a_directory_that_is_missing_is_not_found(engine, tmp_path):
+    with pytest.raises(herma.RootNotFound, match="does not exist"):
+        engine.project(tmp_path / "none")
+
+
+def test_numbers_beyond_every_list_are_named_as_they_were_given(project):
+    project.save("one")
+    with pytest.raises(herma.OutOfRange, match=str(10**30)):
+        project.find(10**30)
+    with pytest.raises(herma.NoSuchStep, match=str(10**30)):
+        project.end_step(10**30)
+    with pytest.raises(herma.OutOfRange):
+        project.find(10**5000)

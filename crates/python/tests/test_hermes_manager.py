@@ -375,3 +375,30 @@ class TestFormat:
         manager.ensure_checkpoint(str(root), "before write_file")
         listed = manager.list_checkpoints(str(root))
         assert "  before write_file" in hermes.format_checkpoint_list(listed, str(root))
+
+
+def test_a_file_that_moved_counts_as_one_file(manager, root):
+    lines = "".join(f"line {number}\n" for number in range(100))
+    (root / "a.txt").write_text(lines)
+    manager.ensure_checkpoint(str(root))
+    (root / "a.txt").rename(root / "moved.txt")
+    manager.new_turn()
+    manager.ensure_checkpoint(str(root))
+    (root / "moved.txt").unlink()
+    (root / "again.txt").write_text(lines + "one more\n")
+    manager.new_turn()
+    manager.ensure_checkpoint(str(root))
+    edited, moved = manager.list_checkpoints(str(root))[:2]
+    assert (moved["files_changed"], moved["insertions"], moved["deletions"]) == (1, 0, 0)
+    assert (edited["files_changed"], edited["insertions"], edited["deletions"]) == (1, 1, 0)
+
+
+def test_stat_shows_binary_files_and_strange_names_as_git_does(manager, root):
+    (root / "data").write_bytes(b"\0" * 10)
+    manager.ensure_checkpoint(str(root))
+    hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+    (root / "data").write_bytes(b"\0" * 20)
+    (root / "café.txt").write_text("x\n")
+    lines = manager.diff(str(root), hash_)["stat"].splitlines()
+    assert lines[0] == '"caf\\303\\251.txt" |   1 +'
+    assert lines[1] == " data              | Bin 10 -> 20 bytes"

@@ -301,3 +301,15 @@ class TestBase:
     def test_a_base_of_any_name_is_never_captured(self, manager, root, monkeypatch):
         monkeypatch.setattr(hermes, "CHECKPOINT_BASE", root / "keep")
         assert manager.ensure_checkpoint(str(root)) is False
+
+
+def test_a_base_that_is_a_file_is_an_error_and_no_empty_store(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    words = f"{file} is not a directory"
+    assert hermes.maybe_auto_prune_checkpoints(checkpoint_base=file) == {"skipped": False, "error": words}
+    assert hermes.prune_checkpoints(checkpoint_base=file)["errors"] == 1
+    for call in (hermes.store_status, hermes.clear_all, hermes.clear_legacy):
+        assert call(checkpoint_base=file)["error"] == words
+    assert "error" not in hermes.store_status(checkpoint_base=tmp_path / "none")
+    assert file.read_text() == ""

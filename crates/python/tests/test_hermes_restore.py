@@ -258,3 +258,33 @@ def test_a_directory_that_is_gone_is_named_for_the_log(manager, root):
     answer = manager.restore(str(root / "none"), known)
     assert answer["error"] == f"Checkpoint '{known}' not found"
     assert answer["debug"] == f"working directory not found: {root / 'none'}"
+
+
+@pytest.mark.parametrize("wrong", [5, 0, [], [1], (1,), object(), {}, 1.5, False])
+def test_what_is_no_file_name_is_an_error_in_the_answer(manager, root, wrong):
+    manager.ensure_checkpoint(str(root))
+    hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+    (root / "a.txt").write_text("two\n")
+    answer = manager.restore(str(root), hash_, wrong)
+    assert answer["success"] is False
+    assert answer["error"] == f"File path must be text or a path, got {type(wrong).__name__}"
+    assert (root / "a.txt").read_text() == "two\n"
+
+
+def test_a_safe_restore_says_why_there_is_nothing_to_restore(root):
+    manager = CheckpointManager(enabled=True, max_file_size_mb=1)
+    manager.ensure_checkpoint(str(root))
+    hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+    manager.record_agent_write(str(root / "a.txt"))
+
+    def reason() -> str:
+        return manager.restore(str(root), hash_, safe=True)["reason"]
+
+    assert reason() == "nothing to restore: no file was changed"
+    (root / "a.txt").write_text("x" * ((1 << 20) + 1))
+    manager.record_agent_write(str(root / "a.txt"))
+    plan = manager.safe_restore_plan(str(root), hash_)
+    assert (plan["restore"], plan["skipped"], plan["skipped_oversize"]) == ([], [], ["a.txt"])
+    assert reason() == "nothing to restore: every changed file is too large for a checkpoint"
+    (root / "b.txt").write_text("by hand\n")
+    assert reason() == "nothing to restore: every changed file was edited by hand or is too large for a checkpoint"

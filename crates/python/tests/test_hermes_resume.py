@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import decimal
 import enum
 import math
 import os
-from datetime import datetime, timedelta, timezone
+import uuid
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -199,3 +201,58 @@ def test_a_first_checkpoint_of_files_leaves_records_where_they_are(store, base, 
     store.write("session-1", {"task": "x"})
     assert manager.ensure_checkpoint(str(root))
     assert store.read("session-1")["task"] == "x"
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Meddler:
+    """Turned into text, it changes what is being written."""
+
+    def __init__(self, meddle):
+        self.meddle = meddle
+
+    def __str__(self):
+        self.meddle()
+        return "meddler"
+
+
+def test_data_that_changes_while_it_is_written_brings_nothing_down(store):
+    data = {}
+    data.update({"first": Meddler(lambda: data.update({f"new {len(data)}": 1})), "second": 2})
+    store.write("dict", data)
+    assert store.read("dict")["first"] == "meddler"
+    assert "new 3" not in store.read("dict")
+    items = []
+    items += [Meddler(lambda: items.append(items[0]))]
+    store.write("list", {"items": items})
+    assert store.read("list")["items"] == ["meddler"]
+    shrinking = {"first": Meddler(lambda: shrinking.clear()), "second": 2}
+    store.write("shrinking", shrinking)
+    assert store.read("shrinking")["second"] == 2
+
+
+def test_one_list_that_stands_many_times_is_told_and_not_written(store, caplog):
+    laughs = ["ha"]
+    for _ in range(40):
+        laughs = [laughs, laughs]
+    store.write("session", {"laughs": laughs})
+    assert store.read("session") is None
+    assert "was not written" in caplog.text
+
+
+def test_a_set_keeps_its_numbers(store):
+    store.write("session", {"x": {10, 9, 2}, "y": {"b", "a"}, "z": frozenset({1, "a"})})
+    record = store.read("session")
+    assert (record["x"], record["y"], record["z"]) == ([2, 9, 10], ["a", "b"], [1, "a"])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [date(2024, 1, 1), b"x", Colour.RED, Path("x"), uuid.UUID(int=1), decimal.Decimal(1)],
+)
+def test_a_key_that_is_neither_text_nor_number_is_told(store, caplog, key):
+    store.write("session", {key: 1})
+    assert store.read("session") is None
+    assert "a key is text or a number" in caplog.text

@@ -166,3 +166,9 @@ class TestAutoPrune:
         answer = hermes.maybe_auto_prune_and_vacuum(tmp_path / "none.db")
         assert (answer["skipped"], answer["pruned"], answer["vacuumed"]) == (False, 0, False)
         assert "none.db" in answer["error"]
+
+
+@pytest.mark.parametrize("wrong", [5, None, b"x"])
+def test_a_session_id_that_is_no_text_is_a_type_error(tmp_path, wrong):
+    with pytest.raises(TypeError, match="session_id"):
+        hermes.delete_session(tmp_path / "state.db", wrong)

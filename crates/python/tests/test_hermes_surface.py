@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import subprocess
 import sys
@@ -203,3 +204,7 @@ def test_a_strange_timeout_is_no_reason_to_fail(value, seconds):
     env = {**os.environ, "HERMES_CHECKPOINT_TIMEOUT": value, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert int(done.stdout) == seconds
+
+
+def test_git_is_given_as_long_as_in_the_original():
+    assert inspect.signature(hermes._run_git).parameters["timeout"].default == hermes._GIT_TIMEOUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import signal
 import subprocess
@@ -166,3 +167,44 @@ def test_no_thread_is_left_behind(project):
             break
         time.sleep(0.01)
     assert len(os.listdir("/proc/self/task")) <= before
+
+
+def test_a_callback_sees_the_context_variables_of_the_caller(project):
+    variable = contextvars.ContextVar("variable")
+    variable.set("the caller's")
+    heard = []
+
+    def tell(stage, done, total):
+        heard.append(variable.get(None))
+        variable.set("the callback's")
+
+    project.save("x", progress=tell)
+    assert set(heard) == {"the caller's"}
+    assert variable.get() == "the caller's"
+
+
+def test_a_callback_that_calls_itself_through_the_engine_comes_to_an_end(project):
+    project.save("one")
+    calls = []
+
+    def again(stage, done, total):
+        calls.append(stage)
+        project.changes(progress=again)
+
+    with pytest.raises(RecursionError):
+        project.changes(progress=again)
+    assert len(calls) == 16
+    heard = []
+    project.changes(progress=lambda *told: heard.append(told))
+    assert heard
+
+
+def test_a_callback_that_saves_the_same_project_is_told_that_it_is_busy(root, tmp_path):
+    project = herma.Engine(tmp_path / "home", lock_wait=0.1).project(root)
+
+    def save(stage, done, total):
+        if stage == "scanning":
+            project.save("inner")
+
+    with pytest.raises(herma.Busy):
+        project.save("outer", progress=save)

@@ -294,3 +294,16 @@ def test_a_fork_after_a_save_can_compare_and_save(engine, project, root):
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert project.find(1).subject == "in the child"
+
+
+def test_a_tilde_is_the_home_directory_everywhere(tmp_path):
+    home = tmp_path / "user-home"
+    (home / "p").mkdir()
+    engine = herma.Engine("~/x")
+    assert engine.home == home / "x"
+    for path in ("~/p", b"~/p", Path("~/p")):
+        assert engine.project(path).root == engine.project_of(path).root == home / "p"
+    assert herma.Engine(tmp_path, base="~/b").store == home / "b" / "store"
+    for call in (engine.project, engine.project_of, herma.Engine):
+        with pytest.raises(herma.BadRequest, match="nobody knows"):
+            call("~nosuchuser/p")

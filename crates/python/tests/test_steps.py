@@ -271,3 +271,40 @@ def test_turns_group_the_steps_of_a_session(project, root):
     assert step.turn == turn.name
     assert project.steps(agent="somebody") == []
     assert [change.path for change in project.session_diff("s").changes] == ["a.txt"]
+
+
+def test_a_step_ends_with_all_that_the_list_knows_of_it(project, root):
+    with project.step(tool="bash") as running:
+        (root / "a.txt").write_text("two\n")
+    number = project.begin_step(tool="edit").number
+    (root / "b.txt").unlink()
+    for ended in (project.end_step(number), running.step):
+        (listed,) = project.steps(numbers=[ended.number])
+        fields = [name for name in dir(ended) if not name.startswith("_") and name != "changes"]
+        assert [getattr(ended, name) for name in fields] == [getattr(listed, name) for name in fields]
+        assert (ended.changes.files, ended.undoable) == (1, True)
+    assert running.step.files == ["a.txt"]
+
+
+def test_a_step_is_not_part_of_one_that_is_not_under_way(project):
+    with pytest.raises(herma.NoSuchStep, match="999"):
+        project.begin_step(within=999)
+    over = project.begin_step(tool="bash").number
+    project.end_step(over)
+    with pytest.raises(herma.StepIsOver):
+        project.begin_step(within=over)
+    assert project.open_steps() == []
+    with project.step(tool="outer") as outer:
+        assert project.begin_step(within=outer.number).within == outer.number
+
+
+def test_a_step_whose_checkpoints_are_gone_is_told_from_one_that_never_was(project, root):
+    with project.step(tool="bash") as running:
+        (root / "a.txt").write_text("two\n")
+    project.save("later")
+    (root / "a.txt").write_text("three\n")
+    project.save("last")
+    for checkpoint in project.list()[1:]:
+        project.drop(checkpoint)
+    with pytest.raises(herma.NoSteps, match=f"checkpoints of step {running.number} are gone"):
+        project.plan_undo_steps([running.number])

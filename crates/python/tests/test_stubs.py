@@ -57,9 +57,8 @@ def kinds(signature: inspect.Signature) -> list[tuple[str, object, object]]:
 
 @pytest.mark.parametrize(("owner", "declared"), METHODS)
 def test_every_parameter_is_declared_as_it_is(owner, declared):
-    """Names, order, kinds and defaults; `**start` of `begin_step` stands for what `step` takes."""
-    name = "step" if declared.name == "begin_step" else declared.name
-    present = owner if name == "__new__" else getattr(owner, name)
+    """Names, order, kinds and defaults."""
+    present = owner if declared.name == "__new__" else getattr(owner, declared.name)
     empty = inspect.Signature.empty
     arguments = declared.args
     places = [(one, inspect.Parameter.POSITIONAL_ONLY) for one in arguments.posonlyargs]

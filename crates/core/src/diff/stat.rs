@@ -61,6 +61,8 @@ pub struct FileStat {
     pub deletions: Option<u64>,
     /// Its content is not text.
     pub binary: bool,
+    /// How many bytes it had and has, 0 where it is not. `None` if its content was not looked at.
+    pub sizes: Option<(u64, u64)>,
 }
 
 /// What changed altogether.
@@ -155,6 +157,7 @@ fn uncounted(change: &Change) -> FileStat {
         insertions: None,
         deletions: None,
         binary: false,
+        sizes: None,
     }
 }
 
@@ -176,6 +179,7 @@ fn count_file(
     let Some(new) = text_of(new, &change.path, change.new, limit)? else {
         return Ok(None);
     };
+    file.sizes = Some((old.len() as u64, new.len() as u64));
     if is_binary(&old) || is_binary(&new) {
         file.binary = true;
     } else {

@@ -35,9 +35,16 @@ use crate::store::object::push_tree_entry;
 use crate::store::pack_write::PackWriter;
 
 /// Line counts are for people; beyond this a save does not wait for them.
-pub(super) const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
+const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
     max_files: 1000,
     max_bytes: 64 << 20,
+};
+
+/// A file that moved counts as one file, as in a diff, as long as finding that out costs little.
+const COUNTED_RENAMES: diff::RenameOptions = diff::RenameOptions {
+    min_similarity: 50,
+    max_pairs: 100 * 100,
+    max_bytes: 16 << 20,
 };
 
 /// A state that is to become a checkpoint.
@@ -219,7 +226,19 @@ fn count_changes(
     let pending = |id: &ObjectId| writer.read(id);
     let new_side = StoreSide::with_pending(&store.objects, &pending);
     let changes = diff::trees::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?;
-    let stats = diff::stat::stats(&changes, &old_side, &new_side, COUNT_BUDGET)?;
+    count(changes, &old_side, &new_side)
+}
+
+/// Counts changes for people: a file that moved is one file.
+pub(super) fn count(
+    mut changes: Vec<diff::Change>,
+    old: &dyn diff::Side,
+    new: &dyn diff::Side,
+) -> Result<ChangeCount, diff::DiffError> {
+    if changes.len() <= COUNT_BUDGET.max_files {
+        changes = diff::renames::detect(changes, old, new, &COUNTED_RENAMES)?.changes;
+    }
+    let stats = diff::stat::stats(&changes, old, new, COUNT_BUDGET)?;
     Ok(ChangeCount {
         files: stats.files,
         insertions: stats.insertions,

@@ -5,11 +5,10 @@
 
 use super::Project;
 use super::open::OpenStore;
-use super::publishing::COUNT_BUDGET;
+use super::publishing::count;
 use crate::checkpoint::ChangeCount;
 use crate::diff;
 use crate::diff::Change;
-use crate::diff::DiffError;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
@@ -112,19 +111,9 @@ fn compare(
         keep.any(|kept| change.path.starts_with(kept))
     };
     changes.retain(|change| !is_kept(change));
-    let count = count(&changes, &side)?;
     let files = changes.iter().map(|change| change.path.clone());
-    Ok((count, files.take(NAMED_FILES).collect()))
-}
-
-fn count(changes: &[Change], side: &StoreSide<'_>) -> Result<ChangeCount, DiffError> {
-    let stats = diff::stat::stats(changes, side, side, COUNT_BUDGET)?;
-    Ok(ChangeCount {
-        files: stats.files,
-        insertions: stats.insertions,
-        deletions: stats.deletions,
-        lines_known: stats.lines_known,
-    })
+    let files = files.take(NAMED_FILES).collect();
+    Ok((count(changes, &side, &side)?, files))
 }
 
 /// For each of these steps, which come oldest first, the others that were under way at the same time.

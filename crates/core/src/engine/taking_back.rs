@@ -195,7 +195,7 @@ impl Project<'_> {
                     return Ok(plan);
                 }
                 // What they did is forgotten.
-                None => return Err(Error::NoSteps),
+                None => return Err(Error::StepsForgotten(chosen.into_iter().collect())),
             },
         };
         let sorted = first.map(|first| Sorted::new(&told, &chosen, first));

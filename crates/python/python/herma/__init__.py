@@ -25,6 +25,8 @@ True
 'one\\n'
 
 The engine works without the interpreter: other threads go on meanwhile. Objects it answers with never change.
+A function given as ``progress`` is called in another thread while the caller waits, with a copy of the caller's
+context variables: do not fork in it, nor use what belongs to the caller's thread, such as a connection of ``sqlite3``.
 ``herma.hermes`` is the same engine behind the face of Hermes's checkpoint module.
 """
 
@@ -96,7 +98,8 @@ class Engine(_herma.Engine):
     """Where checkpoints are kept, and how.
 
     ``home`` is ``$HERMES_HOME`` or ``~/.hermes`` unless it is given; a relative one is relative to the working
-    directory of this moment, and stays where it is. Sizes are bytes; 0 turns a limit off, and
+    directory of this moment, and stays where it is, and ``~`` is the user's home directory. ``exclude`` and ``include``
+    are several patterns, not one text. Sizes are bytes; 0 turns a limit off, and
     ``max_file_size=None`` takes files of every size. ``threads`` is how many threads look at files at a time, 64 at
     most; without it there is one for each core. After a save that finds a limit nearly reached, cleaning runs in
     the background unless ``background=False``.

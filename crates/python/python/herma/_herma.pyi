@@ -4,7 +4,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Iterable, List, Literal, Optional, Sequence, Union, final
+from typing import AbstractSet, Any, Callable, Iterable, List, Literal, Optional, Tuple, Union, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -67,6 +67,7 @@ __all__ = [
     "StepIsOver",
     "StoreFailed",
     "Turn",
+    "quoted",
     "resume_delete",
     "resume_gc",
     "resume_list",
@@ -77,6 +78,8 @@ __all__ = [
 
 _AnyPath = Union[str, bytes, PathLike[Any]]
 _Paths = Union[_AnyPath, Iterable[_AnyPath]]
+#: Not `Sequence[str]`: a single text is one, and is refused.
+_Texts = Union[List[str], Tuple[str, ...], AbstractSet[str]]
 _Which = Union[Checkpoint, int, str]
 _Progress = Optional[Callable[[str, int, Optional[int]], object]]
 
@@ -188,6 +191,7 @@ class Change:
     insertions: Optional[int]
     deletions: Optional[int]
     binary: bool
+    sizes: Optional[tuple[int, int]]
 
 @final
 class Diff:
@@ -505,8 +509,8 @@ class Engine:
         auto_prune: bool = True,
         min_interval_hours: int = 24,
         delete_orphans: bool = True,
-        exclude: Sequence[str] = (),
-        include: Sequence[str] = (),
+        exclude: _Texts = (),
+        include: _Texts = (),
         secrets: Union[bool, Literal["names"]] = True,
         lock_wait: float = 10.0,
         durable: bool = True,
@@ -525,7 +529,7 @@ class Engine:
         max_snapshots: int = 0,
         retention_days: int = 0,
         max_total_size: int = 0,
-        orphans: Union[bool, list[str]] = False,
+        orphans: Union[bool, _Texts] = False,
         progress: _Progress = None,
     ) -> Cleaned: ...
     def maintain(self, *, progress: _Progress = None) -> Optional[Cleaned]: ...
@@ -537,6 +541,7 @@ class Engine:
     def clear_all(self) -> tuple[int, bool]: ...
     def clear_legacy(self) -> tuple[int, int]: ...
 
+def quoted(path: _AnyPath) -> str: ...
 def resume_write(directory: _AnyPath, session_id: str, data: dict[Any, Any], as_text: Callable[[Any], Any]) -> None: ...
 def resume_read(directory: _AnyPath, session_id: str) -> Optional[dict[str, Any]]: ...
 def resume_delete(directory: _AnyPath, session_id: str) -> bool: ...

@@ -41,7 +41,10 @@ def _validate_file_path(file_path: AnyPath, working_dir: AnyPath) -> Optional[st
     The directories on the way are resolved, the file is not: a link that leads out of the project is a file
     of the project like any other.
     """
-    text = os.fsdecode(file_path)
+    try:
+        text = os.fsdecode(file_path)
+    except Exception:
+        return f"File path must be text or a path, got {type(file_path).__name__}"
     if not text.strip():
         return "Empty file path"
     if os.path.isabs(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from .._herma import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,14 +78,8 @@ def stat_text(changes: Iterable[Change]) -> str:
 
 
 def _name(change: Change) -> str:
-    name = shown(change.path)
-    return f"{shown(change.from_path)} => {name}" if change.from_path is not None else name
-
-
-def shown(path: str) -> str:
-    """A file name as text that every terminal and every file takes."""
-    text = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    name = quoted(change.path)
+    return f"{quoted(change.from_path)} => {name}" if change.from_path is not None else name
 
 
 def _cut(name: str, width: int) -> str:
@@ -93,8 +87,11 @@ def _cut(name: str, width: int) -> str:
 
 
 def _counts(change: Change, digits: int, most: int, room: int) -> str:
-    if change.binary or change.insertions is None or change.deletions is None:
-        return f"{'Bin' if change.binary else '?':>{digits}}"
+    if change.binary:
+        before, after = change.sizes or (0, 0)
+        return f"{'Bin':>{digits}} {before} -> {after} bytes"
+    if change.insertions is None or change.deletions is None:
+        return f"{'?':>{digits}}"
     added, removed = change.insertions, change.deletions
     if most > room:
         # As in git: what changed at all is seen.

@@ -59,7 +59,7 @@ def _run_git(
     args: list[str],
     store: AnyPath,
     working_dir: AnyPath,
-    timeout: Optional[int] = None,
+    timeout: int = _GIT_TIMEOUT,
     allowed_returncodes: Optional[Iterable[int]] = None,
     index_file: Optional[AnyPath] = None,
 ) -> tuple[bool, str, str]:
@@ -71,7 +71,6 @@ def _run_git(
         return False, "", f"working directory not found: {directory}"
     if not directory.is_dir():
         return False, "", f"working directory is not a directory: {directory}"
-    seconds = _GIT_TIMEOUT if timeout is None else timeout
     command = ["git", *args]
     try:
         done = subprocess.run(
@@ -83,10 +82,10 @@ def _run_git(
             text=True,
             encoding="utf-8",
             errors="replace",
-            timeout=seconds,
+            timeout=timeout,
         )
     except subprocess.TimeoutExpired:
-        return False, "", f"git timed out after {seconds}s: {' '.join(command)}"
+        return False, "", f"git timed out after {timeout}s: {' '.join(command)}"
     except FileNotFoundError:
         return False, "", "git not found"
     except Exception as error:

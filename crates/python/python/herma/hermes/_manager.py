@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 _SHORT = 7
 
+#: Why the engine leaves a file as it is.
+_TOO_LARGE = "too-large"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Union
@@ -154,7 +157,8 @@ class CheckpointManager(GitSteps):
         ``safe`` leaves alone what was edited by hand since Hermes wrote it, if it is known what Hermes wrote.
         """
         problem = _validate_commit_hash(commit_hash)
-        if not problem and file_path:
+        # What names no file must not bring everything back; the empty text does, as in the original.
+        if not problem and file_path is not None and file_path != "":
             problem = _validate_file_path(file_path, working_dir)
         if problem:
             return _failure(problem)
@@ -277,17 +281,18 @@ class CheckpointManager(GitSteps):
         if not ledger:
             return {"success": True, "restore": [], "skipped": [], "ledger_empty": True}
         plan = project.plan_restore(target, all=True)
+        large = {kept.path for kept in plan.kept if kept.reason == _TOO_LARGE}
         files = [action.path for action in plan.actions if not action.kind.endswith("directory")]
         own = [path for path in files if _ledger.wrote(ledger, project.root / path)]
         return {
             "success": True,
             "restore": own,
             "skipped": [path for path in files if path not in set(own)],
+            "skipped_oversize": sorted(large.union(self._oversize(project, ledger, own))),
         }
 
-    def _oversize(self, project: Project, taken: list[str]) -> list[str]:
+    def _oversize(self, project: Project, ledger: _ledger.Ledger, taken: list[str]) -> list[str]:
         """What Hermes wrote and no checkpoint holds, because it is too large."""
-        ledger = _ledger.of_directory(_store_path(), project.root, working_dir_for(project.root))
         most = in_bytes(self.max_file_size_mb)
         found = []
         for name in ledger:
@@ -295,7 +300,7 @@ class CheckpointManager(GitSteps):
             is_large = most > 0 and path.is_file() and path.stat().st_size > most
             if is_large and inside not in taken and _ledger.wrote(ledger, path):
                 found.append(inside)
-        return sorted(found)
+        return found
 
     def _restore_safely(self, project: Project, target: Checkpoint, answer: Answer) -> Answer:
         plan = self._plan_safely(project, target)
@@ -303,9 +308,9 @@ class CheckpointManager(GitSteps):
             return _with_kept(answer, project.restore(target, all=True))
         answer["restored_files"] = plan["restore"]
         answer["skipped_user_edits"] = plan["skipped"]
-        answer["skipped_oversize"] = self._oversize(project, plan["restore"])
+        answer["skipped_oversize"] = plan["skipped_oversize"]
         if not plan["restore"]:
-            answer["reason"] = "nothing to restore: every changed file was edited by hand"
+            answer["reason"] = f"nothing to restore: {_why_nothing(plan)}"
             return answer
         restored = project.restore(target, keep=plan["skipped"], all=True)
         stayed = {kept.path for kept in restored.kept}
@@ -318,6 +323,14 @@ class CheckpointManager(GitSteps):
 
 def _failure(error: str, **more: Any) -> Answer:
     return {"success": False, "error": error, **more}
+
+
+def _why_nothing(plan: Answer) -> str:
+    """Why a safe restore leaves every file as it is."""
+    by_hand = "was edited by hand" if plan["skipped"] else ""
+    large = "is too large for a checkpoint" if plan["skipped_oversize"] else ""
+    reasons = " or ".join(filter(None, [by_hand, large]))
+    return f"every changed file {reasons}" if reasons else "no file was changed"
 
 
 def _no_directory(working_dir: AnyPath) -> Optional[str]:

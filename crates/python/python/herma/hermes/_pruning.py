@@ -55,6 +55,15 @@ def _base(override: Optional[AnyPath]) -> Path:
     return checkpoint_base(override)
 
 
+def _is_there(base: Path) -> bool:
+    """Is there anything to look at? Raises if it is something else than a directory."""
+    if base.is_dir():
+        return True
+    if os.path.lexists(base):
+        raise NotADirectoryError(f"{base} is not a directory")
+    return False
+
+
 def _prune(
     result: dict[str, int],
     base: Path,
@@ -64,7 +73,7 @@ def _prune(
     allowed: Optional[Iterable[Any]] = None,
 ) -> None:
     """Prunes, and counts as it goes. Raises where it cannot go on."""
-    if not base.is_dir():
+    if not _is_there(base):
         return
     days = in_days(retention_days)
     engine = engine_at(base)
@@ -147,7 +156,7 @@ def maybe_auto_prune_checkpoints(
     """
     try:
         base = _base(checkpoint_base)
-        if not base.is_dir():
+        if not _is_there(base):
             return {"skipped": False, "result": _zeros()}
         marker = base / _PRUNE_MARKER_NAME
         now, last = time.time(), _last_run(marker)
@@ -197,7 +206,7 @@ def _write_marker(marker: Path, now: float) -> None:
 
 
 def store_status(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
-    """Sizes, projects and archives."""
+    """Sizes, projects and archives; with an ``error`` if they could not be looked at."""
     base = _base(checkpoint_base)
     answer: dict[str, Any] = {
         "base": str(base),
@@ -210,10 +219,11 @@ def store_status(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
         "pre_v2_projects": [],
     }
     try:
+        _is_there(base)
         status = engine_at(base).status()
     except Exception as error:
         logger.warning("Checkpoint status failed: %s", error)
-        return answer
+        return {**answer, "error": str(error)}
     answer["store_size_bytes"] = status.store_bytes
     answer["legacy_size_bytes"] = status.legacy_bytes
     answer["total_size_bytes"] = _dir_size_bytes(base)
@@ -243,21 +253,25 @@ def store_status(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
 def clear_all(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
     """Removes every checkpoint. Resume records stay."""
     try:
-        freed, deleted = engine_at(_base(checkpoint_base)).clear_all()
+        base = _base(checkpoint_base)
+        _is_there(base)
+        freed, deleted = engine_at(base).clear_all()
     except Exception as error:
         logger.warning("Could not clear checkpoints: %s", error)
-        return {"bytes_freed": 0, "deleted": False}
+        return {"bytes_freed": 0, "deleted": False, "error": str(error)}
     return {"bytes_freed": freed, "deleted": deleted}
 
 
-def clear_legacy(checkpoint_base: Optional[AnyPath] = None) -> dict[str, int]:
+def clear_legacy(checkpoint_base: Optional[AnyPath] = None) -> dict[str, Any]:
     """Removes the archives of version 1. Resume records in them move back to where they were."""
     try:
-        engine = engine_at(_base(checkpoint_base))
+        base = _base(checkpoint_base)
+        _is_there(base)
+        engine = engine_at(base)
         freed, deleted = engine.clear_legacy()
         for archive in engine.archives():
             logger.warning("Could not delete legacy archive %s", archive.name)
     except Exception as error:
         logger.warning("Could not clear legacy archives: %s", error)
-        return {"bytes_freed": 0, "deleted": 0}
+        return {"bytes_freed": 0, "deleted": 0, "error": str(error)}
     return {"bytes_freed": freed, "deleted": deleted}

@@ -101,6 +101,13 @@ def _check(session_id: str) -> None:
         raise ValueError(f"Invalid session_id: {session_id!r} (must match ^[A-Za-z0-9_-]+$)")
 
 
+def _in_order(items: list[Any]) -> list[Any]:
+    """The same list whenever it is written: numbers by size, then others by their text."""
+    numbers = sorted(item for item in items if isinstance(item, (int, float)))
+    others = [item for item in items if not isinstance(item, (int, float))]
+    return numbers + sorted(others, key=lambda item: (str(item), type(item).__name__))
+
+
 def _as_text(value: Any) -> Any:
     """What a record has no word for, as text or as a list."""
     from datetime import date, datetime
@@ -108,7 +115,7 @@ def _as_text(value: Any) -> Any:
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, (set, frozenset)):
-        return sorted(map(str, value))
+        return _in_order(list(value))
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "backslashreplace")
     if isinstance(value, os.PathLike):

@@ -41,6 +41,8 @@ class SessionsError(RuntimeError):
 
 def delete_session(database: AnyPath, session_id: str, sessions_dir: Optional[AnyPath] = None) -> bool:
     """Deletes a session that has ended. False if there is none, or if it is active."""
+    if not isinstance(session_id, str):
+        raise TypeError(f"a session_id is text, not {type(session_id).__name__}")
     answer = _call("delete", database, sessions_dir, id=session_id)
     return bool(answer["deleted"])
 
