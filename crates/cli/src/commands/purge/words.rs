@@ -34,19 +34,20 @@ pub(super) fn describe(
         writeln!(out, "{versions} left over from dropped checkpoints")?;
     }
     let is_own = |copy: &CopyFound| copy.project == *project.id();
-    let groups: [(&str, &dyn Fn(&CopyFound) -> bool); 3] = [
-        ("The same content, removed as well:", &|copy| copy.goes),
-        (
-            "The same content, which stays without `--copies`:",
-            &|copy| !copy.goes && is_own(copy),
-        ),
-        (
-            "The same content in other projects, which stays without `--everywhere`:",
-            &|copy| !copy.goes && !is_own(copy),
-        ),
+    // A copy that goes, one that stays in this project, one that stays in another.
+    let group_of = |copy: &CopyFound| match (copy.goes, is_own(copy)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    let headings = [
+        "The same content, removed as well:",
+        "The same content, which stays without `--copies`:",
+        "The same content in other projects, which stays without `--everywhere`:",
     ];
-    for (heading, belongs) in groups {
-        let mut copies = plan.copies.iter().filter(|copy| belongs(copy)).peekable();
+    for (group, heading) in headings.into_iter().enumerate() {
+        let belongs = |copy: &&CopyFound| group_of(copy) == group;
+        let mut copies = plan.copies.iter().filter(belongs).peekable();
         if copies.peek().is_some() {
             writeln!(out, "{heading}")?;
         }
