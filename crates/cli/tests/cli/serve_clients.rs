@@ -94,7 +94,8 @@ fn eight_clients_at_once_lose_no_checkpoint() {
         .cloned()
         .collect();
     assert_eq!(lost, [""; 0]);
-    env.fsck();
+    // They write while others save: what was read half-way is in a pack, and nobody needs it.
+    env.repository().fsck_but_dangling();
 }
 
 #[test]
