@@ -189,7 +189,7 @@ fn clearing_finishes_what_a_killed_one_began_and_removes_an_empty_base() {
 #[test]
 fn clearing_waits_for_those_who_work_in_the_store_and_says_so() {
     let settings = Settings {
-        lock_wait: Duration::from_millis(20),
+        lock_wait: Duration::from_millis(500),
         ..Settings::default()
     };
     let p = TestProject::with(settings);
