@@ -26,7 +26,7 @@ pub(super) struct Draws {
 /// thousand.
 pub(super) const BY_ENGINE: Draws = Draws {
     full: 6_000,
-    few: 40,
+    few: 20,
 };
 /// Where the program is run to look.
 pub(super) const BY_PROGRAM: Draws = Draws { full: 600, few: 12 };
