@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections.abc
 import fcntl
 import itertools
+import subprocess
+import sys
 
 import pytest
 
@@ -270,3 +272,9 @@ def test_numbers_beyond_every_list_are_named_as_they_were_given(project):
         project.end_step(10**30)
     with pytest.raises(herma.OutOfRange):
         project.find(10**5000)
+
+
+def test_what_the_engine_needs_of_python_is_imported_with_it():
+    program = "import sys, herma; print(sorted({'contextvars', 'datetime'} - set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"

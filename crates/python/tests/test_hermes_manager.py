@@ -402,3 +402,16 @@ def test_stat_shows_binary_files_and_strange_names_as_git_does(manager, root):
     lines = manager.diff(str(root), hash_)["stat"].splitlines()
     assert lines[0] == '"caf\\303\\251.txt" |   1 +'
     assert lines[1] == " data              | Bin 10 -> 20 bytes"
+
+
+def test_a_directory_of_checkpoints_may_be_a_link_to_another_disk(manager, base, root, tmp_path):
+    (root / "a.txt").write_text("one\n")
+    assert manager.ensure_checkpoint(str(root), "one")
+    elsewhere = tmp_path / "another disk"
+    base.rename(elsewhere)
+    base.symlink_to(elsewhere)
+    manager.new_turn()
+    (root / "a.txt").write_text("two\n")
+    assert manager.ensure_checkpoint(str(root), "two")
+    assert [entry["reason"] for entry in manager.list_checkpoints(str(root))] == ["two", "one"]
+    assert hermes.store_status()["project_count"] == 1

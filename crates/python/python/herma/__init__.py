@@ -32,6 +32,11 @@ context variables: do not fork in it, nor use what belongs to the caller's threa
 
 from __future__ import annotations
 
+# The engine asks for these in the middle of its work: a child forked just then would wait for the lock of a module that
+# nobody imports any more, and at the end of the interpreter nothing can be imported.
+import contextvars as _contextvars  # noqa: F401
+import datetime as _datetime  # noqa: F401
+
 from . import _herma
 from ._herma import (
     Action,

@@ -48,9 +48,12 @@ def checkpoint_base(override: Optional[AnyPath] = None) -> Path:
 
 
 def engine_at(base: Path, **settings: Any) -> Engine:
-    """The engine for a directory of checkpoints, whatever it is called."""
+    """The engine for a directory of checkpoints, whatever it is called.
+
+    It may be a link to another disk, which Hermes follows; the store in it may not.
+    """
     home = base.parent if base.name == "checkpoints" else base
-    return Engine(home, base=base, user_home=user_home(), **settings)
+    return Engine(home, base=base.resolve(), user_home=user_home(), **settings)
 
 
 def _normalize_path(path_value: AnyPath) -> Path:
