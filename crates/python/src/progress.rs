@@ -94,19 +94,6 @@ struct State {
     stage: &'static str,
 }
 
-const fn word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Waiting => "waiting",
-        Stage::Scanning => "scanning",
-        Stage::Saving => "saving",
-        Stage::Restoring => "restoring",
-        Stage::Verifying => "verifying",
-        Stage::Marking => "marking",
-        Stage::Merging => "merging",
-        Stage::Removing => "removing",
-    }
-}
-
 impl Listener {
     fn new(py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Self> {
         let is_whole = running::is_whole(py);
@@ -200,8 +187,8 @@ impl Listener {
 
 impl Progress for Listener {
     fn stage(&self, stage: Stage) {
-        self.state().stage = word(stage);
-        self.tell(word(stage), 0, None);
+        self.state().stage = stage.word();
+        self.tell(stage.word(), 0, None);
     }
 
     fn files(&self, done: u64, total: Option<u64>) {

@@ -207,7 +207,7 @@ impl RequestProgress {
             "request": self.request,
             "method": self.method,
             "root": self.root.to_string_lossy(),
-            "stage": stage.map(word),
+            "stage": stage.map(Stage::word),
             "done": done,
             "total": total,
         });
@@ -239,19 +239,6 @@ impl Progress for RequestProgress {
             drop(state);
             self.tell(now_at, done, total);
         }
-    }
-}
-
-const fn word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Waiting => "waiting",
-        Stage::Scanning => "scanning",
-        Stage::Saving => "saving",
-        Stage::Restoring => "restoring",
-        Stage::Verifying => "verifying",
-        Stage::Marking => "marking",
-        Stage::Merging => "merging",
-        Stage::Removing => "removing",
     }
 }
 

@@ -147,6 +147,22 @@ pub enum Stage {
     Removing,
 }
 
+impl Stage {
+    /// What programs are told.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Scanning => "scanning",
+            Self::Saving => "saving",
+            Self::Restoring => "restoring",
+            Self::Verifying => "verifying",
+            Self::Marking => "marking",
+            Self::Merging => "merging",
+            Self::Removing => "removing",
+        }
+    }
+}
+
 /// Hears how far the engine has got, and may stop it before anything is changed.
 pub trait Progress: Sync {
     /// A new stage begins.
