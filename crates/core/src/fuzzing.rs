@@ -131,7 +131,7 @@ pub fn pack(directory: &Dir, stem: &str) -> Option<Vec<u8>> {
             "what an index can find, salvage finds"
         );
     }
-    Some(pack_finish::index(&entries, trailer))
+    Some(pack_finish::index(entries.iter().copied(), trailer))
 }
 
 /// Reads every object of the packs that lie in the directory `packs` of `above`, and returns how many could be

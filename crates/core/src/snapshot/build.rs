@@ -31,15 +31,16 @@ impl<'r> Walk<'r> {
         here: &Here<'_, 'r>,
         stat: &Stat,
         known: Option<DirRecord>,
-        dir: &mut NewDir,
+        dir: &mut NewDir<'_>,
     ) -> Result<(), StoreError> {
         let mut tree = Vec::with_capacity(dir.entries.len() * 48);
         let mut modes = ListBuilder::default();
         let mut left = ListBuilder::default();
         let mut files = ListBuilder::default();
-        for (name, entry) in dir.iter() {
+        for entry in &dir.entries {
+            let name = entry.name;
             let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
-            add_to_tree(&mut tree, name, entry, ids.as_ref());
+            add_to_tree(&mut tree, entry, ids.as_ref());
             self.add_mode(&mut files, name, &entry.record);
             if let Some(reason) = entry.record.listed_reason() {
                 left.left_out(name.to_bytes(), reason, entry.record.secret);
@@ -121,25 +122,24 @@ impl<'r> Walk<'r> {
 pub(crate) fn emit(
     builder: &mut CacheBuilder,
     old: Option<&StatCache>,
-    walked: &Walked,
+    walked: Walked,
 ) -> Option<u32> {
     let dir = match walked {
-        Walked::Same(index) => return builder.copy(old?, *index),
-        Walked::New(dir) => dir,
+        Walked::Same(index) => return builder.copy(old?, index),
+        Walked::New(dir) => *dir,
         Walked::LeftOut(_) | Walked::Gone => return None,
     };
-    let pairs = dir.iter().map(|(name, entry)| (name, entry.record));
-    let (index, first) = builder.push_dir(dir.record, pairs);
-    for (place, entry) in (first..).zip(&dir.entries) {
-        if let Some(walked @ (Walked::Same(_) | Walked::New(_))) = &entry.below {
-            let child = emit(builder, old, walked)?;
-            builder.set_child(place, child);
-        }
+    let (index, first) = builder.push_dir(dir.record, &dir.entries);
+    // What was copied is not needed twice.
+    drop(dir.entries);
+    for (place, walked) in dir.below {
+        let child = emit(builder, old, walked)?;
+        builder.set_child(first + place, child);
     }
     Some(index)
 }
 
-fn add_to_tree(tree: &mut Vec<u8>, name: &CStr, entry: &NewEntry, ids: Option<&DirRecord>) {
+fn add_to_tree(tree: &mut Vec<u8>, entry: &NewEntry<'_>, ids: Option<&DirRecord>) {
     let (mode, id) = match entry.record.kind {
         EntryKind::File => (EntryMode::File, entry.record.id),
         EntryKind::Executable => (EntryMode::Executable, entry.record.id),
@@ -150,5 +150,5 @@ fn add_to_tree(tree: &mut Vec<u8>, name: &CStr, entry: &NewEntry, ids: Option<&D
         },
         EntryKind::LeftOut(_) | EntryKind::Watched(_) => return,
     };
-    push_tree_entry(tree, mode, name.to_bytes(), &id);
+    push_tree_entry(tree, mode, entry.name.to_bytes(), &id);
 }

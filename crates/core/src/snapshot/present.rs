@@ -201,7 +201,7 @@ fn run(
         Some(cache) if same_as_cache => Arc::clone(cache),
         _ => {
             let mut builder = CacheBuilder::with_room_for(walk.cache);
-            emit(&mut builder, walk.cache, &walked).ok_or_else(unreadable)?;
+            emit(&mut builder, walk.cache, walked).ok_or_else(unreadable)?;
             Arc::new(builder.finish(header).ok_or_else(unreadable)?)
         }
     };

@@ -32,6 +32,7 @@ use super::read_file::Reader;
 use super::reason::Reason;
 use super::secrets;
 use super::stat_cache::DirRecord;
+use super::stat_cache::EncodedEntries;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
@@ -118,40 +119,48 @@ pub(crate) enum Walked {
     /// Exactly as in the cache, all the way down.
     Same(u32),
     /// Something changed, here or below.
-    New(Box<NewDir>),
+    New(Box<Captured>),
     /// It could not be entered, or must not be.
     LeftOut(Reason),
     /// It is gone.
     Gone,
 }
 
-/// A directory as it is now.
-pub(crate) struct NewDir {
+/// A directory as it is now, kept until the whole project is walked: a million files at once, so in as few
+/// bytes as the cache has for them.
+pub(crate) struct Captured {
     pub(crate) record: DirRecord,
-    /// Names, each ended by a NUL, in the order of `entries`.
-    pub(crate) names: Vec<u8>,
-    pub(crate) entries: Vec<NewEntry>,
+    pub(crate) entries: EncodedEntries,
+    /// Each subdirectory, with the place of its entry.
+    pub(crate) below: Vec<(u32, Walked)>,
+}
+
+/// A directory while its objects are made.
+pub(crate) struct NewDir<'n> {
+    pub(crate) record: DirRecord,
+    pub(crate) entries: Vec<NewEntry<'n>>,
 }
 
 /// One name in a directory as it is now.
-pub(crate) struct NewEntry {
-    pub(crate) name_end: usize,
+pub(crate) struct NewEntry<'n> {
+    pub(crate) name: &'n CStr,
     pub(crate) record: EntryRecord,
     pub(crate) below: Option<Walked>,
 }
 
-impl NewDir {
-    /// The names with their entries.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&CStr, &NewEntry)> {
-        let mut start = 0;
-        self.entries.iter().map(move |entry| {
-            let name = &self.names[start..entry.name_end];
-            start = entry.name_end;
-            (
-                CStr::from_bytes_with_nul(name).expect("names are pushed with their NUL"),
-                entry,
-            )
-        })
+impl NewDir<'_> {
+    fn into_captured(self) -> Captured {
+        let pairs = self.entries.iter().map(|entry| (entry.name, entry.record));
+        let entries = EncodedEntries::new(pairs);
+        let below = (0..)
+            .zip(self.entries)
+            .filter_map(|(place, entry)| Some((place, entry.below?)))
+            .filter(|(_, walked)| matches!(walked, Walked::Same(_) | Walked::New(_)));
+        Captured {
+            record: self.record,
+            entries,
+            below: below.collect(),
+        }
     }
 }
 
@@ -242,7 +251,7 @@ impl<'r> Walk<'r> {
             }
         }
         match self.capture_children(here, &stat, known.map(|k| k.2), children, below) {
-            Ok(dir) => Walked::New(Box::new(dir)),
+            Ok(dir) => Walked::New(Box::new(dir.into_captured())),
             Err(e) => self.fail(e),
         }
     }
@@ -285,17 +294,16 @@ impl<'r> Walk<'r> {
     }
 
     /// Reads what changed in this directory and builds its tree and lists.
-    fn capture_children(
+    fn capture_children<'n>(
         &self,
         here: &Here<'_, 'r>,
         stat: &Stat,
         known: Option<DirRecord>,
-        children: Vec<(&CStr, Child)>,
+        children: Vec<(&'n CStr, Child)>,
         below: Vec<Walked>,
-    ) -> Result<NewDir, StoreError> {
+    ) -> Result<NewDir<'n>, StoreError> {
         let read = self.read_changed(here, &children)?;
         let (mut read, mut below) = (read.into_iter(), below.into_iter());
-        let mut names = Vec::new();
         let mut entries = Vec::with_capacity(children.len());
         for (name, child) in children {
             let (record, walked) = match child {
@@ -322,9 +330,8 @@ impl<'r> Walk<'r> {
                     (record, Some(walked))
                 }
             };
-            names.extend_from_slice(name.to_bytes_with_nul());
             entries.push(NewEntry {
-                name_end: names.len(),
+                name,
                 record,
                 below: walked,
             });
@@ -332,7 +339,6 @@ impl<'r> Walk<'r> {
         let unsettled = stat.ctime >= self.reader.settle_before;
         let mut dir = NewDir {
             record: DirRecord::new(stat, unsettled),
-            names,
             entries,
         };
         self.build_objects(here, stat, known, &mut dir)?;

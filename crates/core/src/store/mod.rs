@@ -31,6 +31,7 @@ pub mod object;
 pub mod objects;
 mod pack_bytes;
 pub mod pack_check;
+mod pack_claims;
 pub mod pack_files;
 pub(crate) mod pack_finish;
 pub mod pack_index;

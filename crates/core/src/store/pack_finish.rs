@@ -71,28 +71,36 @@ pub(super) fn index_length(entries: usize, large: usize) -> u64 {
 }
 
 /// The bytes of a version 2 index; `entries` are sorted by id.
-pub(crate) fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(8 + 1024 + entries.len() * 28 + 40);
+pub(crate) fn index(entries: impl Iterator<Item = IndexEntry> + Clone, pack: ObjectId) -> Vec<u8> {
+    let mut counts = [0_u32; 256];
+    let mut large = Vec::new();
+    for entry in entries.clone() {
+        counts[usize::from(entry.id.as_bytes()[0])] += 1;
+        if is_large(entry.offset) {
+            large.push(entry.offset);
+        }
+    }
+    let count = counts.iter().sum::<u32>() as usize;
+    let mut bytes = Vec::with_capacity(index_length(count, large.len()) as usize);
     bytes.extend_from_slice(b"\xfftOc\0\0\0\x02");
     let mut counted = 0;
-    for first in 0..=255_u8 {
-        counted += entries[counted..].partition_point(|entry| entry.id.as_bytes()[0] <= first);
-        bytes.extend_from_slice(&(counted as u32).to_be_bytes());
+    for count in counts {
+        counted += count;
+        bytes.extend_from_slice(&counted.to_be_bytes());
     }
-    for entry in entries {
+    for entry in entries.clone() {
         bytes.extend_from_slice(entry.id.as_bytes());
     }
-    for entry in entries {
+    for entry in entries.clone() {
         bytes.extend_from_slice(&entry.crc.to_be_bytes());
     }
-    let mut large = Vec::new();
+    let mut next_large = 1 << 31;
     for entry in entries {
-        let offset = if is_large(entry.offset) {
-            large.push(entry.offset);
-            (1 << 31) | (large.len() as u32 - 1)
-        } else {
-            entry.offset as u32
-        };
+        let mut offset = entry.offset as u32;
+        if is_large(entry.offset) {
+            offset = next_large;
+            next_large += 1;
+        }
         bytes.extend_from_slice(&offset.to_be_bytes());
     }
     for offset in large {
@@ -104,13 +112,13 @@ pub(crate) fn index(entries: &[IndexEntry], pack: ObjectId) -> Vec<u8> {
     bytes
 }
 
-/// Makes the pack in `pack` visible with its index. On an error neither is.
+/// Makes the pack in `pack` visible with its `index`. On an error neither is.
 pub(super) fn publish(
     dirs: &StoreDirs,
     herma: &HermaDirs,
     pack: Temp<'_>,
     trailer: ObjectId,
-    entries: &[IndexEntry],
+    index: &[u8],
     durability: Durability,
 ) -> Result<PackName, StoreError> {
     let name = PackName(trailer);
@@ -123,7 +131,7 @@ pub(super) fn publish(
         pack.sync()?;
     }
     let mut index_temp = private_temp(&herma.tmp)?;
-    index_temp.write(&index(entries, trailer))?;
+    index_temp.write(index)?;
     index_temp.set_mode(0o400)?;
     if synced {
         index_temp.sync()?;
@@ -187,7 +195,7 @@ mod tests {
                 }
             })
             .collect();
-        let bytes = index(&entries, ObjectId::EMPTY_TREE);
+        let bytes = index(entries.iter().copied(), ObjectId::EMPTY_TREE);
         let shown = git_output(&fresh.store(), &["show-index"], &bytes);
         assert!(shown.status.success());
         let expected: Vec<String> = entries

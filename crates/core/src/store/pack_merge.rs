@@ -155,7 +155,8 @@ pub fn merge(
     let mut entries = merge.entries;
     entries.sort_unstable_by_key(|entry| entry.id);
     let (temp, trailer) = merge.bytes.seal(count)?;
-    let name = pack_finish::publish(dirs, herma, temp, trailer, &entries, options.durability)?;
+    let index = pack_finish::index(entries.iter().copied(), trailer);
+    let name = pack_finish::publish(dirs, herma, temp, trailer, &index, options.durability)?;
     Ok(Some(Merged {
         name,
         objects: u64::from(count),

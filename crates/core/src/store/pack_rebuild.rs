@@ -78,7 +78,7 @@ pub(crate) fn rebuild_index(
     };
     let (entries, trailer) = entries;
     let mut temp = private_temp(&dirs.for_writing()?.tmp)?;
-    temp.write(&pack_finish::index(&entries, trailer))?;
+    temp.write(&pack_finish::index(entries.iter().copied(), trailer))?;
     temp.set_mode(0o400)?;
     // ORDER: content before name.
     temp.sync()?;

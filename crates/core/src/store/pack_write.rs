@@ -5,8 +5,6 @@
 //! goes to `herma/tmp` as it grows, and big files are streamed there without ever being held whole.
 //! Nothing is visible until [`PackWriter::finish`]; a writer that is dropped leaves nothing behind.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -25,9 +23,12 @@ use super::object;
 use super::object::Kind;
 use super::object::Object;
 use super::pack_bytes::Bytes;
+use super::pack_claims::Claims;
+use super::pack_claims::Place;
 use super::pack_finish;
-use super::pack_finish::IndexEntry;
 use super::pack_finish::PackName;
+use super::pack_read;
+use super::pack_read::EntryKind;
 use crate::id::ObjectId;
 
 /// Objects above this size are compressed as a stream.
@@ -35,6 +36,9 @@ pub(super) const WHOLE_ENTRY: usize = 16 << 20;
 
 /// Pending objects above this size are not read back.
 const READ_LIMIT: u64 = 64 << 20;
+
+/// The header of an entry of 2^64 bytes is this long.
+const LONGEST_HEADER: usize = 10;
 
 /// Tells which objects the store has already, so that they are not written again.
 pub trait Known: Sync {
@@ -54,20 +58,10 @@ pub struct PackWriter<'a> {
     herma: &'a HermaDirs,
     known: &'a dyn Known,
     /// Every object asked for, with its place if it is in this pack.
-    claimed: Mutex<HashMap<ObjectId, Option<Place>>>,
+    claims: Claims,
     bytes: Mutex<Bytes<'a>>,
     /// Set when an object that somebody may already rely on could not be added.
     failed: AtomicBool,
-}
-
-/// Where an object is in the pack.
-#[derive(Clone, Copy)]
-struct Place {
-    kind: Kind,
-    size: u64,
-    offset: u64,
-    length: u64,
-    crc: u32,
 }
 
 impl<'a> PackWriter<'a> {
@@ -78,7 +72,7 @@ impl<'a> PackWriter<'a> {
             dirs,
             herma,
             known,
-            claimed: Mutex::new(HashMap::new()),
+            claims: Claims::new(),
             bytes: Mutex::new(Bytes::new(herma)),
             failed: AtomicBool::new(false),
         })
@@ -96,8 +90,6 @@ impl<'a> PackWriter<'a> {
             let length = entry.len() as u64;
             let offset = lock(&self.bytes).append(&entry)?;
             Ok(Place {
-                kind,
-                size: data.len() as u64,
                 offset,
                 length,
                 crc,
@@ -119,8 +111,6 @@ impl<'a> PackWriter<'a> {
         self.claim(streamed.id, || {
             let offset = lock(&self.bytes).append_file(&spill, streamed.length)?;
             Ok(Place {
-                kind,
-                size,
                 offset,
                 length: streamed.length,
                 crc: streamed.crc,
@@ -137,10 +127,9 @@ impl<'a> PackWriter<'a> {
         if self.failed.load(Ordering::Acquire) {
             return Err(StoreError::Abandoned);
         }
-        match lock(&self.claimed).entry(id) {
-            Entry::Occupied(_) => return Ok(id),
-            Entry::Vacant(vacant) => vacant.insert(None),
-        };
+        if !self.claims.claim(id) {
+            return Ok(id);
+        }
         let added = match self.known.contains(&id) {
             Ok(true) => return Ok(id),
             Ok(false) => append(),
@@ -148,7 +137,7 @@ impl<'a> PackWriter<'a> {
         };
         match added {
             Ok(place) => {
-                lock(&self.claimed).insert(id, Some(place));
+                self.claims.set(&id, place);
                 Ok(id)
             }
             Err(e) => {
@@ -161,26 +150,31 @@ impl<'a> PackWriter<'a> {
 
     /// Reads back an object added to this pack; `None` if it is not in it, or above 64 MiB.
     pub fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
-        let place = lock(&self.claimed).get(id).copied().flatten();
-        let Some(place) = place.filter(|place| place.size <= READ_LIMIT) else {
+        let Some(place) = self.claims.get(id) else {
             return Ok(None);
         };
-        let mut entry = vec![0; place.length as usize];
-        lock(&self.bytes).read(place.offset, &mut entry)?;
-        let header = deflate::entry_header(place.kind, place.size).len();
+        let mut start = [0; LONGEST_HEADER];
+        let known = &mut start[..place.length.min(LONGEST_HEADER as u64) as usize];
+        lock(&self.bytes).read(place.offset, known)?;
         let damaged = || StoreError::Damaged {
             id: *id,
             what: "it did not read back as it was written".to_owned(),
         };
+        let header = pack_read::header(known, place.offset).map_err(|_| damaged())?;
+        let (EntryKind::Whole(kind), size, header) = header else {
+            return Err(damaged());
+        };
+        if size > READ_LIMIT {
+            return Ok(None);
+        }
+        let mut entry = vec![0; place.length as usize];
+        lock(&self.bytes).read(place.offset, &mut entry)?;
         let compressed = entry.get(header..).ok_or_else(damaged)?;
-        let data = deflate::inflate(compressed, place.size as usize).ok_or_else(damaged)?;
-        if object::id_of(place.kind, &data) != Some(*id) {
+        let data = deflate::inflate(compressed, size as usize).ok_or_else(damaged)?;
+        if object::id_of(kind, &data) != Some(*id) {
             return Err(damaged());
         }
-        Ok(Some(Object {
-            kind: place.kind,
-            data,
-        }))
+        Ok(Some(Object { kind, data }))
     }
 
     /// Has nothing been added?
@@ -203,31 +197,18 @@ impl<'a> PackWriter<'a> {
         if self.failed.into_inner() {
             return Err(StoreError::Abandoned);
         }
-        let claimed = self
-            .claimed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut entries: Vec<IndexEntry> = claimed
-            .into_iter()
-            .filter_map(|(id, place)| {
-                place.map(|place| IndexEntry {
-                    id,
-                    crc: place.crc,
-                    offset: place.offset,
-                })
-            })
-            .collect();
-        if entries.is_empty() {
+        let index = self.claims.into_index();
+        if index.len() == 0 {
             return Ok(None);
         }
-        entries.sort_unstable_by_key(|entry| entry.id);
         let bytes = self
             .bytes
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let count = u32::try_from(entries.len()).map_err(|_| StoreError::Abandoned)?;
+        let count = u32::try_from(index.len()).map_err(|_| StoreError::Abandoned)?;
         let (temp, trailer) = bytes.seal(count)?;
-        pack_finish::publish(self.dirs, self.herma, temp, trailer, &entries, durability).map(Some)
+        let index = pack_finish::index(index.iter(), trailer);
+        pack_finish::publish(self.dirs, self.herma, temp, trailer, &index, durability).map(Some)
     }
 }
 

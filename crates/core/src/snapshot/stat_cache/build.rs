@@ -17,6 +17,73 @@ use super::u64_at;
 use crate::receipt::Summary;
 use crate::snapshot::secrets::Finding;
 
+/// The entries of one directory as they are in a cache, before they have their place in it.
+pub struct EncodedEntries {
+    /// First the records, whose names are counted from the first of these, then the names.
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl EncodedEntries {
+    /// Encodes names with their records, in git's order.
+    pub fn new<'n>(
+        entries: impl ExactSizeIterator<Item = (&'n CStr, EntryRecord)> + Clone,
+    ) -> Self {
+        let count = entries.len();
+        let names: usize = entries
+            .clone()
+            .map(|(name, _)| name.count_bytes() + 1)
+            .sum();
+        let mut bytes = Vec::with_capacity(count * ENTRY_RECORD + names);
+        let mut name_offset = 0;
+        for (name, record) in entries.clone() {
+            bytes.extend_from_slice(&encode(&record, name, name_offset));
+            name_offset += name.count_bytes() as u32 + 1;
+        }
+        for (name, _) in entries {
+            bytes.extend_from_slice(name.to_bytes_with_nul());
+        }
+        Self {
+            bytes,
+            count: count as u32,
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.count
+    }
+
+    fn records(&self) -> &[u8] {
+        &self.bytes[..self.count as usize * ENTRY_RECORD]
+    }
+
+    fn names(&self) -> &[u8] {
+        &self.bytes[self.count as usize * ENTRY_RECORD..]
+    }
+}
+
+fn encode(entry: &EntryRecord, name: &CStr, name_offset: u32) -> [u8; ENTRY_RECORD] {
+    let (kind, reason) = entry.kind.encode();
+    let mut b = [0; ENTRY_RECORD];
+    b[0..4].copy_from_slice(&name_offset.to_le_bytes());
+    b[4..6].copy_from_slice(&(name.count_bytes() as u16).to_le_bytes());
+    b[6] = kind;
+    b[7] =
+        u8::from(entry.unsettled) | (u8::from(entry.unstable) << 1) | (u8::from(entry.is_dir) << 2);
+    b[8..16].copy_from_slice(&entry.size.to_le_bytes());
+    b[16..24].copy_from_slice(&entry.mtime.to_le_bytes());
+    b[24..32].copy_from_slice(&entry.ctime.to_le_bytes());
+    b[32..40].copy_from_slice(&entry.ino.to_le_bytes());
+    b[40..60].copy_from_slice(entry.id.as_bytes());
+    b[60..64].copy_from_slice(&NONE.to_le_bytes());
+    b[64] = reason;
+    b[65] = entry.descend.map_or(0, |reason| reason as u8);
+    b[66..68].copy_from_slice(&entry.mode.to_le_bytes());
+    let secret = entry.secret.map_or(0, Finding::to_number);
+    b[68..72].copy_from_slice(&secret.to_le_bytes());
+    b
+}
+
 /// Builds a new cache, parents before children.
 #[derive(Default)]
 pub struct CacheBuilder {
@@ -47,20 +114,22 @@ impl CacheBuilder {
     }
 
     /// Appends a directory with its entries. Returns its index and that of its first entry.
-    pub fn push_dir<'n>(
-        &mut self,
-        mut record: DirRecord,
-        entries: impl ExactSizeIterator<Item = (&'n CStr, EntryRecord)>,
-    ) -> (u32, u32) {
+    pub fn push_dir(&mut self, mut record: DirRecord, entries: &EncodedEntries) -> (u32, u32) {
         let index = self.dir_count;
         record.first = self.entry_count;
-        record.count = entries.len() as u32;
+        record.count = entries.len();
         self.dir_count += 1;
         self.summary.directories += 1;
         self.push_dir_bytes(&record);
-        for (name, entry) in entries {
-            self.push_entry(name, entry);
+        let start = self.entries.len();
+        self.entries.extend_from_slice(entries.records());
+        for record in self.entries[start..].chunks_exact_mut(ENTRY_RECORD) {
+            shift(&mut record[..4], self.names.len() as u32);
+            // A record just made is well-formed.
+            let _ = self.summary.count(record);
         }
+        self.names.extend_from_slice(entries.names());
+        self.entry_count += record.count;
         (index, record.first)
     }
 
@@ -80,35 +149,6 @@ impl CacheBuilder {
         b[56..76].copy_from_slice(record.modes.as_bytes());
         b[76..96].copy_from_slice(record.left.as_bytes());
         self.dirs.extend_from_slice(&b);
-    }
-
-    fn push_entry(&mut self, name: &CStr, mut entry: EntryRecord) {
-        entry.name_offset = self.names.len() as u32;
-        entry.name_len = name.to_bytes().len() as u16;
-        self.names.extend_from_slice(name.to_bytes_with_nul());
-        let (kind, reason) = entry.kind.encode();
-        let mut b = [0; ENTRY_RECORD];
-        b[0..4].copy_from_slice(&entry.name_offset.to_le_bytes());
-        b[4..6].copy_from_slice(&entry.name_len.to_le_bytes());
-        b[6] = kind;
-        b[7] = u8::from(entry.unsettled)
-            | (u8::from(entry.unstable) << 1)
-            | (u8::from(entry.is_dir) << 2);
-        b[8..16].copy_from_slice(&entry.size.to_le_bytes());
-        b[16..24].copy_from_slice(&entry.mtime.to_le_bytes());
-        b[24..32].copy_from_slice(&entry.ctime.to_le_bytes());
-        b[32..40].copy_from_slice(&entry.ino.to_le_bytes());
-        b[40..60].copy_from_slice(entry.id.as_bytes());
-        b[60..64].copy_from_slice(&NONE.to_le_bytes());
-        b[64] = reason;
-        b[65] = entry.descend.map_or(0, |reason| reason as u8);
-        b[66..68].copy_from_slice(&entry.mode.to_le_bytes());
-        let secret = entry.secret.map_or(0, Finding::to_number);
-        b[68..72].copy_from_slice(&secret.to_le_bytes());
-        // A record just made is well-formed.
-        let _ = self.summary.count(&b);
-        self.entries.extend_from_slice(&b);
-        self.entry_count += 1;
     }
 
     /// Notes that entry number `entry` is the directory number `child`.

@@ -20,6 +20,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use build::CacheBuilder;
+pub use build::EncodedEntries;
 pub use record::DirRecord;
 pub use record::EntryKind;
 pub use record::EntryRecord;
@@ -419,6 +420,10 @@ mod tests {
         }
     }
 
+    fn encoded(entries: &[(&CStr, EntryRecord)]) -> EncodedEntries {
+        EncodedEntries::new(entries.iter().copied())
+    }
+
     fn sample() -> StatCache {
         let mut builder = CacheBuilder::default();
         let id = ObjectId::EMPTY_TREE;
@@ -430,12 +435,12 @@ mod tests {
                 EntryRecord::new(EntryKind::LeftOut(Reason::Ignored), None, ObjectId::NULL),
             ),
         ];
-        let (_, first) = builder.push_dir(DirRecord::new(&stat(2), false), entries.into_iter());
+        let (_, first) = builder.push_dir(DirRecord::new(&stat(2), false), &encoded(&entries));
         let inner = [(
             c"b",
             EntryRecord::new(EntryKind::Symlink, Some(&stat(4)), id),
         )];
-        let (child, _) = builder.push_dir(DirRecord::new(&stat(5), true), inner.into_iter());
+        let (child, _) = builder.push_dir(DirRecord::new(&stat(5), true), &encoded(&inner));
         builder.set_child(first + 1, child);
         let header = CacheHeader {
             rules: 9,
@@ -451,8 +456,8 @@ mod tests {
         let id = ObjectId::EMPTY_TREE;
         let entry = || EntryRecord::new(EntryKind::Directory, None, id);
         for number in 0..200 {
-            let entries = [(c"a", entry()), (c"b", entry())].into_iter();
-            let (_, first) = builder.push_dir(DirRecord::new(&stat(number), false), entries);
+            let entries = encoded(&[(c"a", entry()), (c"b", entry())]);
+            let (_, first) = builder.push_dir(DirRecord::new(&stat(number), false), &entries);
             if number < 199 {
                 builder.set_child(first, number as u32 + 1);
                 builder.set_child(first + 1, number as u32 + 1);
@@ -498,8 +503,8 @@ mod tests {
         let dir = EntryRecord::new(EntryKind::Directory, None, ObjectId::NULL);
         let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
         let record = DirRecord::new(&stat(2), false);
-        let (_, first) = builder.push_dir(record, [(c"a", file), (c"e", dir)].into_iter());
-        let (child, _) = builder.push_dir(record, std::iter::empty());
+        let (_, first) = builder.push_dir(record, &encoded(&[(c"a", file), (c"e", dir)]));
+        let (child, _) = builder.push_dir(record, &encoded(&[]));
         builder.set_child(first + 1, child);
         let cache = builder.finish(&CacheHeader::default()).unwrap();
         let mut copied = CacheBuilder::default();

@@ -1,0 +1,233 @@
+//! Which objects a pack being written has been asked to take, and where they are in it.
+//!
+//! The first save of a million files asks about more than a million objects, so an object costs 36 bytes
+//! here and five in the table that finds it. The table is in pieces by the first bits of the id: threads
+//! seldom wait for one another, no more than one piece is ever moved at a time to make room, and the
+//! pieces, each sorted, are the index of the pack.
+
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use hashbrown::HashTable;
+
+use super::pack_finish::IndexEntry;
+use crate::id::ObjectId;
+
+/// How many pieces there are: one for each value of the first six bits of an id.
+const PIECES: usize = 64;
+
+/// The offset of an object that somebody else has, or is about to write. No pack is this long.
+const ELSEWHERE: u64 = u64::MAX;
+
+/// Where an object is in the pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    /// How many bytes its entry has.
+    pub(super) length: u64,
+    pub(super) crc: u32,
+}
+
+/// Objects by id, asked for by many threads.
+pub(super) struct Claims {
+    pieces: Vec<Mutex<Piece>>,
+}
+
+#[derive(Default)]
+struct Piece {
+    /// Numbers of `objects`, found by id.
+    table: HashTable<u32>,
+    objects: Vec<Claim>,
+}
+
+/// An object, without a byte of padding: a million of these are in memory at once.
+#[derive(Clone, Copy)]
+struct Claim {
+    id: ObjectId,
+    crc: u32,
+    offset: [u8; 8],
+    /// The largest number if it is larger: such an entry is not read back.
+    length: u32,
+}
+
+impl Claim {
+    fn new(id: ObjectId) -> Self {
+        Self {
+            id,
+            crc: 0,
+            offset: ELSEWHERE.to_ne_bytes(),
+            length: 0,
+        }
+    }
+
+    fn offset(&self) -> Option<u64> {
+        let offset = u64::from_ne_bytes(self.offset);
+        (offset != ELSEWHERE).then_some(offset)
+    }
+}
+
+/// Ids are evenly spread already, and other bytes than these choose the piece.
+fn hash(id: &ObjectId) -> u64 {
+    let bytes = id.as_bytes();
+    u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"))
+}
+
+impl Piece {
+    fn find(&self, id: &ObjectId) -> Option<usize> {
+        let same = |number: &u32| self.objects[*number as usize].id == *id;
+        self.table
+            .find(hash(id), same)
+            .map(|number| *number as usize)
+    }
+}
+
+impl Claims {
+    pub(super) fn new() -> Self {
+        Self {
+            pieces: (0..PIECES).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    fn piece(&self, id: &ObjectId) -> MutexGuard<'_, Piece> {
+        let piece = &self.pieces[usize::from(id.as_bytes()[0] >> 2)];
+        // Every change below is complete before anything that could panic.
+        piece.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes on an object. `false` if somebody did so before.
+    pub(super) fn claim(&self, id: ObjectId) -> bool {
+        let mut piece = self.piece(&id);
+        if piece.find(&id).is_some() {
+            return false;
+        }
+        let Piece { table, objects } = &mut *piece;
+        let number = u32::try_from(objects.len()).expect("a pack has at most 2^32 objects");
+        objects.push(Claim::new(id));
+        table.insert_unique(hash(&id), number, |number| {
+            hash(&objects[*number as usize].id)
+        });
+        true
+    }
+
+    /// Notes where an object that was taken on is.
+    pub(super) fn set(&self, id: &ObjectId, place: Place) {
+        let mut piece = self.piece(id);
+        if let Some(number) = piece.find(id) {
+            let claim = &mut piece.objects[number];
+            claim.crc = place.crc;
+            claim.offset = place.offset.to_ne_bytes();
+            claim.length = u32::try_from(place.length).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Where an object is; `None` if it is not in this pack, or of 4 GiB and more.
+    pub(super) fn get(&self, id: &ObjectId) -> Option<Place> {
+        let piece = self.piece(id);
+        let claim = &piece.objects[piece.find(id)?];
+        Some(Place {
+            offset: claim.offset()?,
+            length: Some(claim.length)
+                .filter(|length| *length < u32::MAX)?
+                .into(),
+            crc: claim.crc,
+        })
+    }
+
+    /// What is in the pack, in order: the entries of its index.
+    pub(super) fn into_index(self) -> SortedClaims {
+        let pieces = self.pieces.into_iter().map(|piece| {
+            let Piece { table, mut objects } =
+                piece.into_inner().unwrap_or_else(PoisonError::into_inner);
+            drop(table);
+            objects.retain(|claim| claim.offset().is_some());
+            objects.sort_unstable_by_key(|claim| claim.id);
+            objects
+        });
+        SortedClaims(pieces.collect())
+    }
+}
+
+/// What is in a pack, sorted by id.
+pub(super) struct SortedClaims(Vec<Vec<Claim>>);
+
+impl SortedClaims {
+    /// How many objects there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// The entries of the index.
+    pub(super) fn iter(&self) -> impl Iterator<Item = IndexEntry> + Clone {
+        self.0.iter().flatten().filter_map(|claim| {
+            Some(IndexEntry {
+                id: claim.id,
+                crc: claim.crc,
+                offset: claim.offset()?,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::object::Kind;
+    use crate::store::object::id_of;
+
+    fn id(number: u32) -> ObjectId {
+        id_of(Kind::Blob, &number.to_le_bytes()).unwrap()
+    }
+
+    fn place(number: u32) -> Place {
+        Place {
+            offset: u64::from(number) << 20,
+            length: u64::from(number) + 1,
+            crc: !number,
+        }
+    }
+
+    #[test]
+    fn an_object_is_taken_on_once_and_found_where_it_was_put() {
+        let claims = Claims::new();
+        for number in 0..5000 {
+            assert!(claims.claim(id(number)));
+            assert!(!claims.claim(id(number)));
+            assert_eq!(claims.get(&id(number)), None);
+            claims.set(&id(number), place(number));
+        }
+        for number in 0..5000 {
+            assert_eq!(claims.get(&id(number)), Some(place(number)));
+        }
+        assert_eq!(claims.get(&id(5000)), None);
+    }
+
+    #[test]
+    fn the_index_is_sorted_and_has_only_what_is_in_the_pack() {
+        let claims = Claims::new();
+        for number in 0..5000 {
+            claims.claim(id(number));
+            if number % 3 == 0 {
+                claims.set(&id(number), place(number));
+            }
+        }
+        let index = claims.into_index();
+        let entries: Vec<IndexEntry> = index.iter().collect();
+        assert_eq!((index.len(), entries.len()), (1667, 1667));
+        assert!(entries.is_sorted_by(|a, b| a.id < b.id));
+        for number in (0..5000).step_by(3) {
+            let at = entries.binary_search_by_key(&id(number), |entry| entry.id);
+            assert_eq!(entries[at.unwrap()].offset, place(number).offset);
+        }
+    }
+
+    #[test]
+    fn an_entry_of_four_gigabytes_is_in_the_index_and_not_read_back() {
+        let claims = Claims::new();
+        claims.claim(id(1));
+        let length = u64::from(u32::MAX);
+        claims.set(&id(1), Place { length, ..place(1) });
+        assert_eq!(claims.get(&id(1)), None);
+        assert_eq!(claims.into_index().len(), 1);
+    }
+}
