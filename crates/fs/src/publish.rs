@@ -24,6 +24,8 @@ use crate::process::TempName;
 pub enum Durability {
     /// Synced before it is named, and the name synced too.
     Synced,
+    /// Synced before it is named. A power cut may take the name back, never leave it without its bytes.
+    Ordered,
     /// May be lost or torn by a power cut; the reader checks and can rebuild it.
     Cache,
 }
@@ -178,7 +180,7 @@ pub fn write_file(
 ) -> Result<()> {
     let mut temp = Temp::create(temp_dir)?;
     temp.write(bytes)?;
-    if durability == Durability::Synced {
+    if durability != Durability::Cache {
         // ORDER: content before name, or a power cut may leave an empty file under the name.
         temp.sync()?;
     }

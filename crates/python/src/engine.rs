@@ -205,7 +205,7 @@ impl Engine {
             durability: if durable {
                 Durability::Synced
             } else {
-                Durability::Cache
+                Durability::Ordered
             },
             threads: threads.map_or(0, |threads| threads.0),
             keeping,

@@ -36,7 +36,7 @@ pub(crate) struct SaveArgs {
     /// Read every file again, instead of trusting times and sizes
     #[arg(long)]
     rehash: bool,
-    /// Do not wait until the disk has everything: faster, but a power cut may lose or damage this checkpoint
+    /// Do not wait until the disk has everything: a power cut within seconds may lose this checkpoint, never damage the store
     #[arg(long)]
     fast: bool,
     /// Wait this long for another herma to finish [default: 10]

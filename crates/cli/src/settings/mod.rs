@@ -192,7 +192,7 @@ impl Loaded {
                 ..ExcludeSettings::default()
             },
             durability: if overrides.fast {
-                Durability::Cache
+                Durability::Ordered
             } else {
                 Durability::Synced
             },

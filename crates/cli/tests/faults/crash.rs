@@ -33,6 +33,23 @@ fn a_save_of_changes() {
 }
 
 #[test]
+fn a_fast_save_may_be_lost_and_damages_nothing() {
+    let scene = Scene::fast_save();
+    scene.reset();
+    let engine = engine(&scene.env.home());
+    let check = |cut: Cut| {
+        let unpromised = Cut {
+            is_acknowledged: false,
+            is_over: false,
+            ..cut
+        };
+        check(&scene, &engine, unpromised)
+    };
+    let root = scene.env.root();
+    cut_power("save --fast", &scene.faults(), root, BY_ENGINE, &check);
+}
+
+#[test]
 fn a_restore_over_unsaved_changes() {
     in_the_middle_of("restore", &Scene::restore());
 }

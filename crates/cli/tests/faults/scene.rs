@@ -138,6 +138,12 @@ impl Scene {
         Self::new(&[first()], &second(), |_| (), &args, Action::Save)
     }
 
+    /// The same, by somebody who does not wait until the disk has everything.
+    pub(super) fn fast_save() -> Self {
+        let args = ["save", "--json", "--fast"];
+        Self::new(&[first()], &second(), |_| (), &args, Action::Save)
+    }
+
     /// A move of the project, over changes that were not saved.
     fn moving(
         prepare: impl FnOnce(&WorkDir<'_>),

@@ -1,6 +1,8 @@
 //! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
 //! one.
 
+use herma_fs::publish::Durability;
+
 use super::Project;
 use super::SaveOptions;
 use super::open::OpenStore;
@@ -107,8 +109,9 @@ impl Project<'_> {
         let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
         let id = writer.add(Kind::Commit, &commit.encode())?;
         self.touch(&store.dirs, self.settings().durability)?;
-        // ORDER: the pack is durable before a ref names anything in it.
-        writer.finish(self.settings().durability)?;
+        // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
+        // wait: a ref that a power cut leaves without its objects would be damage.
+        writer.finish(Durability::Synced)?;
         let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
         notes.extend(self.move_mirror(store, history.mirror, id));
         // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.
@@ -190,7 +193,8 @@ impl Project<'_> {
         refs.push((checkpoint_ref(&self.id, sequence), id));
         clear_leftover(store, &refs)?;
         let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
-        store.dirs.refs().create(&refs)?;
+        let refs_of_store = store.dirs.refs().durable(self.settings().durability);
+        refs_of_store.create(&refs)?;
         Ok(sequence)
     }
 
@@ -202,7 +206,7 @@ impl Project<'_> {
         to: ObjectId,
     ) -> Option<String> {
         let name = mirror_ref(&self.id);
-        let refs = store.dirs.refs();
+        let refs = store.dirs.refs().durable(self.settings().durability);
         let moved = match refs.update(&name, from, to) {
             // A power cut may have left it empty. It says nothing, so nothing is lost with it.
             Err(StoreError::DamagedFile { .. }) => refs

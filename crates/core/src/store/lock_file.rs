@@ -17,6 +17,7 @@ use herma_fs::lock;
 use herma_fs::lock::Acquired;
 use herma_fs::process::TempName;
 use herma_fs::process::since_boot;
+use herma_fs::publish::Durability;
 use herma_fs::publish::Temp;
 
 use super::error::StoreError;
@@ -125,7 +126,13 @@ impl<'a> LockFile<'a> {
     }
 
     /// Makes the new content durable, puts it in the target's place and makes that durable.
-    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+    pub(crate) fn commit(self) -> Result<(), StoreError> {
+        self.commit_with(Durability::Synced)
+    }
+
+    /// The same, where a power cut may bring the old content back unless it is to be
+    /// [`Durability::Synced`].
+    pub(crate) fn commit_with(mut self, durability: Durability) -> Result<(), StoreError> {
         let Some(temp) = &self.temp else {
             return Err(StoreError::Abandoned);
         };
@@ -139,7 +146,10 @@ impl<'a> LockFile<'a> {
         } else if let Some(temp) = self.temp.take() {
             temp.publish(self.dir, &self.target)?;
         }
-        Ok(self.dir.sync()?)
+        if durability == Durability::Synced {
+            self.dir.sync()?;
+        }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::process::TempName;
+use herma_fs::publish::Durability;
 use herma_fs::publish::Temp;
 
 use super::error::StoreError;
@@ -38,6 +39,7 @@ const ATTEMPTS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct Refs<'a> {
     dirs: &'a StoreDirs,
+    durability: Durability,
 }
 
 /// The refs below a prefix.
@@ -60,7 +62,19 @@ pub(super) enum Loose {
 impl StoreDirs {
     /// The refs of this store.
     pub fn refs(&self) -> Refs<'_> {
-        Refs { dirs: self }
+        Refs {
+            dirs: self,
+            durability: Durability::Synced,
+        }
+    }
+}
+
+impl Refs<'_> {
+    /// The same refs. What is created or moved through this may be taken back by a power cut, as a whole,
+    /// unless it is to be [`Durability::Synced`].
+    #[must_use]
+    pub fn durable(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 }
 
@@ -197,7 +211,7 @@ impl Refs<'_> {
         Ok(())
     }
 
-    /// Creates refs that must not exist, durably and in the order given.
+    /// Creates refs that must not exist, in the order given.
     ///
     /// If one exists, it and those after it are not created and the error is
     /// [`StoreError::RefMoved`]. The caller holds the project's lock, which is what keeps another
@@ -222,6 +236,9 @@ impl Refs<'_> {
         for (name, id, temp) in ready {
             let dir = self.publish_new(herma, name, id, temp)?;
             changed.insert(parent_of(name), dir);
+        }
+        if self.durability != Durability::Synced {
+            return Ok(());
         }
         for (path, dir) in &changed {
             dir.sync()?;
@@ -311,7 +328,7 @@ impl Refs<'_> {
                 return Err(StoreError::BadRefName(name.to_owned()));
             }
             lock.write(format!("{new}\n").as_bytes())?;
-            lock.commit()
+            lock.commit_with(self.durability)
         })
     }
 
