@@ -13,6 +13,7 @@ use super::SaveOptions;
 use super::Stage;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
+use super::saving::Draft;
 use super::saving::Saved;
 use super::saving::Stored;
 use super::saving::Waited;
@@ -129,7 +130,7 @@ impl Project<'_> {
         self.restore_locked(&store, target, options, &task, progress)
     }
 
-    fn prepare(
+    pub(super) fn prepare(
         &self,
         store: &OpenStore,
         target: &Checkpoint,
@@ -177,10 +178,24 @@ impl Project<'_> {
         task: &Task,
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        // One look serves the plan and the save: what is planned is exactly what is saved. Until the save is
-        // kept, nothing names it: a wrong path, a damaged checkpoint or a file that cannot be saved adds no
-        // entry.
         let draft = self.draft(store, false, progress)?;
+        self.restore_over(store, draft, target, options, task, progress)
+    }
+
+    /// Brings a checkpoint back over the present that `draft` found.
+    ///
+    /// One look serves the plan and the save: what is planned is exactly what is saved. Until the save is
+    /// kept, nothing names it: a wrong path, a damaged checkpoint or a file that cannot be saved adds no
+    /// entry.
+    pub(super) fn restore_over(
+        &self,
+        store: &OpenStore,
+        draft: Draft<'_>,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        task: &Task,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
         let target = &self.as_it_is(store, &draft.history, target)?;
         let prepared = self.prepare(store, target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.

@@ -13,6 +13,7 @@ use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::undo::Move;
 use crate::restore::undo::UndoRecord;
+use crate::snapshot::present::Present;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]
@@ -52,19 +53,35 @@ impl Project<'_> {
     }
 
     fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        let options = RestoreOptions::default();
         if dry_run {
             let store = self.read_store()?;
-            let (target, _) = self.target_of(&store, by, progress)?;
-            let plan = self.plan_restore(&target, &RestoreOptions::default(), progress)?;
-            return Ok(Undone::Planned(Box::new(plan)));
+            let history = self.some_history(&store)?;
+            let present = self.look(&store, &history, progress)?;
+            let (target, _) = self.target_of(&store, by, &history, &present)?;
+            let prepared = self.prepare(&store, &target, &options, &present)?;
+            return Ok(Undone::Planned(Box::new(prepared.plan)));
         }
         self.read_store()?;
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
-        let (target, task) = self.target_of(&store, by, progress)?;
-        let options = RestoreOptions::default();
-        let restored = self.restore_locked(&store, &target, &options, &task, progress)?;
+        self.some_history(&store)?;
+        // One look serves the choice, the plan and the save.
+        let draft = self.draft(&store, false, progress)?;
+        let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
+        let restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
         Ok(Undone::Done(Box::new(restored)))
+    }
+
+    /// The history, which must have something in it.
+    fn some_history(&self, store: &OpenStore) -> Result<History, Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        if history.entries.is_empty() {
+            return Err(Error::NoCheckpoints {
+                root: self.root.clone(),
+            });
+        }
+        Ok(history)
     }
 
     /// The checkpoint an undo or redo goes to.
@@ -72,14 +89,9 @@ impl Project<'_> {
         &self,
         store: &OpenStore,
         by: Move,
-        progress: &dyn Progress,
+        history: &History,
+        present: &Present,
     ) -> Result<(Checkpoint, Task), Error> {
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints {
-                root: self.root.clone(),
-            });
-        }
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
         let (journal, undo) = self.records(store)?;
@@ -89,7 +101,6 @@ impl Project<'_> {
         {
             return Ok((safety, Task::Reverse(journal)));
         }
-        let present = self.look(store, &history, progress)?;
         let now = (present.tree, present.modes);
         let differs = |c: &Checkpoint| {
             let same_modes = c.receipt_damaged || c.modes == now.1;

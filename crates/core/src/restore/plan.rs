@@ -152,6 +152,11 @@ impl Planner<'_> {
 
     /// What the checkpoint has at a path.
     pub(super) fn target_entry(&self, path: &RelPath) -> Result<Option<EntryMode>, Error> {
+        Ok(self.target_at(path)?.map(|(mode, _)| mode))
+    }
+
+    /// What the checkpoint has at a path, and which object that is.
+    pub(super) fn target_at(&self, path: &RelPath) -> Result<Option<(EntryMode, ObjectId)>, Error> {
         let mut dir = RelPath::root();
         let mut here = Some((EntryMode::Directory, self.target.tree));
         for name in path.components() {
@@ -165,7 +170,7 @@ impl Planner<'_> {
                 .map(|e| (e.mode, e.id));
             dir = dir.join(name);
         }
-        Ok(here.map(|(mode, _)| mode))
+        Ok(here)
     }
 
     pub(super) fn is_asked_for(&self, path: &RelPath) -> bool {

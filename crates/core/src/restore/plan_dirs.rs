@@ -1,11 +1,14 @@
 //! The part of a plan that is about directories and about modes without content.
 //!
-//! When the checkpoint and the present have the same list of modes, only directories around changed
-//! files can differ, and nothing else is looked at. Otherwise both trees are walked whole.
+//! Where the checkpoint and the present have the same list of modes, only directories around changed files
+//! can differ, and nothing else is looked at. Lists are shaped like the project, so those that differ are
+//! found from the root down. Only where modes are unknown, or other ones are usual, both trees are walked whole.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use bstr::BString;
+use bstr::ByteSlice;
 use herma_fs::FileKind;
 
 use super::ActionKind;
@@ -16,11 +19,16 @@ use crate::diff::Change;
 use crate::error::Error;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::lists;
 use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::lists::UsualModes;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::object::EntryMode;
+
+/// The list of a directory in the checkpoint, and the directory in the present.
+type Lists = (Option<ObjectId>, Option<u32>);
 
 impl Planner<'_> {
     /// Plans directories and modes. Returns the directories of the checkpoint the plan has to do with,
@@ -30,12 +38,17 @@ impl Planner<'_> {
         changes: &[Change],
         draft: &mut Draft,
     ) -> Result<BTreeMap<RelPath, u32>, Error> {
-        let same_modes = self.target.modes == self.present_modes;
-        let mut wanted = if same_modes {
-            self.directories_around(changes)
-        } else {
-            self.files_with_other_modes(draft)?;
-            self.target_directories()?
+        let differing = self.directories_with_other_lists()?;
+        let mut wanted = match &differing {
+            Some(differing) => {
+                let mut wanted = self.directories_around(changes);
+                self.compare_in(differing, draft, &mut wanted)?;
+                wanted
+            }
+            None => {
+                self.each_target_directory(|dir, tree| self.compare_modes(dir, tree, draft))?;
+                self.target_directories()?
+            }
         };
         wanted.retain(|path, _| {
             let ours = self.is_asked_for(path) || self.is_missing_above(path);
@@ -58,10 +71,13 @@ impl Planner<'_> {
                 None => self.make_directory(path, draft)?,
             }
         }
-        let candidates = if same_modes {
-            removed_around(changes)
-        } else {
-            self.all_present()
+        let candidates = match differing {
+            Some(differing) => {
+                let mut candidates = removed_around(changes);
+                candidates.extend(differing.into_iter().filter(|path| !path.is_root()));
+                candidates
+            }
+            None => self.all_present(),
         };
         for path in candidates {
             if self.is_surplus(&path, &wanted, draft)? {
@@ -158,35 +174,123 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Files whose content is as it was but whose mode is not.
-    fn files_with_other_modes(&self, draft: &mut Draft) -> Result<(), Error> {
-        self.each_target_directory(|dir, tree| {
-            let Some(index) = self.present.dir_at(dir.as_bytes()) else {
-                return Ok(());
-            };
-            for entry in self.target_side.entries(dir, tree)? {
-                let executable = match entry.mode {
-                    EntryMode::File => false,
-                    EntryMode::Executable => true,
-                    EntryMode::Directory | EntryMode::Symlink | EntryMode::Nested => continue,
-                };
-                let Some(now) = self.present.find_kind(index, &entry.name, false) else {
-                    continue;
-                };
-                let is_file = matches!(now.kind, EntryKind::File | EntryKind::Executable);
-                if !is_file || now.id != entry.id {
-                    continue;
-                }
-                let path = dir.join(&entry.name);
-                let from = u32::from(now.mode) & KEPT_BITS;
-                let to = self.file_mode(&path, executable, Some(&now));
-                let ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
-                if from != to && ours && !draft.is_blocked(&path) {
-                    draft.actions.insert(path, ActionKind::Mode { from, to });
-                }
+    /// Directories about which the checkpoint and the present say different things: their mode, that of a file
+    /// in them, or that they exist, if nothing else says so. `None` if any directory may be one of them.
+    fn directories_with_other_lists(&self) -> Result<Option<BTreeSet<RelPath>>, Error> {
+        let mut found = BTreeSet::new();
+        if self.target.modes == self.present_modes {
+            return Ok(Some(found));
+        }
+        let root = self.present.dir(StatCache::ROOT);
+        let usual = root.map(|root| UsualModes::below(root.mode.into()));
+        if self.target_modes.unknown || usual != Some(self.target_modes.usual) {
+            return Ok(None);
+        }
+        let mut stack = vec![(RelPath::root(), self.target.modes, Some(StatCache::ROOT))];
+        while let Some((path, list, dir)) = stack.pop() {
+            if list == dir.and_then(|dir| self.present_list(dir)) {
+                continue;
             }
-            Ok(())
-        })
+            if self.is_asked_for(&path) || self.leads_to_asked(&path) {
+                let below = self.lists_below(&path, list, dir)?;
+                let below = below.into_iter();
+                stack.extend(below.map(|(name, (list, dir))| (path.join(&name), list, dir)));
+                found.insert(path);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The list of modes of a present directory.
+    fn present_list(&self, dir: u32) -> Option<ObjectId> {
+        let list = self.present.dir(dir)?.modes;
+        (!list.is_null()).then_some(list)
+    }
+
+    /// The subdirectories that have a list in the checkpoint, in the present, or in both.
+    fn lists_below(
+        &self,
+        path: &RelPath,
+        list: Option<ObjectId>,
+        dir: Option<u32>,
+    ) -> Result<BTreeMap<BString, Lists>, Error> {
+        let mut below: BTreeMap<BString, Lists> = BTreeMap::new();
+        let dirs = match list {
+            Some(list) => lists::parts(&self.target_side.entries(path, &list)?).1,
+            None => None,
+        };
+        if let Some(dirs) = dirs {
+            for entry in self.target_side.entries(path, &dirs)? {
+                below.entry(entry.name).or_default().0 = Some(entry.id);
+            }
+        }
+        let entries = dir.and_then(|dir| self.present.entries(dir));
+        for entry in entries.into_iter().flatten().flatten() {
+            let (Some(child), Some(name)) = (entry.child(), self.present.name(&entry)) else {
+                continue;
+            };
+            let name = name.to_bytes();
+            if self.present_list(child).is_some() || below.contains_key(name.as_bstr()) {
+                below.entry(name.into()).or_default().1 = Some(child);
+            }
+        }
+        Ok(below)
+    }
+
+    /// Compares what the checkpoint has in some directories; those it has are wanted.
+    fn compare_in(
+        &self,
+        directories: &BTreeSet<RelPath>,
+        draft: &mut Draft,
+        wanted: &mut BTreeMap<RelPath, u32>,
+    ) -> Result<(), Error> {
+        for dir in directories {
+            let tree = match self.target_at(dir)? {
+                Some((EntryMode::Directory, tree)) => Some(tree),
+                _ => None,
+            };
+            if let Some(tree) = &tree {
+                self.compare_modes(dir, tree, draft)?;
+            }
+            if tree.is_some() || self.target_modes.directories.contains_key(dir) {
+                wanted.insert(dir.clone(), self.directory_mode(dir));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds files of a directory whose content is as it was but whose mode is not.
+    fn compare_modes(
+        &self,
+        dir: &RelPath,
+        tree: &ObjectId,
+        draft: &mut Draft,
+    ) -> Result<(), Error> {
+        let Some(index) = self.present.dir_at(dir.as_bytes()) else {
+            return Ok(());
+        };
+        for entry in self.target_side.entries(dir, tree)? {
+            let executable = match entry.mode {
+                EntryMode::File => false,
+                EntryMode::Executable => true,
+                EntryMode::Directory | EntryMode::Symlink | EntryMode::Nested => continue,
+            };
+            let Some(now) = self.present.find_kind(index, &entry.name, false) else {
+                continue;
+            };
+            let is_file = matches!(now.kind, EntryKind::File | EntryKind::Executable);
+            if !is_file || now.id != entry.id {
+                continue;
+            }
+            let path = dir.join(&entry.name);
+            let from = u32::from(now.mode) & KEPT_BITS;
+            let to = self.file_mode(&path, executable, Some(&now));
+            let ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
+            if from != to && ours && !draft.is_blocked(&path) {
+                draft.actions.insert(path, ActionKind::Mode { from, to });
+            }
+        }
+        Ok(())
     }
 
     fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
