@@ -22,7 +22,7 @@ pub(crate) fn dead_commits(
         let ids = pack.index().entries().filter_map(Result::ok);
         dead.extend(ids.map(|(id, _)| id).filter(|id| !walk.has(id)));
     }
-    let loose = loose_files(dirs.objects(), |id| walk.has(id))?;
+    let loose = loose_files(dirs.objects(), Some(walk))?;
     dead.extend(
         loose
             .iter()

@@ -43,7 +43,7 @@ impl Lengths {
                 Err(_) => {}
             }
         }
-        for file in super::inventory::loose_files(dirs.objects(), |_| false)? {
+        for file in super::inventory::loose_files(dirs.objects(), None)? {
             lengths.add(file.id, file.bytes);
         }
         Ok(lengths)

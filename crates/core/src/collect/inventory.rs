@@ -1,7 +1,6 @@
 //! What there is: every pack and every loose object, and how much of each is alive.
 
 use std::collections::BTreeSet;
-use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -17,14 +16,17 @@ use crate::store::layout::StoreDirs;
 use crate::store::objects::Objects;
 use crate::store::pack_read::Pack;
 
+/// No pack has it.
+const NOBODY: u32 = u32::MAX;
+
 /// A pack and the live objects that are in it.
 pub(super) struct Held {
     /// Its name without an extension.
     pub(super) stem: String,
     /// What it holds of the store.
     pub(super) facts: PackFacts,
-    /// The live objects in it, whoever else has them.
-    pub(super) live: Vec<ObjectId>,
+    /// The live objects in it, whoever else has them, by their place in the walk.
+    pub(super) live: Vec<u32>,
 }
 
 /// A loose object.
@@ -33,6 +35,8 @@ pub(super) struct LooseFile {
     pub(super) bytes: u64,
     /// When it was last written or used by git, in nanoseconds since 1970.
     pub(super) touched: i64,
+    /// Its place in the walk, if it is alive.
+    pub(super) place: Option<usize>,
     pub(super) is_live: bool,
     /// Must it not be readable any more?
     pub(super) is_doomed: bool,
@@ -42,8 +46,8 @@ pub(super) struct LooseFile {
 #[derive(Default)]
 pub(super) struct Inventory {
     pub(super) packs: Vec<Held>,
-    /// For each live object in a pack, which pack counts as its holder.
-    pub(super) holder: HashMap<ObjectId, u32>,
+    /// For each live object, by its place in the walk, which pack counts as its holder.
+    holders: Vec<u32>,
     pub(super) loose: Vec<LooseFile>,
     /// What cannot be read.
     lost: BTreeSet<ObjectId>,
@@ -57,7 +61,10 @@ impl Inventory {
         walk: &Walk<'_>,
         doomed: &BTreeSet<ObjectId>,
     ) -> Result<Self, Error> {
-        let mut inventory = Self::default();
+        let mut inventory = Self {
+            holders: vec![NOBODY; walk.order().len()],
+            ..Self::default()
+        };
         // What something alive needs again is not doomed any more.
         let doomed: BTreeSet<ObjectId> =
             doomed.iter().filter(|id| !walk.has(id)).copied().collect();
@@ -68,7 +75,7 @@ impl Inventory {
             held.facts.is_doomed = doomed.iter().any(holds);
             inventory.packs.push(held);
         }
-        inventory.loose = loose_files(dirs.objects(), |id| walk.has(id))?;
+        inventory.loose = loose_files(dirs.objects(), Some(walk))?;
         for file in &mut inventory.loose {
             file.is_doomed = doomed.contains(&file.id);
         }
@@ -86,13 +93,13 @@ impl Inventory {
         for at in order {
             let pack = &mut self.packs[at];
             let mut doubled = 0_u128;
-            for id in &pack.live {
-                match self.holder.entry(*id) {
-                    std::collections::hash_map::Entry::Vacant(free) => {
-                        free.insert(at as u32);
-                        pack.facts.live += 1;
-                    }
-                    std::collections::hash_map::Entry::Occupied(_) => doubled += 1,
+            for place in &pack.live {
+                let holder = &mut self.holders[*place as usize];
+                if *holder == NOBODY {
+                    *holder = at as u32;
+                    pack.facts.live += 1;
+                } else {
+                    doubled += 1;
                 }
             }
             if doubled > 0 {
@@ -127,18 +134,32 @@ impl Inventory {
     /// What is alive and nowhere to be found.
     pub(super) fn missing(&self, walk: &Walk<'_>) -> Vec<ObjectId> {
         let loose: HashSet<ObjectId> = self.loose.iter().map(|file| file.id).collect();
-        let ids = walk.order().iter().map(|wanted| wanted.id);
-        ids.filter(|id| !self.holder.contains_key(id) && !loose.contains(id))
+        let in_no_pack = walk.order().iter().zip(&self.holders);
+        in_no_pack
+            .filter(|(_, holder)| **holder == NOBODY)
+            .map(|(wanted, _)| wanted.id)
+            .filter(|id| !loose.contains(id))
             // Git knows this tree without storing it.
             .filter(|id| *id != ObjectId::EMPTY_TREE)
             .collect()
+    }
+
+    /// The pack that counts as the holder of a live object.
+    pub(super) fn holder(&self, place: usize) -> Option<usize> {
+        let holder = self.holders.get(place).filter(|at| **at != NOBODY);
+        holder.map(|at| *at as usize)
+    }
+
+    /// The pack that holds what is in a loose file as well.
+    pub(super) fn holder_of(&self, file: &LooseFile) -> Option<usize> {
+        self.holder(file.place?)
     }
 
     /// The loose objects that are alive and in no pack.
     pub(super) fn loose_only(&self) -> impl Iterator<Item = ObjectId> + '_ {
         self.loose
             .iter()
-            .filter(|file| file.is_live && !self.holder.contains_key(&file.id))
+            .filter(|file| file.is_live && self.holder_of(file).is_none())
             .filter(|file| !self.lost.contains(&file.id))
             .map(|file| file.id)
     }
@@ -159,9 +180,12 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         Ok(entries) => {
             for (id, _, length) in entries {
                 facts.bytes += length;
-                if walk.has(&id) {
+                if let Some(place) = walk.place(&id) {
                     facts.live_bytes += length;
-                    live.push(id);
+                    live.push(place as u32);
+                } else {
+                    // Alive, but nobody can tell what it is: it must not go.
+                    facts.keep |= walk.has(&id);
                 }
             }
         }
@@ -170,12 +194,13 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         Err(_) => {
             for entry in pack.index().entries() {
                 match entry {
-                    Ok((id, _)) if walk.has(&id) => live.push(id),
-                    Ok(_) => {}
+                    Ok((id, _)) => {
+                        facts.keep |= walk.has(&id);
+                        live.extend(walk.place(&id).map(|place| place as u32));
+                    }
                     Err(_) => facts.keep = true,
                 }
             }
-            facts.keep |= !live.is_empty();
         }
     }
     Ok(Held {
@@ -185,11 +210,8 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
     })
 }
 
-/// The loose objects below `objects`.
-pub(super) fn loose_files(
-    objects: &Dir,
-    is_live: impl Fn(&ObjectId) -> bool,
-) -> Result<Vec<LooseFile>, Error> {
+/// The loose objects below `objects`; without a walk none counts as alive.
+pub(super) fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFile>, Error> {
     let mut found = Vec::new();
     for first in 0..=u8::MAX {
         let fan = format!("{first:02x}");
@@ -211,7 +233,8 @@ pub(super) fn loose_files(
                     id,
                     bytes: stat.size,
                     touched: stat.mtime.max(stat.ctime),
-                    is_live: is_live(&id),
+                    place: walk.and_then(|walk| walk.place(&id)),
+                    is_live: walk.is_some_and(|walk| walk.has(&id)),
                     is_doomed: false,
                 });
             }

@@ -15,6 +15,7 @@ use bstr::BString;
 
 use crate::id::ObjectId;
 use crate::message::Message;
+use crate::store::id_table::IdTable;
 use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::object::TreeEntry;
@@ -49,8 +50,11 @@ pub enum WalkError {
 pub struct Walk<'a> {
     objects: &'a Objects,
     shallow: BTreeSet<ObjectId>,
-    seen: HashSet<ObjectId>,
+    /// Where each object is in `order`.
+    places: IdTable,
     order: Vec<Wanted>,
+    /// Objects that cannot even be told what they are, and so have no place.
+    lost: HashSet<ObjectId>,
     by_name: HashMap<BString, ObjectId>,
     unreadable: Vec<Unreadable>,
     /// How many objects had been met when stock was taken.
@@ -77,8 +81,9 @@ impl<'a> Walk<'a> {
         Self {
             objects,
             shallow,
-            seen: HashSet::new(),
+            places: IdTable::default(),
             order: Vec::new(),
+            lost: HashSet::new(),
             by_name: HashMap::new(),
             unreadable: Vec::new(),
             settled: 0,
@@ -89,7 +94,12 @@ impl<'a> Walk<'a> {
 
     /// Is this object alive?
     pub fn has(&self, id: &ObjectId) -> bool {
-        self.seen.contains(id)
+        self.place(id).is_some() || self.lost.contains(id)
+    }
+
+    /// Where an object is in [`Walk::order`].
+    pub fn place(&self, id: &ObjectId) -> Option<usize> {
+        self.places.find(id, |place| self.order[place].id)
     }
 
     /// Everything met so far, in the order of a merged pack.
@@ -265,11 +275,14 @@ impl<'a> Walk<'a> {
 
     /// Notes that an object is alive; says whether that is news.
     fn meet(&mut self, id: ObjectId, like: Option<ObjectId>) -> Result<bool, WalkError> {
-        if !self.seen.insert(id) {
+        if self.has(&id) {
             return Ok(false);
         }
         let like = like.filter(|like| *like != id);
         self.order.push(Wanted { id, like });
+        let order = &self.order;
+        self.places
+            .insert(&id, order.len() - 1, |place| order[place].id);
         if self.order.len().is_multiple_of(256) && !(self.go_on)(self.order.len() as u64) {
             return Err(WalkError::Cancelled);
         }
@@ -279,7 +292,9 @@ impl<'a> Walk<'a> {
     /// Notes an object that is missing or damaged; anything else that goes wrong ends the walk, because
     /// what was not seen would be taken for dead.
     fn note(&mut self, id: ObjectId, error: ObjectError) -> Result<(), WalkError> {
-        self.seen.insert(id);
+        if self.place(&id).is_none() {
+            self.lost.insert(id);
+        }
         match error {
             ObjectError::Fs(_) | ObjectError::Sink(_) => Err(error.into()),
             error => {

@@ -210,22 +210,30 @@ impl<'a> Merge<'a> {
         let loose = &self.loose;
         let packs = &self.inventory.packs;
         let going: HashSet<usize> = group.iter().chain(remove).copied().collect();
-        let mut needed = HashSet::new();
+        let order = walk.order();
+        // By place in the walk.
+        let mut needed = vec![false; order.len()];
         let is_full = self.options.thoroughness == Thoroughness::Full;
         if !group.is_empty() || is_full || loose.len() >= MANY_LOOSE {
-            needed.extend(loose);
-        }
-        for at in &going {
-            for id in &packs[*at].live {
-                let holder = self.inventory.holder[id] as usize;
-                // The only copy left must not be a damaged one.
-                if going.contains(&holder) || !self.objects.is_whole_in(&packs[holder].stem, id)? {
-                    needed.insert(*id);
-                }
+            for place in loose.iter().filter_map(|id| walk.place(id)) {
+                needed[place] = true;
             }
         }
-        let order = walk.order().iter();
-        Ok(order.filter(|w| needed.contains(&w.id)).copied().collect())
+        for at in &going {
+            for place in &packs[*at].live {
+                let place = *place as usize;
+                // The only copy left must not be a damaged one.
+                needed[place] |= match self.inventory.holder(place) {
+                    Some(holder) if !going.contains(&holder) => {
+                        let (stem, id) = (&packs[holder].stem, &order[place].id);
+                        !self.objects.is_whole_in(stem, id)?
+                    }
+                    _ => true,
+                };
+            }
+        }
+        let wanted = order.iter().zip(needed);
+        Ok(wanted.filter(|(_, is)| *is).map(|(w, _)| *w).collect())
     }
 
     fn superfluous(
@@ -246,10 +254,10 @@ impl<'a> Merge<'a> {
         let written: HashSet<ObjectId> = written.iter().map(|wanted| wanted.id).collect();
         self.loose.retain(|id| !written.contains(id));
         for file in self.inventory.loose.iter().filter(|file| file.is_live) {
-            let held = match self.inventory.holder.get(&file.id) {
+            let held = match self.inventory.holder_of(file) {
                 _ if written.contains(&file.id) => true,
-                Some(at) if !leaving.contains(&(*at as usize)) => {
-                    let stem = &packs[*at as usize].stem;
+                Some(at) if !leaving.contains(&at) => {
+                    let stem = &packs[at].stem;
                     self.objects.is_whole_in(stem, &file.id)?
                 }
                 _ => false,

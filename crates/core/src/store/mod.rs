@@ -22,6 +22,7 @@ pub mod delta_encode;
 pub mod error;
 pub(crate) mod git_config;
 pub mod head;
+pub(crate) mod id_table;
 mod inflate;
 pub mod layout;
 pub(crate) mod lock_file;

@@ -9,8 +9,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
-use hashbrown::HashTable;
-
+use super::id_table::IdTable;
 use super::pack_finish::IndexEntry;
 use crate::id::ObjectId;
 
@@ -37,7 +36,7 @@ pub(super) struct Claims {
 #[derive(Default)]
 struct Piece {
     /// Numbers of `objects`, found by id.
-    table: HashTable<u32>,
+    table: IdTable,
     objects: Vec<Claim>,
 }
 
@@ -67,18 +66,9 @@ impl Claim {
     }
 }
 
-/// Ids are evenly spread already, and other bytes than these choose the piece.
-fn hash(id: &ObjectId) -> u64 {
-    let bytes = id.as_bytes();
-    u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"))
-}
-
 impl Piece {
     fn find(&self, id: &ObjectId) -> Option<usize> {
-        let same = |number: &u32| self.objects[*number as usize].id == *id;
-        self.table
-            .find(hash(id), same)
-            .map(|number| *number as usize)
+        self.table.find(id, |number| self.objects[number].id)
     }
 }
 
@@ -102,11 +92,9 @@ impl Claims {
             return false;
         }
         let Piece { table, objects } = &mut *piece;
-        let number = u32::try_from(objects.len()).expect("a pack has at most 2^32 objects");
+        let number = objects.len();
         objects.push(Claim::new(id));
-        table.insert_unique(hash(&id), number, |number| {
-            hash(&objects[*number as usize].id)
-        });
+        table.insert(&id, number, |number| objects[number].id);
         true
     }
 
