@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`.
 
 mod bench;
 mod ci;
@@ -6,6 +6,7 @@ mod demo;
 mod e2e;
 mod fuzz;
 mod huge;
+mod interleavings;
 mod mutants;
 mod power;
 mod python;
@@ -67,6 +68,8 @@ Usage: cargo xtask <COMMAND>
       --clients N           Clients at once [default: 8]
       --calls N             Calls of each [default: 500]
       --herma PATH          Load this program instead of building one
+  interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
+      --schedules N         Orders for each test [default: 20000]
   huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
       --files N             Files of the largest tree [default: 1000000]
       --sparse-gib N        Size of the sparse file [default: 20]
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("interleavings") => interleavings::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),

@@ -308,6 +308,10 @@ fn explain_restore(new: CommandError, error: &RestoreError) -> CommandError {
         RestoreError::Unsafe { .. } => new.with_state("Nothing was changed.").with_hint(
             "These files could not be saved first; `--keep PATH` leaves one as it is and restores the rest.",
         ),
+        RestoreError::OneName { .. } => new.with_state("Nothing was changed.").with_hint(
+            "`--keep PATH` leaves one of them out and restores the rest. Where a name here differs from the \
+             checkpoint's only in how it is written, rename it first.",
+        ),
         RestoreError::Stopped { .. } => new.with_state("The project is partly restored.").with_hint(
             "`herma undo` brings back the state from before; `herma restore --continue` finishes.",
         ),

@@ -15,6 +15,8 @@ mod faults {
     mod crash_syncs;
     mod crowd;
     mod errors;
+    #[cfg(target_os = "linux")]
+    mod foreign;
     mod full_disk;
     mod kill;
     mod many;

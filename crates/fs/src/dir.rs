@@ -30,6 +30,7 @@ use crate::FileKind;
 use crate::Result;
 use crate::Stat;
 use crate::file::stat_fd;
+use crate::sync::point;
 
 pub(crate) const DIR_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -217,6 +218,7 @@ impl Dir {
     /// Creates the directory `name` with exactly `mode`; it is fine if a directory is there already.
     /// Returns whether it was created.
     pub fn create_dir(&self, name: impl Arg + Copy, mode: u32) -> Result<bool> {
+        point();
         match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o700)) {
             Ok(()) => {
                 // The mode is set explicitly: mkdir's own mode goes through the umask.
@@ -273,6 +275,7 @@ impl Dir {
 
     /// The names in this directory, sorted by bytes.
     pub fn entries(&self) -> Result<Vec<Entry>> {
+        point();
         let mut entries = Vec::new();
         self.for_each_entry(&mut ListBuffer::new(), |name, kind| {
             entries.push(Entry {
@@ -304,7 +307,9 @@ impl Dir {
     #[cfg(target_os = "linux")]
     pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
         use rustix::fs::StatxFlags;
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+        point();
+        // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
         rustix::fs::statx(&self.fd, name, flags, StatxFlags::BASIC_STATS)
             .map(|s| Stat::from_statx(&s))
     }
@@ -312,6 +317,7 @@ impl Dir {
     /// [`Dir::stat`] without building an error message: the walk calls this for every file.
     #[cfg(not(target_os = "linux"))]
     pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
+        point();
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|s| Stat::from_stat(&s))
     }
 
@@ -328,6 +334,7 @@ impl Dir {
 
     /// [`Dir::open_file`] without building an error message.
     pub fn open_file_raw(&self, name: impl Arg) -> std::result::Result<File, Errno> {
+        point();
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         Ok(File::from(rustix::fs::openat(
@@ -370,6 +377,7 @@ impl Dir {
 
     /// Creates a file that must not exist, readable and writable by the owner only.
     pub fn create_new(&self, name: impl Arg + Copy) -> Result<File> {
+        point();
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))
@@ -379,11 +387,13 @@ impl Dir {
 
     /// Renames `name` to `to/new`, replacing what is there.
     pub fn rename(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        point();
         rustix::fs::renameat(&self.fd, name, &to.fd, new).map_err(|e| to.error("rename to", new, e))
     }
 
     /// Renames `name` to `to/new`; fails if that name is taken.
     pub fn rename_new(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        point();
         match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
             // File systems without the flag: a link is refused when the name is taken, too.
             Err(Errno::INVAL | Errno::NOSYS) => {
@@ -405,12 +415,14 @@ impl Dir {
 
     /// Gives the file `name` a second name; fails if that is taken.
     pub fn link(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        point();
         rustix::fs::linkat(&self.fd, name, &to.fd, new, AtFlags::empty())
             .map_err(|e| to.error("create", new, e))
     }
 
     /// Removes a file or link. Fails if nothing is there.
     pub fn remove_file(&self, name: impl Arg + Copy) -> Result<()> {
+        point();
         rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())
             .map_err(|e| self.error("remove", name, e))
     }

@@ -73,6 +73,15 @@ impl Error {
             .or_else(|| Errno::from_io_error(&self.source))
     }
 
+    /// May the same call succeed a moment later, or in a process with more room? Then it says nothing about what was
+    /// asked for.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self.errno(),
+            Some(Errno::STALE | Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN)
+        )
+    }
+
     /// Is the answer that nothing is there?
     pub fn is_not_found(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound

@@ -19,8 +19,8 @@ pub fn stat_file(file: &File) -> std::io::Result<Stat> {
 #[cfg(target_os = "linux")]
 pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> std::result::Result<Stat, Errno> {
     use rustix::fs::StatxFlags;
-    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    rustix::fs::statx(fd, c"", flags, StatxFlags::BASIC_STATS).map(|s| Stat::from_statx(&s))
+    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+        .map(|s| Stat::from_statx(&s))
 }
 
 #[cfg(not(target_os = "linux"))]

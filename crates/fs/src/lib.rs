@@ -14,6 +14,7 @@
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
 //! * [`socket`]: a socket only its user can reach
 //! * [`stdin`]: standard input from somebody who may never finish the sentence
+//! * [`sync`]: what threads wait for each other with
 //! * [`tree`]: whole directory trees, measured and removed
 //! * [`trust`]: whose directory is this, and who else may write to it
 //!
@@ -36,6 +37,7 @@ mod reading;
 pub mod socket;
 mod stat;
 pub mod stdin;
+pub mod sync;
 pub mod tree;
 pub mod trust;
 

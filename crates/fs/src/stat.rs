@@ -109,7 +109,7 @@ pub(crate) fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
 pub fn stat_path(path: &Path) -> Result<Option<Stat>> {
     #[cfg(target_os = "linux")]
     let found = {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
         rustix::fs::statx(CWD, path, flags, rustix::fs::StatxFlags::BASIC_STATS)
             .map(|s| Stat::from_statx(&s))
     };

@@ -3,6 +3,7 @@
 //! * [`mod@env`]: a world of its own for one test: home, store, projects, the program under test
 //! * [`tree`] and [`edits`]: a directory tree as a value, and random changes to it
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
+//! * `foreign`: file systems unlike a local disk, through FUSE
 //! * [`crash`]: power cuts at any moment of what a command really did
 //! * [`git`]: the real git as the oracle for everything Herma stores
 //! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
@@ -10,6 +11,7 @@
 //! * [`names`]: ten thousand hostile file names
 //! * [`power`]: power cuts of a mounted file system
 //! * [`attack`]: directories swapped for links under the program's hands
+//! * `schedules`: orders of what threads do, tried one by one (`cargo xtask interleavings`)
 //! * [`terminal`]: a terminal with somebody at it who answers questions
 //! * [`redact`]: makes output the same from run to run
 //!
@@ -20,6 +22,8 @@ pub mod crash;
 pub mod edits;
 pub mod env;
 pub mod faults;
+#[cfg(all(target_os = "linux", not(shuttle)))]
+pub mod foreign;
 pub mod git;
 pub mod hermes;
 pub mod hermes_sessions;
@@ -29,6 +33,8 @@ pub mod output;
 pub mod power;
 pub mod random;
 pub mod redact;
+#[cfg(shuttle)]
+pub mod schedules;
 pub mod secrets;
 pub mod terminal;
 pub mod tree;

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
+use herma_fs::sync::Mutex;
+use herma_fs::sync::MutexGuard;
+use herma_fs::sync::atomic::AtomicUsize;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
@@ -138,7 +138,7 @@ impl Hub {
     }
 
     /// Does anybody want to hear how far requests are?
-    fn is_watched(&self) -> bool {
+    pub(super) fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 

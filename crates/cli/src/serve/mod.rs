@@ -20,6 +20,8 @@ pub(crate) mod call;
 pub(crate) mod connection;
 mod conversations;
 mod events;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 pub(crate) mod lines;
 mod listener;
 pub(crate) mod message;

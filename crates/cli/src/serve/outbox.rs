@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
+
+use herma_fs::sync::Condvar;
+use herma_fs::sync::Mutex;
+use herma_fs::sync::MutexGuard;
 
 /// So many notifications may wait.
 const MOST_NOTIFICATIONS: usize = 256;

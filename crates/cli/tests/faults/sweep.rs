@@ -95,7 +95,7 @@ fn words(outcome: &Outcome) -> String {
 }
 
 /// Everything that must hold after a command that was killed, or that met an error.
-fn check(scene: &Scene, outcome: &Outcome) {
+pub(super) fn check(scene: &Scene, outcome: &Outcome) {
     assert!(!outcome.timed_out, "it hung\n{}", words(outcome));
     let succeeded = match outcome.status {
         Status::Signaled(9) => false,

@@ -36,6 +36,8 @@ use crate::restore::apply::Applied;
 use crate::restore::apply::Applier;
 use crate::restore::journal::Journal;
 use crate::restore::modes::Modes;
+use crate::restore::one_name;
+use crate::restore::one_name::Asking;
 use crate::restore::plan::Planner;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::Move;
@@ -103,6 +105,8 @@ impl Project<'_> {
         let present = self.look(&store, &history, progress)?;
         let prepared = self.prepare(&store, target, options, &present)?;
         prepared.check_paths()?;
+        let root = self.open_root()?;
+        one_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
         Ok(prepared.plan)
     }
 
@@ -202,6 +206,8 @@ impl Project<'_> {
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
         }
+        let (root, seen) = (self.open_root()?, &draft.present.cache);
+        one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;
         check_readable(store, &prepared)?;
         check_saved(&prepared.plan, &draft.present.cache)?;
         if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {

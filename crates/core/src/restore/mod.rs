@@ -12,6 +12,7 @@
 pub mod apply;
 pub mod journal;
 pub mod modes;
+pub(crate) mod one_name;
 pub mod plan;
 mod plan_dirs;
 pub mod undo;
@@ -182,6 +183,12 @@ pub enum RestoreError {
     /// The checkpoint's list of modes is malformed; nothing was changed.
     #[error("the checkpoint's list of modes is malformed")]
     BadModes,
+    /// On this file system these are not different names; nothing was changed.
+    #[error("the file system takes these names for one: {}", names(.paths))]
+    OneName {
+        /// The names, those that belong together one after the other.
+        paths: Vec<RelPath>,
+    },
     /// Writing stopped part way. The journal knows how to go on or back.
     #[error("the restore stopped at {path}")]
     Stopped {

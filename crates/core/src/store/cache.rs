@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
 use std::sync::PoisonError;
+
+use herma_fs::sync::Mutex;
+use herma_fs::sync::MutexGuard;
 
 use super::object::Object;
 use crate::id::ObjectId;

@@ -6,7 +6,6 @@
 //! another program is waited for, and removed only when it is ten minutes old, or older than the machine's
 //! running time: who took it before the machine was started is gone.
 
-use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -19,6 +18,7 @@ use herma_fs::process::TempName;
 use herma_fs::process::since_boot;
 use herma_fs::publish::Durability;
 use herma_fs::publish::Temp;
+use herma_fs::sync;
 
 use super::error::StoreError;
 use super::layout::private_temp;
@@ -78,7 +78,7 @@ impl<'a> LockFile<'a> {
                     });
                 }
                 Held::By(_) => {
-                    thread::sleep(pause);
+                    sync::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(40));
                 }
             }

@@ -12,9 +12,9 @@
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use herma_fs::Dir;
+use herma_fs::sync::atomic::AtomicUsize;
 
 use super::cache::Cache;
 use super::cache::Key;

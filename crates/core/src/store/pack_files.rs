@@ -12,13 +12,13 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_fs::sync::Mutex;
 
 use super::copy::CopyError;
 

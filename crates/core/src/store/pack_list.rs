@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::RwLock;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+
+use herma_fs::sync::Mutex;
+use herma_fs::sync::RwLock;
+use herma_fs::sync::atomic::AtomicU64;
 
 use super::copy::CopyError;
 use super::pack_files::Listed;

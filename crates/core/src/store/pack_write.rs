@@ -6,13 +6,13 @@
 //! Nothing is visible until [`PackWriter::finish`]; a writer that is dropped leaves nothing behind.
 
 use std::io::Read;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use herma_fs::publish::Durability;
+use herma_fs::sync::Mutex;
+use herma_fs::sync::MutexGuard;
+use herma_fs::sync::atomic::AtomicBool;
 
 use super::deflate;
 use super::error::StoreError;

@@ -201,6 +201,8 @@ impl Refs<'_> {
                         match read_value(&dir, &entry.name.to_string_lossy()) {
                             Ok(Loose::Is(id)) => drop(found.insert(name, Some(id))),
                             Ok(Loose::Absent) => {}
+                            // The ref may be whole: without it every number would name another checkpoint.
+                            Err(StoreError::Fs(e)) if e.is_passing() => return Err(e.into()),
                             Ok(Loose::Broken) | Err(_) => drop(found.insert(name, None)),
                         }
                     }
@@ -296,19 +298,24 @@ impl Refs<'_> {
     ) -> Result<Dir, StoreError> {
         let mut dir = self.ensure_parent(name)?;
         let mut result = temp.publish_new(&dir, leaf_of(name));
+        let mut is_repeated = false;
         for _ in 1..ATTEMPTS {
             match result {
                 Err(e) if e.is_not_found() => {
+                    is_repeated = true;
                     dir = self.ensure_parent(name)?;
                     result = synced_value(herma, id)?.publish_new(&dir, leaf_of(name));
                 }
                 _ => break,
             }
         }
-        if result? {
+        let is_published = result?;
+        let found = if is_published { None } else { self.read(name)? };
+        // Over a network a rename may be done and its answer lost; asked for again, it finds nothing to rename.
+        if is_published || (is_repeated && found == Some(id)) {
             Ok(dir)
         } else {
-            Err(moved(name, None, self.read(name)?))
+            Err(moved(name, None, found))
         }
     }
 
