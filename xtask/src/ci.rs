@@ -2,9 +2,6 @@
 
 use std::process::Command;
 
-use herma_testkit::faults::FULL_VARIABLE;
-use herma_testkit::faults::STEP_VARIABLE;
-
 use crate::Result;
 use crate::workspace::cargo;
 use crate::workspace::run;
@@ -73,27 +70,4 @@ pub fn count_secret_hits(directories: &[String]) -> Result<()> {
         "--",
     ]);
     run(command.args(directories))
-}
-
-/// Runs the fault tests of the command line in release mode.
-///
-/// With `--full` the step of every sweep is one system call, crowds have their full size, and the tests marked as slow run too;
-/// without it the step is the tests' own, which is what `cargo test` does.
-pub fn run_fault_tests(args: &[String]) -> Result<()> {
-    if args.iter().any(|arg| arg == "--mutants") {
-        let names: Vec<_> = args.iter().filter(|arg| *arg != "--mutants").collect();
-        return crate::mutants::run(&names);
-    }
-    let full = args.iter().any(|arg| arg == "--full");
-    let filters: Vec<_> = args.iter().filter(|arg| *arg != "--full").collect();
-    if let Some(unknown) = filters.iter().find(|arg| arg.starts_with('-')) {
-        return Err(format!("faults: unknown option {unknown}").into());
-    }
-    let mut command = cargo()?;
-    command.args(["test", "-p", "herma", "--release", "--test", "faults", "--"]);
-    if full {
-        command.env(STEP_VARIABLE, "1").env(FULL_VARIABLE, "1");
-        command.arg("--include-ignored");
-    }
-    run(command.args(filters))
 }

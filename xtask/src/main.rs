@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod demo;
 mod e2e;
+mod faults;
 mod fuzz;
 mod huge;
 mod interleavings;
@@ -23,9 +24,13 @@ Usage: cargo xtask <COMMAND>
 
   demo                      Plays the session of the README in a temporary directory
   ci                        Everything a change must pass: format, lints, tests, documents, licences
-  faults [--full] [FILTER]  The fault tests in release mode; --full stops at every single system call
-                            (HERMA_FAULT_STEP=1) instead of every 7th, has crowds of processes in their
-                            full size (HERMA_FAULT_FULL=1), and runs the ignored tests too
+  faults [--full] [ROW|FILTER…]
+                            Rows of the failure table by number or name, or the fault tests of the program whose
+                            names contain a filter; --full stops at every single system call (HERMA_FAULT_STEP=1)
+                            instead of every 7th, has everything in its full size (HERMA_FAULT_FULL=1), and builds
+                            with optimisation
+  faults --list             The rows: what goes wrong, what is run, and what that shows
+  faults --release          Everything before a release: all rows in full, the crowd ten times, mutants and fuzzing
   faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
   power [OPTIONS]           Cuts the power of a file system while Herma works on it, and looks what is left;
                             needs root, loop devices and mkfs.ext4
@@ -82,7 +87,7 @@ fn main() -> ExitCode {
     let done = match args.first().map(String::as_str) {
         Some("ci") if rest.is_empty() => ci::check_everything(),
         Some("demo") if rest.is_empty() => demo::play(),
-        Some("faults") => ci::run_fault_tests(rest),
+        Some("faults") => faults::run(rest),
         Some("serve-load") => serve_load::run(rest),
         Some("huge") => huge::run(rest),
         Some("bench") => bench::run(rest),

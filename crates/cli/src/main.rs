@@ -42,8 +42,26 @@ mod ui;
 mod units;
 
 use std::process::ExitCode;
+use std::thread;
+
+/// What a main thread usually has. Deep trees recurse once per level, and some users have set less than that takes.
+const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
     herma_fs::process::raise_open_file_limit();
+    let is_enough = |limit| limit >= STACK as u64;
+    if herma_fs::process::stack_limit().is_none_or(is_enough) {
+        return start();
+    }
+    match thread::Builder::new().stack_size(STACK).spawn(start) {
+        Ok(thread) => thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        // With the small one, trees of the usual depth still work.
+        Err(_) => start(),
+    }
+}
+
+fn start() -> ExitCode {
     ExitCode::from(run::run(std::env::args_os().collect()))
 }

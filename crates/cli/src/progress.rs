@@ -16,6 +16,7 @@ use herma_core::engine::Progress;
 use herma_core::engine::Stage;
 use herma_fs::foreground::is_ignored;
 use signal_hook::SigId;
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::SIGINT;
 use signal_hook::consts::SIGTERM;
 use signal_hook::flag::register;
@@ -138,9 +139,11 @@ impl TerminalProgress {
     }
 }
 
-/// What asks the program to stop. A job in the background does not hear the Control-C of the one in front.
+/// What asks the program to stop: Control-C, somebody who ends it, a terminal that is closed. A job in the
+/// background does not hear the Control-C of the one in front, and one that is to outlive its terminal
+/// (`nohup`) not the end of that.
 fn heard() -> impl Iterator<Item = i32> {
-    [SIGINT, SIGTERM]
+    [SIGINT, SIGTERM, SIGHUP]
         .into_iter()
         .filter(|signal| !is_ignored(*signal))
 }

@@ -493,6 +493,13 @@ impl Dir {
         Ok(())
     }
 
+    /// Is this file system, or this view of it, one that nobody can write to?
+    pub fn is_read_only(&self) -> Result<bool> {
+        let found =
+            rustix::fs::fstatvfs(&self.fd).map_err(|e| Error::on("measure", &self.path, e))?;
+        Ok(found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+    }
+
     /// Does a directory here change its mtime whenever a name in it changes?
     ///
     /// True for the local file systems known to keep that promise; network and pass-through file

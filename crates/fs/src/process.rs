@@ -3,9 +3,11 @@
 //! A temporary name carries the boot, the pid namespace, the process id and the process's start time. A
 //! file whose boot is over, whose process is gone, or whose process id now belongs to a younger process
 //! has no owner and can be swept. A file from another pid namespace (a container that shares the store)
-//! is presumed to be in use: its process cannot be seen from here.
+//! is presumed to be in use: its process cannot be seen from here. So is every file while this process has no
+//! descriptor left to look at the others with: whoever cannot look must not judge.
 
 use std::fmt;
+use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
@@ -25,11 +27,15 @@ impl TempName {
     /// A name no other file of this or any other process has.
     pub fn next() -> Self {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let started = match start_time(std::process::id()) {
+            Started::At(ticks) => ticks,
+            Started::Gone | Started::Unknown => 0,
+        };
         Self {
-            boot: boot_id().to_owned(),
-            namespace: pid_namespace(),
+            boot: boot_id().unwrap_or(UNKNOWN_BOOT).to_owned(),
+            namespace: pid_namespace().unwrap_or(0),
             pid: std::process::id(),
-            started: start_time(std::process::id()).unwrap_or(0),
+            started,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
         }
     }
@@ -55,8 +61,32 @@ impl TempName {
 
     /// Is the process that made this file still running?
     pub fn owner_lives(&self) -> bool {
-        self.boot == boot_id()
-            && (self.namespace != pid_namespace() || start_time(self.pid) == Some(self.started))
+        self.lives(boot_id(), pid_namespace(), || start_time(self.pid))
+    }
+
+    /// The same, told what can be known of this system.
+    fn lives(
+        &self,
+        boot: Option<&str>,
+        namespace: Option<u64>,
+        started: impl FnOnce() -> Started,
+    ) -> bool {
+        let (Some(boot), Some(namespace)) = (boot, namespace) else {
+            return true;
+        };
+        if self.boot == UNKNOWN_BOOT && boot != UNKNOWN_BOOT {
+            // Its maker could not find out either, but knew its own id.
+            return !matches!(started(), Started::Gone);
+        }
+        if self.boot != boot {
+            return false;
+        }
+        self.namespace != namespace
+            || match started() {
+                Started::At(ticks) => ticks == self.started,
+                Started::Gone => false,
+                Started::Unknown => true,
+            }
     }
 }
 
@@ -70,51 +100,123 @@ impl fmt::Display for TempName {
     }
 }
 
-/// The first eight digits of this boot's id; `00000000` where the system does not say.
-fn boot_id() -> &'static str {
-    static BOOT: OnceLock<String> = OnceLock::new();
-    BOOT.get_or_init(|| {
-        std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-            .ok()
-            .and_then(|id| id.get(..8).map(str::to_owned))
-            .unwrap_or_else(|| "00000000".to_owned())
-    })
+/// What a name has for its boot where the system does not say which one it is.
+const UNKNOWN_BOOT: &str = "00000000";
+
+/// When a process started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Started {
+    /// In clock ticks since boot; 0 where only its id is known.
+    At(u64),
+    /// There is no such process.
+    Gone,
+    /// It cannot be found out now.
+    Unknown,
 }
 
-/// The number of the namespace our process id is valid in; 0 where there are none.
-fn pid_namespace() -> u64 {
-    static NAMESPACE: OnceLock<u64> = OnceLock::new();
-    *NAMESPACE.get_or_init(|| {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata("/proc/self/ns/pid").map_or(0, |m| m.ino())
-    })
+/// Does an error say that the system has no answer, rather than that this process cannot ask now?
+fn is_no_answer(error: &io::Error) -> bool {
+    let no_process = error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+    no_process
+        || matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+        )
 }
 
-/// When the process started, in clock ticks since boot; `None` if there is no such process.
-#[cfg(target_os = "linux")]
-fn start_time(pid: u32) -> Option<u64> {
-    static OWN: OnceLock<(u32, Option<u64>)> = OnceLock::new();
-    let read = |pid: u32| {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // The command name, in parentheses, may hold anything; the fields follow the last one.
-        let after = stat.iter().rposition(|b| *b == b')')? + 2;
-        let fields = std::str::from_utf8(stat.get(after..)?).ok()?;
-        fields.split(' ').nth(19)?.parse().ok()
+/// Asks the system once for what stays the same, and again only where it could not be asked.
+fn asked_once<T>(
+    known: &'static OnceLock<T>,
+    ask: impl FnOnce() -> io::Result<T>,
+    otherwise: T,
+) -> Option<&'static T> {
+    if let Some(known) = known.get() {
+        return Some(known);
+    }
+    let answer = match ask() {
+        Ok(answer) => answer,
+        Err(error) if is_no_answer(&error) => otherwise,
+        Err(_) => return None,
     };
+    Some(known.get_or_init(|| answer))
+}
+
+/// The first eight digits of this boot's id; [`UNKNOWN_BOOT`] where the system does not say; `None` while this
+/// process cannot ask.
+fn boot_id() -> Option<&'static str> {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    let ask = || {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+        Ok(id.get(..8).unwrap_or(UNKNOWN_BOOT).to_owned())
+    };
+    asked_once(&BOOT, ask, UNKNOWN_BOOT.to_owned()).map(String::as_str)
+}
+
+/// The number of the namespace our process id is valid in; 0 where there are none; `None` while this process
+/// cannot ask.
+fn pid_namespace() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    static NAMESPACE: OnceLock<u64> = OnceLock::new();
+    let ask = || std::fs::metadata("/proc/self/ns/pid").map(|found| found.ino());
+    asked_once(&NAMESPACE, ask, 0).copied()
+}
+
+/// When the process started.
+#[cfg(target_os = "linux")]
+fn start_time(pid: u32) -> Started {
+    static OWN: OnceLock<(u32, Started)> = OnceLock::new();
     if pid != std::process::id() {
-        return read(pid);
+        return read_start_time(pid);
     }
     // A process that was split off has the memory of the one it came from, but not its start.
-    match OWN.get_or_init(|| (pid, read(pid))) {
-        (of, started) if *of == pid => *started,
-        _ => read(pid),
+    if let Some((of, started)) = OWN.get()
+        && *of == pid
+    {
+        return *started;
     }
+    let started = read_start_time(pid);
+    if matches!(started, Started::At(_)) {
+        OWN.get_or_init(|| (pid, started));
+    }
+    started
+}
+
+#[cfg(target_os = "linux")]
+fn read_start_time(pid: u32) -> Started {
+    let stat = match std::fs::read(format!("/proc/{pid}/stat")) {
+        Ok(stat) => stat,
+        // It is there, and somebody else's.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Started::Unknown,
+        Err(error) if is_no_answer(&error) => {
+            let has_proc = std::path::Path::new("/proc/self").exists();
+            return if has_proc {
+                Started::Gone
+            } else {
+                signalled(pid)
+            };
+        }
+        Err(_) => return Started::Unknown,
+    };
+    // The command name, in parentheses, may hold anything; the fields follow the last one.
+    let after = stat.iter().rposition(|b| *b == b')').map(|at| at + 2);
+    let fields = after.and_then(|after| std::str::from_utf8(stat.get(after..)?).ok());
+    let started = fields.and_then(|fields| fields.split(' ').nth(19)?.parse().ok());
+    started.map_or(Started::Unknown, Started::At)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn start_time(pid: u32) -> Option<u64> {
-    let pid = rustix::process::Pid::from_raw(pid as i32)?;
-    rustix::process::test_kill_process(pid).is_ok().then_some(0)
+fn start_time(pid: u32) -> Started {
+    signalled(pid)
+}
+
+/// Whether there is a process with this id, for want of a better way to know.
+fn signalled(pid: u32) -> Started {
+    let pid = rustix::process::Pid::from_raw(pid as i32);
+    match pid.map(rustix::process::test_kill_process) {
+        Some(Ok(()) | Err(rustix::io::Errno::PERM)) => Started::At(0),
+        Some(Err(rustix::io::Errno::SRCH)) | None => Started::Gone,
+        Some(Err(_)) => Started::Unknown,
+    }
 }
 
 /// How long the machine has been running, time asleep included.
@@ -139,7 +241,7 @@ impl BootMoment {
         let now = rustix::time::clock_gettime(clock);
         let nanos = (now.tv_sec as u64).wrapping_mul(1_000_000_000) + now.tv_nsec as u64;
         Self {
-            boot: boot_id().to_owned(),
+            boot: boot_id().unwrap_or(UNKNOWN_BOOT).to_owned(),
             nanos,
         }
     }
@@ -195,6 +297,11 @@ pub fn open_file_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
+/// How far the stack of the main thread may grow; `None`: as far as it likes.
+pub fn stack_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Stack).current
+}
+
 /// The system's clock in the unit of file times: nanoseconds since 1970.
 ///
 /// For judging how old a file's time stamp is, which the same clock made; not for telling people the
@@ -234,5 +341,29 @@ mod tests {
             ..own
         };
         assert!(elsewhere.owner_lives(), "nobody can tell from here");
+    }
+
+    #[test]
+    fn without_descriptors_to_look_with_nobody_counts_as_gone() {
+        let name = TempName::next();
+        let (boot, namespace) = (Some(&*name.boot), Some(name.namespace));
+        let never = || panic!("there is nothing to compare with");
+        assert!(name.lives(None, namespace, never), "which boot is this?");
+        assert!(name.lives(boot, None, never), "which processes are these?");
+        assert!(name.lives(boot, namespace, || Started::Unknown));
+        assert!(!name.lives(boot, namespace, || Started::Gone));
+    }
+
+    #[test]
+    fn a_name_made_without_descriptors_lasts_as_long_as_a_process_has_the_id() {
+        let name = TempName {
+            boot: UNKNOWN_BOOT.to_owned(),
+            namespace: 0,
+            started: 0,
+            ..TempName::next()
+        };
+        let (boot, namespace) = (Some("12345678"), Some(7));
+        assert!(name.lives(boot, namespace, || Started::At(5)));
+        assert!(!name.lives(boot, namespace, || Started::Gone));
     }
 }

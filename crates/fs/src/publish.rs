@@ -191,6 +191,17 @@ pub fn write_file(
     Ok(())
 }
 
+/// Removes what processes that are gone left in `dir` under a temporary name. One that cannot be removed harms
+/// nobody, and is tried again the next time.
+pub fn sweep(dir: &Dir) {
+    for entry in dir.entries().unwrap_or_default() {
+        let owner = TempName::parse(entry.name.as_bytes());
+        if owner.is_some_and(|owner| !owner.owner_lives()) {
+            let _ = dir.remove_file(&*entry.name);
+        }
+    }
+}
+
 /// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
 /// allocating them. The file is taken out of its place meanwhile, so a reader finds no cache, or one whose
 /// checksum does not fit; a crash loses it.

@@ -30,6 +30,7 @@ use crate::git::Repository;
 use crate::output::Output;
 use crate::terminal::Terminal;
 use crate::tree::Tree;
+use crate::tree::make_pipe;
 use crate::tree::remove_all;
 use crate::tree::set_mode;
 
@@ -167,10 +168,19 @@ impl TestEnv {
         directory: &Path,
         args: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Faults {
-        let faults = Faults::new(self.program())
-            .args(args)
-            .env_clear()
-            .current_dir(directory);
+        self.in_this_world(Faults::new(self.program()).args(args), directory)
+    }
+
+    /// A script to be run with faults; `$HERMA` is the program under test.
+    #[track_caller]
+    pub fn script_faults(&self, directory: &Path, script: &str) -> Faults {
+        let shell = Faults::new("/bin/sh").args(["-c", script]);
+        self.in_this_world(shell, directory)
+            .env("HERMA", self.program())
+    }
+
+    fn in_this_world(&self, faults: Faults, directory: &Path) -> Faults {
+        let faults = faults.env_clear().current_dir(directory);
         self.variables()
             .iter()
             .fold(faults, |faults, (name, value)| faults.env(name, value))
@@ -294,6 +304,13 @@ impl WorkDir<'_> {
         let path = self.with_parent(path);
         symlink(OsStr::from_bytes(target.as_ref()), &path)
             .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+
+    /// Makes a named pipe.
+    #[track_caller]
+    pub fn pipe(&self, path: impl AsRef<[u8]>) {
+        let path = self.with_parent(path);
+        make_pipe(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
     /// Is anything there, be it a dangling link?

@@ -222,6 +222,13 @@ pub(crate) fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
+/// Makes a named pipe, which nobody should open.
+pub fn make_pipe(path: &Path) -> std::io::Result<()> {
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    let kind = rustix::fs::FileType::Fifo;
+    Ok(rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0)?)
+}
+
 /// Sets the permission bits of a file or directory.
 pub(crate) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))

@@ -29,6 +29,7 @@ use self::verify::VerifyArgs;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::command_error::Kind;
 
 /// Look after the store: what it holds, what it costs, cleaning and checking
 ///
@@ -92,6 +93,22 @@ fn require_store(env: &CommandEnv) -> Result<(), CommandError> {
         return Ok(());
     }
     Err(Error::NoStore(env.engine.store_dir()).into())
+}
+
+/// What comes of showing first what will be done. Nobody reading it stops nothing that needs no answer; with a
+/// question to come, nothing is done, and that is no success.
+fn shown_first(
+    written: Result<(), CommandError>,
+    needs_no_answer: bool,
+) -> Result<(), CommandError> {
+    match written {
+        Err(error) if error.kind() != Kind::BrokenPipe => Err(error),
+        Err(_) if !needs_no_answer => {
+            let error = CommandError::new(Kind::Failed, "nobody reads what would be removed");
+            Err(error.with_state("Nothing was removed."))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What stops a command that deletes and cannot ask.

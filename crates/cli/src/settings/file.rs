@@ -9,6 +9,7 @@ use herma_fs::Errno;
 use herma_fs::Error;
 use herma_fs::Result;
 use herma_fs::publish::Temp;
+use herma_fs::publish::sweep;
 
 /// A configuration larger than this is not one.
 const MAX_BYTES: u64 = 1 << 20;
@@ -61,6 +62,8 @@ impl ConfigFile {
             created = create_home(home)?;
             &created
         };
+        // What an edit that was killed left beside the file.
+        sweep(directory);
         let name = self.name.as_str();
         let mode = directory.stat_opt(name)?.map_or(0o600, |stat| stat.mode);
         let mut temp = Temp::create(directory)?;
@@ -83,7 +86,13 @@ fn utf8(name: &OsStr) -> Option<String> {
 
 fn create_home(home: &Path) -> Result<Dir> {
     match (home.parent(), home.file_name()) {
-        (Some(parent), Some(name)) => Dir::open(parent)?.ensure_dir(name, 0o700),
+        (Some(parent), Some(name)) => {
+            let parent = Dir::open(parent)?;
+            parent.create_dir(name, 0o700)?;
+            // A file in a directory that is gone after a power cut is gone as well.
+            parent.sync()?;
+            parent.open_dir(name)
+        }
         _ => Dir::open(home),
     }
 }

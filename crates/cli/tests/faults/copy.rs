@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::path::PathBuf;
+
+use herma_testkit::tree::make_pipe;
 
 /// Makes `to` a copy of `from`, with modes, times of files and hard links, whatever was in it before.
 #[track_caller]
@@ -52,6 +55,8 @@ fn copy_into(from: &Path, to: &Path, copied: &mut HashMap<u64, PathBuf>) -> io::
             set_mode(&copy, metadata.mode() & 0o7777)?;
         } else if metadata.is_symlink() {
             symlink(fs::read_link(&source)?, &copy)?;
+        } else if metadata.file_type().is_fifo() {
+            make_pipe(&copy)?;
         } else if let Some(first) = copied.get(&metadata.ino()) {
             fs::hard_link(first, &copy)?;
         } else {

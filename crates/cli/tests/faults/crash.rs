@@ -50,6 +50,18 @@ fn a_fast_save_may_be_lost_and_damages_nothing() {
 }
 
 #[test]
+fn a_save_that_finds_a_fast_one_makes_it_last() {
+    let scene = Scene::fast_save();
+    scene.reset();
+    let engine = engine(&scene.env.home());
+    let script = r#""$HERMA" --quiet save --fast && "$HERMA" save"#;
+    let command = scene.env.script_faults(scene.project().path(), script);
+    let check = |cut: Cut| check(&scene, &engine, cut);
+    let root = scene.env.root();
+    cut_power("save --fast, save", &command, root, BY_ENGINE, &check);
+}
+
+#[test]
 fn a_restore_over_unsaved_changes() {
     in_the_middle_of("restore", &Scene::restore());
 }

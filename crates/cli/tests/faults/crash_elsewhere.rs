@@ -8,16 +8,17 @@ use std::panic::catch_unwind;
 use herma_testkit::TestEnv;
 use herma_testkit::Tree;
 use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::tree::assert_same;
 
+use super::disturb::message_of;
 use super::power_cut::BY_MANY_RUNS;
 use super::power_cut::BY_PROGRAM;
 use super::power_cut::Checked;
 use super::power_cut::Cut;
 use super::power_cut::cut_power;
-use super::power_cut::need;
 use super::resume;
 use super::sessions;
-use super::sweep::message_of;
+use super::settings_files;
 use super::test_env;
 use super::transcript;
 
@@ -122,9 +123,74 @@ fn an_installation_in_settings_that_were_there() {
         assert!(parsed.is_ok(), "{text}");
         run(&["install", "claude"]).success();
         run(&["uninstall", "claude"]).success();
-        let checked = need(Tree::read(env.user_home()) == before, || {
-            herma_testkit::tree::diff(&before, &Tree::read(env.user_home()))
-        });
-        assert_eq!(checked, Ok(()), "not as it was before");
+        assert_same(&before, &Tree::read(env.user_home()), "as it was before");
     });
+}
+
+/// The power fails in a command that makes a file and the directories around it, or removes them.
+fn lose_directories(prepared_by: &[&[&str]], args: &[&str]) {
+    let env = test_env();
+    let before = Tree::read(env.user_home());
+    for args in prepared_by {
+        env.work_dir("w").run(*args).success();
+    }
+    let plugin = env.user_home().join(".config/opencode/plugins/herma.js");
+    let is_installed = || match fs::read_to_string(&plugin) {
+        Ok(text) => {
+            assert!(text.contains("herma") && text.ends_with("}\n"), "{text}");
+            true
+        }
+        Err(_) => false,
+    };
+    in_the_middle_of(&env, args, &|cut| {
+        if cut.is_over {
+            assert_eq!(is_installed(), args[0] == "install", "said to be done");
+        }
+        is_installed();
+        env.work_dir("w").run(args).success();
+        assert_eq!(is_installed(), args[0] == "install", "done after all");
+        env.work_dir("w").run(["uninstall", "opencode"]).success();
+        assert_same(&before, &Tree::read(env.user_home()), "as it was before");
+    });
+}
+
+#[test]
+fn an_installation_that_makes_directories() {
+    lose_directories(&[], &["install", "opencode"]);
+}
+
+#[test]
+fn a_removal_of_directories_that_were_made() {
+    lose_directories(&[&["install", "opencode"]], &["uninstall", "opencode"]);
+}
+
+/// A setting that was said to be changed is.
+fn lose_a_setting(env: &TestEnv, before: Option<&str>) {
+    let args = ["config", "set", "checkpoints.max_snapshots", "7"];
+    let file = env.home().join("config.yaml");
+    in_the_middle_of(env, &args, &|cut| {
+        let text = fs::read_to_string(&file).ok();
+        let is_new = text
+            .as_deref()
+            .is_some_and(|text| text.contains("max_snapshots: 7"));
+        let is_old = text.as_deref() == before;
+        assert!(is_new || (is_old && !cut.is_over), "{text:?}");
+        env.work_dir("w").run(args).success();
+        let names = fs::read_dir(env.home()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["config.yaml"], "nothing else is left");
+    });
+}
+
+#[test]
+fn a_setting_that_is_changed() {
+    let env = test_env();
+    fs::create_dir(env.home()).unwrap();
+    fs::write(env.home().join("config.yaml"), settings_files::CONFIG).unwrap();
+    lose_a_setting(&env, Some(settings_files::CONFIG));
+}
+
+#[test]
+fn the_first_setting_of_a_new_user() {
+    lose_a_setting(&test_env(), None);
 }

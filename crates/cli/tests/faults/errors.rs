@@ -4,15 +4,25 @@ use herma_testkit::faults::Fault;
 
 use super::scene::Scene;
 use super::sweep::sweep;
+use super::sweep::sweep_at;
 
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
+
+const EACCES: i32 = 13;
+const EMFILE: i32 = 24;
+const EROFS: i32 = 30;
+const EDQUOT: i32 = 122;
 
 /// All errors, on one command.
 fn fail_everywhere(name: &str, scene: &Scene) {
     sweep(name, scene, Fault::Error(ENOSPC), 3);
     sweep(name, scene, Fault::Error(EIO), 3);
     sweep(name, scene, Fault::ErrorFrom(ENOSPC), 3);
+    for (at, errno) in (1..).zip([EACCES, EMFILE, EROFS, EDQUOT]) {
+        sweep_at(name, scene, Fault::Error(errno), 20 * at);
+        sweep_at(name, scene, Fault::ErrorFrom(errno), 100 - 20 * at);
+    }
 }
 
 #[test]

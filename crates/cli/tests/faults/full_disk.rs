@@ -13,7 +13,7 @@ use super::assert_sound;
 use super::test_env;
 
 /// Can file systems be mounted here, out of everybody's sight?
-fn can_mount() -> bool {
+pub(super) fn can_mount() -> bool {
     let tried = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
         .output();

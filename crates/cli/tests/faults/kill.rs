@@ -10,7 +10,7 @@ use super::sweep::sweep;
 fn die_everywhere(name: &str, scene: &Scene) {
     sweep(name, scene, Fault::Kill, 1);
     sweep(name, scene, Fault::KillAfter, 3);
-    sweep(name, scene, Fault::ShortWrite, 1);
+    sweep(name, scene, Fault::ShortWrite, 3);
 }
 
 #[test]

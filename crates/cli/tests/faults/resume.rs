@@ -7,21 +7,9 @@ use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Status;
 
+use super::disturb::FAULTS;
 use super::scene::files_below;
 use super::test_env;
-
-const ENOSPC: i32 = 28;
-const EIO: i32 = 5;
-
-/// Every way a call can go wrong. The commands make few calls, so each of them is visited.
-const FAULTS: [Fault; 6] = [
-    Fault::Kill,
-    Fault::KillAfter,
-    Fault::ShortWrite,
-    Fault::Error(ENOSPC),
-    Fault::Error(EIO),
-    Fault::ErrorFrom(ENOSPC),
-];
 
 pub(super) const SAVE: [&str; 6] = ["resume", "save", "s1", "--task", "new", "--no-facts"];
 
@@ -40,7 +28,7 @@ pub(super) fn task(env: &TestEnv, session: &str) -> Option<String> {
     Some(json["record"]["task"].as_str().expect("a task").to_owned())
 }
 
-/// Runs a command with a fault at each of its calls; `reset` prepares, `check` gets told whether it
+/// Runs a command with a fault at each of its calls, which are few; `reset` prepares, `check` gets told whether it
 /// succeeded.
 fn at_every_call(env: &TestEnv, args: &[&str], reset: impl Fn(), check: impl Fn(bool, &str)) {
     if !faults::available() {

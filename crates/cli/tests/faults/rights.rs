@@ -240,3 +240,31 @@ fn a_store_that_cannot_be_written_can_still_be_read() {
     assert_same(&before, &Tree::read(&home), "a reader writes nothing");
     run(Command::new("chmod").args(["-R", "u+w"]).arg(&home));
 }
+
+#[test]
+fn real_errors_what_belongs_to_others_stops_a_restore_that_can_be_reversed() {
+    let Some(nobody) = Nobody::new() else { return };
+    if !nobody.is_root {
+        eprintln!("SKIPPED: only root can give a directory to another user");
+        return;
+    }
+    let tree = |text: &str| Tree::of_files([("mine.txt", text), ("theirs/f.txt", text)]);
+    let project = nobody.project(&tree("one\n"));
+    nobody.run(&["save", "--name", "old"]).success();
+    project.write("mine.txt", "two\n");
+    project.write("theirs/f.txt", "two\n");
+    let theirs = project.join("theirs");
+    run(Command::new("chown").args(["-R", "0:0"]).arg(&theirs));
+    nobody.run(&["save"]).success();
+    let stopped = nobody.run(&["restore", "old"]).code(1);
+    let said = stopped.error_text();
+    assert!(
+        said.contains("theirs/f.txt") && said.contains("Permission denied"),
+        "{stopped}"
+    );
+    assert_eq!(project.read("theirs/f.txt"), "two\n");
+    nobody.run(&["undo"]).success();
+    assert_same(&tree("two\n"), &project.tree(), "reversed");
+    nobody.run(&["restore", "old", "mine.txt"]).success();
+    assert_eq!(project.read("mine.txt"), "one\n", "the others can be had");
+}

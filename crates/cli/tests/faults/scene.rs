@@ -1,5 +1,6 @@
 //! What stands before a command is run with a fault, put back for every position of a sweep.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::path::PathBuf;
@@ -11,11 +12,16 @@ use herma_testkit::Tree;
 use herma_testkit::WorkDir;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Faults;
+use herma_testkit::faults::Outcome;
+use herma_testkit::faults::Status;
 use herma_testkit::tree::assert_same;
 use tempfile::TempDir;
 
 use super::copy::copy;
+use super::disturb::words;
 use super::json;
+use super::shapes::MIXED;
+use super::shapes::Shape;
 use super::test_env;
 
 /// What a command does to the project, and what is checked after it.
@@ -38,7 +44,7 @@ pub(super) enum Action {
 }
 
 /// A state of the project's files.
-type State = fn() -> Tree;
+pub(super) type State = fn() -> Tree;
 
 /// A move from one state of the project to another.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +60,7 @@ pub(super) struct Transaction {
 /// A project and a store, and the command to be disturbed.
 pub(super) struct Scene {
     pub(super) env: TestEnv,
+    pub(super) shape: Shape,
     pub(super) action: Action,
     pub(super) present: Tree,
     /// Checkpoints that were acknowledged before, oldest first.
@@ -62,9 +69,10 @@ pub(super) struct Scene {
     pub(super) has_step: bool,
     args: Vec<String>,
     template: TempDir,
+    plain: OnceCell<Outcome>,
 }
 
-fn file(text: &str, mode: u32) -> Node {
+pub(super) fn file(text: &str, mode: u32) -> Node {
     let bytes = text.into();
     Node::File { bytes, mode }
 }
@@ -129,13 +137,12 @@ pub(super) fn third() -> Tree {
 impl Scene {
     /// A new user's machine: no home, no store.
     pub(super) fn first_save() -> Self {
-        Self::new(&[], &first(), |_| (), &["save", "--json"], Action::Save)
+        MIXED.first_save()
     }
 
     /// A save of changes.
     pub(super) fn second_save() -> Self {
-        let args = ["save", "--json", "--name", "kept"];
-        Self::new(&[first()], &second(), |_| (), &args, Action::Save)
+        MIXED.second_save()
     }
 
     /// The same, by somebody who does not wait until the disk has everything.
@@ -144,56 +151,29 @@ impl Scene {
         Self::new(&[first()], &second(), |_| (), &args, Action::Save)
     }
 
-    /// A move of the project, over changes that were not saved.
-    fn moving(
-        prepare: impl FnOnce(&WorkDir<'_>),
-        args: &[&str],
-        ends: (State, State),
-        is_taken_back: bool,
-        other_way: &'static str,
-    ) -> Self {
-        let transaction = Transaction {
-            from: ends.0,
-            to: ends.1,
-            is_taken_back,
-            other_way,
-        };
-        let saves = [first(), second()];
-        let action = Action::Restore(transaction);
-        Self::new(&saves, &third(), prepare, args, action)
-    }
-
     /// A restore of the oldest checkpoint.
     pub(super) fn restore() -> Self {
-        Self::moving(|_| (), &["restore", "2"], (third, first), false, "undo")
+        MIXED.restore()
     }
 
     /// An undo of such a restore.
     pub(super) fn undo() -> Self {
-        let prepare = |project: &WorkDir<'_>| {
-            project.run(["restore", "2"]).success();
-        };
-        Self::moving(prepare, &["undo"], (first, third), false, "redo")
+        MIXED.undo()
     }
 
     /// A redo after such an undo.
     pub(super) fn redo() -> Self {
-        let prepare = |project: &WorkDir<'_>| {
-            project.run(["restore", "2"]).success();
-            project.run(["undo"]).success();
-        };
-        Self::moving(prepare, &["redo"], (third, first), false, "undo")
+        MIXED.redo()
     }
 
     /// The end of a restore that was killed when most of it was done.
     pub(super) fn finish() -> Self {
-        let args = ["restore", "--continue"];
-        Self::moving(kill_a_restore, &args, (third, first), false, "undo")
+        MIXED.finish()
     }
 
     /// The reversal of a restore that was killed when most of it was done.
     pub(super) fn reverse() -> Self {
-        Self::moving(kill_a_restore, &["undo"], (third, first), true, "redo")
+        MIXED.reverse()
     }
 
     /// The removal of the oldest checkpoint, which has a name, a pin and a child.
@@ -207,39 +187,19 @@ impl Scene {
         Self::new(&trees, &third(), prepare, &args, Action::Drop)
     }
 
-    /// A store with packs to merge, dead objects, loose objects and a checkpoint that was cut out.
-    fn cluttered(args: &[&str], may_go: usize) -> Self {
-        let prepare = |project: &WorkDir<'_>| {
-            project.write("extra.txt", "will be dropped\n");
-            project.run(["save", "--name", "dropped"]).success();
-            project.run(["drop", "--yes", "dropped"]).success();
-            std::fs::remove_file(project.path().join("extra.txt")).unwrap();
-        };
-        let mut history = Vec::new();
-        for round in 0..3 {
-            for mut tree in [first(), second()] {
-                tree.insert("round", file(&format!("{round}\n"), 0o644));
-                history.push(tree);
-            }
-        }
-        let present = history[5].clone();
-        Self::new(&history, &present, prepare, args, Action::Clean(may_go))
-    }
-
     /// A collection of everything there is.
     pub(super) fn gc() -> Self {
-        Self::cluttered(&["checkpoints", "gc"], 0)
+        MIXED.gc()
     }
 
     /// A cleaning that drops four checkpoints and collects what they held.
     pub(super) fn prune() -> Self {
-        let args = ["checkpoints", "prune", "--force", "--max-snapshots", "2"];
-        Self::cluttered(&args, 4)
+        MIXED.prune()
     }
 
     /// Cleaning in the background, as a save starts it.
     pub(super) fn maintain() -> Self {
-        Self::cluttered(&["maintain"], 0)
+        MIXED.maintain()
     }
 
     /// A repair of a store that lost an index, a ref and a project's record.
@@ -286,30 +246,47 @@ impl Scene {
         args: &[&str],
         action: Action,
     ) -> Self {
+        Self::in_shape(MIXED, history, present, prepare, args, action)
+    }
+
+    /// A scene with another kind of project.
+    pub(super) fn in_shape(
+        shape: Shape,
+        history: &[Tree],
+        present: &Tree,
+        prepare: impl FnOnce(&WorkDir<'_>, &Path),
+        args: &[&str],
+        action: Action,
+    ) -> Self {
         let env = test_env();
         let project = env.work_dir("project");
         let mut saved = Vec::new();
         for tree in history {
-            tree.write(project.path());
-            let output = json(&project.run(["save", "--json"]).success());
+            shape.write(tree, &project);
+            let output = project.run(["save", "--json"]);
+            let output = json(&output.code(Self::code_of_save(&project, shape)));
             saved.push((id_of(&output["checkpoint"]), tree.clone()));
         }
-        present.write(project.path());
+        shape.write(present, &project);
         prepare(&project, &env.home());
         let mut scene = Self {
+            shape,
             action,
             present: project.tree(),
             saved,
             has_step: false,
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             template: tempfile::tempdir().expect("a temporary directory can be made"),
+            plain: OnceCell::new(),
             env,
         };
         // Saves that a preparing restore made count as acknowledged as well.
         for id in scene.listed().into_iter().rev() {
             if !scene.saved.iter().any(|(known, _)| *known == id) {
                 let stored = scene.env.archive_tree(&id);
-                let mut states = [first(), second(), third()].into_iter();
+                let mut states = [shape.first, shape.second, shape.third]
+                    .into_iter()
+                    .map(|state| state());
                 let tree = states.find(|tree| tree.as_git() == stored);
                 scene
                     .saved
@@ -329,11 +306,44 @@ impl Scene {
         self.project().faults(&self.args)
     }
 
+    /// What the command does when nothing disturbs it.
+    #[track_caller]
+    pub(super) fn plain(&self) -> &Outcome {
+        self.plain.get_or_init(|| {
+            self.reset();
+            let plain = self.faults().run(Fault::Count, 0);
+            let done = Status::Exited(self.code_when_done());
+            assert_eq!(plain.status, done, "{}", words(&plain));
+            plain
+        })
+    }
+
+    /// The command, to be run with other streams.
+    pub(super) fn command(&self) -> std::process::Command {
+        let mut command = self.project().command();
+        command.args(&self.args);
+        command
+    }
+
     /// The name the command gives to a new checkpoint.
     pub(super) fn name(&self) -> Option<&str> {
         let mut args = self.args.iter();
         args.find(|arg| *arg == "--name")?;
         args.next().map(String::as_str)
+    }
+
+    /// How a save ends in a project: a pipe is named, because no checkpoint has it.
+    pub(super) fn code_of_save(project: &WorkDir<'_>, shape: Shape) -> i32 {
+        let has_pipe = shape.pipe.is_some_and(|pipe| project.exists(pipe));
+        if has_pipe { 3 } else { 0 }
+    }
+
+    /// How the command ends when all is well.
+    pub(super) fn code_when_done(&self) -> i32 {
+        match self.action {
+            Action::Save => Self::code_of_save(&self.project(), self.shape),
+            _ => 0,
+        }
     }
 
     /// The command, to be run without one.
@@ -396,7 +406,7 @@ impl Scene {
 }
 
 /// Starts a restore of the oldest checkpoint and kills it when three quarters of its calls are made.
-fn kill_a_restore(project: &WorkDir<'_>) {
+pub(super) fn kill_a_restore(project: &WorkDir<'_>) {
     if !herma_testkit::faults::available() {
         return;
     }

@@ -1,4 +1,5 @@
-//! Control-C: the command ends soon, with 130, and leaves nothing behind.
+//! Control-C, a request to end, a terminal that is closed: the command ends soon, with 130, and leaves nothing
+//! behind. An answer that nobody reads changes nothing about what was done.
 
 use std::process::Command;
 use std::process::Stdio;
@@ -6,10 +7,21 @@ use std::thread;
 use std::time::Duration;
 
 use herma_testkit::TestEnv;
+use herma_testkit::faults::Fault;
+use herma_testkit::faults::Outcome;
+use herma_testkit::faults::Status;
 use herma_testkit::random::Random;
 
 use super::assert_sound;
+use super::scene::Scene;
+use super::sweep::SIGHUP;
+use super::sweep::SIGINT;
+use super::sweep::SIGTERM;
+use super::sweep::check;
+use super::sweep::sweep;
 use super::test_env;
+
+const SIGPIPE: i32 = 13;
 
 /// Sends a signal to a save as soon as it has begun to write its pack, and returns its exit code.
 fn interrupt(env: &TestEnv, signal: &str) -> Option<i32> {
@@ -56,7 +68,7 @@ fn an_interrupted_save_leaves_nothing_behind() {
     for n in 0..200 {
         project.write_bytes(format!("{n:03}.bin"), &random.bytes(200_000));
     }
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         assert_eq!(interrupt(&env, signal), Some(130), "SIG{signal}");
         let left: Vec<_> = std::fs::read_dir(env.store().join("herma/tmp"))
             .unwrap()
@@ -68,4 +80,111 @@ fn an_interrupted_save_leaves_nothing_behind() {
     }
     project.run(["save"]).success();
     assert_sound(&env.repository());
+}
+
+/// Every signal that asks for an end, at every call of one command.
+fn stop_everywhere(name: &str, scene: &Scene) {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        sweep(name, scene, Fault::Signal(signal), 6);
+    }
+    // Nobody sends this one, and the program does not hear it.
+    sweep(name, scene, Fault::Signal(SIGPIPE), 12);
+    assert_heard(name, scene);
+}
+
+/// Without this, a program that is deaf would pass.
+fn assert_heard(name: &str, scene: &Scene) {
+    if !herma_testkit::faults::available() {
+        return;
+    }
+    let is_heard = |n: u64| {
+        scene.reset();
+        let outcome = scene.faults().run(Fault::Signal(SIGINT), n);
+        outcome.status == Status::Exited(130)
+    };
+    let early = [2, 4, 8, 16, 32];
+    assert!(early.into_iter().any(is_heard), "{name} does not stop");
+}
+
+#[test]
+fn a_first_save_that_is_stopped_leaves_nothing() {
+    stop_everywhere("first save", &Scene::first_save());
+}
+
+#[test]
+fn a_save_that_is_stopped_leaves_nothing() {
+    stop_everywhere("save", &Scene::second_save());
+}
+
+#[test]
+fn a_restore_that_is_stopped_is_done_or_undone_or_can_be_finished() {
+    stop_everywhere("restore", &Scene::restore());
+}
+
+#[test]
+fn a_collection_that_is_stopped_harms_nothing() {
+    stop_everywhere("gc", &Scene::gc());
+}
+
+/// Runs a scene's command with an answer that nobody reads.
+fn run_unread(scene: &Scene) -> Outcome {
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    drop(reader);
+    let output = scene
+        .command()
+        .stdout(writer)
+        .output()
+        .expect("the program can be started");
+    Outcome {
+        status: output
+            .status
+            .code()
+            .map_or(Status::Signaled(SIGPIPE), Status::Exited),
+        stderr: output.stderr,
+        ..Outcome::unsupported()
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_reads_changes_nothing_about_what_was_done() {
+    if !herma_testkit::git::available() {
+        return;
+    }
+    let scenes = [
+        Scene::restore,
+        Scene::gc,
+        Scene::prune,
+        Scene::drop,
+        Scene::purge,
+    ];
+    for scene in scenes.map(|scene| scene()) {
+        let outcome = run_unread(&scene);
+        assert_eq!(outcome.status, Status::Exited(0), "{outcome:?}");
+        check(&scene, &outcome);
+    }
+    let scene = Scene::second_save();
+    let outcome = run_unread(&scene);
+    assert_eq!(outcome.status, Status::Exited(0), "{outcome:?}");
+    let new = scene.listed().swap_remove(0);
+    assert_eq!(scene.listed().len(), scene.saved.len() + 1);
+    scene.assert_restores(&new, &scene.present);
+    assert_eq!(scene.litter(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_clearing_that_nobody_reads_of_is_done_when_it_is_forced_and_refused_otherwise() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    let unread = |args: &[&str]| {
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let mut command = project.command();
+        env.finish(command.args(args).stdout(writer))
+    };
+    let refused = unread(&["checkpoints", "prune", "--max-snapshots", "1"]).code(1);
+    let said = refused.error_text();
+    assert!(said.contains("Nothing was removed."), "{said}");
+    unread(&["checkpoints", "clear", "--force"]).success();
+    assert!(!env.store().join("HEAD").exists(), "cleared as asked");
 }

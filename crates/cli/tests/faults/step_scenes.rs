@@ -96,7 +96,7 @@ impl Scene {
 
     /// The beginning of a step, over changes nobody saved.
     pub(super) fn step_begin() -> Self {
-        let args = ["step", "begin"];
+        let args = ["step", "begin", "--json"];
         Self::prepared(&[first()], &second(), |_, _| (), &args, Action::Save)
     }
 
@@ -106,7 +106,7 @@ impl Scene {
             project.run(["step", "begin"]).success();
             second().write(project.path());
         };
-        let args = ["step", "end", "1"];
+        let args = ["step", "end", "1", "--json"];
         Self::prepared(&[first()], &first(), prepare, &args, Action::Save)
     }
 

@@ -13,6 +13,7 @@ use herma_testkit::faults::Status;
 use herma_testkit::hermes_sessions::HermesSessions;
 
 use super::copy::copy;
+use super::disturb::FAULTS;
 use super::json;
 use super::test_env;
 
@@ -99,14 +100,6 @@ pub(super) struct Course {
     /// moves is interrupted.
     turns_around: bool,
 }
-
-const FULL: i32 = 28;
-const FAULTS: [Fault; 4] = [
-    Fault::Kill,
-    Fault::KillAfter,
-    Fault::Error(FULL),
-    Fault::ErrorFrom(FULL),
-];
 
 /// Both ends can be reached, whatever happened; was it in between?
 pub(super) fn check(env: &TestEnv, project: &WorkDir<'_>, course: &Course, at: &str) -> bool {

@@ -45,6 +45,7 @@ mod story;
 mod take_back_plan;
 mod taking_back;
 mod undoing;
+mod unsettled;
 mod verify;
 
 use std::path::Path;

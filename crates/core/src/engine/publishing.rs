@@ -112,6 +112,7 @@ impl Project<'_> {
         // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
         // wait: a ref that a power cut leaves without its objects would be damage.
         writer.finish(Durability::Synced)?;
+        self.note_unsettled(store)?;
         let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
         notes.extend(self.move_mirror(store, history.mirror, id));
         // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Dir;
+use herma_fs::Errno;
 
 use super::NoProgress;
 use super::Progress;
@@ -301,6 +302,7 @@ impl Project<'_> {
         let changes_anything = !prepared.plan.actions.is_empty();
         let mut applied = Applied::default();
         if changes_anything {
+            self.refuse_read_only()?;
             // ORDER: the journal is durable before the first file changes.
             journal.write(&herma.tmp, &state_dir)?;
             progress.stage(Stage::Restoring);
@@ -346,6 +348,15 @@ impl Project<'_> {
             kept,
             plan: prepared.plan,
         })
+    }
+
+    /// Fails where no file can be written, while there is nothing to finish or to reverse yet.
+    fn refuse_read_only(&self) -> Result<(), Error> {
+        let root = self.open_root()?;
+        if root.is_read_only()? {
+            return Err(herma_fs::Error::on("write to", root.path(), Errno::ROFS).into());
+        }
+        Ok(())
     }
 
     /// A number no other restore's temporary files carry.

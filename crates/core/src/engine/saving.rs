@@ -150,6 +150,7 @@ impl Project<'_> {
         rehash: bool,
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
+        self.settle(store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let cache = self.load_cache(store, &history);
         self.sweep_interrupted(store)?;

@@ -39,16 +39,13 @@ impl Planner<'_> {
         draft: &mut Draft,
     ) -> Result<BTreeMap<RelPath, u32>, Error> {
         let differing = self.directories_with_other_lists()?;
-        let mut wanted = match &differing {
-            Some(differing) => {
-                let mut wanted = self.directories_around(changes);
-                self.compare_in(differing, draft, &mut wanted)?;
-                wanted
-            }
-            None => {
-                self.each_target_directory(|dir, tree| self.compare_modes(dir, tree, draft))?;
-                self.target_directories()?
-            }
+        let mut wanted = if let Some(differing) = &differing {
+            let mut wanted = self.directories_around(changes);
+            self.compare_in(differing, draft, &mut wanted)?;
+            wanted
+        } else {
+            self.each_target_directory(|dir, tree| self.compare_modes(dir, tree, draft))?;
+            self.target_directories()?
         };
         wanted.retain(|path, _| {
             let ours = self.is_asked_for(path) || self.is_missing_above(path);

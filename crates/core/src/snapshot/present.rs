@@ -217,17 +217,26 @@ fn run(
     })
 }
 
-/// Runs `work` in a pool of its own, whose threads have room for deep trees.
+/// Runs `work` in a pool of its own, whose threads have room for deep trees, and are gone when it is done: what one
+/// pool reserves for its stacks would be missing for the next where address space is limited.
 pub(crate) fn in_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, ScanError> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .stack_size(STACK)
-        .build()
-        .map(|pool| pool.install(work))
-        .map_err(|e| ScanError::Threads(e.to_string()))
+    let mut work = Some(work);
+    let mut run = |threads| {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .stack_size(STACK)
+            .build_scoped(rayon::ThreadBuilder::run, |pool| {
+                pool.install(|| work.take().map(|work| work()))
+            })
+    };
+    // Under a limit of memory or of processes there may be room for one where there is none for several.
+    let done = run(threads)
+        .or_else(|_| run(1))
+        .map_err(|e| ScanError::Threads(e.to_string()))?;
+    Ok(done.expect("the one pool that was built did the work"))
 }
 
 /// Everything besides the files themselves that decides what is captured and how it is described.

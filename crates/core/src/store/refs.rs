@@ -278,6 +278,16 @@ impl Refs<'_> {
         Ok(())
     }
 
+    /// Makes the names in the directory `path` durable, and its own.
+    pub fn sync_names(self, path: &str) -> Result<(), StoreError> {
+        match self.dirs.store().open_beneath(path.as_bytes()) {
+            Ok(dir) => dir.sync()?,
+            Err(e) if is_absent(&e) => return Ok(()),
+            Err(e) => return Err(e.into()),
+        }
+        self.sync_above(path)
+    }
+
     /// Makes the names of the directories on the way to `path` durable.
     fn sync_above(self, path: &str) -> Result<(), StoreError> {
         let mut above = parent_of(path);

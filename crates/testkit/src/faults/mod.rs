@@ -66,12 +66,14 @@ pub enum Fault {
     Kill,
     /// The call takes effect, then all processes are killed.
     KillAfter,
-    /// This one call fails with the error number; later ones work.
+    /// This one call fails with the error number, or the first after it that can; later ones work.
     Error(i32),
-    /// This call and every later one fail with the error number, as on a disk that stays full.
+    /// This call and every later one that can fail with the error number does, as on a disk that stays full.
     ErrorFrom(i32),
-    /// A write stores only half of what it was given. Calls that are not writes are left alone, and
-    /// [`Outcome::hit`] stays empty.
+    /// The command gets the signal when the call is about to be made; its children do not.
+    Signal(i32),
+    /// A write stores only half of what it was given. Here only such calls are counted: threads take turns
+    /// differently in every run, and the n-th call of all is not always a write.
     ShortWrite,
 }
 
@@ -101,6 +103,8 @@ pub enum Status {
 pub struct Outcome {
     /// Storage-changing calls seen, the one that was hit included.
     pub count: u64,
+    /// How many of them were writes of more than one byte, or buffer.
+    pub writes: u64,
     /// How the command ended.
     pub status: Status,
     /// What it wrote to its standard output.
@@ -118,6 +122,7 @@ impl Outcome {
     pub fn unsupported() -> Self {
         Self {
             count: 0,
+            writes: 0,
             status: Status::Unsupported,
             stdout: Vec::new(),
             stderr: Vec::new(),

@@ -100,12 +100,39 @@ fn open_how_flags(pid: Pid, address: u64) -> u64 {
     ptrace::read(pid, address as ptrace::AddressType).unwrap_or(0) as u64
 }
 
-/// Halves what a write is asked to store. False if the call is no write, or too small to halve.
-pub(super) fn halve_write(registers: &mut user_regs_struct) -> bool {
-    // In both families the third argument says how much: bytes, or buffers.
-    if is_write(registers.orig_rax as i64) && registers.rdx > 1 {
-        registers.rdx /= 2;
-        return true;
+/// Can a call fail with this error at all? A full table of open files stops only what opens one, and rights
+/// are looked at when a file is named, not when it is written to.
+pub(super) fn can_fail_with(errno: i32, nr: i64) -> bool {
+    let has_descriptor = is_write(nr)
+        || matches!(
+            nr,
+            libc::SYS_fsync
+                | libc::SYS_fdatasync
+                | libc::SYS_syncfs
+                | libc::SYS_sync_file_range
+                | libc::SYS_ftruncate
+                | libc::SYS_fallocate
+                | libc::SYS_flock
+                | libc::SYS_copy_file_range
+                | libc::SYS_sendfile
+        );
+    match errno {
+        libc::EMFILE | libc::ENFILE => matches!(
+            nr,
+            libc::SYS_open | libc::SYS_openat | libc::SYS_openat2 | libc::SYS_creat
+        ),
+        libc::EACCES => !has_descriptor,
+        _ => true,
     }
-    false
+}
+
+/// Is the call a write of more than one byte, or buffer?
+pub(super) fn can_be_halved(registers: &user_regs_struct) -> bool {
+    is_write(registers.orig_rax as i64) && registers.rdx > 1
+}
+
+/// Halves what a write is asked to store.
+pub(super) fn halve_write(registers: &mut user_regs_struct) {
+    // In both families the third argument says how much: bytes, or buffers.
+    registers.rdx /= 2;
 }

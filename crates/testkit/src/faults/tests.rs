@@ -89,8 +89,10 @@ fn a_short_write_stores_half_and_the_writer_has_to_go_on() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("in"), "0123456789").unwrap();
     let tee = shell(directory.path(), "tee out < in");
-    let whole = tee.run(Fault::Count, 0).count;
-    let outcome = tee.run(Fault::ShortWrite, whole);
+    let plain = tee.run(Fault::Count, 0);
+    assert_eq!(plain.writes, 1);
+    let whole = plain.count;
+    let outcome = tee.run(Fault::ShortWrite, 1);
     assert_eq!(outcome.hit.map(|s| s.name), Some("write"));
     assert_eq!(
         outcome.count,
@@ -101,11 +103,54 @@ fn a_short_write_stores_half_and_the_writer_has_to_go_on() {
         std::fs::read(directory.path().join("out")).unwrap(),
         b"0123456789"
     );
+    let beyond = tee.run(Fault::ShortWrite, 2);
+    assert_eq!(beyond.hit, None, "there is one write, and opening is none");
+}
+
+#[test]
+fn an_error_leaves_calls_alone_that_never_fail_so() {
+    if !available() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("in"), "0123456789").unwrap();
+    let tee = shell(directory.path(), "tee out < in");
+    let count = tee.run(Fault::Count, 0).count;
+    assert_eq!(count, 2, "opening the file, and the write");
+    for errno in [libc::EMFILE, libc::EACCES] {
+        let opening = tee.run(Fault::ErrorFrom(errno), 1);
+        assert_eq!(opening.hit.map(|s| s.name), Some("openat"));
+        assert_eq!(opening.status, Status::Exited(1));
+        let writing = tee.run(Fault::ErrorFrom(errno), 2);
+        assert_eq!((writing.hit, writing.status), (None, Status::Exited(0)));
+    }
+    let script = "tee out < in; mkdir a; mkdir b; exit 0";
+    let later = shell(directory.path(), script).run(Fault::Error(libc::EACCES), 2);
+    assert_eq!(later.hit.map(|s| s.name), Some("mkdir"));
+    assert_eq!(names(directory.path()), ["b", "in", "out"], "once");
+    let full = tee.run(Fault::Error(libc::EDQUOT), 2);
+    assert_eq!(full.hit.map(|s| s.name), Some("write"));
+}
+
+#[test]
+fn a_signal_comes_at_exactly_that_call_and_once() {
+    if !available() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let script = "trap 'echo heard' INT; mkdir a; mkdir b; mkdir c";
+    let outcome = shell(directory.path(), script).run(Fault::Signal(libc::SIGINT), 2);
+    assert_eq!(outcome.stdout, b"heard\n");
+    assert_eq!(outcome.hit.map(|s| s.name), Some("mkdir"));
     assert_eq!(
-        tee.run(Fault::ShortWrite, 1).hit,
-        None,
-        "opening the file is no write"
+        names(directory.path()),
+        ["a", "b", "c"],
+        "the child goes on"
     );
+    let deaf = shell(directory.path(), "cd a; echo x > f; echo y > g");
+    let outcome = deaf.run(Fault::Signal(libc::SIGTERM), 2);
+    assert_eq!(outcome.status, Status::Signaled(libc::SIGTERM));
+    assert_eq!(std::fs::read(directory.path().join("a/f")).unwrap(), b"x\n");
 }
 
 #[test]

@@ -81,6 +81,7 @@ struct Tracer {
     at_exit: HashMap<Pid, AtExit>,
     recorder: Option<Recorder>,
     count: u64,
+    writes: u64,
     hit: Option<Syscall>,
     status: Status,
 }
@@ -135,6 +136,7 @@ fn trace(
         at_exit: HashMap::new(),
         recorder,
         count: 0,
+        writes: 0,
         hit: None,
         status: Status::Unsupported,
     };
@@ -144,6 +146,7 @@ fn trace(
     let timed_out = tracer.follow_within(faults.limit);
     let outcome = Outcome {
         count: tracer.count,
+        writes: tracer.writes,
         status: tracer.status,
         stdout: contents(&mut stdout),
         stderr: contents(&mut stderr),
@@ -293,8 +296,9 @@ impl Tracer {
             return Ok(());
         };
         self.count += 1;
-        let lasting = matches!(self.fault, Fault::ErrorFrom(_)) && self.count > self.n;
-        if self.n == 0 || (self.count != self.n && !lasting) {
+        let is_write = syscalls::can_be_halved(&registers);
+        self.writes += u64::from(is_write);
+        if !self.is_due(is_write) {
             return Ok(());
         }
         match self.fault {
@@ -303,21 +307,38 @@ impl Tracer {
             Fault::KillAfter => {
                 self.at_exit.insert(pid, AtExit::KillAll);
             }
+            Fault::Signal(signal) => {
+                // Once for the process, not once for each of its threads. It is there: it makes this call.
+                signal::kill(self.root, Signal::try_from(signal)?)?;
+            }
             Fault::Error(errno) | Fault::ErrorFrom(errno) => {
+                if !syscalls::can_fail_with(errno, syscall.nr) {
+                    return Ok(());
+                }
                 // No call has this number: the kernel does nothing, and we fill in the result.
                 registers.orig_rax = u64::MAX;
                 ptrace::setregs(pid, registers)?;
                 self.at_exit.insert(pid, AtExit::Fail(errno));
             }
             Fault::ShortWrite => {
-                if !syscalls::halve_write(&mut registers) {
-                    return Ok(());
-                }
+                syscalls::halve_write(&mut registers);
                 ptrace::setregs(pid, registers)?;
             }
         }
         self.hit.get_or_insert(syscall);
         Ok(())
+    }
+
+    /// Is it the turn of the call that was just counted?
+    fn is_due(&self, is_write: bool) -> bool {
+        match self.fault {
+            _ if self.n == 0 => false,
+            Fault::ShortWrite => is_write && self.writes == self.n,
+            // The call itself may be one that never fails so.
+            Fault::Error(_) => self.count >= self.n && self.hit.is_none(),
+            Fault::ErrorFrom(_) => self.count >= self.n,
+            _ => self.count == self.n,
+        }
     }
 
     fn leaving(&mut self, pid: Pid) -> nix::Result<()> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::name;
 use super::no_terminal;
+use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -50,7 +51,7 @@ pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, C
     if !env.ui.json {
         // A store too damaged to be counted can be cleared all the same.
         shown = env.engine.count_checkpoints().ok();
-        describe(env)?;
+        shown_first(describe(env), args.force)?;
     }
     if !args.force {
         if !env.ui.can_ask() {

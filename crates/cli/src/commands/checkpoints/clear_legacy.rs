@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::name;
 use super::no_terminal;
+use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -46,7 +47,7 @@ pub(super) fn cmd_clear_legacy(
         return tell(env, None);
     }
     if !env.ui.json {
-        describe(env, &archives)?;
+        shown_first(describe(env, &archives), args.force)?;
     }
     if !args.force {
         if !env.ui.can_ask() {

@@ -13,6 +13,7 @@ use herma_core::settings::Keeping;
 
 use super::preview::Preview;
 use super::prune_report::PruneReport;
+use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -83,7 +84,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
         clock_is_right: false,
         keeping: args.keeping(env.engine.settings().keeping),
     };
-    prune.write_header()?;
+    shown_first(prune.write_header(), args.force || args.dry_run)?;
     let mut preview = prune.look()?;
     if args.dry_run {
         prune.write_preview(&preview)?;
@@ -93,7 +94,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
         prune.clock_is_right = true;
         preview = prune.look()?;
     }
-    prune.write_preview(&preview)?;
+    shown_first(prune.write_preview(&preview), args.force)?;
     let (preview, kept) = prune.settle_orphans(preview)?;
     let report = prune.clean(&preview, kept)?;
     report.tell(env)
@@ -218,7 +219,7 @@ impl Prune<'_> {
         };
         let (before, now): (Vec<_>, Vec<_>) = (others(&shown), others(&without));
         if before != now {
-            self.write_preview(&without)?;
+            shown_first(self.write_preview(&without), true)?;
         }
         Ok((without, !could_ask))
     }

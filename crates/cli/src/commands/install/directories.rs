@@ -7,10 +7,11 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
+use herma_fs::Errno;
 use herma_fs::publish::Durability;
+use herma_fs::publish::sweep;
 use herma_fs::publish::write_file;
 
-use super::files::sweep;
 use crate::command_error::CommandError;
 
 const NAME: &str = "directories.json";
@@ -32,6 +33,13 @@ impl MadeDirectories {
         Self { place, paths }
     }
 
+    /// Removes what a process that was killed left beside the note.
+    pub(super) fn sweep(&self) {
+        if let Ok(dir) = Dir::open(&self.place) {
+            sweep(&dir);
+        }
+    }
+
     /// Makes the directory of a file, and notes what had to be made.
     pub(super) fn make_for(&mut self, file: &Path, mode: u32) -> Result<(), CommandError> {
         let parent = file.parent().unwrap_or(Path::new("/"));
@@ -47,7 +55,10 @@ impl MadeDirectories {
         self.write()?;
         for path in missing.iter().rev() {
             if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
-                Dir::open(above)?.create_dir(name, mode)?;
+                let above = Dir::open(above)?;
+                above.create_dir(name, mode)?;
+                // A file in a directory that is gone after a power cut is gone as well.
+                above.sync()?;
             }
         }
         Ok(())
@@ -61,7 +72,7 @@ impl MadeDirectories {
             if !self.paths.contains(&path) {
                 break;
             }
-            if path.is_dir() && !remove_if_empty(&path) {
+            if path.is_dir() && !remove_if_empty(&path)? {
                 break;
             }
             self.paths.retain(|known| *known != path);
@@ -72,7 +83,6 @@ impl MadeDirectories {
 
     fn write(&self) -> Result<(), CommandError> {
         let dir = Dir::ensure_path(&self.place)?;
-        sweep(&dir);
         let utf8: Vec<&str> = self.paths.iter().filter_map(|path| path.to_str()).collect();
         if utf8.is_empty() {
             return match dir.remove_file(NAME) {
@@ -86,12 +96,26 @@ impl MadeDirectories {
     }
 }
 
-/// Removes a directory if nothing is in it.
-pub(super) fn remove_if_empty(path: &Path) -> bool {
-    match (path.parent(), path.file_name()) {
-        (Some(above), Some(name)) => {
-            Dir::open(above).is_ok_and(|above| above.remove_dir(name).is_ok())
+/// Removes a directory if nothing is in it, and tells whether it is gone.
+pub(super) fn remove_if_empty(path: &Path) -> Result<bool, CommandError> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(false);
+    };
+    let above = match Dir::open(above) {
+        Ok(above) => above,
+        Err(error) if error.is_not_found() => return Ok(true),
+        Err(error) => return Err(error.into()),
+    };
+    match above.remove_dir(name) {
+        Ok(()) => {}
+        Err(error) if error.is_not_found() => return Ok(true),
+        // Something is in it, or it is a link that somebody put in its place.
+        Err(error) if matches!(error.errno(), Some(Errno::NOTEMPTY | Errno::NOTDIR)) => {
+            return Ok(false);
         }
-        _ => false,
+        Err(error) => return Err(error.into()),
     }
+    // ORDER: gone for good before the note of it is, or a power cut brings back what nobody will ever remove.
+    above.sync()?;
+    Ok(true)
 }

@@ -13,8 +13,8 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::Error;
 use herma_fs::FileKind;
-use herma_fs::process::TempName;
 use herma_fs::publish::Temp;
+use herma_fs::publish::sweep;
 
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
@@ -228,16 +228,6 @@ impl SettingsFile {
 
     fn backup_path(&self) -> PathBuf {
         self.real.with_file_name(self.backup_name())
-    }
-}
-
-/// Removes temporary files whose process is gone. One that cannot be removed harms nobody.
-pub(super) fn sweep(directory: &Dir) {
-    for entry in directory.entries().unwrap_or_default() {
-        let owner = TempName::parse(entry.name.as_bytes());
-        if owner.is_some_and(|owner| !owner.owner_lives()) {
-            let _ = directory.remove_file(&*entry.name);
-        }
     }
 }
 

@@ -30,7 +30,16 @@ pub(crate) struct Plan {
     host: Host,
     scope: Scope,
     changes: Vec<Change>,
+    /// Files that are gone already. What was made for them goes, in case the one who removed them did not get to it.
+    absent: Vec<Absent>,
     installing: bool,
+}
+
+/// A file of ours that is not there.
+struct Absent {
+    path: PathBuf,
+    file: SettingsFile,
+    target: Target,
 }
 
 /// What will be done to one file.
@@ -76,10 +85,16 @@ impl Plan {
         scope: &Scope,
     ) -> Result<Self, CommandError> {
         let mut changes = Vec::new();
+        let mut absent = Vec::new();
         for target in targets(host, places, scope)?.into_iter().rev() {
             for path in target.paths() {
                 let file = SettingsFile::open(path)?;
                 let Some(before) = file.read()? else {
+                    absent.push(Absent {
+                        path: path.clone(),
+                        file,
+                        target: target.clone(),
+                    });
                     continue;
                 };
                 let found = target.look(&before);
@@ -100,7 +115,9 @@ impl Plan {
                 });
             }
         }
-        Self::new(host, scope, changes, false)
+        let mut plan = Self::new(host, scope, changes, false)?;
+        plan.absent = absent;
+        Ok(plan)
     }
 
     fn new(
@@ -116,6 +133,7 @@ impl Plan {
             host,
             scope: scope.clone(),
             changes,
+            absent: Vec::new(),
             installing,
         })
     }
@@ -126,6 +144,9 @@ impl Plan {
             report::write_diff(env, &self.changes)?;
         }
         let mut made = MadeDirectories::read(&env.home);
+        if !dry_run {
+            made.sweep();
+        }
         let mut files = Vec::new();
         for change in &self.changes {
             if !dry_run {
@@ -139,6 +160,11 @@ impl Plan {
                 take_out(change, &mut made)?
             };
             files.push(FileDone::new(change, backup));
+        }
+        // ORDER: after the files that are there, whose directories may stand in those of the others.
+        for absent in self.absent.iter().filter(|_| !dry_run) {
+            absent.file.sweep();
+            clear_directories(&absent.path, &absent.target, &mut made)?;
         }
         Ok(Done {
             host: self.host,
@@ -179,12 +205,22 @@ fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup, Comma
         Backup::None
     };
     if change.after.is_none() {
-        made.clear_above(&change.path)?;
-        if let Some(own) = change.target.own_directory() {
-            remove_if_empty(own);
-        }
+        clear_directories(&change.path, &change.target, made)?;
     }
     Ok(backup)
+}
+
+/// Removes the directories of a file that is gone, as far as they were there for its sake.
+fn clear_directories(
+    path: &Path,
+    target: &Target,
+    made: &mut MadeDirectories,
+) -> Result<(), CommandError> {
+    made.clear_above(path)?;
+    if let Some(own) = target.own_directory() {
+        remove_if_empty(own)?;
+    }
+    Ok(())
 }
 
 impl Change {

@@ -1,0 +1,121 @@
+//! The other commands that write to the store, disturbed at their calls.
+
+use herma_testkit::WorkDir;
+use herma_testkit::faults::Outcome;
+use herma_testkit::faults::Status;
+use herma_testkit::tree::assert_same;
+
+use super::disturb::Disturbed;
+use super::disturb::succeeded;
+use super::json;
+use super::scene::Scene;
+use super::scene::first;
+use super::scene::second;
+use super::sweep;
+
+/// Disturbs the command of a scene. `check` looks before everything is tried that must work after any command, and
+/// tells whether this one can be run again.
+fn disturb(name: &str, scene: &Scene, stride: u64, check: &dyn Fn(&Outcome) -> bool) {
+    if !herma_testkit::git::available() {
+        return;
+    }
+    let disturbed = Disturbed {
+        name,
+        command: scene.faults(),
+        reset: &|| scene.reset(),
+        check: &|outcome| {
+            let stash = scene.stash();
+            let can_be_run_again = check(outcome);
+            scene.reset_to(&stash);
+            if can_be_run_again {
+                sweep::check(scene, outcome);
+            } else {
+                sweep::check_usable(scene);
+            }
+        },
+    };
+    disturbed.everywhere(stride);
+}
+
+/// The states of all steps, by number.
+#[track_caller]
+fn states(project: &WorkDir<'_>) -> Vec<(u64, String)> {
+    let listed = json(&project.run(["steps", "--all", "--json"]).success());
+    let steps = listed["steps"].as_array().expect("a list").iter();
+    let state = |step: &serde_json::Value| {
+        let state = step["state"].as_str().expect("a state").to_owned();
+        (step["number"].as_u64().expect("a number"), state)
+    };
+    steps.map(state).collect()
+}
+
+#[test]
+fn the_beginning_of_a_step() {
+    let scene = Scene::step_begin();
+    disturb("step begin", &scene, 2, &|outcome| {
+        let known = states(&scene.project());
+        if succeeded(outcome) {
+            assert_eq!(
+                known,
+                [(1, "open".to_owned())],
+                "the step that was said to have begun"
+            );
+        }
+        assert!(known.len() < 2, "{known:?}");
+        if !known.is_empty() {
+            scene.project().run(["step", "end", "1"]).success();
+        }
+        let again = json(&scene.run_again().success());
+        let number = again["step"]["number"].as_u64().expect("a number");
+        assert!(
+            known.iter().all(|(other, _)| *other < number),
+            "a number of its own"
+        );
+        scene.project().write("b.txt", "by the agent\n");
+        let number = number.to_string();
+        scene.project().run(["step", "end", &number]).success();
+        scene.project().run(["undo", &number]).success();
+        assert_same(
+            &second(),
+            &scene.project().tree(),
+            "only the step is taken back",
+        );
+        true
+    });
+}
+
+#[test]
+fn the_end_of_a_step() {
+    let scene = Scene::step_end();
+    disturb("step end", &scene, 2, &|outcome| {
+        let known = states(&scene.project());
+        let state = match &known[..] {
+            [(1, state)] => state.as_str(),
+            other => panic!("not the one step there is: {other:?}"),
+        };
+        if succeeded(outcome) {
+            assert_eq!(state, "changed", "ended, but nobody knows");
+        }
+        match state {
+            "changed" => {}
+            "open" => drop(scene.run_again().success()),
+            // Nothing could be saved, so what the call did is not known, and it is over all the same.
+            "unknown" => {
+                assert_ne!(outcome.status, Status::Signaled(9), "who noted that?");
+                let said = scene.run_again().code(1);
+                assert!(said.to_string().contains("has ended already"), "{said}");
+                return false;
+            }
+            other => panic!("an unforeseen state: {other}"),
+        }
+        scene.project().run(["undo", "1"]).success();
+        assert_same(&first(), &scene.project().tree(), "taken back");
+        true
+    });
+}
+
+#[test]
+fn a_repair() {
+    let scene = Scene::repair();
+    disturb("repair", &scene, 2, &|_| true);
+}

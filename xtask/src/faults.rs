@@ -1,0 +1,303 @@
+//! `cargo xtask faults`: the failure table of `docs/RELIABILITY.md`, each row by its number.
+
+mod rows;
+
+use std::io::BufRead;
+use std::io::BufReader;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use herma_testkit::faults::FULL_VARIABLE;
+use herma_testkit::faults::STEP_VARIABLE;
+
+use self::rows::ROWS;
+use self::rows::Row;
+use self::rows::Step;
+use crate::Result;
+use crate::workspace;
+
+/// How often many writers are let loose before a release.
+const CROWDS_BEFORE_RELEASE: usize = 10;
+/// Where they are in the table.
+const CROWD: &str = "9";
+
+/// Runs what the arguments ask for.
+pub fn run(args: &[String]) -> Result<()> {
+    let (options, words): (Vec<_>, Vec<_>) = args.iter().partition(|arg| arg.starts_with('-'));
+    let options: Vec<&str> = options.into_iter().map(String::as_str).collect();
+    match options.as_slice() {
+        ["--list"] if words.is_empty() => {
+            list();
+            Ok(())
+        }
+        ["--mutants"] => crate::mutants::run(&words),
+        ["--release"] if words.is_empty() => {
+            let mut rows: Vec<&Row> = ROWS.iter().collect();
+            let crowd = ROWS.iter().find(|row| row.key == CROWD);
+            rows.extend(crowd.iter().cycle().take(CROWDS_BEFORE_RELEASE - 1));
+            run_rows(&rows, Size::Full)
+        }
+        [] => run_words(&words, Size::Small),
+        ["--full"] => run_words(&words, Size::Full),
+        _ => Err(format!("faults: not understood: {}", options.join(" ")).into()),
+    }
+}
+
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// What every change is tried with.
+    Small,
+    /// Every single call, crowds and counts in their full size, in a release build.
+    Full,
+}
+
+fn list() {
+    for row in &ROWS {
+        println!("{:>7}  {}", row.key, row.title);
+        println!("{:>7}  shows: {}", "", row.shows);
+        for step in row.steps {
+            println!("{:>7}  cargo {}", "", step.words(Size::Small).join(" "));
+        }
+    }
+}
+
+/// Rows by their number or name; anything else is a filter for the fault tests of the program.
+fn run_words(words: &[&String], size: Size) -> Result<()> {
+    let row = |word: &&&String| ROWS.iter().find(|row| row.key == word.as_str());
+    let rows: Vec<&Row> = words.iter().filter_map(|word| row(&word)).collect();
+    let filters: Vec<&&String> = words.iter().filter(|word| row(word).is_none()).collect();
+    if words.is_empty() || !filters.is_empty() {
+        let all = Step::Tests {
+            package: "herma",
+            binary: "faults",
+            filters: &[],
+        };
+        let mut command = all.command(size)?;
+        workspace::run(command.args(filters))?;
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    run_rows(&rows, size)
+}
+
+/// What came of a row.
+struct Report<'r> {
+    row: &'r Row,
+    took: Duration,
+    problem: Option<String>,
+}
+
+/// Runs rows one after the other. Rows share sweeps: what was run for one counts for the next, unless the
+/// same row is asked for again.
+fn run_rows(rows: &[&Row], size: Size) -> Result<()> {
+    let mut done: Vec<(Step, Option<String>)> = Vec::new();
+    let mut reports: Vec<Report<'_>> = Vec::new();
+    for row in rows {
+        let is_repeated = reports.iter().any(|report| report.row.key == row.key);
+        let started = Instant::now();
+        let mut problem = None;
+        for step in row.steps {
+            let known = done.iter().find(|(known, _)| known == step);
+            let failed = match known {
+                Some((_, failed)) if !is_repeated => failed.clone(),
+                _ => {
+                    let failed = run_step(step, size).err().map(|error| error.to_string());
+                    done.push((*step, failed.clone()));
+                    failed
+                }
+            };
+            problem = problem.or(failed);
+        }
+        let took = started.elapsed();
+        let word = if problem.is_none() { "ok" } else { "FAILED" };
+        eprintln!("── row {} {word} in {} s", row.key, took.as_secs());
+        reports.push(Report { row, took, problem });
+    }
+    tell(&reports)
+}
+
+fn tell(reports: &[Report<'_>]) -> Result<()> {
+    println!("| row | what | seconds | result |\n|---|---|---|---|");
+    for report in reports {
+        let Row { key, title, .. } = report.row;
+        let result = report.problem.as_deref().unwrap_or("passed");
+        println!("| {key} | {title} | {} | {result} |", report.took.as_secs());
+    }
+    let failed = reports.iter().filter(|report| report.problem.is_some());
+    match failed.count() {
+        0 => Ok(()),
+        count => Err(format!("{count} of {} rows failed", reports.len()).into()),
+    }
+}
+
+/// Runs a step and shows what it says.
+fn run_step(step: &Step, size: Size) -> Result<()> {
+    let mut command = step.command(size)?;
+    if !matches!(step, Step::Tests { .. }) {
+        return workspace::run(&mut command);
+    }
+    let shown = step.words(size).join(" ");
+    eprintln!("── cargo {shown}");
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let said = child.stdout.take().ok_or("a pipe was asked for")?;
+    let mut tests = 0;
+    for line in BufReader::new(said).lines() {
+        let line = line?;
+        println!("{line}");
+        let count = line.strip_prefix("running ").and_then(|rest| {
+            let number = rest.split(' ').next()?;
+            number.parse::<usize>().ok()
+        });
+        tests += count.unwrap_or(0);
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(format!("cargo {shown}: {status}").into());
+    }
+    if tests == 0 {
+        // A filter that fits nothing would pass for ever.
+        return Err(format!("cargo {shown}: no test has such a name").into());
+    }
+    Ok(())
+}
+
+impl Step {
+    /// What follows `cargo`.
+    fn words(&self, size: Size) -> Vec<&'static str> {
+        match *self {
+            Self::Chore { name, small, full } => {
+                let args = if size == Size::Full { full } else { small };
+                [&["xtask", name], args].concat()
+            }
+            Self::Tests {
+                package,
+                binary,
+                filters,
+            } => {
+                let mut words = vec!["test", "-p", package, "--test", binary];
+                if size == Size::Full {
+                    words.push("--release");
+                }
+                words.extend(["--", "--nocapture"]);
+                words.extend(filters);
+                words
+            }
+        }
+    }
+
+    fn command(&self, size: Size) -> Result<Command> {
+        let mut command = match self {
+            Self::Tests { .. } => workspace::cargo()?,
+            // Not through cargo once more: its directory may be locked by us.
+            Self::Chore { .. } => Command::new(std::env::current_exe()?),
+        };
+        let skipped = usize::from(matches!(self, Self::Chore { .. }));
+        command.args(&self.words(size)[skipped..]);
+        if size == Size::Full {
+            command.env(STEP_VARIABLE, "1").env(FULL_VARIABLE, "1");
+        }
+        Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    #[test]
+    fn every_row_of_the_table_has_an_entry_and_only_one() {
+        let keys: HashSet<&str> = ROWS.iter().map(|row| row.key).collect();
+        assert_eq!(keys.len(), ROWS.len(), "keys are unique");
+        for number in 1..=25 {
+            assert!(keys.contains(number.to_string().as_str()), "row {number}");
+        }
+        for name in ["model", "fuzz", "mutants", CROWD] {
+            assert!(keys.contains(name), "{name}");
+        }
+        for row in &ROWS {
+            assert!(!row.steps.is_empty(), "row {} runs nothing", row.key);
+        }
+    }
+
+    /// Does a filter fit a test of the binary whose main file is `text`?
+    fn fits(filter: &str, text: &str, tests: &Path, binary: &str) -> bool {
+        let (module, function) = filter.split_once("::").unwrap_or((filter, ""));
+        let is_whole = filter.contains("::");
+        let declared = text.lines().filter_map(|line| {
+            let name = line.trim().trim_start_matches("pub ");
+            name.strip_prefix("mod ")?.strip_suffix(';')
+        });
+        let mut fitting = declared.filter(|name| match is_whole {
+            true => *name == module,
+            false => name.starts_with(module),
+        });
+        fitting.any(|name| {
+            let places = [binary, "engine"].map(|dir| tests.join(dir).join(format!("{name}.rs")));
+            let texts = places
+                .iter()
+                .filter_map(|p| std::fs::read_to_string(p).ok());
+            texts
+                .into_iter()
+                .any(|text| text.contains("#[test]") && text.contains(&format!("fn {function}")))
+        })
+    }
+
+    #[test]
+    fn every_filter_fits_a_test() {
+        let mut missing: Vec<&&str> = Vec::new();
+        for step in ROWS.iter().flat_map(|row| row.steps) {
+            let Step::Tests {
+                package,
+                binary,
+                filters,
+            } = step
+            else {
+                continue;
+            };
+            let krate = if *package == "herma" { "cli" } else { "core" };
+            let tests = root().join("crates").join(krate).join("tests");
+            let text = std::fs::read_to_string(tests.join(format!("{binary}.rs"))).unwrap();
+            let missed = filters
+                .iter()
+                .filter(|filter| !fits(filter, &text, &tests, binary));
+            missing.extend(missed);
+            assert!(!fits("no_such_module", &text, &tests, binary));
+            assert!(!fits("crash::no_such_test", &text, &tests, binary));
+        }
+        assert!(missing.is_empty(), "no test fits: {missing:?}");
+    }
+
+    #[test]
+    fn every_chore_is_known() {
+        let main = std::fs::read_to_string(root().join("xtask/src/main.rs")).unwrap();
+        for step in ROWS.iter().flat_map(|row| row.steps) {
+            if let Step::Chore { name, .. } = step {
+                assert!(main.contains(&format!("Some(\"{name}\")")), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        for args in [
+            ["--sometimes"].as_slice(),
+            &["--list", "3"],
+            &["--full", "--list"],
+        ] {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            assert!(run(&args).is_err(), "{args:?}");
+        }
+    }
+}
