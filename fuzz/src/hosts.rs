@@ -60,6 +60,7 @@ pub fn install(host: Host, bytes: &[u8]) {
         has_cline_documents: false,
     };
     let command = HookCommand::new(Path::new("/opt/herma"), None).expect("it is absolute");
+    let moved = HookCommand::new(Path::new("/moved/herma"), None).expect("it is absolute");
     // Text that says it is ours is treated as ours, whoever wrote it.
     let is_foreign = !bytes.windows(5).any(|word| word == b"herma");
     let targets = herma_hosts::install::targets(host, &places, &Scope::User);
@@ -77,6 +78,12 @@ pub fn install(host: Host, bytes: &[u8]) {
         let back = target.uninstall(&after).expect("it was just written");
         if is_foreign {
             assert_eq!(back.after.as_deref(), Some(bytes), "as before");
+            // Spaces may be others where the program moved; what is left without it may not.
+            let replaced = target.install(Some(&after), &moved);
+            let replaced = replaced.expect("it was just written").after;
+            let back = target.uninstall(&replaced.expect("installing removes nothing"));
+            let back = back.expect("it was just written").after;
+            assert_eq!(back.as_deref(), Some(bytes), "as before, though it moved");
         }
     }
 }

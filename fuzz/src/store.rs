@@ -249,17 +249,12 @@ thread_local! {
     static SCRATCH: OnceCell<PathBuf> = const { OnceCell::new() };
 }
 
-/// Runs `work` with a directory that stays from one input to the next, in memory where the system has such a place.
+/// Runs `work` with a directory that stays from one input to the next.
 pub(crate) fn scratch(work: impl FnOnce(&Path)) {
     SCRATCH.with(|scratch| {
         let directory = scratch.get_or_init(|| {
-            let memory = Path::new("/dev/shm");
-            let above = if memory.is_dir() {
-                memory.to_owned()
-            } else {
-                std::env::temp_dir()
-            };
-            let directory = above.join(format!("herma-fuzz-{}", std::process::id()));
+            let name = format!("herma-fuzz-{}", std::process::id());
+            let directory = std::env::temp_dir().join(name);
             fs::create_dir_all(&directory).expect("there is room");
             directory
         });

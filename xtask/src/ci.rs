@@ -18,6 +18,7 @@ pub fn check_everything() -> Result<()> {
         "warnings",
     ];
     run(cargo()?.args(clippy))?;
+    crate::fuzz::check()?;
     run(cargo()?.args(["test", "--workspace"]))?;
     check_python()?;
     let doc = ["doc", "--workspace", "--no-deps", "--quiet"];

@@ -51,9 +51,12 @@ Usage: cargo xtask <COMMAND>
   fuzz [TARGET…] [OPTIONS]  Gives every parser input that nobody meant, and keeps what breaks it
       --seconds N           So long each target at most [default: 600]
       --runs N              So many inputs each at most [default: 10000000]
-      --jobs N              Targets at once [default: 1]
+      --jobs N              Targets at once [default: one for each core]
+      --resume              Without the targets that got as far in an earlier run
       --replay              Only what is in fuzz/corpus and was found before
-      --no-sanitizer        Faster, and blind to what C libraries do to memory
+      --table               Only prints what came of all targets when they last ran
+      --sanitizer           Half as fast, and sees what C libraries do to memory
+      --program PATH        Run this program instead of building one
   python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
       --wheel               An optimised wheel; also checks its size and how long importing it takes
       --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index

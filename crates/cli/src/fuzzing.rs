@@ -1,15 +1,22 @@
 //! Doors for the fuzz targets, compiled only with `--cfg fuzzing`, as part of a library made of this program: what
 //! comes over a socket or a pipe, what is in the settings, and what must hold of it.
 
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::CommandFactory;
+use clap::FromArgMatches;
+use herma_core::diff::hunks::apply_chosen;
+use herma_core::diff::lines::hunks;
 
 use crate::cli::Cli;
 use crate::cli::Command;
 use crate::cli::Overrides;
 use crate::commands::acp::traffic::Side;
 use crate::commands::acp::traffic::Traffic;
+use crate::hunk_choices::Choices;
+use crate::hunk_choices::Heard;
 use crate::serve::lines::Line;
 use crate::serve::lines::Lines;
 use crate::serve::message;
@@ -56,7 +63,7 @@ fn parameters(request: &Request<'_>) {
     }
     if let Ok(wanted) = request.params::<params::Restore>() {
         let line = wanted.command(None, true);
-        if let Ok(cli) = Cli::try_parse_from(line.arguments()) {
+        if let Some(cli) = parse(line.arguments()) {
             let Some(Command::Restore(args)) = cli.command else {
                 panic!("a restore became something else");
             };
@@ -65,7 +72,7 @@ fn parameters(request: &Request<'_>) {
         }
     }
     if let Ok(wanted) = request.params::<params::Undo>() {
-        let _ = Cli::try_parse_from(wanted.command().arguments());
+        let _ = parse(wanted.command().arguments());
     }
     let _ = request
         .params::<params::Save>()
@@ -82,6 +89,16 @@ fn parameters(request: &Request<'_>) {
     let _ = request
         .params::<params::Prune>()
         .map(|wanted| wanted.command());
+}
+
+thread_local! {
+    /// What the command line may be. Making it takes a thousand times as long as reading a request.
+    static COMMANDS: RefCell<clap::Command> = RefCell::new(Cli::command());
+}
+
+fn parse(arguments: Vec<OsString>) -> Option<Cli> {
+    let matches = COMMANDS.with_borrow_mut(|commands| commands.try_get_matches_from_mut(arguments));
+    Cli::from_arg_matches(&matches.ok()?).ok()
 }
 
 /// What an editor and an agent say to each other.
@@ -105,27 +122,28 @@ pub fn settings(text: &str) {
     let read = |text: &str| settings::read::parse(PathBuf::from("config.yaml"), text);
     let before = read(text);
     let _ = (before.for_engine(Overrides::default()), before.sessions());
-    for key in KEYS {
-        let value = other_value(key);
-        let Ok(edited) = settings::set(text, key, &value) else {
-            continue;
-        };
-        let after = read(&edited);
-        let mut found = after.all().filter(|(one, _, _)| *one == key);
-        assert!(
-            found.any(|(_, found, _)| *found == value),
-            "{} is {value}",
-            key.full_name()
-        );
-        let is_same = |(one, old, _): (&Key, &Value, _)| {
-            one == key
-                || after
-                    .all()
-                    .any(|(other, new, _)| one == other && old == new)
-        };
-        if before.problems.is_empty() {
-            assert!(before.all().all(is_same), "the others stay");
-        }
+    // One key for each text: all of them take long, and texts are many.
+    let sum = text
+        .bytes()
+        .fold(0, |sum: usize, byte| sum + usize::from(byte));
+    let key = &KEYS[sum % KEYS.len()];
+    let value = other_value(key);
+    let Ok(edited) = settings::set(text, key, &value) else {
+        return;
+    };
+    let after = read(&edited);
+    let mut found = after.all().filter(|(one, _, _)| *one == key);
+    assert!(
+        found.any(|(_, found, _)| *found == value),
+        "{} is {value}",
+        key.full_name()
+    );
+    let is_same = |(one, old, _): (&Key, &Value, _)| {
+        let same = |(other, new, _): (&Key, &Value, _)| one == other && old == new;
+        one == key || after.all().any(same)
+    };
+    if before.problems.is_empty() {
+        assert!(before.all().all(is_same), "the others stay");
     }
 }
 
@@ -134,6 +152,36 @@ fn other_value(key: &Key) -> Value {
     match key.default() {
         Value::Bool(value) => Value::Bool(!value),
         Value::Number(value) => Value::Number(value.saturating_add(7)),
+        word @ Value::Word(_) => word,
         Value::List(_) => Value::List(vec!["a: #b".to_owned(), "'".to_owned()]),
+    }
+}
+
+/// Two texts, and what somebody types about their hunks: what is chosen applies, and lines that nobody asked for
+/// are as they were.
+pub fn patch_choice(old: &[u8], new: &[u8], answers: &[u8]) {
+    let mut choices = Choices::new(hunks(old, new, 3));
+    let mut letters = answers.iter();
+    let mut said_yes = false;
+    let mut quit = false;
+    while let Some(at) = choices.next_open() {
+        assert!(
+            at < choices.len() && !quit,
+            "nothing is asked after the end"
+        );
+        let letter = letters.next().map(|letter| char::from(*letter).to_string());
+        said_yes |= matches!(letter.as_deref(), Some("y" | "a"));
+        let before = choices.len();
+        let heard = choices.hear(letter.as_deref());
+        quit = heard == Heard::Quit;
+        assert!(choices.len() >= before, "no hunk gets lost");
+    }
+    let chosen = choices.chosen();
+    assert!(said_yes || chosen.is_empty());
+    let made = apply_chosen(old, chosen.iter().copied()).expect("hunks of these very texts apply");
+    if chosen.is_empty() {
+        assert_eq!(made, old);
+    } else if chosen.len() == choices.len() {
+        assert_eq!(made, new);
     }
 }

@@ -23,6 +23,7 @@ mod environment;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hook;
+mod hunk_choices;
 mod json;
 mod listing;
 mod mcp;

@@ -6,7 +6,6 @@ use herma_core::diff::PatchLineKind;
 use herma_core::diff::PatchOptions;
 use herma_core::diff::Side;
 use herma_core::diff::hunks::apply_chosen;
-use herma_core::diff::lines::Hunk;
 use herma_core::diff::lines::hunks;
 use herma_core::diff::lines::is_binary;
 use herma_core::diff::patch;
@@ -16,6 +15,8 @@ use herma_core::engine::TakeBackPlan;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::commands::diff::text::write_patch_line;
+use crate::hunk_choices::Choices;
+use crate::hunk_choices::Heard;
 use crate::ui::Ui;
 
 const CONTEXT: usize = 3;
@@ -32,13 +33,6 @@ s - split this hunk into smaller ones
 j - decide later, go to the next hunk that is not decided
 k - go to the hunk before
 ? - print this";
-
-/// What was answered about one hunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Yes,
-    No,
-}
 
 /// A file as it is, and as it would be.
 type Texts = (Vec<u8>, Vec<u8>);
@@ -115,16 +109,13 @@ fn one_file(
         let question = format!("Shall this {what} {}", change.path);
         return Ok(quit_or(whole(ui, plan, &question, &change.path)?));
     };
-    let mut parts = hunks(&old, &new, CONTEXT);
-    let mut answers: Vec<Option<Answer>> = vec![None; parts.len()];
+    let mut choices = Choices::new(hunks(&old, &new, CONTEXT));
     ui.status(format_args!("{}", change.path));
-    let quit = ask_about_hunks(ui, &mut parts, &mut answers)?;
-    let chosen = parts.iter().zip(&answers);
-    let chosen = chosen.filter(|(_, answer)| **answer == Some(Answer::Yes));
-    let chosen: Vec<&Hunk<'_>> = chosen.map(|(hunk, _)| hunk).collect();
+    let quit = ask_about_hunks(ui, &mut choices)?;
+    let chosen = choices.chosen();
     if chosen.is_empty() {
         plan.leave(&change.path);
-    } else if chosen.len() < parts.len() {
+    } else if chosen.len() < choices.len() {
         // Hunks of the very texts they are applied to always apply.
         let bytes = apply_chosen(&old, chosen)
             .map_err(|e| CommandError::new(Kind::Failed, e.to_string()))?;
@@ -134,58 +125,25 @@ fn one_file(
 }
 
 /// Asks until every hunk is decided; was it the last question?
-fn ask_about_hunks(
-    ui: &Ui,
-    parts: &mut Vec<Hunk<'_>>,
-    answers: &mut Vec<Option<Answer>>,
-) -> Result<bool, CommandError> {
-    let mut at = 0;
-    while answers.contains(&None) {
-        at %= parts.len();
-        if answers[at].is_some() {
-            at += 1;
-            continue;
-        }
-        let split = parts[at].split();
+fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool, CommandError> {
+    while let Some(at) = choices.next_open() {
         let mut out = ui.data();
-        parts[at].render(&mut |line| write_patch_line(&mut out, ui, line))?;
+        choices
+            .present()
+            .render(&mut |line| write_patch_line(&mut out, ui, line))?;
         out.finish()?;
-        let letters = if split.len() > 1 {
+        let letters = if choices.present().split().len() > 1 {
             "y,n,q,a,d,s,j,k,?"
         } else {
             "y,n,q,a,d,j,k,?"
         };
-        let prompt = format!(
-            "({}/{}) Take back this hunk [{letters}]? ",
-            at + 1,
-            parts.len()
-        );
-        let rest = |answers: &mut Vec<Option<Answer>>, answer: Answer| {
-            for open in answers.iter_mut().skip(at) {
-                *open = open.or(Some(answer));
-            }
-        };
-        match ui.answer(&prompt)?.as_deref() {
-            Some("y") => answers[at] = Some(Answer::Yes),
-            Some("n") => answers[at] = Some(Answer::No),
-            Some("a") => rest(answers, Answer::Yes),
-            Some("d") => rest(answers, Answer::No),
-            Some("s") if split.len() > 1 => {
-                answers.splice(at..=at, vec![None; split.len()]);
-                parts.splice(at..=at, split);
-            }
-            Some("j") => at += 1,
-            Some("k") => {
-                at = (at + parts.len() - 1) % parts.len();
-                answers[at] = None;
-            }
-            None | Some("q") => {
-                for open in answers.iter_mut() {
-                    *open = open.or(Some(Answer::No));
-                }
-                return Ok(true);
-            }
-            Some(_) => ui.status(HELP),
+        let number = at + 1;
+        let count = choices.len();
+        let prompt = format!("({number}/{count}) Take back this hunk [{letters}]? ");
+        match choices.hear(ui.answer(&prompt)?.as_deref()) {
+            Heard::Understood => {}
+            Heard::Unknown => ui.status(HELP),
+            Heard::Quit => return Ok(true),
         }
     }
     Ok(false)

@@ -5,21 +5,33 @@
 
 use std::ffi::CString;
 
+use bstr::ByteSlice;
 use herma_fs::Dir;
 
+use crate::coverage::Answer;
+use crate::coverage::can_undo;
+use crate::engine::calls;
+use crate::engine::cleaning_record::CleaningRecord;
 use crate::engine::receipts;
 use crate::id::ObjectId;
+use crate::purge::record as purge_record;
 use crate::restore::journal::Journal;
 use crate::restore::undo::UndoRecord;
+use crate::retention::marker;
+use crate::snapshot::secrets;
+use crate::steps::log;
 use crate::steps::marks::Marks;
 use crate::steps::record;
 use crate::store::git_config;
+use crate::store::head;
+use crate::store::head::Head;
 use crate::store::objects::Objects;
 use crate::store::pack_finish;
 use crate::store::pack_rebuild;
 use crate::store::pack_salvage;
 use crate::store::packed_refs::PackedRefs;
 use crate::store::ref_name;
+use crate::store::shallow;
 
 /// A merge whose exact comparison has only so much time.
 pub fn merge_within<'a>(
@@ -169,4 +181,114 @@ pub fn packed_objects(above: Dir, packs: &str) -> (usize, usize) {
         );
     }
     (good, bad)
+}
+
+/// `shallow`: what is read is written so that it reads the same, and one wrong line is not overlooked.
+pub fn shallow(bytes: &[u8]) {
+    let Ok(ids) = shallow::parse(bytes) else {
+        return;
+    };
+    assert!(ids.len() <= bytes.len() / 40);
+    let written = shallow::render(&ids);
+    assert_eq!(shallow::parse(written.as_bytes()).ok(), Some(ids));
+    assert!(shallow::parse(&[written.as_bytes(), b"x\n"].concat()).is_err());
+}
+
+/// `HEAD` of a repository: it names a commit, or a ref that is one.
+pub fn head(bytes: &[u8]) {
+    let found = head::parse(bytes);
+    let written = match &found {
+        None => return,
+        Some(Head::Commit(id)) => format!("{id}\n"),
+        Some(Head::Ref(name)) => {
+            ref_name(name.as_bytes());
+            format!("ref: {name}\n")
+        }
+    };
+    assert_eq!(head::parse(written.as_bytes()), found);
+}
+
+/// What the last cleaning left, when it was, and when somebody looked last.
+pub fn cleaning(bytes: &[u8]) {
+    if let Some(record) = CleaningRecord::parse(bytes) {
+        assert_eq!(CleaningRecord::parse(&record.encode()), Some(record));
+    }
+    let now = 1_794_702_913.5;
+    if let Some(last) = marker::parse(bytes, now) {
+        assert!((0.0..=now).contains(&last), "never in the future");
+        assert_eq!(
+            marker::parse(marker::render(last).as_bytes(), now),
+            Some(last)
+        );
+        assert_eq!(marker::is_due(now, Some(last), 0), true);
+    }
+    if let Some((moment, id)) = calls::parse_look(bytes) {
+        let _ = moment.elapsed();
+        let written = format!("{moment} {id}\n");
+        assert_eq!(calls::parse_look(written.as_bytes()), Some((moment, id)));
+    }
+}
+
+/// The name of a step's file: it is that of one number, or of none.
+pub fn step_name(name: &[u8]) {
+    if let Some(number) = log::number_of(name) {
+        assert_eq!(log::name_of(number).as_bytes(), name);
+        assert!(number.checked_add(1).is_some() && number > 0);
+    }
+}
+
+/// What a purge is about to do, and which ids became which.
+pub fn purge(bytes: &[u8]) {
+    if let Some(record) = purge_record::PurgeRecord::parse(bytes) {
+        assert_eq!(
+            purge_record::PurgeRecord::parse(&record.encode()),
+            Some(record)
+        );
+    }
+    let pairs = purge_record::parse_rewritten(bytes);
+    let written = purge_record::render_rewritten(&pairs);
+    assert_eq!(purge_record::parse_rewritten(written.as_bytes()), pairs);
+}
+
+/// The content of a file, in which a secret may be: it is found again one line further down, its place can be
+/// noted, and looking takes no longer than the file is long.
+pub fn secrets(content: &[u8], looks_long: bool) {
+    let found = secrets::find(content);
+    if let Some(found) = found {
+        let lines = content.iter().filter(|byte| **byte == b'\n').count() + 1;
+        assert!((1..=lines).contains(&(found.line as usize)));
+        assert_eq!(
+            secrets::Finding::from_number(found.to_number()),
+            Some(found)
+        );
+        assert_eq!(
+            secrets::Finding::from_word(found.to_word().as_bytes()),
+            Some(found)
+        );
+        let _ = secrets::is_fixture(content, found.kind);
+    }
+    let is_marked = content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff");
+    if !is_marked && content.len() < 7000 {
+        let moved = secrets::find(&[b"\n", content].concat());
+        let expected = found.map(|found| secrets::Finding {
+            line: found.line + 1,
+            ..found
+        });
+        assert_eq!(moved, expected, "it moves with its line");
+    }
+    let _ = secrets::is_secret_name(content);
+    if looks_long && !content.is_empty() {
+        let _ = secrets::find(&content.repeat(secrets::MOST / 4 / content.len()));
+    }
+}
+
+/// A command line somebody asks about: an unheard-of program behind it is never covered.
+pub fn command_line(text: &[u8]) {
+    let answer = can_undo(text);
+    assert!(answer.answer == Answer::Exact || !answer.uncovered.is_empty());
+    let continues = text.contains_str("<<") || text.ends_with(b"\\");
+    if !continues {
+        let longer = [text, b"\nunheard-of-program x\n"].concat();
+        assert_ne!(can_undo(&longer).answer, Answer::Exact);
+    }
 }

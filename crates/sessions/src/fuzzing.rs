@@ -1,6 +1,8 @@
 //! Doors for the fuzz targets, compiled only with `--cfg fuzzing`: what is private to this crate, with what must
 //! hold of it.
 
+use std::path::Path;
+
 use herma_fs::Dir;
 
 use crate::base64;
@@ -65,5 +67,29 @@ pub fn escapes(text: &str) {
     assert_eq!(base64::decode(&encoded).as_deref(), Some(text.as_bytes()));
     if let Some(bytes) = base64::decode(text) {
         assert_eq!(base64::encode(&bytes), text, "one text for the same bytes");
+    }
+}
+
+/// The list of deletions: a whole one reads the same when it is written again, and nobody may act on another.
+pub fn pending(bytes: &[u8]) {
+    let read = |bytes: &[u8]| {
+        let mut ids = Vec::new();
+        let is_whole = pending::read_list(bytes, Path::new("pending"), |id| {
+            ids.push(id.to_owned());
+            Ok(())
+        });
+        (is_whole.expect("memory can be read"), ids)
+    };
+    let (is_whole, ids) = read(bytes);
+    let lines: String = ids
+        .iter()
+        .map(|id| format!("id {}\n", pending::escape(id)))
+        .collect();
+    let written = format!("{}\n{lines}end {}\n", pending::HEADER, ids.len());
+    assert_eq!(read(written.as_bytes()), (true, ids));
+    // Every shorter one is not whole: the end is the last thing that is written.
+    assert!(!read(&written.as_bytes()[..written.len() - 1]).0);
+    if is_whole {
+        assert!(bytes.starts_with(pending::HEADER.as_bytes()));
     }
 }

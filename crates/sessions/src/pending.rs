@@ -9,6 +9,7 @@
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use herma_fs::Dir;
@@ -24,7 +25,7 @@ use crate::error::Result;
 const PLACE: &str = ".herma";
 const JOURNAL: &str = "pending";
 const DAMAGED: &str = "pending.damaged";
-const HEADER: &str = "herma pending deletions 1";
+pub(crate) const HEADER: &str = "herma pending deletions 1";
 /// No id is longer when it is written down.
 const LONGEST_LINE: u64 = 1 << 20;
 /// How long another deletion is waited for.
@@ -80,32 +81,17 @@ impl Workplace {
     }
 
     /// Calls `each` with the sessions an earlier deletion wrote down.
-    pub(crate) fn read(&self, mut each: impl FnMut(&str) -> Result<()>) -> Result<Left> {
+    pub(crate) fn read(&self, each: impl FnMut(&str) -> Result<()>) -> Result<Left> {
         let file = match self.dir.open_file(JOURNAL) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => return Ok(Left::Nothing),
             Err(error) => return Err(error.into()),
         };
-        let mut lines = Lines(BufReader::new(file));
-        let mut count = 0u64;
-        if lines.next(&self.dir)?.as_deref() != Some(HEADER) {
-            return self.set_aside();
+        if read_list(file, &self.dir.path().join(JOURNAL), each)? {
+            Ok(Left::Sessions)
+        } else {
+            self.set_aside()
         }
-        while let Some(line) = lines.next(&self.dir)? {
-            if let Some(end) = line.strip_prefix("end ") {
-                return if end.parse() == Ok(count) {
-                    Ok(Left::Sessions)
-                } else {
-                    self.set_aside()
-                };
-            }
-            let Some(id) = line.strip_prefix("id ").and_then(unescape) else {
-                return self.set_aside();
-            };
-            each(&id)?;
-            count += 1;
-        }
-        self.set_aside()
     }
 
     fn set_aside(&self) -> Result<Left> {
@@ -186,16 +172,40 @@ impl Journal<'_> {
     }
 }
 
-/// The lines of a file somebody else may have written.
-struct Lines<R>(BufReader<R>);
+/// Calls `each` with the sessions in a list, and tells whether it has its end: if not, none of them counts.
+pub(crate) fn read_list(
+    list: impl Read,
+    path: &Path,
+    mut each: impl FnMut(&str) -> Result<()>,
+) -> Result<bool> {
+    let mut lines = Lines(BufReader::new(list), path);
+    let mut count = 0u64;
+    if lines.next()?.as_deref() != Some(HEADER) {
+        return Ok(false);
+    }
+    while let Some(line) = lines.next()? {
+        if let Some(end) = line.strip_prefix("end ") {
+            return Ok(end.parse() == Ok(count));
+        }
+        let Some(id) = line.strip_prefix("id ").and_then(unescape) else {
+            return Ok(false);
+        };
+        each(&id)?;
+        count += 1;
+    }
+    Ok(false)
+}
 
-impl<R: Read> Lines<R> {
-    fn next(&mut self, dir: &Dir) -> Result<Option<String>> {
+/// The lines of a file somebody else may have written, and where it is.
+struct Lines<'p, R>(BufReader<R>, &'p Path);
+
+impl<R: Read> Lines<'_, R> {
+    fn next(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
         let read = (&mut self.0)
             .take(LONGEST_LINE)
             .read_until(b'\n', &mut line);
-        read.map_err(|e| herma_fs::Error::on("read", &dir.path().join(JOURNAL), e))?;
+        read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
         // A line without its end was cut off.
         if line.pop() != Some(b'\n') {
             return Ok(None);

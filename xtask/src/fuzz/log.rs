@@ -5,10 +5,12 @@
 pub struct Progress {
     /// How many inputs it was given.
     pub executions: u64,
-    /// How many edges of the program the files it began with reach.
+    /// How many edges of the program the files it began with reach, those of earlier runs included.
     pub edges_of_seeds: u64,
     /// How many all its inputs reach.
     pub edges: u64,
+    /// How many inputs were worth keeping.
+    pub corpus: u64,
 }
 
 impl Progress {
@@ -28,6 +30,7 @@ impl Progress {
             };
             progress.executions = executions.parse().unwrap_or(progress.executions);
             progress.edges = edges;
+            progress.corpus = number_after(rest, "corp: ").unwrap_or(progress.corpus);
             if rest.starts_with("INITED") {
                 progress.edges_of_seeds = edges;
             }
@@ -38,7 +41,8 @@ impl Progress {
 
 fn number_after(text: &str, word: &str) -> Option<u64> {
     let (_, rest) = text.split_once(word)?;
-    rest.split(' ').next()?.parse().ok()
+    let end = rest.find(|c: char| !c.is_ascii_digit());
+    rest[..end.unwrap_or(rest.len())].parse().ok()
 }
 
 #[cfg(test)]
@@ -55,6 +59,7 @@ mod tests {
             executions: 2_097_152,
             edges_of_seeds: 68,
             edges: 80,
+            corpus: 5,
         };
         assert_eq!(Progress::read(log), crashed);
         let ended = format!("{log}stat::number_of_executed_units: 2100000\n");

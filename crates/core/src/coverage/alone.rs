@@ -71,6 +71,14 @@ fn judge(work: impl FnOnce(&mut Scene<'_, '_>)) -> Touches {
     }
 }
 
+/// What of a text for a shell could be taken back, with no project to look at.
+#[cfg(fuzzing)]
+pub(crate) fn can_undo(text: &[u8]) -> super::CanUndo {
+    let mut ledger = Ledger::new(&Nowhere);
+    super::run(&super::Command::Shell(text.into()), ROOT, &mut ledger);
+    ledger.finish()
+}
+
 /// A project in which everything is a file that is saved.
 struct Nowhere;
 

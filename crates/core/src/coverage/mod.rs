@@ -42,6 +42,8 @@ use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
 
 pub use alone::Touches;
+#[cfg(fuzzing)]
+pub(crate) use alone::can_undo;
 pub use alone::may_be_set;
 pub use alone::touches;
 pub use alone::touches_by_writing;

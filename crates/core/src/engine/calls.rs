@@ -201,14 +201,15 @@ pub(super) fn forget_look(state: &Dir) {
 
 fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>, Error> {
     let bytes = read_record(state, LOOK, MAX_LOOK)?;
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let parts = text
-        .as_deref()
-        .and_then(|text| text.trim_end().rsplit_once(' '));
-    Ok(parts.and_then(|(began, id)| {
-        Some((
-            BootMoment::parse(began)?,
-            ObjectId::from_hex(id.as_bytes())?,
-        ))
-    }))
+    Ok(bytes.and_then(|bytes| parse_look(&bytes)))
+}
+
+/// When somebody looked last, and what was there.
+pub(crate) fn parse_look(bytes: &[u8]) -> Option<(BootMoment, ObjectId)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (began, id) = text.trim_end().rsplit_once(' ')?;
+    Some((
+        BootMoment::parse(began)?,
+        ObjectId::from_hex(id.as_bytes())?,
+    ))
 }

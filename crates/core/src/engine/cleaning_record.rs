@@ -44,23 +44,30 @@ impl CleaningRecord {
     /// Reads the record; a missing or damaged one is none.
     pub(crate) fn read(dirs: &StoreDirs) -> Option<Self> {
         let bytes = dirs.herma()?.dir.read_opt(FILE, MAX_SIZE).ok()??;
-        let record: Self = serde_json::from_slice(&bytes).ok()?;
+        Self::parse(&bytes)
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let record: Self = serde_json::from_slice(bytes).ok()?;
         (record.version == VERSION && record.at.is_finite()).then_some(record)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let record = Self {
+            version: VERSION,
+            ..self.clone()
+        };
+        serde_json::to_vec(&record).expect("numbers and strings always serialise")
     }
 
     /// Writes the record. It is advice, not data: no power cut makes it matter.
     pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<(), Error> {
         let herma = dirs.for_writing()?;
-        let record = Self {
-            version: VERSION,
-            ..self.clone()
-        };
-        let text = serde_json::to_vec(&record).expect("numbers and strings always serialise");
         Ok(write_file(
             &herma.tmp,
             &herma.dir,
             FILE,
-            &text,
+            &self.encode(),
             Durability::Cache,
         )?)
     }

@@ -6,11 +6,11 @@
 mod adopt;
 mod adopt_steps;
 mod authorship;
-mod calls;
+pub(crate) mod calls;
 mod cleaning;
 mod cleaning_apply;
 mod cleaning_bytes;
-mod cleaning_record;
+pub(crate) mod cleaning_record;
 mod clear;
 mod compare;
 mod coverage;

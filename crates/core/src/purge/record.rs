@@ -57,7 +57,7 @@ impl PurgeRecord {
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let form: Form = serde_json::from_slice(bytes).ok()?;
         (form.version == VERSION).then_some(())?;
         let id = |hex: &str| ObjectId::from_hex(hex.as_bytes());
@@ -84,6 +84,11 @@ impl PurgeRecord {
 
     /// Makes the record durable.
     pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
+        write_file(tmp, state, FILE, &self.encode(), Durability::Synced)?;
+        Ok(())
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let moved = |m: &RefMove| (m.name.clone(), m.old.to_hex(), m.new.to_hex());
         let commits = self.commits.iter();
         let form = Form {
@@ -94,9 +99,7 @@ impl PurgeRecord {
                 .map(|(old, new)| (old.to_hex(), new.to_hex()))
                 .collect(),
         };
-        let text = serde_json::to_vec(&form).expect("strings always serialise");
-        write_file(tmp, state, FILE, &text, Durability::Synced)?;
-        Ok(())
+        serde_json::to_vec(&form).expect("strings always serialise")
     }
 
     /// Removes the record: all of it was done.
@@ -112,12 +115,23 @@ impl PurgeRecord {
 /// Which commits became which, in every purge there was.
 pub(crate) fn read_rewritten(state: &Dir) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
     let bytes = read_record(state, REWRITTEN, MAX_SIZE)?.unwrap_or_default();
+    Ok(parse_rewritten(&bytes))
+}
+
+/// The pairs of ids in a list; what is none is skipped.
+pub(crate) fn parse_rewritten(bytes: &[u8]) -> BTreeMap<ObjectId, ObjectId> {
     let pairs = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
         let mut words = line.split(|byte| *byte == b' ');
         let mut id = || ObjectId::from_hex(words.next()?);
         Some((id()?, id()?))
     });
-    Ok(pairs.collect())
+    pairs.collect()
+}
+
+/// The list that names these pairs.
+pub(crate) fn render_rewritten(pairs: &BTreeMap<ObjectId, ObjectId>) -> String {
+    let lines = pairs.iter().map(|(old, new)| format!("{old} {new}\n"));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// Adds commits that became others; who was one of those before is followed to where it is now.
@@ -133,11 +147,7 @@ pub(crate) fn add_rewritten(
         }
     }
     all.extend(commits);
-    let lines: Vec<String> = all
-        .iter()
-        .map(|(old, new)| format!("{old} {new}\n"))
-        .collect();
-    let text = lines.concat();
+    let text = render_rewritten(&all);
     write_file(tmp, state, REWRITTEN, text.as_bytes(), Durability::Synced)?;
     Ok(())
 }

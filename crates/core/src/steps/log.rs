@@ -197,11 +197,13 @@ fn is_no_dir(error: &herma_fs::Error) -> bool {
     matches!(error.errno(), Some(Errno::NOTDIR | Errno::LOOP))
 }
 
-fn name_of(number: u64) -> String {
+/// The name of the file a step is in.
+pub(crate) fn name_of(number: u64) -> String {
     format!("{number:08}")
 }
 
-fn number_of(name: &[u8]) -> Option<u64> {
+/// The step that a file of this name holds.
+pub(crate) fn number_of(name: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(name).ok()?;
     let number = text
         .parse()

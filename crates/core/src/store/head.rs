@@ -32,15 +32,19 @@ pub(crate) fn read_head(repository: &Dir) -> Result<Option<ObjectId>, StoreError
 /// What `HEAD` holds.
 pub(crate) fn head(repository: &Dir) -> Result<Head, StoreError> {
     let bytes = repository.read("HEAD", MAX_HEAD)?;
+    parse(&bytes).ok_or_else(|| damaged("HEAD", "it names no branch"))
+}
+
+/// What a `HEAD` of this content holds.
+pub(crate) fn parse(bytes: &[u8]) -> Option<Head> {
     let text = bytes.trim_ascii_end();
     if let Some(id) = ObjectId::from_hex(text) {
-        return Ok(Head::Commit(id));
+        return Some(Head::Commit(id));
     }
     text.strip_prefix(b"ref:")
         .and_then(|name| std::str::from_utf8(name.trim_ascii_start()).ok())
         .filter(|name| ref_name::is_valid(name.as_bytes()))
         .map(|name| Head::Ref(name.to_owned()))
-        .ok_or_else(|| damaged("HEAD", "it names no branch"))
 }
 
 /// The commit a ref names; `None` if there is no such ref.

@@ -36,17 +36,7 @@ impl Shallow<'_> {
             .store()
             .read_opt(FILE, MAX_SIZE)?
             .unwrap_or_default();
-        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        if text.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let parse = |line: &[u8]| {
-            ObjectId::from_hex(line).ok_or_else(|| StoreError::DamagedFile {
-                file: FILE.to_owned(),
-                what: "a line is not an object id".to_owned(),
-            })
-        };
-        text.split(|b| *b == b'\n').map(parse).collect()
+        parse(&bytes)
     }
 
     /// Adds commits, durably; those that are in the file already cost nothing.
@@ -69,14 +59,30 @@ impl Shallow<'_> {
         if ids == before {
             return Ok(());
         }
-        let lines: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        let mut text = lines.join("\n");
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        lock.write(text.as_bytes())?;
+        lock.write(render(&ids).as_bytes())?;
         lock.commit()
     }
+}
+
+/// The commits a file of this content names.
+pub(crate) fn parse(bytes: &[u8]) -> Result<BTreeSet<ObjectId>, StoreError> {
+    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    if text.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let parse = |line: &[u8]| {
+        ObjectId::from_hex(line).ok_or_else(|| StoreError::DamagedFile {
+            file: FILE.to_owned(),
+            what: "a line is not an object id".to_owned(),
+        })
+    };
+    text.split(|b| *b == b'\n').map(parse).collect()
+}
+
+/// The content of a file that names these commits.
+pub(crate) fn render(ids: &BTreeSet<ObjectId>) -> String {
+    let lines: Vec<String> = ids.iter().map(|id| format!("{id}\n")).collect();
+    lines.concat()
 }
 
 #[cfg(test)]

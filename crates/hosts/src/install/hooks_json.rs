@@ -129,6 +129,10 @@ impl HooksJson {
             return Ok(Edited::to(format!("{text}{}", self.fresh(command))));
         }
         let old = self.read(text.to_owned())?;
+        // Written anew, so that it is known as nothing but ours when it is to go.
+        if let Some((blank, end)) = self.around_fresh(text, &self.ours(&old.root)) {
+            return Ok(Edited::to(format!("{blank}{}{end}", self.fresh(command))));
+        }
         let mut new = old.clone();
         let mut notes = Vec::new();
         self.remove_unwanted(&mut new, &mut notes)?;
@@ -148,17 +152,11 @@ impl HooksJson {
         }
         let old = self.read(text.to_owned())?;
         let ours = self.ours(&old.root);
-        let Some(first) = ours.first() else {
-            return Ok(Edited::to(text.to_owned()));
-        };
-        let fresh = self.fresh(&first.found.command);
-        if text.strip_suffix('\n') == Some(&fresh) {
-            return Ok(Edited::removed());
-        }
-        if let Some(blank) = text.strip_suffix(&fresh)
-            && is_blank(blank)
-        {
-            return Ok(Edited::to(blank.to_owned()));
+        match self.around_fresh(text, &ours) {
+            _ if ours.is_empty() => return Ok(Edited::to(text.to_owned())),
+            Some((_, "\n")) => return Ok(Edited::removed()),
+            Some((blank, _)) => return Ok(Edited::to(blank.to_owned())),
+            None => {}
         }
         let mut new = old.clone();
         let mut notes = Vec::new();
@@ -190,6 +188,16 @@ impl HooksJson {
             .map(|version| ("version", Json::Number(version)));
         let hooks = ("hooks", self.all_hooks(command));
         Json::object(version.into_iter().chain([hooks])).render(&Layout::own(), "")
+    }
+
+    /// What is around ours in a file that has nothing else: the line end we gave it, or the blanks it was.
+    fn around_fresh<'t>(&self, text: &'t str, ours: &[Ours]) -> Option<(&'t str, &'t str)> {
+        let fresh = self.fresh(&ours.first()?.found.command);
+        if text.strip_suffix('\n') == Some(&fresh) {
+            return Some(("", "\n"));
+        }
+        let blank = text.strip_suffix(&fresh)?;
+        is_blank(blank).then_some((blank, ""))
     }
 
     fn all_hooks(&self, command: &HookCommand) -> Json {

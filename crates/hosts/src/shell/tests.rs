@@ -266,6 +266,31 @@ fn hostile(count: usize) -> Vec<String> {
 }
 
 #[test]
+fn what_follows_a_redirection_without_a_file_is_no_argument() {
+    for text in [
+        "cat <a <\nrm -rf src",
+        "cat <\nrm f",
+        "cat < ; rm f",
+        "cat <",
+        "ls 2>&\nrm f",
+        "cat <<\nrm f",
+        "cat <<< && rm f",
+    ] {
+        assert_eq!(why(text), Some(Why::NotUnderstood), "{text:?}");
+    }
+    for text in [
+        "cat <a",
+        "cat < <(ls)",
+        "ls 2>&1",
+        "ls 2>/dev/null",
+        "cat <<E\na\nE",
+        "cat <<<a",
+    ] {
+        assert_eq!(why(text), None, "{text:?}");
+    }
+}
+
+#[test]
 fn nesting_overflows_no_stack_and_takes_no_time() {
     // The stack of a thread that nobody gave a larger one.
     let small = std::thread::Builder::new().stack_size(2 << 20);

@@ -220,6 +220,9 @@ impl Walk {
         for redirect in redirects {
             match &redirect.kind {
                 NodeKind::Redirect { op, target, .. } => self.redirect(op, target)?,
+                NodeKind::HereDoc { delimiter, .. } if is_no_word(delimiter) => {
+                    return Err(not_understood());
+                }
                 NodeKind::HereDoc {
                     content, quoted, ..
                 } => {
@@ -240,6 +243,9 @@ impl Walk {
     }
 
     fn redirect(&mut self, operator: &str, target: &Node) -> Found {
+        if matches!(&target.kind, NodeKind::Word { value, .. } if is_no_word(value)) {
+            return Err(not_understood());
+        }
         let target = self.word(target)?;
         let copies = matches!(operator, ">&" | "<&");
         let is_descriptor = |text: &BString| {
@@ -386,4 +392,12 @@ fn as_other_user<'a>(name: &str, arguments: &'a [Argument]) -> Result<&'a [Argum
             _ => return Ok(&arguments[at..]),
         }
     }
+}
+
+/// Is this an operator or the end of a line? The parser takes them for the file that is named behind `<` or `>`, and
+/// what follows for arguments, where a shell stops or goes on with another command.
+fn is_no_word(token: &str) -> bool {
+    let is_substitution = token.starts_with("<(") || token.starts_with(">(");
+    let is_operator = token.starts_with([';', '&', '|', '<', '>', '(', ')', '\n']);
+    token.is_empty() || is_operator && !is_substitution
 }

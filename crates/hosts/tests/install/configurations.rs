@@ -216,6 +216,7 @@ pub(super) fn all(host: Host) -> Vec<Configuration> {
         given("no file", None, Expected::RoundTrip),
         given("an empty file", Some(""), Expected::RoundTrip),
         given("a blank file", Some("\n  \n"), Expected::RoundTrip),
+        given("a file of spaces", Some("\n "), Expected::RoundTrip),
     ];
     let groups = [
         (&GOOD[..], Expected::RoundTrip),

@@ -14,7 +14,7 @@ fn hermes() -> Target {
     target(Host::Hermes)
 }
 
-const GOOD: [(&str, &str); 27] = [
+const GOOD: [(&str, &str); 28] = [
     ("empty", ""),
     ("blank", "\n\n"),
     ("only comments", "# mine\n# all of it\n"),
@@ -23,6 +23,7 @@ const GOOD: [(&str, &str); 27] = [
         "model:\n  default: x\nterminal:\n  backend: local\n",
     ),
     ("no line end", "model: x"),
+    ("no line end but half of one", "# mine\r"),
     (
         "no line end in a section",
         "hooks:\n  pre_tool_call:\n    - command: theirs",

@@ -133,7 +133,7 @@ impl Traffic {
         session: Option<String>,
         params: &Fields<'_>,
     ) -> Option<Happening> {
-        if let Some(directory) = text_of(params, "cwd").map(PathBuf::from) {
+        if let Some(directory) = text_of(params, "cwd").map(|cwd| self.directory.join(cwd)) {
             match (&session, id) {
                 // A branch of a session gets an id of its own, which the answer tells.
                 (Some(session), _) if method != "session/fork" => {
@@ -329,6 +329,15 @@ mod tests {
         let batch = format!("[{PROMPT},{PROMPT}]");
         let found = traffic().read(Side::Editor, batch.as_bytes());
         assert_eq!(found.map(|found| found.len()), Some(2));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_absolute_is_below_where_the_agent_was_started() {
+        let mut traffic = traffic();
+        let load = r#"{"id":1,"method":"session/load","params":{"cwd":"sub","sessionId":"s1"}}"#;
+        assert_eq!(read(&mut traffic, Side::Editor, load), None);
+        let place = read(&mut traffic, Side::Editor, PROMPT).map(|(place, _)| place);
+        assert_eq!(place.as_deref(), Some("/start/sub"));
     }
 
     #[test]

@@ -28,10 +28,9 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn of(text: &str) -> Self {
-        let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         Self {
             lines: text.split_inclusive('\n').map(str::to_owned).collect(),
-            line_end,
+            line_end: line_end_of(text),
         }
     }
 
@@ -182,11 +181,11 @@ impl Lines {
     pub(super) fn remove_ours(&mut self) -> bool {
         let mut new_file = false;
         while let Some(range) = self.marked() {
-            let begin = self.lines[range.start].trim().to_owned();
+            let begin = self.lines[range.start].clone();
             self.lines.drain(range.clone());
-            new_file |= begin.ends_with(NEW_FILE);
-            if begin.ends_with(LINE_END_ADDED) && range.start == self.lines.len() {
-                self.open_last_line();
+            new_file |= begin.trim_end().ends_with(NEW_FILE);
+            if begin.trim_end().ends_with(LINE_END_ADDED) && range.start == self.lines.len() {
+                self.open_last_line(&begin);
             }
         }
         for line in &mut self.lines {
@@ -197,13 +196,23 @@ impl Lines {
             }
         }
         self.remove_unmarked();
+        // Ours may have made a line end of what was half of one.
+        self.line_end = line_end_of(&self.text());
         new_file
     }
 
-    fn open_last_line(&mut self) {
-        if let Some(last) = self.lines.last_mut() {
-            let length = last.trim_end_matches(['\r', '\n']).len();
-            last.truncate(length);
+    /// Takes the line end away that was added with the line `ours`, and so is the one that has. A text may end
+    /// with a `\r` of its own.
+    fn open_last_line(&mut self, ours: &str) {
+        let ends = if ours.ends_with("\r\n") {
+            ["\r\n", "\n"]
+        } else {
+            ["\n", "\r\n"]
+        };
+        if let Some(last) = self.lines.last_mut()
+            && let Some(text) = ends.iter().find_map(|end| last.strip_suffix(end))
+        {
+            last.truncate(text.len());
         }
     }
 
@@ -268,6 +277,10 @@ impl Lines {
         }
         taken
     }
+}
+
+fn line_end_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {

@@ -1,4 +1,0 @@
-//! Loose objects.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::store::loose(bytes));

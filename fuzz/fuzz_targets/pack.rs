@@ -1,4 +1,0 @@
-//! Packs without an index.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::store::pack(bytes));

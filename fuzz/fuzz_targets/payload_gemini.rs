@@ -1,7 +1,0 @@
-//! What Gemini may send to its hook.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| herma_fuzz::hosts::payload(
-    herma_fuzz::Host::Gemini,
-    bytes
-));

@@ -1,4 +1,0 @@
-//! Command lines, which models write.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|text: &str| herma_fuzz::hosts::shell(text));

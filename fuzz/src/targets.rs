@@ -1,0 +1,124 @@
+//! Every target, by its name, which is also that of its directory in `corpus/`.
+
+use herma_hosts::Host;
+
+use crate::core;
+use crate::hosts;
+use crate::program;
+use crate::records;
+use crate::sessions;
+use crate::store;
+use crate::texts;
+
+/// What one input is given to.
+pub type Target = fn(&[u8]);
+
+/// All targets, in the order of their names.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("cleaning", core::cleaning),
+    ("command_line", core::command_line),
+    ("commit", store::commit),
+    ("delta", store::delta),
+    ("diff", texts::diff),
+    ("escapes", |bytes| sessions::escapes(text(bytes))),
+    ("gateway_index", gateway_index),
+    ("git_config", core::git_config),
+    ("git_index", records::git_index),
+    ("head", core::head),
+    ("id", |bytes| records::id(text(bytes))),
+    ("ignore", texts::ignore),
+    ("install_claude", |bytes| {
+        hosts::install(Host::Claude, bytes)
+    }),
+    ("install_codex", |bytes| hosts::install(Host::Codex, bytes)),
+    ("install_crush", |bytes| hosts::install(Host::Crush, bytes)),
+    ("install_cursor", |bytes| {
+        hosts::install(Host::Cursor, bytes)
+    }),
+    ("install_hermes", |bytes| {
+        hosts::install(Host::Hermes, bytes)
+    }),
+    ("install_qwen", |bytes| hosts::install(Host::Qwen, bytes)),
+    ("journal", core::journal),
+    ("kept", records::kept),
+    ("loose", store::loose),
+    ("merge", texts::merge),
+    ("pack", store::pack),
+    ("pack_index", store::pack_index),
+    ("packed_refs", core::packed_refs),
+    ("patch_choice", patch_choice),
+    ("patches", |bytes| hosts::patches(text(bytes))),
+    ("path", records::path),
+    ("payload_claude", |bytes| {
+        hosts::payload(Host::Claude, bytes)
+    }),
+    ("payload_cline", |bytes| hosts::payload(Host::Cline, bytes)),
+    ("payload_codex", |bytes| hosts::payload(Host::Codex, bytes)),
+    ("payload_copilot", |bytes| {
+        hosts::payload(Host::Copilot, bytes)
+    }),
+    ("payload_crush", |bytes| hosts::payload(Host::Crush, bytes)),
+    ("payload_cursor", |bytes| {
+        hosts::payload(Host::Cursor, bytes)
+    }),
+    ("payload_gemini", |bytes| {
+        hosts::payload(Host::Gemini, bytes)
+    }),
+    ("payload_goose", |bytes| hosts::payload(Host::Goose, bytes)),
+    ("payload_hermes", |bytes| {
+        hosts::payload(Host::Hermes, bytes)
+    }),
+    ("payload_opencode", |bytes| {
+        hosts::payload(Host::OpenCode, bytes)
+    }),
+    ("payload_qwen", |bytes| hosts::payload(Host::Qwen, bytes)),
+    ("pending", sessions::pending),
+    ("project", records::project),
+    ("purge", core::purge),
+    ("receipt", records::lists),
+    ("requests", program::requests),
+    ("secrets", secrets),
+    ("settings", |bytes| program::settings(text(bytes))),
+    ("shallow", core::shallow),
+    ("shell", |bytes| hosts::shell(text(bytes))),
+    ("slash", |bytes| hosts::slash(text(bytes))),
+    ("stat_cache", records::stat_cache),
+    ("step", core::step),
+    ("step_name", core::step_name),
+    ("traffic", program::traffic),
+    ("tree", store::tree),
+    ("yaml", |bytes| texts::yaml(text(bytes))),
+];
+
+/// The target of this name.
+pub fn named(name: &str) -> Option<Target> {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name)?;
+    Some(*target)
+}
+
+/// As much of an input as is text.
+fn text(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).expect("so far it is"),
+    }
+}
+
+/// Eight bytes say which sessions go, the rest is the index.
+fn gateway_index(bytes: &[u8]) {
+    if let Some((choice, index)) = bytes.split_first_chunk() {
+        sessions::gateway_index(text(index), u64::from_le_bytes(*choice));
+    }
+}
+
+/// Two texts and what is typed.
+fn patch_choice(bytes: &[u8]) {
+    let [answers, old, new] = crate::parts(bytes);
+    program::patch_choice(old, new, answers);
+}
+
+/// One content in 256 is also looked into as often as a file has room for it.
+fn secrets(bytes: &[u8]) {
+    let looks_long = xxhash_rust::xxh3::xxh3_64(bytes) % 256 == 0;
+    core::secrets(bytes, looks_long);
+}
