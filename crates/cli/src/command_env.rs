@@ -40,6 +40,8 @@ pub(crate) enum Outcome {
     Problems,
     /// Not done: the user said no.
     Aborted,
+    /// Looked for something that is not there, and the answer says so.
+    NotFound,
     /// Another process is doing it.
     Busy,
     /// Done with what can be read; some saved data is damaged, and was named.
@@ -55,6 +57,7 @@ impl Outcome {
             Self::Done => 0,
             Self::Problems | Self::Aborted => 1,
             Self::LeftOut => 3,
+            Self::NotFound => 10,
             Self::Busy => 11,
             Self::Damaged => 12,
             Self::Command(code) => code,
@@ -181,6 +184,15 @@ impl CommandEnv {
                 .detail("`herma restore --continue` finishes it; `herma undo` reverses it.");
         }
         Ok(project)
+    }
+
+    /// Says so when a purge was interrupted.
+    pub(crate) fn warn_of_purge(&self) -> Result<(), CommandError> {
+        if self.engine.interrupted_purge()?.is_some() {
+            self.ui.warning("a purge was not finished.");
+            self.ui.detail(crate::commands::purge::FINISH_PURGE);
+        }
+        Ok(())
     }
 
     /// Like [`Self::open_project`], for commands that deal with an interrupted restore themselves.

@@ -63,8 +63,11 @@ pub(crate) fn changes_in_words(count: ChangeCount) -> String {
 
 /// `1 file`, `2 files`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("{count} {noun}"),
+        Some(stem) if stem.ends_with('r') => format!("{count} {stem}ies"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 /// Prints one line for each checkpoint.

@@ -54,6 +54,7 @@ mod engine {
     pub mod project;
     pub mod purge;
     mod purge_elsewhere;
+    mod purge_litter;
     mod repair;
     mod reviewed;
     mod round_trip;

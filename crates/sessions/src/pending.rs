@@ -317,8 +317,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open(temp.path()).unwrap();
         let own = dir.ensure_dir(PLACE, 0o700).unwrap();
-        own.create_new("tmp-00000000-1-1-1-0").unwrap();
+        own.create_new("tmp-0000000a-1-1-1-0").unwrap();
         Workplace::take(&dir).unwrap();
-        assert!(own.stat_opt("tmp-00000000-1-1-1-0").unwrap().is_none());
+        assert!(own.stat_opt("tmp-0000000a-1-1-1-0").unwrap().is_none());
     }
 }

@@ -13,6 +13,7 @@
 //! * [`attack`]: directories swapped for links under the program's hands
 //! * `schedules`: orders of what threads do, tried one by one (`cargo xtask interleavings`)
 //! * [`terminal`]: a terminal with somebody at it who answers questions
+//! * [`raw`]: what is in the bytes of files, for contents that must be gone
 //! * [`redact`]: makes output the same from run to run
 //!
 //! The kit does not know the engine: what a test expects is stated in its own words.
@@ -32,6 +33,7 @@ pub mod names;
 pub mod output;
 pub mod power;
 pub mod random;
+pub mod raw;
 pub mod redact;
 #[cfg(shuttle)]
 pub mod schedules;

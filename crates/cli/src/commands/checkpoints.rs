@@ -2,7 +2,7 @@
 
 mod clear;
 mod clear_legacy;
-mod damage;
+pub(crate) mod damage;
 mod gc;
 mod import_legacy;
 mod limits;

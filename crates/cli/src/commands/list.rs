@@ -37,6 +37,7 @@ struct ListJson {
 
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
+    env.warn_of_purge()?;
     let mut checkpoints = project.list()?;
     let damaged = project.damaged()?;
     for one in &damaged {

@@ -1,6 +1,7 @@
 //! `herma purge`
 
 mod json;
+mod texts;
 mod words;
 
 use std::path::PathBuf;
@@ -17,8 +18,12 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
+use crate::listing::counted;
 use crate::transcript::Following;
 use crate::transcript::Pending;
+
+/// What to type when a purge was interrupted.
+pub(crate) const FINISH_PURGE: &str = "`herma checkpoints gc` finishes what it began; then run the same `herma purge` again for the rest.";
 
 /// Take a leaked file out of every checkpoint, for good
 ///
@@ -28,7 +33,8 @@ use crate::transcript::Pending;
 /// does, it is not touched, and the next save saves it again unless `.hermaignore` leaves it out.
 ///
 /// The same content at other paths is named, and stays unless `--copies` or `--everywhere` is given. Nothing can
-/// bring back what was purged. Backups of the store, and command lines in `herma steps`, are not changed.
+/// bring back what was purged. Not searched: reasons and names of checkpoints, prompts and command lines in
+/// `herma steps`, resume records, and backups of the store. Exits with 10 if the path was nowhere.
 #[derive(Args, Debug)]
 pub(crate) struct PurgeArgs {
     /// The files and directories
@@ -67,7 +73,10 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, C
         } else {
             words::describe(env, &project, &plan)?;
         }
-        words::warn(env, &plan);
+        words::warn(env, &project, &plan);
+        if plan.is_empty() && plan.unreadable.is_empty() {
+            return not_found(env, &request, "Nothing was changed.".to_owned());
+        }
         env.ui.status(format_args!(
             "Dry run: {}. Nothing was changed.",
             words::would(&plan)
@@ -98,7 +107,7 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, C
     })?;
     drop(progress);
     following.follow_rewritten()?;
-    report(env, &project, &purged)
+    report(env, &project, &request, &purged)
 }
 
 /// Shows what would be removed and asks.
@@ -118,7 +127,7 @@ fn confirm(
             .with_hint("`herma purge --yes PATH` does it; `--dry-run` shows what it would do."));
     }
     words::describe(env, project, plan)?;
-    words::warn(env, plan);
+    words::warn(env, project, plan);
     if env.ui.confirm("Remove this for good?")? {
         return Ok(());
     }
@@ -128,6 +137,7 @@ fn confirm(
 fn report(
     env: &CommandEnv,
     project: &Project<'_>,
+    request: &PurgeRequest,
     purged: &Purged,
 ) -> Result<Outcome, CommandError> {
     if env.ui.json {
@@ -135,13 +145,42 @@ fn report(
     } else if !purged.plan.is_empty() {
         words::describe(env, project, &purged.plan)?;
     }
-    words::warn(env, &purged.plan);
-    words::done(env, purged);
-    Ok(if !purged.damaged.is_empty() {
-        Outcome::Damaged
-    } else if purged.remaining.is_empty() && purged.plan.unreadable.is_empty() {
-        Outcome::Done
+    words::warn(env, project, &purged.plan);
+    words::done(env, project, purged);
+    let is_whole = purged.remaining.is_empty() && purged.left_over.is_empty();
+    if !purged.damaged.is_empty() {
+        Ok(Outcome::Damaged)
+    } else if !is_whole || !purged.plan.unreadable.is_empty() {
+        Ok(Outcome::LeftOut)
+    } else if purged.plan.is_empty() && purged.gone == 0 {
+        let state = match purged.litter_removed {
+            0 => "Nothing was changed.".to_owned(),
+            count => format!(
+                "{} that interrupted commands, cleanings and repairs had left in the store went, in case one held it.",
+                counted(count, "file")
+            ),
+        };
+        not_found(env, request, state)
     } else {
-        Outcome::LeftOut
-    })
+        Ok(Outcome::Done)
+    }
+}
+
+/// Says what was looked for, and where it was not.
+fn not_found(
+    env: &CommandEnv,
+    request: &PurgeRequest,
+    state: String,
+) -> Result<Outcome, CommandError> {
+    if env.ui.json {
+        return Ok(Outcome::NotFound);
+    }
+    let paths: Vec<String> = request.paths.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "nothing was found: {} is in no checkpoint of this project",
+        paths.join(", ")
+    );
+    Err(CommandError::new(Kind::NoStore, message)
+        .with_state(state)
+        .with_hint("Look with `herma list` and `herma diff NUMBER` where it is; for a file of another project, run this there."))
 }

@@ -255,7 +255,8 @@ fn in_one_line(words: &[OsString]) -> String {
     quoted.join(" ")
 }
 
-fn quote(word: &str) -> String {
+/// A word as a shell takes it.
+pub(crate) fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

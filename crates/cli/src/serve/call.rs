@@ -258,6 +258,7 @@ const fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Done | Outcome::Command(_) => "done",
         Outcome::LeftOut => "left-out",
+        Outcome::NotFound => "not-found",
         Outcome::Problems => "problems",
         Outcome::Aborted => "aborted",
         Outcome::Busy => "busy",

@@ -58,7 +58,10 @@ fn empty_world() -> TempDir {
 }
 
 fn world(manners: Manners) -> World {
-    let (env, backing) = (test_env(), empty_world());
+    mounted(test_env(), empty_world(), manners)
+}
+
+fn mounted(env: TestEnv, backing: TempDir, manners: Manners) -> World {
     let twin = Twin::mount(backing.path(), env.root(), manners).unwrap();
     World {
         twin,
@@ -378,12 +381,7 @@ fn brought_to(files: &[(&str, &str)], names: Names) -> World {
     let work = backing.path().join("work/project");
     std::fs::remove_dir_all(&work).unwrap();
     std::fs::create_dir(&work).unwrap();
-    let twin = Twin::mount(backing.path(), env.root(), manners).unwrap();
-    World {
-        twin,
-        env,
-        _backing: backing,
-    }
+    mounted(env, backing, manners)
 }
 
 /// A restore of names that are one is refused, and nothing is written.

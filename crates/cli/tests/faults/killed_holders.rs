@@ -68,22 +68,22 @@ fn die_with_locks(name: &str, scene: &Scene, stride: u64) {
 
 #[test]
 fn killed_holders_of_a_save() {
-    die_with_locks("save", &Scene::second_save(), 2);
+    die_with_locks("save", &Scene::second_save(), 6);
 }
 
 #[test]
 fn killed_holders_of_a_restore() {
-    die_with_locks("restore", &Scene::restore(), 4);
+    die_with_locks("restore", &Scene::restore(), 12);
 }
 
 #[test]
 fn killed_holders_of_a_collection() {
-    die_with_locks("gc", &Scene::gc(), 2);
+    die_with_locks("gc", &Scene::gc(), 6);
 }
 
 #[test]
 fn killed_holders_of_a_purge() {
-    die_with_locks("purge", &Scene::purge(), 6);
+    die_with_locks("purge", &Scene::purge(), 18);
 }
 
 /// Those who stand in line for a lock that somebody holds are killed there, and are in nobody's way.

@@ -4,6 +4,7 @@
 use herma_testkit::Node;
 use herma_testkit::Tree;
 use herma_testkit::WorkDir;
+use herma_testkit::raw::files_holding;
 use herma_testkit::tree::assert_same;
 use herma_testkit::tree::diff;
 
@@ -98,6 +99,15 @@ impl Scene {
         moved
     }
 
+    /// The bytes of all files count, not what git lists.
+    #[track_caller]
+    fn assert_in_no_file(&self) {
+        for secret in ["secret one\n", "secret two\n"] {
+            let held = files_holding(&self.env.store(), secret.as_bytes());
+            assert!(held.is_empty(), "{secret:?} is still in {held:?}");
+        }
+    }
+
     #[track_caller]
     fn assert_finished(&self, contents: &[String]) {
         for (state, (_, old)) in self.all_states().iter().zip(&self.saved) {
@@ -120,6 +130,7 @@ impl Scene {
             let found = self.env.git(["cat-file", "-e", id]);
             assert!(!found.status.success(), "{id} can still be read");
         }
+        self.assert_in_no_file();
         assert_sound(&self.env.repository());
         // Undo and redo know where they stand; what was purged is left alone by both.
         let stash = self.stash();
@@ -149,8 +160,14 @@ pub(super) fn check_purge(scene: &Scene, succeeded: bool) {
         moved == 0 || moved == scene.saved.len() - 1,
         "all or none: {moved}"
     );
+    if moved > 0 {
+        scene.assert_in_no_file();
+    }
     scene.reset_to(&stash);
-    scene.run_again().success();
+    let again = scene.run_again();
+    // Where all was done, nothing is found.
+    let is_done = matches!(again.status.code(), Some(0 | 10));
+    assert!(is_done, "{again}");
     scene.assert_finished(&contents);
     scene.reset_to(&stash);
 }

@@ -219,10 +219,10 @@ fn real_errors_with_few_descriptors_a_restore_is_whole_or_can_be_reversed() {
             project.run(["undo"]).success();
         } else {
             failed += 1;
-            assert!(
-                output.error_text().contains("Too many open files"),
-                "{output}"
-            );
+            let said = output.error_text();
+            let is_named =
+                said.contains("Too many open files") || said.contains("could not be read");
+            assert!(is_named, "{output}");
             if is_interrupted(&project) {
                 project.run(["undo"]).success();
             }

@@ -85,10 +85,10 @@ fn an_interrupted_save_leaves_nothing_behind() {
 /// Every signal that asks for an end, at every call of one command.
 fn stop_everywhere(name: &str, scene: &Scene) {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        sweep(name, scene, Fault::Signal(signal), 6);
+        sweep(name, scene, Fault::Signal(signal), 12);
     }
     // Nobody sends this one, and the program does not hear it.
-    sweep(name, scene, Fault::Signal(SIGPIPE), 12);
+    sweep(name, scene, Fault::Signal(SIGPIPE), 24);
     assert_heard(name, scene);
 }
 

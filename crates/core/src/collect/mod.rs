@@ -18,6 +18,7 @@ pub mod costs;
 pub(crate) mod dead;
 pub mod holdings;
 mod inventory;
+pub(crate) mod litter;
 pub mod mark;
 mod merging;
 mod sweeping;
@@ -37,6 +38,7 @@ use crate::store::objects::Objects;
 use crate::store::set_aside::SetAside;
 
 use inventory::Inventory;
+use litter::Litter;
 use mark::Walk;
 use mark::WalkError;
 use merging::Merge;
@@ -65,6 +67,9 @@ pub struct CollectOptions {
     /// What must not be readable any more, unless something alive needs it: it goes at once, whatever it
     /// takes.
     pub doomed: BTreeSet<ObjectId>,
+    /// Take away files by which nothing can be read, however young they are? Whoever says so has read
+    /// everything that is alive.
+    pub litter_at_once: bool,
 }
 
 impl Default for CollectOptions {
@@ -78,6 +83,7 @@ impl Default for CollectOptions {
             patience: Duration::from_secs(10),
             threads: 0,
             doomed: BTreeSet::new(),
+            litter_at_once: false,
         }
     }
 }
@@ -185,8 +191,9 @@ pub(crate) fn collect(
         }
     }
     collected.packs_after = objects.packs()?.len();
-    // A pack that cannot be read may hold anything.
-    let is_there = |id: &ObjectId| objects.contains(id).unwrap_or(true);
+    // A pack that cannot be read may hold anything, and so may litter.
+    let is_hidden = !options.doomed.is_empty() && Litter::look(dirs)?.may_be_needed();
+    let is_there = |id: &ObjectId| is_hidden || objects.contains(id).unwrap_or(true);
     let doomed = options.doomed.iter().copied();
     collected.doomed_left = doomed.filter(|id| !walk.has(id) && is_there(id)).collect();
     Ok(collected)
@@ -215,6 +222,7 @@ fn replace_packs(
             objects,
             inventory,
             plan: &plan,
+            litter_at_once: options.litter_at_once,
         };
         report(CollectStage::Removing, 0);
         sweep.run(walk, options.patience, collected)?;
@@ -267,7 +275,7 @@ pub(crate) fn refs_needing(
 }
 
 /// The refs that need one of these objects, which cannot be read; never none.
-fn damaged(
+pub(crate) fn damaged(
     dirs: &StoreDirs,
     objects: &Objects,
     lost: &BTreeSet<ObjectId>,

@@ -10,6 +10,7 @@ use herma_fs::Dir;
 use super::Collected;
 use super::into_error;
 use super::inventory::Inventory;
+use super::litter;
 use super::mark::Walk;
 use super::merging::Superfluous;
 use super::trash::Trash;
@@ -32,14 +33,13 @@ const LOOSE_GRACE: i64 = 3600 * 1_000_000_000;
 /// How many loose objects are taken away while the store is kept from the others.
 const SLICE: usize = 500;
 
-/// What a git killed long ago left behind, in nanoseconds.
-const LITTER_AGE: i64 = 24 * LOOSE_GRACE;
-
 pub(super) struct Sweep<'a> {
     pub(super) dirs: &'a StoreDirs,
     pub(super) objects: &'a Objects,
     pub(super) inventory: &'a Inventory,
     pub(super) plan: &'a Superfluous,
+    /// Does litter go however young it is?
+    pub(super) litter_at_once: bool,
 }
 
 impl Sweep<'_> {
@@ -103,7 +103,7 @@ impl Sweep<'_> {
         for stem in &going {
             trash.put_pack(packs, stem)?;
         }
-        remove_litter(packs, trash)
+        litter::remove(self.dirs, trash, self.litter_at_once)
     }
 
     /// Removes names of what is gone: cuts of history that nothing reaches any more, and directories of
@@ -274,30 +274,4 @@ impl Sweep<'_> {
         }
         Ok(())
     }
-}
-
-/// Removes halves of packs, which a kill between two renames leaves, and what git left unfinished. All that
-/// is alive has been found elsewhere. What was written recently stays: a git, which does not know our locks,
-/// puts a pack into place before its index.
-fn remove_litter(packs: &Dir, trash: &mut Trash<'_>) -> Result<(), Error> {
-    let now = herma_fs::process::file_clock();
-    let entries = packs.entries()?;
-    let names: HashSet<&[u8]> = entries.iter().map(|e| e.name.to_bytes()).collect();
-    for entry in &entries {
-        let Ok(name) = entry.name.to_str() else {
-            continue;
-        };
-        let lacks = |stem: &str, part: &str| !names.contains(format!("{stem}.{part}").as_bytes());
-        let (is_litter, longest) = match name.rsplit_once('.') {
-            Some((stem, "pack")) => (lacks(stem, "idx"), LOOSE_GRACE),
-            Some((stem, "idx" | "rev" | "bitmap" | "mtimes")) => (lacks(stem, "pack"), LOOSE_GRACE),
-            _ => (name.starts_with("tmp_"), LITTER_AGE),
-        };
-        let stat = packs.stat_opt(name)?;
-        let age = stat.map_or(0, |stat| now.saturating_sub(stat.mtime));
-        if is_litter && age > longest {
-            trash.put(packs, &entry.name, &entry.name)?;
-        }
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use herma_fs::Dir;
@@ -108,6 +109,21 @@ pub(crate) fn bytes(dirs: &StoreDirs) -> Result<u64, Error> {
         }
     }
     Ok(sum)
+}
+
+/// The directories in the trash, beginning at the store's own directory.
+pub(super) fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, Error> {
+    let Some(herma) = dirs.herma() else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in herma.trash.entries()? {
+        if open_if_dir(&herma.trash, &entry.name)?.is_some() {
+            let name = entry.name.to_string_lossy();
+            found.push(PathBuf::from(format!("store/herma/trash/{name}")));
+        }
+    }
+    Ok(found)
 }
 
 /// Deletes what has been in the trash for at least `grace`; says how many bytes that were.

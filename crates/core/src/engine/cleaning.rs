@@ -71,21 +71,26 @@ pub(super) struct Effort {
     thoroughness: Thoroughness,
     at_once: bool,
     despite_damage: bool,
+    litter_at_once: bool,
 }
 
 impl Effort {
-    /// What must not be readable any more goes, and nothing else that takes long.
-    pub(super) const PURGING: Self = Self {
-        thoroughness: Thoroughness::Quick,
-        at_once: true,
-        despite_damage: false,
-    };
-
     const USUAL: Self = Self {
         thoroughness: Thoroughness::Usual,
         at_once: false,
         despite_damage: false,
+        litter_at_once: false,
     };
+
+    /// What must not be readable any more goes, and nothing else that takes long.
+    pub(super) const fn purging(litter_at_once: bool) -> Self {
+        Self {
+            thoroughness: Thoroughness::Quick,
+            at_once: true,
+            litter_at_once,
+            ..Self::USUAL
+        }
+    }
 
     /// A limit is exceeded: what is damaged must not make the store grow without end.
     const fn urgent(thoroughness: Thoroughness) -> Self {
@@ -93,6 +98,7 @@ impl Effort {
             thoroughness,
             at_once: true,
             despite_damage: true,
+            litter_at_once: false,
         }
     }
 }
@@ -202,7 +208,8 @@ impl Engine {
         let effort = Effort {
             thoroughness,
             at_once: true,
-            despite_damage: false,
+            litter_at_once: self.may_finish_purge(&dirs, progress)?,
+            ..Effort::USUAL
         };
         let collected = self.collect_locked(&dirs, effort, progress)?;
         cleaned.note(collected);
@@ -390,6 +397,7 @@ impl Engine {
             thoroughness: effort.thoroughness,
             at_once: effort.at_once,
             despite_damage: effort.despite_damage,
+            litter_at_once: effort.litter_at_once,
             threads: settings.threads,
             ..CollectOptions::default()
         };

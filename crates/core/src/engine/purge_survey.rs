@@ -3,6 +3,11 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use herma_fs::stat_path;
 
 use super::Progress;
 use super::Stage;
@@ -160,6 +165,7 @@ impl Survey {
             }
             let workdir = identity_of(store, &project).workdir();
             let copies = found.into_iter().map(|(path, checkpoints)| CopyFound {
+                still_present: !is_own && is_on_disk(workdir.as_deref(), &path),
                 project: project.clone(),
                 workdir: workdir.clone(),
                 path,
@@ -203,6 +209,12 @@ impl Survey {
             read => read.map(Some),
         }
     }
+}
+
+/// Is something at a path of a project that is somewhere else? What cannot be looked at is not.
+fn is_on_disk(workdir: Option<&Path>, path: &RelPath) -> bool {
+    let file = workdir.map(|workdir| workdir.join(OsStr::from_bytes(path.as_bytes())));
+    file.is_some_and(|file| matches!(stat_path(&file), Ok(Some(_))))
 }
 
 /// What was at the paths in checkpoints that were dropped, of any project, and that nothing alive needs.

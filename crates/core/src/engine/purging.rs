@@ -2,7 +2,7 @@
 //!
 //! Order: what takes the place of checkpoints is durable → the contents to be rid of are on the list that
 //! collection goes by → per project, what its refs will name is on record → the refs move one by one → a
-//! collection takes the contents away → a look whether they are gone. Killed anywhere, each checkpoint is
+//! collection takes the contents away, and litter that may hold them → a look whether they are gone. Killed anywhere, each checkpoint is
 //! the old one or the new one; the next command that writes to the project moves the rest of its refs, the
 //! next collection takes away the contents.
 //!
@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_fs::Entry;
 use herma_fs::publish::Durability;
 
 use super::Engine;
 use super::Progress;
 use super::Project;
 use super::adopt::project_ids;
-use super::cleaning::Effort;
 use super::cleaning_bytes::store_bytes;
 use super::facts::identity_of;
 use super::interrupted::own_state;
@@ -30,7 +30,7 @@ use super::purge_refs::lock_project;
 use super::purge_refs::own_refs;
 use super::purge_refs::plan_refs;
 use super::purge_survey::Survey;
-use crate::collect;
+use crate::collect::litter::holds_objects;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
@@ -49,11 +49,7 @@ use crate::purge::rewrite::Selection;
 use crate::purge::search::Contents;
 use crate::snapshot::present::Present;
 use crate::store::layout::StoreDirs;
-use crate::store::objects::Objects;
 use crate::store::pack_write::PackWriter;
-
-/// How often the store is asked for when somebody is always using it.
-const ATTEMPTS: usize = 3;
 
 impl Project<'_> {
     /// What a purge would find and do. Nothing is changed.
@@ -85,10 +81,8 @@ impl Project<'_> {
         let mut purged = self.rewrite(request, progress)?;
         let mut contents = doomed::read(&dirs)?;
         contents.extend(&purged.plan.contents);
-        if !contents.is_empty() {
-            self.take_away(&dirs, &contents, &mut purged, progress)?;
-            purged.bytes_freed = bytes_before.saturating_sub(store_bytes(&dirs)?);
-        }
+        self.take_away(&dirs, &contents, &mut purged, progress)?;
+        purged.bytes_freed = bytes_before.saturating_sub(store_bytes(&dirs)?);
         dirs.restore_reserve()?;
         Ok(purged)
     }
@@ -183,38 +177,6 @@ impl Project<'_> {
         Err(Error::OtherRestoreUnfinished { project_name })
     }
 
-    /// Collects until the contents are gone, and looks whether they are.
-    fn take_away(
-        &self,
-        dirs: &StoreDirs,
-        contents: &BTreeSet<ObjectId>,
-        purged: &mut Purged,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
-        for _ in 0..ATTEMPTS {
-            let collected = self
-                .engine
-                .collect_locked(dirs, Effort::PURGING, progress)?;
-            purged.postponed = collected.postponed;
-            purged.no_room = collected.unfinished && !collected.doomed_left.is_empty();
-            purged.damaged = collected.damaged;
-            if !purged.postponed {
-                break;
-            }
-        }
-        // Nothing that was read before counts.
-        let objects = Objects::open(dirs.objects().try_clone()?);
-        let is_there = |id: &&ObjectId| objects.contains(id).unwrap_or(true);
-        purged.remaining = contents.iter().filter(is_there).copied().collect();
-        purged.gone = contents.len() - purged.remaining.len();
-        if !purged.remaining.is_empty() && purged.damaged.is_empty() {
-            let remaining = purged.remaining.iter().copied().collect();
-            let _shared = dirs.lock_shared(self.settings().lock_wait)?;
-            purged.needed_by = collect::refs_needing(dirs, &objects, &remaining)?;
-        }
-        Ok(())
-    }
-
     /// The project as it is, if it can be looked at: a purge does not fail for it.
     fn present_if_readable(
         &self,
@@ -237,7 +199,7 @@ impl Engine {
             .herma()
             .and_then(|herma| herma.dir.open_dir("set-aside").ok());
         if let Some(set_aside) = set_aside
-            && !set_aside.entries()?.is_empty()
+            && set_aside.entries()?.iter().any(may_hold_anything)
         {
             found.push(Path::new("store/herma/set-aside").to_owned());
         }
@@ -296,6 +258,11 @@ fn check(request: &PurgeRequest) -> Result<(), Error> {
         return Err(Error::PurgeOfAll);
     }
     Ok(())
+}
+
+/// Is this nothing that a purge takes away by itself?
+fn may_hold_anything(set_aside: &Entry) -> bool {
+    !set_aside.name.to_str().is_ok_and(holds_objects)
 }
 
 /// What the next save would bring back.

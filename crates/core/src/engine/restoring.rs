@@ -1,6 +1,8 @@
 //! Restoring: save the present, plan, apply, verify.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -49,6 +51,7 @@ use crate::restore::write::read_link_target;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::present::Present;
+use crate::snapshot::present::ScanError;
 use crate::snapshot::present::in_pool;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
@@ -412,8 +415,19 @@ impl Project<'_> {
         before: &Present,
         applied: &mut Applied,
     ) -> Result<StateIds, Error> {
-        let cache = Some(Arc::clone(&before.cache));
-        let after = self.scan(Some(store), cache, false, &HashOnly, &NoProgress)?;
+        let look = || {
+            let cache = Some(Arc::clone(&before.cache));
+            self.scan(Some(store), cache, false, &HashOnly, &NoProgress)
+        };
+        let mut after = look()?;
+        if newly_unreadable(&before.cache, &after.cache).is_some() {
+            // What stands in the way may pass.
+            after = look()?;
+        }
+        // What cannot be seen cannot be called restored; the journal stays open.
+        if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
+            return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());
+        }
         let rest = self.prepare(store, target, options, &after)?;
         let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
         for action in rest.plan.actions {
@@ -423,6 +437,28 @@ impl Project<'_> {
         }
         Ok((after.tree, after.modes))
     }
+}
+
+/// Something that could be read before a restore and cannot be after it: descriptors or memory ran out.
+fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
+    let count = |cache: &StatCache| {
+        let counts = &cache.header().summary.left_out;
+        counts.get(&Reason::Unreadable).copied().unwrap_or(0)
+    };
+    if count(after) <= count(before) {
+        return None;
+    }
+    let mut found = None;
+    after.each_left_out(|path, why| {
+        let was = before
+            .entry_at(path)
+            .and_then(|entry| entry.kind.left_out());
+        if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
+            found = Some(path.to_vec());
+        }
+        found.is_none()
+    });
+    found
 }
 
 /// How the save before a restore, or before steps are taken back, is asked for.

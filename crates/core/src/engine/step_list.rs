@@ -40,6 +40,14 @@ pub struct ListedStep {
 }
 
 impl Project<'_> {
+    /// Is any step of this project on record?
+    pub fn has_steps(&self) -> Result<bool, Error> {
+        match self.engine.open_for_reading()? {
+            Some(store) => Ok(!self.all_steps(&store)?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
     /// The chosen steps, newest first. A project nobody has heard of has none.
     pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
         let Some(store) = self.engine.open_for_reading()? else {

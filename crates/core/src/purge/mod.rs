@@ -98,6 +98,9 @@ pub struct CopyFound {
     pub checkpoints: usize,
     /// Does it go?
     pub goes: bool,
+    /// Is something at that path of another project now, which its next save may save again? For this
+    /// project, [`PurgePlan::still_present`] says so.
+    pub still_present: bool,
 }
 
 /// What a purge did.
@@ -121,6 +124,12 @@ pub struct Purged {
     pub postponed: bool,
     /// The disk has no room to write the packs again that hold the contents.
     pub no_room: bool,
+    /// Files and directories that were removed because nobody could say what is in them: what killed
+    /// processes left, what repairs set aside, and the trash.
+    pub litter_removed: usize,
+    /// Such files that had to stay, in the directory of the store: something alive cannot be read and may be
+    /// in them, the store was in use, or another program may be writing them.
+    pub left_over: Vec<PathBuf>,
 }
 
 /// A checkpoint that has another id now.

@@ -51,6 +51,7 @@ impl Planner<'_> {
             let ours = self.is_asked_for(path) || self.is_missing_above(path);
             ours && !self.is_to_be_kept(path) && !draft.is_blocked(path)
         });
+        let mut obstructed = BTreeSet::new();
         for (path, to) in &wanted {
             match self
                 .present
@@ -65,9 +66,11 @@ impl Planner<'_> {
                             .insert(path.clone(), ActionKind::Mode { from, to: *to });
                     }
                 }
-                None => self.make_directory(path, draft)?,
+                None if self.make_directory(path, draft)? => {}
+                None => drop(obstructed.insert(path.clone())),
             }
         }
+        wanted.retain(|path, _| !obstructed.contains(path));
         let candidates = match differing {
             Some(differing) => {
                 let mut candidates = removed_around(changes);
@@ -290,12 +293,13 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
+    fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> Result<bool, Error> {
         match self.obstacle(path)? {
             // A directory that is there but not looked into serves as well.
             Some(KeptWhy::InTheWay(_)) if self.is_a_directory(path) => {}
             Some(why) => {
                 draft.kept.insert(path.clone(), why);
+                return Ok(false);
             }
             None if self.present.find_file(path) => {
                 draft
@@ -309,7 +313,7 @@ impl Planner<'_> {
                     .insert(path.clone(), ActionKind::CreateDirectory);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn is_a_directory(&self, path: &RelPath) -> bool {

@@ -102,8 +102,10 @@ impl StoreDirs {
 
     /// Is somebody collecting just now?
     pub fn is_collecting(&self) -> Result<bool, StoreError> {
-        let herma = &self.for_writing()?.dir;
-        let asked = lock::acquire_existing(herma, COLLECT, Mode::Shared, Duration::ZERO)?;
+        let Some(herma) = self.herma() else {
+            return Ok(false);
+        };
+        let asked = lock::acquire_existing(&herma.dir, COLLECT, Mode::Shared, Duration::ZERO)?;
         Ok(matches!(asked, Some(Acquired::Busy { .. })))
     }
 

@@ -352,3 +352,27 @@ fn an_ignored_file_survives_a_restore_of_its_directory() {
         restored.kept
     );
 }
+
+#[test]
+fn a_file_no_checkpoint_holds_where_directories_belong_is_named_and_the_rest_comes_back() {
+    let p = TestProject::new();
+    // A file of that name is ignored, a directory is not.
+    p.write(".gitignore", "place\n!place/\n");
+    p.write("place/inner/deep/f", "saved\n");
+    p.write("a.txt", "one\n");
+    p.save("first");
+    p.remove("place");
+    p.write("place", "never saved\n");
+    p.write("a.txt", "two\n");
+    let restored = p.restore("1");
+    assert_eq!(p.read("place"), "never saved\n");
+    assert_eq!(p.read("a.txt"), "one\n", "the rest is restored");
+    let named = kept(&restored);
+    assert!(named.iter().any(|(path, _)| path == "place"), "{named:?}");
+    assert!(
+        !named
+            .iter()
+            .any(|(_, why)| *why == KeptWhy::ChangedMeanwhile),
+        "nothing changed meanwhile: {named:?}"
+    );
+}

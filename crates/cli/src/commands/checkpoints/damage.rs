@@ -27,7 +27,7 @@ pub(super) fn warn_of_damage(env: &CommandEnv, refs: &[String]) {
 }
 
 /// The checkpoints of these refs as people know them; a ref that tells nothing more, as it is.
-fn name_all(env: &CommandEnv, refs: &[String]) -> Vec<String> {
+pub(crate) fn name_all(env: &CommandEnv, refs: &[String]) -> Vec<String> {
     let mut numbers: HashMap<ProjectId, Vec<(u64, String)>> = HashMap::new();
     let mut workdirs: HashMap<ProjectId, Option<PathBuf>> = HashMap::new();
     // Names are a courtesy: where they cannot be found out, the ref is one.

@@ -94,6 +94,7 @@ pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome,
     };
     let verified = env.engine.verify(&options, &progress)?;
     drop(progress);
+    env.warn_of_purge()?;
     let outcome = if verified.is_whole() {
         Outcome::Done
     } else {

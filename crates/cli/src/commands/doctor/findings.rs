@@ -17,6 +17,7 @@ use super::hosts;
 use super::sessions;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
+use crate::commands::purge::FINISH_PURGE;
 use crate::listing::counted;
 use crate::time;
 use crate::transcript;
@@ -227,6 +228,24 @@ fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
         }
         Err(Error::NoStore(_)) => {}
         Err(error) => findings.add_error("projects", error),
+    }
+    look_at_purge(findings, env);
+}
+
+/// A purge that was killed: what it was to remove may still be in the store.
+fn look_at_purge(findings: &mut Findings, env: &CommandEnv) {
+    match env.engine.interrupted_purge() {
+        Ok(None) => {}
+        Ok(Some(purge)) => {
+            let versions = counted(purge.contents, "version");
+            findings.add_with_hint(
+                "purge",
+                Level::Attention,
+                format!("one was not finished; {versions} may still be in the store"),
+                Some(FINISH_PURGE.to_owned()),
+            );
+        }
+        Err(error) => findings.add_error("purge", error),
     }
 }
 

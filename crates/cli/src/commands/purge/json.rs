@@ -1,6 +1,7 @@
 //! What a purge found and did, for programs.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use herma_core::ObjectId;
 use herma_core::RelPath;
@@ -9,6 +10,7 @@ use herma_core::purge::PurgePlan;
 use herma_core::purge::Purged;
 use serde::Serialize;
 
+use super::texts;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::json::PathJson;
@@ -27,6 +29,7 @@ struct PurgeJson<'p> {
     still_present: Vec<PathJson>,
     unreadable: &'p [String],
     not_searched: Vec<PathJson>,
+    texts_not_searched: Vec<&'static str>,
     #[serde(flatten)]
     done: Option<DoneJson<'p>>,
 }
@@ -47,6 +50,7 @@ struct CopyJson {
     path: PathJson,
     checkpoints: usize,
     removed: bool,
+    still_present: bool,
 }
 
 #[derive(Serialize)]
@@ -59,6 +63,8 @@ struct DoneJson<'p> {
     damaged_refs: &'p [String],
     postponed: bool,
     no_room: bool,
+    litter_removed: usize,
+    left_over: Vec<PathJson>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +94,7 @@ pub(super) fn write(
         path: path(&copy.path),
         checkpoints: copy.checkpoints,
         removed: copy.goes,
+        still_present: copy.still_present,
     });
     let done = purged.map(|purged| DoneJson {
         rewritten: rewritten(purged),
@@ -98,8 +105,10 @@ pub(super) fn write(
         damaged_refs: &purged.damaged,
         postponed: purged.postponed,
         no_room: purged.no_room,
+        litter_removed: purged.litter_removed,
+        left_over: files(&purged.left_over),
     });
-    let not_searched = plan.not_searched.iter();
+    let texts = texts::present(env, project);
     env.ui.write_json(&PurgeJson {
         schema: "herma.purge/1",
         project: ProjectJson::new(project),
@@ -111,11 +120,17 @@ pub(super) fn write(
         versions_of_dropped: plan.dropped,
         still_present: plan.still_present.iter().map(path).collect(),
         unreadable: &plan.unreadable,
-        not_searched: not_searched
-            .map(|path| PathJson::new(path.as_os_str().as_bytes()))
-            .collect(),
+        not_searched: files(&plan.not_searched),
+        texts_not_searched: texts.iter().map(|text| text.word()).collect(),
         done,
     })
+}
+
+fn files(paths: &[PathBuf]) -> Vec<PathJson> {
+    let paths = paths.iter();
+    paths
+        .map(|path| PathJson::new(path.as_os_str().as_bytes()))
+        .collect()
 }
 
 fn rewritten(purged: &Purged) -> Vec<RewrittenJson> {
