@@ -254,7 +254,14 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
         .projects
         .open_dir(project.as_str())
     {
-        for name in ["stat-cache", "undo", "journal", "rewritten", marks::FILE] {
+        for name in [
+            "stat-cache",
+            "undo",
+            "journal",
+            "rewritten",
+            super::unsettled::FILE,
+            marks::FILE,
+        ] {
             remove(&dir, name)?;
         }
         match dir.remove_tree(log::DIR) {
