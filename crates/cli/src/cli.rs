@@ -49,7 +49,7 @@ use crate::settings::Problem;
 /// Saves the project before files change, shows what changed, and brings any state back.
 ///
 /// A CHECKPOINT is a number from `herma list` (1 is the newest), the beginning of an id, a name, or
-/// `@-2` (two before the newest). An id of digits only is written `id:1234567`.
+/// `@-2` (two before the newest). Fewer than seven digits are a number, and an id if written `id:1234`.
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.

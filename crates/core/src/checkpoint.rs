@@ -139,7 +139,7 @@ pub enum Spec {
     Number(usize),
     /// `@`, `@-2`: the newest, or so many before it.
     Back(usize),
-    /// `7f2c…` or `id:1234567`: the beginning of its id, lower-case.
+    /// `7f2c…`, `1234567` or `id:1234`: the beginning of its id, lower-case.
     Id(String),
     /// A name given with `herma name`.
     Name(String),
@@ -160,7 +160,7 @@ pub enum BadSpec {
 }
 
 impl Spec {
-    /// Reads what a person typed. Digits are a list number; an id of digits only is written `id:1234567`.
+    /// Reads what a person typed. Digits are a list number, unless there are as many as `herma list` shows of an id.
     pub fn parse(text: &str) -> Result<Self, BadSpec> {
         let malformed = || BadSpec::Malformed(crate::path::escape(text.as_bytes()));
         if text.is_empty() {
@@ -179,7 +179,7 @@ impl Spec {
                 None => Err(malformed()),
             };
         }
-        if text.bytes().all(|b| b.is_ascii_digit()) {
+        if text.len() < SHORT_ID && text.bytes().all(|b| b.is_ascii_digit()) {
             return text.parse().map(Self::Number).map_err(|_| malformed());
         }
         if let Some(id) = parse_id(text) {
@@ -189,6 +189,10 @@ impl Spec {
         Ok(Self::Name(text.to_owned()))
     }
 }
+
+/// How much of an id a list shows. One id in 27 begins with so many decimal digits, and no list is so long that one
+/// of its numbers would have them.
+const SHORT_ID: usize = 7;
 
 /// 4 to 40 hexadecimal digits, as lower case.
 fn parse_id(text: &str) -> Option<String> {
@@ -244,8 +248,10 @@ mod tests {
 
     #[test]
     fn all_digit_id_prefix_is_not_taken_for_a_list_number() {
-        assert_eq!(Spec::parse("1234567"), Ok(Spec::Number(1_234_567)));
-        assert_eq!(Spec::parse("id:1234567"), Ok(Spec::Id("1234567".into())));
+        assert_eq!(Spec::parse("123456"), Ok(Spec::Number(123_456)));
+        assert_eq!(Spec::parse("id:123456"), Ok(Spec::Id("123456".into())));
+        assert_eq!(Spec::parse("1234567"), Ok(Spec::Id("1234567".into())));
+        assert_eq!(Spec::parse("0123456"), Ok(Spec::Id("0123456".into())));
         assert_eq!(Spec::parse("12ab"), Ok(Spec::Id("12ab".into())));
         assert_eq!(Spec::parse("DEADBEEF"), Ok(Spec::Id("deadbeef".into())));
     }
@@ -263,7 +269,7 @@ mod tests {
         ] {
             assert!(Spec::parse(bad).is_err(), "{bad:?}");
         }
-        assert!(Spec::parse("99999999999999999999999").is_err());
+        assert!(Spec::parse(&"9".repeat(41)).is_err());
     }
 
     #[test]
