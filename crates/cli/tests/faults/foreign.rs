@@ -45,7 +45,7 @@ struct World {
     // Before the directories it lies on.
     twin: Twin,
     env: TestEnv,
-    _backing: TempDir,
+    backing: TempDir,
 }
 
 /// A directory with what a new world has.
@@ -63,11 +63,7 @@ fn world(manners: Manners) -> World {
 
 fn mounted(env: TestEnv, backing: TempDir, manners: Manners) -> World {
     let twin = Twin::mount(backing.path(), env.root(), manners).unwrap();
-    World {
-        twin,
-        env,
-        _backing: backing,
-    }
+    World { twin, env, backing }
 }
 
 /// The answer of `save --json`.
@@ -361,6 +357,37 @@ fn foreign_names_that_are_listed_late_lose_nothing() {
                 );
             }
             assert_sound(&world.env.repository());
+        }
+    });
+}
+
+#[test]
+fn foreign_a_checkpoint_that_is_not_listed_yet_keeps_its_number() {
+    apart(|| {
+        let manners = Manners {
+            unlisted: 6,
+            ..Manners::default()
+        };
+        let world = world(manners);
+        let project = world.env.work_dir("project");
+        let mut acknowledged = Vec::new();
+        for round in 0..4 {
+            project.write("a.txt", &format!("{round}\n"));
+            let answer = saved(&project);
+            acknowledged.push(answer["checkpoint"]["id"].as_str().unwrap().to_owned());
+            // Nothing but the listing tells of it now. The mirror is not listed either, so its name is looked up below.
+            let mirrors = world.env.store().join("refs/hermes");
+            let below = mirrors.strip_prefix(world.env.root()).unwrap();
+            let mut names = std::fs::read_dir(world.backing.path().join(below)).unwrap();
+            let mirror = names.next().unwrap().unwrap().file_name();
+            std::fs::remove_file(mirrors.join(mirror)).unwrap();
+        }
+        for _ in 0..6 {
+            let _ = project.run(["list"]);
+        }
+        let listed = project.run(["list", "--json"]).success();
+        for id in &acknowledged {
+            assert!(listed.text().contains(id), "{id} is gone");
         }
     });
 }

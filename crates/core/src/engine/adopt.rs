@@ -15,6 +15,7 @@ use crate::history::checkpoint_ref;
 use crate::history::extra_ref;
 use crate::history::name_ref;
 use crate::history::pin_ref;
+use crate::history::sequence_of;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::project::Identity;
@@ -224,13 +225,19 @@ pub(super) fn room_before(
     Ok(first.sequence)
 }
 
-/// Creates a ref under a number no checkpoint has. A killed process may have left one there.
+/// Creates a ref under a number no checkpoint has. A killed process may have left one there; if it is a
+/// checkpoint's own, that checkpoint exists, and was only not listed.
 fn create_over_leftover(store: &OpenStore, name: &str, value: ObjectId) -> Result<(), Error> {
     let refs = store.dirs.refs();
+    let is_own = name
+        .rsplit('/')
+        .next()
+        .is_some_and(|leaf| sequence_of(leaf).is_some())
+        && name.starts_with("refs/herma/");
     match refs.read(name)? {
         Some(found) if found == value => return Ok(()),
-        Some(found) => refs.delete(name, found)?,
-        None => {}
+        Some(found) if !is_own => refs.delete(name, found)?,
+        _ => {}
     }
     Ok(refs.create(&[(name, value)])?)
 }

@@ -181,22 +181,53 @@ impl Project<'_> {
         name: Option<&str>,
     ) -> Result<u64, Error> {
         let reserved = StepLog::reserved_order(&self.state_dir(&store.dirs)?)?;
-        let sequence = history.next_sequence().max(reserved);
-        let mut refs: Vec<(String, ObjectId)> = history
-            .entries
-            .iter()
-            .filter(|entry| !entry.has_ref)
-            .map(|entry| (checkpoint_ref(&self.id, entry.sequence), entry.id))
-            .collect();
+        let mut refs: Vec<(String, ObjectId)> = Vec::new();
+        let mut after = 0;
+        for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
+            let (sequence, is_there) =
+                self.free_number(store, entry.sequence.max(after), entry.id)?;
+            after = sequence + 1;
+            if !is_there {
+                refs.push((checkpoint_ref(&self.id, sequence), entry.id));
+            }
+        }
+        let first = history.next_sequence().max(reserved).max(after);
+        let (sequence, _) = self.free_number(store, first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
-        refs.push((extra_ref(&self.id, sequence), extra));
-        refs.extend(name.map(|name| (name_ref(&self.id, name), id)));
+        let mut own = vec![(extra_ref(&self.id, sequence), extra)];
+        own.extend(name.map(|name| (name_ref(&self.id, name), id)));
+        clear_leftover(store, &own)?;
+        refs.append(&mut own);
         refs.push((checkpoint_ref(&self.id, sequence), id));
-        clear_leftover(store, &refs)?;
         let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
         let refs_of_store = store.dirs.refs().durable(self.settings().durability);
         refs_of_store.create(&refs)?;
         Ok(sequence)
+    }
+
+    /// The first number from `first` on that no checkpoint has, or that `id` has, and whether it has it.
+    ///
+    /// A directory may not list yet what is in it: on network file systems, or because somebody saves there who
+    /// cannot be locked out. Whatever has a checkpoint's ref is one, listed or not.
+    fn free_number(
+        &self,
+        store: &OpenStore,
+        first: u64,
+        id: ObjectId,
+    ) -> Result<(u64, bool), Error> {
+        let refs = store.dirs.refs();
+        let mut sequence = first;
+        loop {
+            let name = checkpoint_ref(&self.id, sequence);
+            match refs.read(&name) {
+                Ok(None) => return Ok((sequence, false)),
+                Ok(Some(found)) if found == id => return Ok((sequence, true)),
+                Ok(Some(_)) => sequence += 1,
+                // Torn by a power cut. It says nothing, so nothing is lost with it.
+                Err(StoreError::DamagedFile { .. }) => refs.remove_broken(&name)?,
+                Err(e) => return Err(e.into()),
+            }
+        }
     }
 
     /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
@@ -283,7 +314,7 @@ fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &M
     }
 }
 
-/// Removes refs a killed save left behind without having made its checkpoint exist.
+/// Removes refs beside a checkpoint's own that a killed save left behind without having made the checkpoint exist.
 fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
     for (name, _) in refs {
         match store.dirs.refs().read(name) {
