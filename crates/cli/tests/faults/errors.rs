@@ -16,9 +16,9 @@ const EDQUOT: i32 = 122;
 
 /// All errors, on one command.
 fn fail_everywhere(name: &str, scene: &Scene) {
-    sweep(name, scene, Fault::Error(ENOSPC), 3);
-    sweep(name, scene, Fault::Error(EIO), 3);
-    sweep(name, scene, Fault::ErrorFrom(ENOSPC), 3);
+    sweep(name, scene, Fault::Error(ENOSPC), 8);
+    sweep(name, scene, Fault::Error(EIO), 8);
+    sweep(name, scene, Fault::ErrorFrom(ENOSPC), 8);
     for (at, errno) in (1..).zip([EACCES, EMFILE, EROFS, EDQUOT]) {
         sweep_at(name, scene, Fault::Error(errno), 20 * at);
         sweep_at(name, scene, Fault::ErrorFrom(errno), 100 - 20 * at);

@@ -257,7 +257,7 @@ fn a_server_on_a_socket_that_is_left_behind() {
     assert!(result(&answers, STEP).is_some(), "{answers:?}");
     let (mut visited, mut left) = (0, 0);
     for (offset, fault) in (0..).zip([Fault::Kill, Fault::KillAfter]) {
-        for n in spread(plain.count, 6, offset) {
+        for n in spread(plain.count, 12, offset) {
             scene.reset();
             let (outcome, answers) = run_on_socket(&scene, &socket, fault, n);
             assert!(!outcome.timed_out, "at {n}: it hung");

@@ -168,9 +168,9 @@ fn die_everywhere(course: &Course) {
     for fault in FAULTS {
         let stride = match (fault, course.killed_at) {
             _ if faults::step() == 1 => 1,
-            (Fault::Kill, None) => 1,
-            (Fault::Kill, _) => 2,
-            _ => 4,
+            (Fault::Kill, None) => 2,
+            (Fault::Kill, _) => 4,
+            _ => 8,
         };
         for n in Faults::positions(plain.count).step_by(stride) {
             reset(template.path());
