@@ -27,18 +27,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("head", core::head),
     ("id", |bytes| records::id(text(bytes))),
     ("ignore", texts::ignore),
-    ("install_claude", |bytes| {
-        hosts::install(Host::Claude, bytes)
+    ("install", |bytes| {
+        of_agent(&CONFIGURED, bytes, hosts::install)
     }),
-    ("install_codex", |bytes| hosts::install(Host::Codex, bytes)),
-    ("install_crush", |bytes| hosts::install(Host::Crush, bytes)),
-    ("install_cursor", |bytes| {
-        hosts::install(Host::Cursor, bytes)
-    }),
-    ("install_hermes", |bytes| {
-        hosts::install(Host::Hermes, bytes)
-    }),
-    ("install_qwen", |bytes| hosts::install(Host::Qwen, bytes)),
     ("journal", core::journal),
     ("kept", records::kept),
     ("loose", store::loose),
@@ -49,29 +40,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("patch_choice", patch_choice),
     ("patches", |bytes| hosts::patches(text(bytes))),
     ("path", records::path),
-    ("payload_claude", |bytes| {
-        hosts::payload(Host::Claude, bytes)
-    }),
-    ("payload_cline", |bytes| hosts::payload(Host::Cline, bytes)),
-    ("payload_codex", |bytes| hosts::payload(Host::Codex, bytes)),
-    ("payload_copilot", |bytes| {
-        hosts::payload(Host::Copilot, bytes)
-    }),
-    ("payload_crush", |bytes| hosts::payload(Host::Crush, bytes)),
-    ("payload_cursor", |bytes| {
-        hosts::payload(Host::Cursor, bytes)
-    }),
-    ("payload_gemini", |bytes| {
-        hosts::payload(Host::Gemini, bytes)
-    }),
-    ("payload_goose", |bytes| hosts::payload(Host::Goose, bytes)),
-    ("payload_hermes", |bytes| {
-        hosts::payload(Host::Hermes, bytes)
-    }),
-    ("payload_opencode", |bytes| {
-        hosts::payload(Host::OpenCode, bytes)
-    }),
-    ("payload_qwen", |bytes| hosts::payload(Host::Qwen, bytes)),
+    ("payload", |bytes| of_agent(&CALLING, bytes, hosts::payload)),
     ("pending", sessions::pending),
     ("project", records::project),
     ("purge", core::purge),
@@ -89,6 +58,38 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tree", store::tree),
     ("yaml", |bytes| texts::yaml(text(bytes))),
 ];
+
+/// The agents whose configuration is edited; each is read in a way of its own.
+const CONFIGURED: [Host; 6] = [
+    Host::Claude,
+    Host::Codex,
+    Host::Crush,
+    Host::Cursor,
+    Host::Hermes,
+    Host::Qwen,
+];
+
+/// The agents that call.
+const CALLING: [Host; 11] = [
+    Host::Claude,
+    Host::Cline,
+    Host::Codex,
+    Host::Copilot,
+    Host::Crush,
+    Host::Cursor,
+    Host::Gemini,
+    Host::Goose,
+    Host::Hermes,
+    Host::OpenCode,
+    Host::Qwen,
+];
+
+/// The first byte says which agent is meant. So what was found for one is tried with the others by changing it.
+fn of_agent(agents: &[Host], bytes: &[u8], target: fn(Host, &[u8])) {
+    if let Some((choice, bytes)) = bytes.split_first() {
+        target(agents[usize::from(*choice) % agents.len()], bytes);
+    }
+}
 
 /// The target of this name.
 pub fn named(name: &str) -> Option<Target> {
