@@ -137,6 +137,9 @@ fn without_locks(answer: Errno) {
         let world = world(manners);
         daily_work(&world.env);
         let project = world.env.work_dir("project");
+        project.write("a.txt", "once more\n");
+        let told = saved(&project)["notes"].to_string();
+        assert!(told.contains("has no locks"), "{told}");
         let before = listed(&project);
         for command in [
             &["checkpoints", "gc"][..],
@@ -370,17 +373,23 @@ fn foreign_a_checkpoint_that_is_not_listed_yet_keeps_its_number() {
         };
         let world = world(manners);
         let project = world.env.work_dir("project");
+        project.write("a.txt", "");
+        // The file to be saved is listed by now; what is in the store will not be.
+        for _ in 0..7 {
+            std::fs::read_dir(project.path()).unwrap().count();
+        }
         let mut acknowledged = Vec::new();
         for round in 0..4 {
             project.write("a.txt", &format!("{round}\n"));
             let answer = saved(&project);
+            assert_eq!(answer["is_new"], true, "{answer}");
             acknowledged.push(answer["checkpoint"]["id"].as_str().unwrap().to_owned());
             // Nothing but the listing tells of it now. The mirror is not listed either, so its name is looked up below.
             let mirrors = world.env.store().join("refs/hermes");
             let below = mirrors.strip_prefix(world.env.root()).unwrap();
             let mut names = std::fs::read_dir(world.backing.path().join(below)).unwrap();
-            let mirror = names.next().unwrap().unwrap().file_name();
-            std::fs::remove_file(mirrors.join(mirror)).unwrap();
+            let mirror = names.next().unwrap_or_else(|| panic!("{answer}")).unwrap();
+            std::fs::remove_file(mirrors.join(mirror.file_name())).unwrap();
         }
         for _ in 0..6 {
             let _ = project.run(["list"]);

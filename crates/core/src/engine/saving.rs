@@ -29,6 +29,10 @@ use crate::snapshot::present::scan;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::pack_write::PackWriter;
 
+/// Said with every checkpoint: whoever puts a store on such a file system should know what is missing there.
+const WITHOUT_LOCKS: &str = "the file system of the store has no locks: two saves at once may fail where one would wait \
+     for the other, and nothing is ever cleaned up";
+
 /// What to save, and why.
 #[derive(Clone, Debug, Default)]
 pub struct SaveOptions {
@@ -102,6 +106,9 @@ impl Project<'_> {
             for_store: store.waited(),
             for_project: lock.waited(),
         };
+        if saved.is_new && !lock.is_locked() {
+            saved.notes.push(WITHOUT_LOCKS.to_owned());
+        }
         if let Some(name) = &options.name {
             if !saved.is_new {
                 self.give_name(&store, &saved.checkpoint.id, name)?;
