@@ -4,7 +4,7 @@
 //! engine, and says what came of it. Data goes to stdout, words go to stderr, and every way to fail is
 //! put into words in one file, [`command_error`].
 //!
-//! * [`cli`]: the arguments
+//! * [`cli`]: the arguments; [`one_command`]: the same, quickly
 //! * [`commands`]: one file per command
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
@@ -27,6 +27,7 @@ mod hunk_choices;
 mod json;
 mod listing;
 mod mcp;
+mod one_command;
 mod pager;
 mod patch_choice;
 mod progress;

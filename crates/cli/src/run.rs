@@ -18,6 +18,7 @@ use crate::command_error::Kind;
 use crate::commands;
 use crate::environment::Environment;
 use crate::hook;
+use crate::one_command;
 use crate::ui::Ui;
 
 /// Does what the arguments say; returns the exit code.
@@ -30,7 +31,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
         .iter()
         .take_while(|argument| *argument != "--")
         .any(|argument| argument == "--json");
-    let cli = match Cli::try_parse_from(arguments) {
+    let read = match one_command::try_read(&arguments) {
+        Some(cli) => Ok(cli),
+        None => Cli::try_parse_from(arguments),
+    };
+    let cli = match read {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&environment, &error, wants_json),
     };

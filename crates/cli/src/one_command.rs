@@ -1,0 +1,128 @@
+//! Reads a command line that is one of the usual ones without describing all other commands first.
+//!
+//! Describing every command and option to the parser takes two milliseconds, more than a save of a small project that did not
+//! change. So only the command that the line seems to name is described. What can be read that way means the same to
+//! the whole description, which has all of it and more; what cannot, help and mistakes among it, is left to that.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use clap::Command as Description;
+use clap::FromArgMatches;
+
+use crate::cli::Cli;
+use crate::cli::Command;
+use crate::cli::GlobalArgs;
+
+type Reader = fn(&'static str, &[OsString]) -> Option<Cli>;
+
+/// The commands that are run often enough for it to matter.
+const COMMANDS: &[(&str, Reader)] = &[
+    ("save", |name, line| read(name, line, Command::Save)),
+    ("list", |name, line| read(name, line, Command::List)),
+    ("show", |name, line| read(name, line, Command::Show)),
+    ("diff", |name, line| read(name, line, Command::Diff)),
+    ("restore", |name, line| read(name, line, Command::Restore)),
+    ("undo", |name, line| read(name, line, Command::Undo)),
+    ("redo", |name, line| read(name, line, Command::Redo)),
+    ("run", |name, line| read(name, line, Command::Run)),
+    ("steps", |name, line| read(name, line, Command::Steps)),
+    ("step", |name, line| read(name, line, Command::Step)),
+    ("turn", |name, line| read(name, line, Command::Turn)),
+    ("can-undo", |name, line| read(name, line, Command::CanUndo)),
+    ("slash", |name, line| read(name, line, Command::Slash)),
+];
+
+/// What the line says, if it is one of these commands and nothing is wrong with it.
+pub(crate) fn try_read(line: &[OsString]) -> Option<Cli> {
+    let named = |word: &OsString| COMMANDS.iter().find(|(name, _)| word == name);
+    let (name, reader) = line.iter().skip(1).find_map(named)?;
+    reader(name, line)
+}
+
+fn read<A: Args>(name: &'static str, line: &[OsString], command: fn(A) -> Command) -> Option<Cli> {
+    let own = A::augment_args(Description::new(name));
+    let whole = GlobalArgs::augment_args(Description::new("herma")).subcommand(own);
+    let matches = whole.try_get_matches_from(line).ok()?;
+    let (_, given) = matches.subcommand()?;
+    Some(Cli {
+        global: GlobalArgs::from_arg_matches(&matches).ok()?,
+        command: Some(command(A::from_arg_matches(given).ok()?)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::Parser;
+
+    use super::*;
+
+    fn line(text: &str) -> Vec<OsString> {
+        let words = text.split(' ').filter(|word| !word.is_empty());
+        std::iter::once("herma")
+            .chain(words)
+            .map(OsString::from)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_read_is_what_the_whole_description_reads() {
+        for text in [
+            "save",
+            "save -m why --name a --json",
+            "--json save -m save",
+            "-C save --root list save --fast -q",
+            "list --json -n 3",
+            "list --color always",
+            "show 1",
+            "diff 2 1 --stat src",
+            "restore 2 src/a.rs --dry-run",
+            "--home h restore @-2 --all",
+            "undo 3-5",
+            "undo --turn",
+            "redo",
+            "run -- make save",
+            "steps --json",
+            "step begin --agent a --tool Write",
+            "step end 7 --json",
+            "turn --agent a",
+            "can-undo rm x",
+            "slash /rollback",
+        ] {
+            let line = line(text);
+            let Ok(whole) = Cli::try_parse_from(&line) else {
+                assert!(try_read(&line).is_none(), "{text}");
+                continue;
+            };
+            let read = try_read(&line).unwrap_or_else(|| panic!("{text} was not read"));
+            assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn help_mistakes_and_other_commands_are_left_to_the_whole_description() {
+        for text in [
+            "",
+            "--version",
+            "save --help",
+            "save -h",
+            "save --no-such-option",
+            "restore",
+            "doctor",
+            "--root save list-of-nothing",
+            "savee",
+            "undo --turn --bogus",
+        ] {
+            assert!(try_read(&line(text)).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_command_here_is_one() {
+        let whole = Cli::command();
+        for (name, _) in COMMANDS {
+            assert!(whole.find_subcommand(name).is_some(), "{name}");
+        }
+    }
+}
