@@ -90,6 +90,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_is_a_link_is_not_opened_by_any_door() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("file"), "secret").unwrap();
+        std::os::unix::fs::symlink("file", place.path().join("link")).unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        assert!(dir.open_file("file").is_ok());
+        assert!(dir.open_file("link").is_err());
+        assert!(dir.open_permanent("link").is_err());
+        assert!(dir.open_existing("link").is_err());
+        assert!(dir.read("link", 100).is_err());
+        assert!(dir.read_opt("link", 100).is_err());
+        assert!(dir.read_small("link", &mut [0; 100]).is_err());
+    }
+
+    #[test]
     fn what_is_no_small_file_is_named_as_what_it_is() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("directory")).unwrap();
