@@ -82,3 +82,31 @@ pub fn is_real_directory(parent: &Dir, name: &str) -> Result<std::result::Result
         parent.path().join(Path::new(name)),
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::Uid;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_of_somebody_else_is_told_from_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let ours = Dir::open(place.path()).unwrap();
+        assert_eq!(check(&ours).unwrap(), Ok(()));
+        // Only root can give a directory away; everybody else has one of root's above.
+        let theirs = if effective_uid() == 0 {
+            let given = place.path().join("given");
+            std::fs::create_dir(&given).unwrap();
+            rustix::fs::chown(&given, Some(Uid::from_raw(1234)), None).unwrap();
+            Dir::open(&given).unwrap()
+        } else {
+            Dir::open(Path::new("/")).unwrap()
+        };
+        let refused = check(&theirs).unwrap().unwrap_err();
+        assert!(
+            matches!(refused, Distrust::ForeignOwner { .. }),
+            "{refused}"
+        );
+    }
+}
