@@ -17,7 +17,7 @@ use herma_testkit::random::Random;
 
 use super::model_run::Run;
 
-const SEQUENCES: u64 = 30;
+const SEQUENCES: u64 = 15;
 const SEQUENCES_IN_FULL: u64 = 600;
 const STEPS: usize = 30;
 
