@@ -14,7 +14,6 @@ use unicode_normalization::UnicodeNormalization;
 use super::ActionKind;
 use super::Plan;
 use super::RestoreError;
-use super::apply::ancestors;
 use crate::error::Error;
 use crate::path::RelPath;
 use crate::snapshot::stat_cache::StatCache;
@@ -25,7 +24,7 @@ const PROBE: &str = ".herma-A\u{e9}.tmp";
 
 /// Names of one directory that could be one.
 struct Alike<'p> {
-    directory: RelPath,
+    directory: &'p [u8],
     /// Those that are there, as the present was seen.
     present: Vec<Vec<u8>>,
     /// Those that the plan makes.
@@ -66,9 +65,9 @@ pub(crate) fn check(
     Err(RestoreError::OneName { paths }.into())
 }
 
-/// Every name the plan makes, by directory; those of directories on the way count as well.
-fn names_made(plan: &Plan) -> BTreeMap<RelPath, BTreeSet<Vec<u8>>> {
-    let mut made: BTreeMap<RelPath, BTreeSet<Vec<u8>>> = BTreeMap::new();
+/// Every name the plan makes, by the path of its directory; those of directories on the way count as well.
+fn names_made(plan: &Plan) -> BTreeMap<&[u8], BTreeSet<&[u8]>> {
+    let mut made: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
     let new = plan.actions.iter().filter(|action| {
         matches!(
             action.kind,
@@ -78,10 +77,17 @@ fn names_made(plan: &Plan) -> BTreeMap<RelPath, BTreeSet<Vec<u8>>> {
         )
     });
     for action in new {
-        for path in ancestors(&action.path).chain([action.path.clone()]) {
-            if let Some((directory, name)) = path.split() {
-                made.entry(directory).or_default().insert(name.to_vec());
+        let mut path = action.path.as_bytes();
+        while !path.is_empty() {
+            let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
+                Some(slash) => (&path[..slash], &path[slash + 1..]),
+                None => (&b""[..], path),
+            };
+            // Whoever put it there went on to the root.
+            if !made.entry(directory).or_default().insert(name) {
+                break;
             }
+            path = directory;
         }
     }
     made
@@ -89,20 +95,20 @@ fn names_made(plan: &Plan) -> BTreeMap<RelPath, BTreeSet<Vec<u8>>> {
 
 /// The names that could be one with another of their directory.
 fn find_alike<'p>(
-    made: &'p BTreeMap<RelPath, BTreeSet<Vec<u8>>>,
+    made: &BTreeMap<&'p [u8], BTreeSet<&'p [u8]>>,
     present: &StatCache,
 ) -> Vec<Alike<'p>> {
+    let blind = Blind {
+        to_case: true,
+        to_form: true,
+    };
     let mut found = Vec::new();
     for (directory, names) in made {
         let there = names_in(present, directory);
         let mut groups: BTreeMap<Vec<u8>, Alike<'p>> = BTreeMap::new();
-        let blind = Blind {
-            to_case: true,
-            to_form: true,
-        };
-        for name in names.iter().filter(|name| !there.contains(*name)) {
+        for name in names.iter().filter(|name| !there.contains(**name)) {
             let group = groups.entry(blind.key(name)).or_insert_with(|| Alike {
-                directory: directory.clone(),
+                directory,
                 present: Vec::new(),
                 new: Vec::new(),
             });
@@ -120,8 +126,8 @@ fn find_alike<'p>(
 }
 
 /// The names of a directory, as the present was seen.
-fn names_in(present: &StatCache, directory: &RelPath) -> BTreeSet<Vec<u8>> {
-    let dir = present.dir_at(directory.as_bytes());
+fn names_in(present: &StatCache, directory: &[u8]) -> BTreeSet<Vec<u8>> {
+    let dir = present.dir_at(directory);
     let entries = dir.and_then(|dir| present.entries(dir));
     let names = entries.into_iter().flatten().flatten();
     names
@@ -131,7 +137,9 @@ fn names_in(present: &StatCache, directory: &RelPath) -> BTreeSet<Vec<u8>> {
 
 /// Asks the file system whether these are one; names all of them if so.
 fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPath>, Error> {
-    let dir = nearest(root, &alike.directory)?;
+    let directory =
+        RelPath::new(alike.directory).expect("what a path of the plan lies in is a path");
+    let dir = nearest(root, &directory)?;
     let mut one: BTreeSet<&[u8]> = BTreeSet::new();
     for name in &alike.new {
         // Nothing of that name was listed: if there is something, it is listed under another one.
@@ -149,7 +157,7 @@ fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPat
         let same = by_key.into_values().filter(|names| names.len() > 1);
         one.extend(same.flatten());
     }
-    let paths = one.into_iter().map(|name| alike.directory.join(name));
+    let paths = one.into_iter().map(|name| directory.join(name));
     Ok(paths.collect())
 }
 
