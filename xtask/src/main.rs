@@ -60,15 +60,19 @@ Usage: cargo xtask <COMMAND>
   python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
       --wheel               An optimised wheel; also checks its size and how long importing it takes
       --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index
-  bench [OPTIONS]           Measures saving against a bare walk and git, keeping against git and restic,
-                            pruning sessions against sqlite3 and find
-      --only SECTION        Only `saving`, `keeping`, `sessions`, `hooks` or `python` (the last one only if asked for)
-      --sessions N          Sessions that are pruned [default: 300000]
-      --files N             Files of the generated tree [default: 80000]
-      --tree PATH           Measure this tree instead; one file in it is changed and changed back
+  bench [OPTIONS]           Measures Herma beside a bare walk, git, jj, restic, borg and hermes-agent; writes
+                            docs/bench and the figures of docs/BENCHMARKS.md
+      --only SECTION        Only `saving`, `hooks`, `checkpoints`, `keeping`, `big-file`, `sessions`, `python`, or
+                            `report`, which measures nothing (can be repeated) [default: the first four]
+      --size SIZE           `small`, `medium`, `large`, `huge` (250, 6,500, 80,000, 1,000,000 files) or a number (can be
+                            repeated) [default: all but huge, and 1,500 and 20,000]
+      --tree PATH           A copy of this tree instead
+      --full                Also a million files, a file of 1 GiB, sessions, 10,000 checkpoints, 2,000 states
       --rounds N            Interleaved rounds [default: 11]
-      --history PATH        A repository whose last 200 commits are kept [default: a made-up history]
-      --json FILE           Also write the numbers as JSON
+      --history PATH        A repository whose last commits are kept [default: a made-up history]
+      --sessions N          Sessions that are pruned [default: 300000]
+      --without PROGRAM     Leave out `git`, `jj`, `restic`, `borg` or `hermes-agent` (can be repeated)
+      --out DIR             Where the results go instead, with a report of their own
       --herma PATH          Measure this program instead of building one
   secrets DIR…              Counts the files that look like they hold a secret; fails at more than one in a
                             thousand, which in public trees are false hits

@@ -1,7 +1,6 @@
 //! What does an agent wait for? The call of a hook before a tool and after it, in a project nothing has changed
-//! in, beside a bare `herma save` there. Rounds are interleaved and medians compared.
+//! in, beside a bare `herma save` there, the bare walk, and a process that only starts. Rounds are interleaved.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -13,27 +12,27 @@ use std::time::Instant;
 use serde_json::Value;
 use serde_json::json;
 
-use super::measure::Series;
+use super::disk;
 use super::measure::time;
-use super::report::describe_machine;
+use super::options::Size;
+use super::results::Recorder;
 use super::tree;
+use super::walk;
 use crate::Result;
 
-/// A project of ordinary size.
-const FILES: usize = 6_000;
-const NAMES: [&str; 5] = [
-    "herma save, nothing changed",
-    "hook before a tool",
+pub const SUBJECT: &str = "hooks";
+pub const WALK: &str = "bare walk";
+pub const START: &str = "program start";
+pub const BEFORE: &str = "hook before a tool";
+const NAMES: [&str; 7] = [
+    WALK,
+    START,
+    "save, nothing changed",
+    BEFORE,
     "hook after a tool",
     "hook at the beginning of a turn",
     "hook before a tool that only reads",
 ];
-
-/// Everything that was measured.
-pub struct HooksReport {
-    rows: Vec<(&'static str, Series)>,
-    machine: String,
-}
 
 struct Hooks {
     herma: PathBuf,
@@ -42,32 +41,33 @@ struct Hooks {
 }
 
 /// Measures below `place`.
-pub fn measure(herma: &Path, place: &Path, rounds: usize) -> Result<HooksReport> {
-    let root = place.join(format!("tree-{FILES}"));
-    tree::ensure(&root, FILES)?;
+pub fn measure(herma: &Path, place: &Path, rounds: usize) -> Result<Recorder> {
+    // A project of ordinary size.
+    let files = Size::Medium.files();
+    let root = place.join(format!("tree-{files}"));
+    tree::ensure(&root, files)?;
     let home = place.join("hooks-home");
-    if home.exists() {
-        fs::remove_dir_all(&home)?;
-    }
+    disk::make_anew(&home)?;
+    let mut record = Recorder::new(SUBJECT);
+    record.about("nothing changed since the last checkpoint");
+    record.tree(walk::walk(&root)?);
     let hooks = Hooks {
         herma: herma.to_owned(),
         root,
         home,
     };
     time(&mut hooks.save())?;
-    let mut rows: Vec<_> = NAMES.map(|name| (name, Series::default())).into();
-    for round in 0..=rounds {
+    // They are short: more of them say more.
+    for round in 0..=rounds * 3 {
         let times = hooks.one_round(round)?;
         // Round zero only warms up.
         if round > 0 {
-            for ((_, series), time) in rows.iter_mut().zip(times) {
-                series.push(time);
+            for (name, time) in NAMES.iter().zip(times) {
+                record.time(name, "herma", time);
             }
         }
     }
-    let threads = std::thread::available_parallelism()?.get();
-    let machine = describe_machine(&hooks.root, threads);
-    Ok(HooksReport { rows, machine })
+    Ok(record)
 }
 
 impl Hooks {
@@ -86,7 +86,7 @@ impl Hooks {
         command
     }
 
-    fn one_round(&self, round: usize) -> Result<[Duration; 5]> {
+    fn one_round(&self, round: usize) -> Result<[Duration; 7]> {
         let tool = |event: &str, name: &str| {
             json!({
                 "session_id": "bench", "cwd": self.root, "hook_event_name": event, "tool_name": name,
@@ -97,7 +97,12 @@ impl Hooks {
             "session_id": "bench", "cwd": self.root, "hook_event_name": "UserPromptSubmit",
             "prompt_id": format!("turn-{round}"), "prompt": "go on",
         });
+        let start = Instant::now();
+        walk::walk(&self.root)?;
+        let walk = start.elapsed();
         Ok([
+            walk,
+            time(self.herma().arg("--version"))?,
             time(&mut self.save())?,
             self.call(&tool("PreToolUse", "Bash"))?,
             self.call(&tool("PostToolUse", "Bash"))?,
@@ -128,28 +133,5 @@ impl Hooks {
             return Err(format!("{command:?}: {status}").into());
         }
         Ok(elapsed)
-    }
-}
-
-impl HooksReport {
-    fn save(&self) -> f64 {
-        let (_, series) = &self.rows[0];
-        series.median().unwrap_or(f64::NAN)
-    }
-
-    /// Prints a table.
-    pub fn print(&self) {
-        println!("\n{FILES} files; {}", self.machine);
-        println!("{:<38} {:>10} {:>10}", "", "median ms", "of a save");
-        for (name, series) in &self.rows {
-            let median = series.median().unwrap_or(f64::NAN);
-            println!("{name:<38} {median:>10.1} {:>9.2}×", median / self.save());
-        }
-    }
-
-    /// The same for programs.
-    pub fn to_json(&self) -> Value {
-        let row = |(name, series): &(&str, Series)| json!({"name": name, "median_ms": series.median(), "of_a_save": series.median().map(|m| m / self.save())});
-        json!({"files": FILES, "machine": self.machine, "rows": self.rows.iter().map(row).collect::<Vec<_>>()})
     }
 }

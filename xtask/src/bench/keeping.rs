@@ -8,101 +8,96 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::Value;
-use serde_json::json;
-
 use super::PEAK_MEMORY;
 use super::disk;
 use super::history::History;
 use super::latency;
-use super::latency::Latency;
 use super::measure;
-use super::measure::Series;
 use super::measure::time;
-use super::report::describe_machine;
+use super::options::Options;
+use super::peers::Places;
+use super::peers::install;
+use super::results::Recorder;
 use crate::Result;
 
+pub const SUBJECT: &str = "keeping";
+/// The subject of a long history, so that the usual one keeps its figures beside it.
+pub const LONG_SUBJECT: &str = "keeping, long";
 /// The states that are saved.
 const STEPS: usize = 200;
+const MANY_STEPS: usize = 2_000;
+/// Sizes are taken at so many places of the history.
+const MILESTONES: usize = 5;
 
 /// A collection takes long: few rounds say enough.
 const ROUNDS: usize = 3;
 
 const PACKS: [&str; 2] = [".pack", ".idx"];
 
-/// Everything that was measured.
-pub struct KeepingReport {
-    history: String,
-    steps: usize,
-    objects: Option<u64>,
-    /// Name and bytes.
-    sizes: Vec<(&'static str, u64)>,
-    times: Vec<(&'static str, Series)>,
-    memory: Vec<(&'static str, u64)>,
-    latency: Latency,
-    missing: Vec<&'static str>,
-    machine: String,
-}
+pub const SIZE: &str = "size of the store";
+pub const SIZES: &str = "size of the store, by checkpoints";
+pub const COLLECT: &str = "collection";
+pub const MEMORY: &str = "peak memory, collection";
+pub const SAVE: &str = "save, one state of the history";
 
-const BEFORE: &str = "one pack per checkpoint";
-const HERMA: &str = "herma checkpoints gc";
-const GIT_GC: &str = "git gc";
-const GIT_REPACK: &str = "git repack -adf";
-const RESTIC: &str = "restic --compression max";
-const SAVE: &str = "herma save, one of the history";
-const RESTIC_SAVE: &str = "restic backup, one of the history";
+pub const BEFORE: &str = "herma, one pack per checkpoint";
+pub const HERMA: &str = "herma checkpoints gc";
+pub const GIT_GC: &str = "git gc";
+pub const GIT_REPACK: &str = "git repack -adf";
+pub const RESTIC: &str = "restic, compression max";
 
 /// The measurement and where it takes place.
 pub struct Keeping {
     herma: PathBuf,
     place: PathBuf,
+    history: History,
     has_git: bool,
-    has_restic: bool,
+    restic: Option<PathBuf>,
+    record: Recorder,
 }
 
 impl Keeping {
-    /// Prepares measuring below `place`.
-    pub fn new(herma: PathBuf, place: PathBuf) -> Result<Self> {
+    /// Prepares measuring below `place`, with the history of a repository or a made-up one.
+    pub fn new(places: &Places, place: PathBuf, options: &Options) -> Result<Self> {
         disk::make_anew(&place)?;
-        let restic = Command::new("restic").arg("version").output();
+        let (name, steps) = match options.is_full {
+            false => (SUBJECT, STEPS),
+            true => (LONG_SUBJECT, MANY_STEPS),
+        };
+        let mut record = Recorder::new(name);
+        let (history, words) = match &options.history {
+            Some(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                let words = format!("the last commits of {}", name.to_string_lossy());
+                (History::of_repository(path, &place, steps)?, words)
+            }
+            None => (History::made_up(steps), "a made-up history".to_owned()),
+        };
+        record.about(format!("{words}, {} states", history.len()));
+        let has_git = herma_testkit::git::available();
+        if !has_git {
+            record.note("git is not installed: its rows are missing");
+        }
+        let restic = install::restic(&places.peers);
+        if let Err(error) = &restic {
+            record.note(format!("left out: {error}"));
+        }
         Ok(Self {
-            herma,
+            herma: places.herma.clone(),
             place,
-            has_git: herma_testkit::git::available(),
-            has_restic: restic.is_ok_and(|output| output.status.success()),
+            history,
+            has_git,
+            restic: restic.ok(),
+            record,
         })
     }
 
-    /// Measures with the history of this repository, or with a made-up one.
-    pub fn measure(&self, repository: Option<&Path>) -> Result<KeepingReport> {
-        let history = match repository {
-            Some(path) => History::of_repository(path, &self.place, STEPS)?,
-            None => History::made_up(STEPS),
-        };
-        let mut report = KeepingReport {
-            history: repository.map_or("made up".to_owned(), |path| {
-                let name = path.file_name().unwrap_or(path.as_os_str());
-                name.to_string_lossy().into_owned()
-            }),
-            steps: history.len(),
-            objects: None,
-            sizes: Vec::new(),
-            times: Vec::new(),
-            memory: Vec::new(),
-            latency: Latency::default(),
-            missing: Vec::new(),
-            machine: describe_machine(&self.place, std::thread::available_parallelism()?.get()),
-        };
-        self.replay(history, &mut report)?;
-        self.collect(&mut report)?;
-        report.latency = latency::measure(&self.herma, &self.place.join("latency"))?;
-        if !self.has_git {
-            report.missing.push("git");
-        }
-        if !self.has_restic {
-            report.missing.push("restic");
-        }
-        Ok(report)
+    /// Measures it all.
+    pub fn measure(mut self) -> Result<Recorder> {
+        self.replay()?;
+        self.collect()?;
+        latency::measure(&self.herma, &self.place.join("latency"), &mut self.record)?;
+        Ok(self.record)
     }
 
     fn work(&self) -> PathBuf {
@@ -120,85 +115,90 @@ impl Keeping {
         command
     }
 
-    fn restic(&self) -> Command {
-        let mut command = Command::new("restic");
+    fn restic(&self) -> Option<Command> {
+        let mut command = Command::new(self.restic.as_ref()?);
         command
             .current_dir(self.work())
             .env("RESTIC_REPOSITORY", self.place.join("restic"))
             .env("RESTIC_PASSWORD", "bench")
             .args(["--quiet", "--no-cache"]);
-        command
+        Some(command)
     }
 
     /// Saves one state after the other.
-    fn replay(&self, mut history: History, report: &mut KeepingReport) -> Result<()> {
+    fn replay(&mut self) -> Result<()> {
         let (work, home) = (self.work(), self.place.join("home"));
         disk::make_anew(&work)?;
-        time(
-            self.herma(&home)
-                .args(["config", "set", "max_snapshots", "0"]),
-        )?;
-        if self.has_restic {
-            time(self.restic().args(["init", "--repository-version", "2"]))?;
+        for limit in ["max_snapshots", "max_total_size_mb"] {
+            time(self.herma(&home).args(["config", "set", limit, "0"]))?;
         }
-        let (mut saves, mut backups) = (Series::default(), Series::default());
-        for step in 0..history.len() {
-            if step % 50 == 0 {
-                eprintln!("── history, {step} of {}", history.len());
-            }
-            history.step(&work, step)?;
-            saves.push(time(self.herma(&home).args(["save", "-m", "bench"]))?);
-            if self.has_restic {
-                let args = ["backup", "--compression", "max", "."];
-                backups.push(time(self.restic().args(args))?);
-            }
+        if let Some(mut restic) = self.restic() {
+            time(restic.args(["init", "--repository-version", "2"]))?;
         }
-        report.times.push((SAVE, saves));
-        report
-            .sizes
-            .push((BEFORE, disk::bytes_below(&objects(&home), &PACKS)?));
-        if self.has_restic {
-            report.times.push((RESTIC_SAVE, backups));
-            let mut bytes = 0;
-            for part in ["data", "index", "snapshots"] {
-                bytes += disk::bytes_below(&self.place.join("restic").join(part), &[])?;
+        let milestone = (self.history.len() / MILESTONES).max(1);
+        for step in 0..self.history.len() {
+            self.history.step(&work, step)?;
+            let save = time(self.herma(&home).args(["save", "-m", "bench"]))?;
+            self.record.time(SAVE, "herma", save);
+            if let Some(mut restic) = self.restic() {
+                let backup = time(restic.args(["backup", "--compression", "max", "."]))?;
+                self.record.time(SAVE, "restic", backup);
             }
-            report.sizes.push((RESTIC, bytes));
+            let done = step + 1;
+            if done % milestone == 0 {
+                eprintln!("── history, {done} of {}", self.history.len());
+                self.take_sizes(&home, done as u64)?;
+            }
         }
         Ok(())
     }
 
-    /// Collects copies of the store by all means there are, in turns.
-    fn collect(&self, report: &mut KeepingReport) -> Result<()> {
-        let mut means = vec![HERMA];
-        if self.has_git {
-            means.extend([GIT_GC, GIT_REPACK]);
+    /// What everybody's store has now.
+    fn take_sizes(&mut self, home: &Path, at: u64) -> Result<()> {
+        let mut sizes = vec![(BEFORE, disk::bytes_below(&objects(home), &PACKS)?)];
+        if self.restic.is_some() {
+            let mut bytes = 0;
+            for part in ["data", "index", "snapshots"] {
+                bytes += disk::bytes_below(&self.place.join("restic").join(part), &[])?;
+            }
+            sizes.push((RESTIC, bytes));
         }
-        let mut times = vec![Series::default(); means.len()];
-        for round in 0..ROUNDS {
-            eprintln!("── collection, round {} of {ROUNDS}", round + 1);
-            for (name, series) in means.iter().zip(&mut times) {
-                series.push(time(&mut self.collection(name)?)?);
-                if round == 0 {
-                    let bytes = disk::bytes_below(&objects(&self.copied()), &PACKS)?;
-                    report.sizes.push((name, bytes));
-                }
+        for name in self.means() {
+            time(&mut self.collection(name)?)?;
+            let bytes = disk::bytes_below(&objects(&self.copied()), &PACKS)?;
+            sizes.push((name, bytes));
+        }
+        let is_last = at as usize == self.history.len();
+        for (name, bytes) in sizes {
+            self.record.bytes_at(SIZES, name, at, bytes);
+            if is_last {
+                self.record.bytes(SIZE, name, bytes);
             }
         }
-        report.times.extend(means.iter().copied().zip(times));
-        for name in means {
-            let command = self.collection(name)?;
-            report
-                .memory
-                .push((name, measure::peak_memory(PEAK_MEMORY, &command)?));
+        Ok(())
+    }
+
+    /// The ways to collect a store.
+    fn means(&self) -> Vec<&'static str> {
+        match self.has_git {
+            true => vec![HERMA, GIT_GC, GIT_REPACK],
+            false => vec![HERMA],
         }
-        if self.has_git {
-            let count = self.git().args(["count-objects", "-v"]).output()?;
-            let count = String::from_utf8(count.stdout)?;
-            let in_packs = count
-                .lines()
-                .find_map(|line| line.strip_prefix("in-pack: "));
-            report.objects = in_packs.and_then(|number| number.parse().ok());
+    }
+
+    /// Collects copies of the store by all means there are, in turns.
+    fn collect(&mut self) -> Result<()> {
+        for round in 0..ROUNDS {
+            eprintln!("── collection, round {} of {ROUNDS}", round + 1);
+            for name in self.means() {
+                let spent = time(&mut self.collection(name)?)?;
+                self.record.time(COLLECT, name, spent);
+            }
+        }
+        for name in self.means() {
+            let command = self.collection(name)?;
+            let memory = measure::peak_memory(PEAK_MEMORY, &command)?;
+            self.record.bytes(MEMORY, name, memory);
         }
         Ok(())
     }
@@ -241,104 +241,4 @@ fn store(home: &Path) -> PathBuf {
 
 fn objects(home: &Path) -> PathBuf {
     store(home).join("objects")
-}
-
-impl KeepingReport {
-    fn size(&self, name: &str) -> Option<f64> {
-        let (_, bytes) = self.sizes.iter().find(|(row, _)| *row == name)?;
-        Some(*bytes as f64)
-    }
-
-    fn median(&self, name: &str) -> Option<f64> {
-        self.times.iter().find(|(row, _)| *row == name)?.1.median()
-    }
-
-    /// The ratios that could be measured.
-    fn ratios(&self) -> Vec<(&'static str, f64)> {
-        let size = |above, below| Some(self.size(above)? / self.size(below)?);
-        let speed = |above, below| Some(self.median(above)? / self.median(below)?);
-        let latency = &self.latency;
-        let all = [
-            ("size: herma gc / git gc", size(HERMA, GIT_GC)),
-            ("size: herma gc / git repack -adf", size(HERMA, GIT_REPACK)),
-            ("size: herma gc / restic", size(HERMA, RESTIC)),
-            ("size: herma gc / before", size(HERMA, BEFORE)),
-            ("time: herma gc / git gc", speed(HERMA, GIT_GC)),
-            ("time: herma gc / git repack -adf", speed(HERMA, GIT_REPACK)),
-            ("time: restic backup / save", speed(RESTIC_SAVE, SAVE)),
-            ("save at the count limit / below", latency.at_count()),
-            ("save at the size limit / below", latency.at_size()),
-        ];
-        let measured = all.into_iter();
-        measured
-            .filter_map(|(name, ratio)| Some((name, ratio?)))
-            .collect()
-    }
-
-    /// Prints the tables.
-    pub fn print(&self) {
-        println!("\nkeeping and cleaning");
-        for (name, ratio) in self.ratios() {
-            println!("  {name:<34} {ratio:>8.2}×");
-        }
-        println!("\npacks and indexes (MiB)");
-        for (name, bytes) in &self.sizes {
-            println!("  {name:<34} {:>8.2}", *bytes as f64 / 1_048_576.0);
-        }
-        println!(
-            "\n{:<36} {:>9} {:>9} {:>9} {:>7}",
-            "times (ms)", "median", "min", "95 %", "rounds"
-        );
-        for (name, series) in self.times.iter().chain(self.latency.rows()) {
-            let (Some(median), Some(min)) = (series.median(), series.min()) else {
-                continue;
-            };
-            let (high, rounds) = (series.high().unwrap_or(median), series.len());
-            println!("  {name:<34} {median:>9.1} {min:>9.1} {high:>9.1} {rounds:>7}");
-        }
-        println!("\npeak memory");
-        for (name, bytes) in &self.memory {
-            println!("  {name:<34} {:>6.1} MiB", *bytes as f64 / 1_048_576.0);
-        }
-        let objects = self
-            .objects
-            .map_or(String::new(), |count| format!(", {count} objects"));
-        println!(
-            "\nhistory: {}, {} states{objects}",
-            self.history, self.steps
-        );
-        for name in &self.missing {
-            println!("{name} is not installed: its rows are missing");
-        }
-        println!("machine: {}", self.machine);
-    }
-
-    /// The same as one JSON object, times in milliseconds.
-    pub fn to_json(&self) -> Value {
-        let object = |pairs: Vec<(&str, Value)>| -> Value {
-            let pairs = pairs.into_iter();
-            pairs
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()
-        };
-        let times = self.times.iter().chain(self.latency.rows());
-        let times = times.map(|(name, series)| {
-            let rounds = series.len();
-            let value = json!({"median": series.median(), "min": series.min(), "high": series.high(), "rounds": rounds});
-            (*name, value)
-        });
-        let bytes = |rows: &[(&'static str, u64)]| {
-            object(rows.iter().map(|(name, b)| (*name, json!(b))).collect())
-        };
-        json!({
-            "history": self.history,
-            "states": self.steps,
-            "objects": self.objects,
-            "ratios": object(self.ratios().into_iter().map(|(n, r)| (n, json!(r))).collect()),
-            "bytes": bytes(&self.sizes),
-            "milliseconds": object(times.collect()),
-            "peak_memory_bytes": bytes(&self.memory),
-            "machine": self.machine,
-        })
-    }
 }

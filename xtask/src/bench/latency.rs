@@ -14,14 +14,16 @@ use std::time::Duration;
 use herma_testkit::random::Random;
 
 use super::disk;
-use super::measure::Series;
 use super::measure::time;
+use super::results::Recorder;
 use super::tree;
 use crate::Result;
 
-const BELOW: &str = "herma save, far below the limits";
-const AT_COUNT: &str = "herma save, at the count limit";
-const AT_SIZE: &str = "herma save, at the size limit";
+/// What is measured, by home.
+pub const SAVE: &str = "save, 1 file changed, cleaning in the background";
+pub const BELOW: &str = "herma, far below the limits";
+pub const AT_COUNT: &str = "herma, at the count limit";
+pub const AT_SIZE: &str = "herma, at the size limit";
 
 /// Name, and the settings that differ from the defaults.
 const HOMES: [(&str, &[[&str; 2]]); 3] = [
@@ -41,32 +43,6 @@ const BLOCKS: usize = 12;
 const BLOCK: usize = 10;
 /// Between two saves of a quick agent.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// The times of saves, by home.
-#[derive(Default)]
-pub struct Latency(Vec<(&'static str, Series)>);
-
-impl Latency {
-    /// Name and times of each home.
-    pub fn rows(&self) -> impl Iterator<Item = &(&'static str, Series)> {
-        self.0.iter()
-    }
-
-    fn ratio(&self, name: &str) -> Option<f64> {
-        let median = |name| self.0.iter().find(|(row, _)| *row == name)?.1.median();
-        Some(median(name)? / median(BELOW)?)
-    }
-
-    /// How much longer a save takes with as many checkpoints as there may be.
-    pub fn at_count(&self) -> Option<f64> {
-        self.ratio(AT_COUNT)
-    }
-
-    /// How much longer a save takes with as many bytes as there may be.
-    pub fn at_size(&self) -> Option<f64> {
-        self.ratio(AT_SIZE)
-    }
-}
 
 struct Saver<'a> {
     herma: &'a Path,
@@ -93,7 +69,7 @@ impl Saver<'_> {
 }
 
 /// Measures below `place`.
-pub fn measure(herma: &Path, place: &Path) -> Result<Latency> {
+pub fn measure(herma: &Path, place: &Path, record: &mut Recorder) -> Result<()> {
     disk::make_anew(place)?;
     let mut saver = Saver {
         herma,
@@ -114,23 +90,23 @@ pub fn measure(herma: &Path, place: &Path) -> Result<Latency> {
         }
         wait_for_cleaning(home);
     }
-    let mut rows = HOMES.map(|(name, _)| (name, Series::default()));
     for block in 0..BLOCKS {
         eprintln!("── saves at the limits, block {} of {BLOCKS}", block + 1);
         for turn in 0..homes.len() {
             let at = (block + turn) % homes.len();
             for _ in 0..BLOCK {
                 std::thread::sleep(PAUSE);
-                rows[at].1.push(saver.save(&homes[at])?);
+                let spent = saver.save(&homes[at])?;
+                record.time(SAVE, HOMES[at].0, spent);
             }
             wait_for_cleaning(&homes[at]);
         }
     }
-    Ok(Latency(rows.into()))
+    Ok(())
 }
 
 /// Waits until no process keeps house in this home any more.
-fn wait_for_cleaning(home: &Path) {
+pub fn wait_for_cleaning(home: &Path) {
     let home = home.as_os_str().as_encoded_bytes();
     let is_cleaning = || {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -10,36 +10,29 @@ use nix::sys::resource::getrusage;
 
 use crate::Result;
 
-/// The times of one thing measured again and again.
+/// One thing measured again and again, in whatever unit.
 #[derive(Clone, Debug, Default)]
-pub struct Series(Vec<Duration>);
+pub struct Series(Vec<f64>);
 
 impl Series {
     /// Adds one measurement.
-    pub fn push(&mut self, time: Duration) {
-        self.0.push(time);
+    pub fn push(&mut self, value: f64) {
+        self.0.push(value);
     }
 
-    /// The middle one, in milliseconds; `None` before the first measurement.
+    /// The value that this share of all does not exceed, between two neighbours where it falls between
+    /// them; `None` before the first measurement.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = share.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+        let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        Some(below + (above - below) * at.fract())
+    }
+
+    /// The middle one.
     pub fn median(&self) -> Option<f64> {
-        let mut sorted = self.0.clone();
-        sorted.sort_unstable();
-        let upper = sorted.get(sorted.len() / 2)?;
-        let lower = sorted.get((sorted.len() - 1) / 2)?;
-        Some((upper.as_secs_f64() + lower.as_secs_f64()) * 500.0)
-    }
-
-    /// The shortest one, in milliseconds.
-    pub fn min(&self) -> Option<f64> {
-        self.0.iter().min().map(|time| time.as_secs_f64() * 1000.0)
-    }
-
-    /// The one that nineteen of twenty do not exceed, in milliseconds.
-    pub fn high(&self) -> Option<f64> {
-        let mut sorted = self.0.clone();
-        sorted.sort_unstable();
-        let at = (sorted.len() * 19).div_ceil(20).checked_sub(1)?;
-        sorted.get(at).map(|time| time.as_secs_f64() * 1000.0)
+        self.quantile(0.5)
     }
 
     /// How many there are.
@@ -48,13 +41,24 @@ impl Series {
     }
 }
 
+/// A duration in the unit of all tables.
+pub fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
 /// Runs a command to its end and returns how long that took. Exit code 3 is fine: it means that
 /// something was left out and named.
 pub fn time(command: &mut Command) -> Result<Duration> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    run(command.stdout(Stdio::null())).map(|(time, _)| time)
+}
+
+/// The same, with what the command printed.
+pub fn time_and_output(command: &mut Command) -> Result<(Duration, String)> {
+    run(command.stdout(Stdio::piped()))
+}
+
+fn run(command: &mut Command) -> Result<(Duration, String)> {
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
     let start = Instant::now();
     let output = command
         .spawn()
@@ -62,7 +66,10 @@ pub fn time(command: &mut Command) -> Result<Duration> {
     let elapsed = start.elapsed();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
     match output.status.code() {
-        Some(0 | 3) => Ok(elapsed),
+        Some(0 | 3) => Ok((
+            elapsed,
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )),
         _ => {
             let words = String::from_utf8_lossy(&output.stderr);
             Err(format!("{command:?}: {}\n{words}", output.status).into())
@@ -113,15 +120,36 @@ pub fn print_peak_memory(command: &[String]) -> Result<()> {
 mod tests {
     use super::*;
 
+    fn series(values: &[f64]) -> Series {
+        let mut series = Series::default();
+        values.iter().for_each(|value| series.push(*value));
+        series
+    }
+
     #[test]
     fn the_median_is_in_the_middle() {
-        let mut series = Series::default();
-        assert_eq!(series.median(), None);
-        for milliseconds in [30, 10, 20, 1000] {
-            series.push(Duration::from_millis(milliseconds));
-        }
-        assert!((series.median().unwrap() - 25.0).abs() < 1e-9);
-        assert!((series.min().unwrap() - 10.0).abs() < 1e-9);
-        assert!((series.high().unwrap() - 1000.0).abs() < 1e-9);
+        assert_eq!(Series::default().median(), None);
+        assert_eq!(series(&[7.0]).median(), Some(7.0));
+        assert_eq!(series(&[30.0, 10.0, 20.0]).median(), Some(20.0));
+        assert_eq!(series(&[30.0, 10.0, 20.0, 1000.0]).median(), Some(25.0));
+    }
+
+    #[test]
+    fn quartiles_lie_between_their_neighbours() {
+        let series = series(&[5.0, 1.0, 4.0, 2.0, 3.0]);
+        assert_eq!(series.quantile(0.25), Some(2.0));
+        assert_eq!(series.quantile(0.75), Some(4.0));
+        assert_eq!(series.quantile(0.95), Some(4.8));
+        assert_eq!(series.quantile(0.0), Some(1.0));
+        assert_eq!(series.quantile(2.0), Some(5.0), "a share is at most one");
+    }
+
+    #[test]
+    fn a_command_that_fails_says_what_it_said() {
+        let failed = time(Command::new("sh").args(["-c", "echo broken >&2; exit 1"]));
+        assert!(failed.unwrap_err().to_string().contains("broken"));
+        let (_, output) =
+            time_and_output(Command::new("sh").args(["-c", "echo out; exit 3"])).unwrap();
+        assert_eq!(output, "out\n");
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::report::describe_machine;
+use super::machine;
+use super::measure::Series;
 use super::tree;
 use crate::Result;
 use crate::python::HERMES;
@@ -59,17 +60,16 @@ pub fn measure(place: &Path, rounds: usize) -> Result<PythonReport> {
         let (original, herma) = both.ok_or_else(|| format!("bench: no times for {name}"))?;
         rows.push((name, original, herma));
     }
-    let threads = std::thread::available_parallelism()?.get();
-    let machine = describe_machine(&root, threads);
+    let machine = machine::describe(&root);
     Ok(PythonReport { rows, machine })
 }
 
 fn median(times: &Value) -> Option<f64> {
-    let mut times: Vec<f64> = times.as_array()?.iter().filter_map(Value::as_f64).collect();
-    times.sort_by(f64::total_cmp);
-    let upper = times.get(times.len() / 2)?;
-    let lower = times.get((times.len() - 1) / 2)?;
-    Some(f64::midpoint(*upper, *lower))
+    let mut series = Series::default();
+    for time in times.as_array()? {
+        series.push(time.as_f64()?);
+    }
+    series.median()
 }
 
 impl PythonReport {

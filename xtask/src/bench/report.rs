@@ -1,161 +1,277 @@
-//! The numbers, ratios first: they are what carries over to other machines.
+//! The tables, ratios first: they are what carries over to other machines. They stand between two markers of
+//! the document, so that the words around them stay.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use super::goals;
+use super::plot::number;
+use super::plots;
+use super::results::Figure;
+use super::results::Results;
+use super::results::Subject;
+use super::results::Unit;
+use crate::Result;
 
-use super::measure::Series;
-use super::walk::Seen;
+const BEGIN: &str = "<!-- figures -->";
+const END: &str = "<!-- end of figures -->";
 
-/// Everything that was measured.
-pub struct Report {
-    /// Size of the tree.
-    pub seen: Seen,
-    /// Name and times of each thing measured, in the order they are shown.
-    pub rows: Vec<(&'static str, Series)>,
-    /// Name and bytes of each peak of memory.
-    pub memory: Vec<(&'static str, u64)>,
-    /// The machine, in words.
-    pub machine: String,
-}
-
-/// The ratios shown: name, what is divided, and by what.
-const RATIOS: &[(&str, &str, &str)] = &[
-    (
-        "nothing changed / bare walk",
-        super::HERMA_SAME,
-        super::WALK,
-    ),
-    (
-        "one file changed / bare walk",
-        super::HERMA_ONE,
-        super::WALK,
-    ),
-    ("a step, one file / bare walk", super::STEP, super::WALK),
-    ("the same with run / bare walk", super::RUN, super::WALK),
-    (
-        "git / herma, nothing changed",
-        super::GIT_SAME,
-        super::HERMA_SAME,
-    ),
-    (
-        "git / herma, one file changed",
-        super::GIT_ONE,
-        super::HERMA_ONE,
-    ),
-    (
-        "git / herma, first save",
-        super::GIT_FIRST,
-        super::HERMA_FIRST,
-    ),
-];
-
-impl Report {
-    fn median(&self, name: &str) -> Option<f64> {
-        self.rows.iter().find(|(row, _)| *row == name)?.1.median()
-    }
-
-    /// The ratios of medians that could be measured.
-    fn ratios(&self) -> Vec<(&'static str, f64)> {
-        let ratio = |(name, above, below): &(&'static str, &str, &str)| {
-            Some((*name, self.median(above)? / self.median(below)?))
-        };
-        RATIOS.iter().filter_map(ratio).collect()
-    }
-
-    /// Prints the table.
-    pub fn print(&self) {
-        println!("{:<34} {:>9}", "ratio of medians", "");
-        for (name, ratio) in self.ratios() {
-            println!("  {name:<32} {ratio:>8.2}×");
+/// Writes the figures into the document.
+pub fn write(results: &Results, document: &Path) -> Result<()> {
+    let before = match fs::read_to_string(document) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("# Benchmarks\n\n{BEGIN}\n{END}\n")
         }
-        println!(
-            "\n{:<34} {:>9} {:>9} {:>7}",
-            "times (ms)", "median", "min", "rounds"
-        );
-        for (name, series) in &self.rows {
-            if let (Some(median), Some(min)) = (series.median(), series.min()) {
-                println!("  {name:<32} {median:>9.1} {min:>9.1} {:>7}", series.len());
-            }
-        }
-        println!("\npeak memory");
-        for (name, bytes) in &self.memory {
-            println!("  {name:<32} {:>6.1} MiB", *bytes as f64 / 1_048_576.0);
-        }
-        let Seen {
-            files,
-            directories,
-            bytes,
-        } = self.seen;
-        let mebibytes = bytes as f64 / 1_048_576.0;
-        println!("\ntree: {files} files, {directories} directories, {mebibytes:.1} MiB");
-        println!("machine: {}", self.machine);
-    }
-
-    /// The same as one JSON object, times in milliseconds.
-    pub fn to_json(&self) -> Value {
-        let rows = self.rows.iter().filter(|(_, series)| series.len() > 0);
-        let times: serde_json::Map<_, _> = rows
-            .map(|(name, series)| {
-                let rounds = series.len();
-                let value =
-                    json!({"median": series.median(), "min": series.min(), "rounds": rounds});
-                ((*name).to_owned(), value)
-            })
-            .collect();
-        let map = |pairs: Vec<(&str, Value)>| -> Value {
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect()
-        };
-        json!({
-            "ratios": map(self.ratios().into_iter().map(|(n, r)| (n, json!(r))).collect()),
-            "milliseconds": times,
-            "peak_memory_bytes": map(self.memory.iter().map(|(n, b)| (*n, json!(b))).collect()),
-            "tree": {
-                "files": self.seen.files,
-                "directories": self.seen.directories,
-                "bytes": self.seen.bytes,
-            },
-            "machine": self.machine,
-        })
-    }
-}
-
-/// Processor, memory, kernel and file system, as far as the system tells.
-pub fn describe_machine(tree: &Path, threads: usize) -> String {
-    let field = |path: &str, name: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
+        Err(error) => return Err(format!("{}: {error}", document.display()).into()),
     };
-    let processor =
-        field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());
-    let memory = field("/proc/meminfo", "MemTotal")
-        .and_then(|text| text.split(' ').next()?.parse::<f64>().ok())
-        .map_or("unknown memory".into(), |kib| {
-            format!("{:.1} GiB", kib / 1_048_576.0)
-        });
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let file_system = file_system(tree).unwrap_or_else(|| "unknown file system".into());
-    let (os, kernel) = (std::env::consts::OS, kernel.trim());
-    format!("{processor}, {threads} threads, {memory}, {os} {kernel}, {file_system}")
+    let after = replace(&before, &figures(results))
+        .ok_or_else(|| format!("{}: no `{BEGIN}` and `{END}`", document.display()))?;
+    Ok(fs::write(document, after)?)
 }
 
-/// The type of the file system that holds `path`: the mount with the longest matching prefix.
-fn file_system(path: &Path) -> Option<String> {
-    let path = path.canonicalize().ok()?;
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    let matching = mounts.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        let (place, kind) = (fields.next()?, fields.next()?);
-        path.starts_with(place)
-            .then(|| (place.len(), kind.to_owned()))
-    });
-    matching
-        .max_by_key(|(length, _)| *length)
-        .map(|(_, kind)| kind)
+/// The document with other figures between its markers.
+fn replace(document: &str, figures: &str) -> Option<String> {
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!(
+        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
+        figures.trim()
+    ))
+}
+
+/// Everything between the markers.
+fn figures(results: &Results) -> String {
+    let mut text = format!(
+        "Machine: {}.\n\n{}\n",
+        results.machine,
+        goals::table(results)
+    );
+    for (file, words) in plots::FILES {
+        put(&mut text, format_args!("![{words}](bench/{file})\n"));
+    }
+    // The sizes from small to large, then everything else.
+    let mut subjects: Vec<(&String, &Subject)> = results.subjects.iter().collect();
+    subjects.sort_by_key(|(name, subject)| (!name.starts_with("saving"), subject.files, *name));
+    for (name, subject) in subjects {
+        put(
+            &mut text,
+            format_args!("{}", section(name, subject, results)),
+        );
+    }
+    text
+}
+
+fn section(name: &str, subject: &Subject, results: &Results) -> String {
+    let mut text = format!("### {}\n\n", heading(name, subject));
+    put(
+        &mut text,
+        format_args!(
+            "{}; {} s, load {:.1} before and {:.1} after{}.\n",
+            subject.date,
+            number(subject.seconds.max(1.0)),
+            subject.load[0],
+            subject.load[1],
+            match subject.programs.is_empty() {
+                true => String::new(),
+                false => format!("; {}", subject.programs.join(", ")),
+            }
+        ),
+    );
+    let of_subject = |figure: &&Figure| figure.subject == name;
+    let single: Vec<&Figure> = results
+        .figures
+        .iter()
+        .filter(of_subject)
+        .filter(|figure| figure.at.is_none())
+        .collect();
+    if !single.is_empty() {
+        put(&mut text, format_args!("{}", single_table(&single)));
+    }
+    let mut curves: BTreeMap<&str, Vec<&Figure>> = BTreeMap::new();
+    for figure in results.figures.iter().filter(of_subject) {
+        if figure.at.is_some() {
+            curves.entry(&figure.work).or_default().push(figure);
+        }
+    }
+    for (work, figures) in curves {
+        put(&mut text, format_args!("{}", curve_table(work, &figures)));
+    }
+    for note in &subject.notes {
+        let line = note.lines().next().unwrap_or_default();
+        put(&mut text, format_args!("* {line}"));
+    }
+    text
+}
+
+fn heading(name: &str, subject: &Subject) -> String {
+    let mut words: Vec<String> = Vec::new();
+    if let Some(files) = subject.files {
+        words.push(format!("{} files", number(files as f64)));
+    }
+    if let Some(directories) = subject.directories {
+        words.push(format!("{} directories", number(directories as f64)));
+    }
+    if let Some(bytes) = subject.bytes {
+        words.push(format!(
+            "{} MiB",
+            number((bytes as f64 / 1_048_576.0).max(1.0))
+        ));
+    }
+    if !subject.about.is_empty() {
+        words.push(subject.about.clone());
+    }
+    let (first, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}: {}", first.to_uppercase(), words.join(", "))
+}
+
+fn single_table(figures: &[&Figure]) -> String {
+    let mut text =
+        String::from("| | | median | min | quartiles | rounds |\n|---|---|---|---|---|---|\n");
+    // A work stands together, in the order in which it was first seen.
+    let mut works: Vec<&str> = Vec::new();
+    for figure in figures {
+        if !works.contains(&figure.work.as_str()) {
+            works.push(&figure.work);
+        }
+    }
+    for work in works {
+        for figure in figures.iter().filter(|figure| figure.work == work) {
+            let shown = |value| amount(value, figure.unit);
+            // One measurement has no spread.
+            let spread = match figure.rounds {
+                1 => "| ".to_owned(),
+                _ => format!(
+                    "{} | {} – {}",
+                    shown(figure.min),
+                    shown(figure.low),
+                    shown(figure.high)
+                ),
+            };
+            put(
+                &mut text,
+                format_args!(
+                    "| {work} | {} | {} | {spread} | {} |",
+                    figure.who,
+                    shown(figure.median),
+                    figure.rounds
+                ),
+            );
+        }
+    }
+    text
+}
+
+fn curve_table(work: &str, figures: &[&Figure]) -> String {
+    let mut counts: Vec<u64> = figures.iter().filter_map(|figure| figure.at).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let mut who: Vec<&str> = Vec::new();
+    for figure in figures {
+        if !who.contains(&figure.who.as_str()) {
+            who.push(&figure.who);
+        }
+    }
+    let heads: Vec<String> = counts.iter().map(|count| number(*count as f64)).collect();
+    let mut text = format!("| {work} | {} |\n|---|", heads.join(" | "));
+    text.push_str(&"---|".repeat(counts.len()));
+    text.push('\n');
+    for name in who {
+        let cell = |count: &u64| {
+            let found = figures
+                .iter()
+                .find(|figure| figure.who == name && figure.at == Some(*count));
+            found.map_or(String::new(), |figure| amount(figure.median, figure.unit))
+        };
+        let cells: Vec<String> = counts.iter().map(cell).collect();
+        put(
+            &mut text,
+            format_args!("| {name} | {} |", cells.join(" | ")),
+        );
+    }
+    text
+}
+
+/// A value with its unit, and as many digits as mean something.
+fn amount(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ms if value >= 1_000.0 => format!("{} ms", number(value)),
+        Unit::Ms if value >= 100.0 => format!("{value:.0} ms"),
+        Unit::Ms => format!("{value:.1} ms"),
+        Unit::Bytes if value >= 10.0 * 1_048_576.0 => format!("{:.1} MiB", value / 1_048_576.0),
+        Unit::Bytes if value >= 0.01 * 1_048_576.0 => format!("{:.2} MiB", value / 1_048_576.0),
+        Unit::Bytes => format!("{} B", number(value.max(1.0))),
+    }
+}
+
+fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bench::results::Recorder;
+
+    #[test]
+    fn only_what_is_between_the_markers_changes() {
+        let document = format!("# T\n\nbefore\n{BEGIN}\nold\n{END}\nafter\n");
+        let once = replace(&document, "new\n").unwrap();
+        assert_eq!(
+            once,
+            format!("# T\n\nbefore\n{BEGIN}\n\nnew\n\n{END}\nafter\n")
+        );
+        assert_eq!(
+            replace(&once, "new").unwrap(),
+            once,
+            "a second time is nothing"
+        );
+        assert_eq!(replace("no markers", "new"), None);
+        assert_eq!(replace(&format!("{END} {BEGIN}"), "new"), None);
+    }
+
+    #[test]
+    fn a_document_without_markers_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let document = directory.path().join("report.md");
+        fs::write(&document, "my words\n").unwrap();
+        assert!(write(&Results::default(), &document).is_err());
+        assert_eq!(fs::read_to_string(&document).unwrap(), "my words\n");
+        fs::remove_file(&document).unwrap();
+        write(&Results::default(), &document).unwrap();
+        assert!(fs::read_to_string(&document).unwrap().contains(BEGIN));
+    }
+
+    #[test]
+    fn figures_and_curves_have_their_tables() {
+        let mut results = Results::default();
+        let mut record = Recorder::new("checkpoints");
+        for time in [10, 12, 30] {
+            record.time("save", "herma", Duration::from_millis(time));
+        }
+        record.time_at("list", "git", 10, Duration::from_millis(5));
+        record.time_at("list", "git", 2_000, Duration::from_millis(1_234));
+        record.bytes("store", "herma", 3 << 20);
+        record.note("left out: something\nwith details");
+        record.finish(&mut results);
+        let text = figures(&results);
+        for line in [
+            "| save | herma | 12.0 ms | 10.0 ms | 11.0 ms – 21.0 ms | 3 |",
+            "| store | herma | 3.00 MiB | |  | 1 |",
+            "| list | 10 | 2,000 |",
+            "| git | 5.0 ms | 1,234 ms |",
+            "* left out: something",
+        ] {
+            assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
+        }
+        assert!(
+            !text.contains("with details"),
+            "paths of a machine are in there"
+        );
+    }
 }

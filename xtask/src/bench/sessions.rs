@@ -20,9 +20,9 @@ use serde_json::json;
 
 use super::PEAK_MEMORY;
 use super::disk;
+use super::machine;
 use super::measure;
 use super::measure::time;
-use super::report::describe_machine;
 use crate::Result;
 
 /// Messages of each session.
@@ -77,7 +77,7 @@ pub fn measure(herma: &Path, place: &Path, sessions: usize) -> Result<SessionsRe
         herma_memory,
         rows,
         files,
-        machine: describe_machine(place, std::thread::available_parallelism()?.get()),
+        machine: machine::describe(place),
     })
 }
 

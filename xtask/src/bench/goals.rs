@@ -1,0 +1,356 @@
+//! What Herma promises, as ratios, and whether the figures keep it.
+
+use std::fmt::Write;
+
+use super::hooks;
+use super::keeping;
+use super::latency;
+use super::results::Results;
+use super::saving;
+
+const LARGE: &str = "saving large";
+const MEDIUM: &str = "saving medium";
+const HUGE: &str = "saving huge";
+const WATCHED: &str = "herma, watched";
+
+/// A figure: subject, work, who.
+type At = (&'static str, &'static str, &'static str);
+
+/// A ratio and what it has to be.
+pub struct Goal {
+    pub name: &'static str,
+    above: At,
+    /// Added up.
+    below: &'static [At],
+    pub bound: Bound,
+}
+
+/// What a ratio has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+    /// A fact, not a promise.
+    None,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Of the medians.
+    pub ratio: f64,
+    /// Of the shortest times, which a busy machine moves least.
+    pub of_minima: f64,
+    /// `None` where nothing was promised.
+    pub is_met: Option<bool>,
+}
+
+const LARGE_WALK: At = (LARGE, saving::WALK, saving::NOBODY);
+const LARGE_STEP_WALK: At = (LARGE, saving::STEP_WALK, saving::NOBODY);
+const LARGE_RESTORE_WALK: At = (LARGE, saving::RESTORE_WALK, saving::NOBODY);
+const LARGE_ONE: At = (LARGE, saving::ONE, saving::HERMA);
+const LARGE_SAME: At = (LARGE, saving::SAME, saving::HERMA);
+const LARGE_FIRST: At = (LARGE, saving::FIRST, saving::HERMA);
+const MEDIUM_ONE: At = (MEDIUM, saving::ONE, saving::HERMA);
+const COLLECTED: At = (keeping::SUBJECT, keeping::SIZE, keeping::HERMA);
+const BELOW_LIMITS: At = (keeping::SUBJECT, latency::SAVE, latency::BELOW);
+
+const fn goal(name: &'static str, above: At, below: &'static [At], bound: Bound) -> Goal {
+    Goal {
+        name,
+        above,
+        below,
+        bound,
+    }
+}
+
+/// All of them, in the order they are shown.
+pub const GOALS: &[Goal] = &[
+    goal(
+        "80,000 files: nothing changed / bare walk",
+        LARGE_SAME,
+        &[LARGE_WALK],
+        Bound::AtMost(0.8),
+    ),
+    goal(
+        "80,000 files: 1 file changed / bare walk",
+        LARGE_ONE,
+        &[LARGE_WALK],
+        Bound::AtMost(1.0),
+    ),
+    goal(
+        "80,000 files: nothing changed, watched / bare walk",
+        (LARGE, saving::SAME, WATCHED),
+        &[LARGE_WALK],
+        Bound::AtMost(0.05),
+    ),
+    goal(
+        "80,000 files: 1 file changed, watched / bare walk",
+        (LARGE, saving::ONE, WATCHED),
+        &[LARGE_WALK],
+        Bound::AtMost(0.2),
+    ),
+    goal(
+        "80,000 files: git / herma, 1 file changed",
+        (LARGE, saving::ONE, "git"),
+        &[LARGE_ONE],
+        Bound::AtLeast(4.0),
+    ),
+    goal(
+        "80,000 files: git with untracked cache / herma, 1 file changed",
+        (LARGE, saving::ONE, "git, untracked cache"),
+        &[LARGE_ONE],
+        Bound::None,
+    ),
+    goal(
+        "80,000 files: jj / herma, 1 file changed",
+        (LARGE, saving::ONE, "jj"),
+        &[LARGE_ONE],
+        Bound::AtLeast(3.5),
+    ),
+    goal(
+        "80,000 files: restic / herma, 1 file changed",
+        (LARGE, saving::ONE, "restic"),
+        &[LARGE_ONE],
+        Bound::None,
+    ),
+    goal(
+        "80,000 files: borg / herma, 1 file changed",
+        (LARGE, saving::ONE, "borg"),
+        &[LARGE_ONE],
+        Bound::None,
+    ),
+    goal(
+        "6,500 files: hermes-agent / herma, 1 file changed",
+        (MEDIUM, saving::ONE, "hermes-agent"),
+        &[MEDIUM_ONE],
+        Bound::AtLeast(20.0),
+    ),
+    goal(
+        "80,000 files: git / herma, first save",
+        (LARGE, saving::FIRST, "git"),
+        &[LARGE_FIRST],
+        Bound::AtLeast(5.0),
+    ),
+    goal(
+        "80,000 files: restic / herma, first save",
+        (LARGE, saving::FIRST, "restic"),
+        &[LARGE_FIRST],
+        Bound::AtLeast(1.0),
+    ),
+    goal(
+        "80,000 files: 1 file changed, at the cap / below it",
+        (LARGE, saving::ONE, "herma at the cap"),
+        &[LARGE_ONE],
+        Bound::AtMost(1.1),
+    ),
+    goal(
+        "700 files: a save at the count limit / below it",
+        (keeping::SUBJECT, latency::SAVE, latency::AT_COUNT),
+        &[BELOW_LIMITS],
+        Bound::AtMost(1.1),
+    ),
+    goal(
+        "700 files: a save at the size limit / below it",
+        (keeping::SUBJECT, latency::SAVE, latency::AT_SIZE),
+        &[BELOW_LIMITS],
+        Bound::AtMost(1.1),
+    ),
+    goal(
+        "80,000 files: restore of 100 files / bare walk",
+        (LARGE, saving::RESTORE_HUNDRED, saving::HERMA),
+        &[LARGE_RESTORE_WALK],
+        Bound::AtMost(1.5),
+    ),
+    goal(
+        "80,000 files: a step around a change / bare walk",
+        (LARGE, saving::STEP, saving::HERMA),
+        &[LARGE_STEP_WALK],
+        Bound::None,
+    ),
+    goal(
+        "200 checkpoints: size / git gc",
+        COLLECTED,
+        &[(keeping::SUBJECT, keeping::SIZE, keeping::GIT_GC)],
+        Bound::AtMost(1.05),
+    ),
+    goal(
+        "200 checkpoints: size / restic",
+        COLLECTED,
+        &[(keeping::SUBJECT, keeping::SIZE, keeping::RESTIC)],
+        Bound::AtMost(1.0),
+    ),
+    goal(
+        "200 checkpoints: time of a collection / git gc",
+        (keeping::SUBJECT, keeping::COLLECT, keeping::HERMA),
+        &[(keeping::SUBJECT, keeping::COLLECT, keeping::GIT_GC)],
+        Bound::None,
+    ),
+    goal(
+        "1,000,000 files / 80,000 files, nothing changed",
+        (HUGE, saving::SAME, saving::HERMA),
+        &[LARGE_SAME],
+        Bound::AtMost(13.0),
+    ),
+    goal(
+        "6,500 files: hook before a tool / bare walk and program start",
+        (hooks::SUBJECT, hooks::BEFORE, "herma"),
+        &[
+            (hooks::SUBJECT, hooks::WALK, "herma"),
+            (hooks::SUBJECT, hooks::START, "herma"),
+        ],
+        Bound::AtMost(1.5),
+    ),
+];
+
+/// No command may have more than this at any time, with a million files.
+const MOST_MEMORY: f64 = 300.0 * 1_048_576.0;
+
+impl Goal {
+    /// What the figures say; `None` where they say nothing.
+    pub fn find(&self, results: &Results) -> Option<Found> {
+        let figure = |at: &At| results.find(at.0, at.1, at.2);
+        let above = figure(&self.above)?;
+        let (mut median, mut min) = (0.0, 0.0);
+        for at in self.below {
+            let below = figure(at)?;
+            median += below.median;
+            min += below.min;
+        }
+        let ratio = above.median / median;
+        Some(Found {
+            ratio,
+            of_minima: above.min / min,
+            is_met: self.bound.is_met(ratio),
+        })
+    }
+}
+
+impl Bound {
+    fn is_met(self, ratio: f64) -> Option<bool> {
+        match self {
+            Self::AtMost(most) => Some(ratio <= most),
+            Self::AtLeast(least) => Some(ratio >= least),
+            Self::None => None,
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::AtMost(most) => format!("≤ {most}×"),
+            Self::AtLeast(least) => format!("≥ {least}×"),
+            Self::None => String::new(),
+        }
+    }
+}
+
+fn verdict(is_met: Option<bool>) -> &'static str {
+    match is_met {
+        Some(true) => "yes",
+        Some(false) => "**no**",
+        None => "",
+    }
+}
+
+/// The table of all goals, as Markdown. What was not measured says so.
+pub fn table(results: &Results) -> String {
+    let mut text = String::from(
+        "| ratio of medians | measured | of the minima | goal | met |\n|---|---|---|---|---|\n",
+    );
+    for goal in GOALS {
+        let (name, bound) = (goal.name, goal.bound.words());
+        let row = match goal.find(results) {
+            Some(found) => format!(
+                "| {name} | {} | {} | {bound} | {} |",
+                times(found.ratio),
+                times(found.of_minima),
+                verdict(found.is_met)
+            ),
+            None => format!("| {name} | not measured | | {bound} | |"),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{row}");
+    }
+    let _ = writeln!(text, "{}", memory_row(results));
+    text
+}
+
+fn memory_row(results: &Results) -> String {
+    let name = "1,000,000 files: peak memory";
+    let works = [saving::MEMORY, saving::MEMORY_FIRST];
+    let peaks = works.map(|work| results.find(HUGE, work, saving::HERMA));
+    let peak = peaks
+        .into_iter()
+        .flatten()
+        .map(|figure| figure.median)
+        .reduce(f64::max);
+    match peak {
+        Some(bytes) => format!(
+            "| {name} | {:.0} MiB | | < 300 MiB | {} |",
+            bytes / 1_048_576.0,
+            verdict(Some(bytes < MOST_MEMORY))
+        ),
+        None => format!("| {name} | not measured | | < 300 MiB | |"),
+    }
+}
+
+/// A ratio with as many digits as mean something.
+fn times(ratio: f64) -> String {
+    match ratio {
+        large if large >= 10.0 => format!("{large:.0}×"),
+        middle if middle >= 2.0 => format!("{middle:.1}×"),
+        small => format!("{small:.2}×"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bench::results::Recorder;
+
+    fn measured(walk: u64, same: u64) -> Results {
+        let mut results = Results::default();
+        let mut record = Recorder::new(LARGE);
+        record.time(saving::WALK, saving::NOBODY, Duration::from_millis(walk));
+        record.time(saving::SAME, saving::HERMA, Duration::from_millis(same));
+        record.finish(&mut results);
+        results
+    }
+
+    #[test]
+    fn a_goal_is_met_or_missed_by_its_ratio() {
+        let found = GOALS[0].find(&measured(100, 80)).unwrap();
+        assert!((found.ratio - 0.8).abs() < 1e-9);
+        assert_eq!(found.is_met, Some(true));
+        let found = GOALS[0].find(&measured(100, 81)).unwrap();
+        assert_eq!(found.is_met, Some(false));
+        assert_eq!(Bound::AtLeast(4.0).is_met(3.9), Some(false));
+        assert_eq!(Bound::None.is_met(3.9), None);
+    }
+
+    #[test]
+    fn what_is_below_is_added_up() {
+        let hook = GOALS.iter().find(|goal| goal.below.len() == 2).unwrap();
+        let mut results = Results::default();
+        let mut record = Recorder::new(hooks::SUBJECT);
+        for (work, time) in [(hooks::WALK, 10), (hooks::START, 2), (hooks::BEFORE, 18)] {
+            record.time(work, "herma", Duration::from_millis(time));
+        }
+        record.finish(&mut results);
+        let found = hook.find(&results).unwrap();
+        assert_eq!((found.ratio, found.is_met), (1.5, Some(true)));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said() {
+        let table = table(&measured(100, 90));
+        assert!(
+            table.contains("| 0.90× | 0.90× | ≤ 0.8× | **no** |"),
+            "{table}"
+        );
+        let missing = table.lines().filter(|line| line.contains("not measured"));
+        assert_eq!(missing.count(), GOALS.len());
+    }
+}

@@ -1,0 +1,184 @@
+//! Herma itself, as one whole process for each thing it is asked.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::Peer;
+use super::Places;
+use super::Restored;
+use super::first_line;
+use super::memory_of;
+use crate::Result;
+use crate::bench::disk;
+use crate::bench::latency::wait_for_cleaning;
+use crate::bench::measure::time;
+
+/// A home with its settings.
+pub struct Herma {
+    program: PathBuf,
+    root: PathBuf,
+    home: PathBuf,
+    kind: Kind,
+    watcher: Option<Child>,
+}
+
+/// What is peculiar about a home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing; there is no limit that it could reach.
+    Plain,
+    /// It has as many checkpoints as it may, and is cleaned in the background.
+    AtTheCap,
+    /// `herma watch` knows what changed.
+    Watched,
+}
+
+impl Kind {
+    /// So many checkpoints are kept at the cap.
+    pub const CAP: usize = 20;
+
+    /// What a home like this is called in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "herma",
+            Self::AtTheCap => "herma at the cap",
+            Self::Watched => "herma, watched",
+        }
+    }
+}
+
+impl Herma {
+    /// A home for `root`.
+    pub fn new(places: &Places, root: &Path, kind: Kind) -> Self {
+        Self {
+            program: places.herma.clone(),
+            root: root.to_owned(),
+            home: places.store(kind.name()),
+            kind,
+            watcher: None,
+        }
+    }
+
+    /// Whether this program has a watcher.
+    pub fn can_watch(program: &Path) -> bool {
+        let asked = Command::new(program).args(["watch", "--help"]).output();
+        asked.is_ok_and(|output| output.status.success())
+    }
+
+    /// A command in the project, with nothing in the background unless that is what is measured.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        // The tree may lie inside another project: the benchmark is about this one.
+        command
+            .arg("--root")
+            .arg(&self.root)
+            .args(args)
+            .current_dir(&self.root)
+            .env("HERMES_HOME", &self.home)
+            .env("NO_COLOR", "1");
+        if self.kind != Kind::AtTheCap {
+            command.env("HERMA_NO_BACKGROUND", "1");
+        }
+        command
+    }
+
+    fn save_command(&self) -> Command {
+        self.command(&["save", "-m", "bench"])
+    }
+
+    /// A program that exits with 0 and saves nothing is very fast.
+    fn check_saved(&self) -> Result<()> {
+        let references = self.home.join("checkpoints/store/refs/hermes");
+        let saved = fs::read_dir(references).is_ok_and(|entries| entries.count() > 0);
+        match saved {
+            true => Ok(()),
+            false => Err("`herma save` did not save anything".into()),
+        }
+    }
+
+    fn stop_watcher(&mut self) -> Result<()> {
+        if let Some(mut watcher) = self.watcher.take() {
+            watcher.kill()?;
+            watcher.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Peer for Herma {
+    fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn version(&self) -> Result<String> {
+        first_line(Command::new(&self.program).arg("--version"))
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        self.stop_watcher()?;
+        disk::make_anew(&self.home)?;
+        let most = match self.kind {
+            Kind::AtTheCap => Kind::CAP,
+            Kind::Plain | Kind::Watched => 0,
+        };
+        fs::write(
+            self.home.join("config.yaml"),
+            format!(
+                "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n"
+            ),
+        )?;
+        if self.kind == Kind::Watched {
+            let mut watch = self.command(&["watch"]);
+            watch.stdin(Stdio::null()).stdout(Stdio::null());
+            self.watcher = Some(watch.stderr(Stdio::null()).spawn()?);
+        }
+        Ok(())
+    }
+
+    fn first(&mut self) -> Result<Duration> {
+        let time = self.save()?;
+        self.check_saved()?;
+        Ok(time)
+    }
+
+    fn save(&mut self) -> Result<Duration> {
+        let time = time(&mut self.save_command())?;
+        if self.kind == Kind::AtTheCap {
+            wait_for_cleaning(&self.home);
+        }
+        Ok(time)
+    }
+
+    /// The present is saved first, and all that is written is made durable.
+    fn restore(&mut self, _: Restored) -> Result<Option<Duration>> {
+        time(&mut self.command(&["restore", "1", "--all"])).map(Some)
+    }
+
+    fn size(&self) -> Result<u64> {
+        disk::bytes_below(&self.home.join("checkpoints/store/objects"), &[])
+    }
+
+    fn is_variant(&self) -> bool {
+        self.kind != Kind::Plain
+    }
+
+    fn memory(&mut self) -> Result<Option<u64>> {
+        memory_of(&self.save_command())
+    }
+}
+
+impl Drop for Herma {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = self.stop_watcher();
+    }
+}

@@ -1,0 +1,83 @@
+//! What only Herma does, and what git has a word for, too: steps, running a command, differences, checks.
+
+use std::time::Duration;
+
+use super::DIFF;
+use super::FEW;
+use super::HERMA;
+use super::RUN;
+use super::START;
+use super::STEP;
+use super::STEP_WALK;
+use super::Saving;
+use super::VERIFY;
+use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::peers::Git;
+use crate::bench::peers::Herma;
+use crate::bench::peers::HermaKind;
+
+const GIT: &str = "git";
+const READ_DATA: &str = "verify, every file read";
+
+impl Saving<'_> {
+    /// Measures the commands beside saving and restoring.
+    pub(super) fn other_commands(&mut self) -> Result<()> {
+        let herma = Herma::new(self.places, self.ground.root(), HermaKind::Plain);
+        let git = self.git();
+        for round in 1..=self.options.rounds {
+            self.say(&format!("steps, round {round} of {}", self.options.rounds));
+            self.walk(STEP_WALK)?;
+            let step = self.step(&herma, round)?;
+            self.record.time(STEP, HERMA, step);
+            let file = self.ground.paths(1)[0].to_owned();
+            let mut run = herma.command(&["run", "--", "sh", "-c", "echo \"$1\" >> \"$0\""]);
+            let run = time(run.arg(file).arg(format!("run {round}")))?;
+            self.record.time(RUN, HERMA, run);
+            let start = time(&mut herma.command(&["--version"]))?;
+            self.record.time(START, HERMA, start);
+        }
+        for round in 1..=FEW {
+            self.say(&format!("differences and checks, round {round} of {FEW}"));
+            self.save_all("", 0)?;
+            self.ground.change(100)?;
+            let mut commands = vec![
+                (DIFF, HERMA, herma.command(&["diff", "--stat"])),
+                (VERIFY, HERMA, herma.command(&["checkpoints", "verify"])),
+                (
+                    READ_DATA,
+                    HERMA,
+                    herma.command(&["checkpoints", "verify", "--read-data"]),
+                ),
+            ];
+            if let Some(git) = &git {
+                commands.push((DIFF, GIT, git.command(&["diff", "--stat", "HEAD"])));
+                let check = ["fsck", "--connectivity-only", "--no-dangling"];
+                commands.push((VERIFY, GIT, git.command(&check)));
+                commands.push((READ_DATA, GIT, git.command(&["fsck", "--no-dangling"])));
+            }
+            for (work, who, mut command) in commands {
+                self.record.time(work, who, time(&mut command)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Git, if it takes part.
+    fn git(&self) -> Option<Git> {
+        let takes_part = self.peers.iter().any(|peer| peer.name() == GIT);
+        takes_part.then(|| Git::new(self.places, self.ground.root()).ok())?
+    }
+
+    /// Both halves of a step around a change, which takes no time itself.
+    fn step(&mut self, herma: &Herma, round: usize) -> Result<Duration> {
+        let call = format!("call {round}");
+        let step = |args: &[&str]| {
+            let mut command = herma.command(&["step"]);
+            time(command.args(args).args(["--call", &call]))
+        };
+        let begin = step(&["begin", "--agent", "bench", "--tool", "edit"])?;
+        self.ground.change(1)?;
+        Ok(begin + step(&["end"])?)
+    }
+}

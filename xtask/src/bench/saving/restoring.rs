@@ -1,0 +1,121 @@
+//! Bringing files back: one, a hundred, all. Whoever says that it is done is checked.
+
+use std::fs;
+use std::path::Path;
+
+use super::FEW;
+use super::HERMA;
+use super::MEMORY;
+use super::MEMORY_FIRST;
+use super::RESTORE_ALL;
+use super::RESTORE_HUNDRED;
+use super::RESTORE_ONE;
+use super::RESTORE_WALK;
+use super::Saving;
+use crate::Result;
+use crate::bench::ground::Ground;
+use crate::bench::peers::Restored;
+use crate::bench::results::Recorder;
+use crate::bench::walk;
+
+/// Writing so many files anew takes long enough once.
+const MANY: usize = 50_000;
+
+impl Saving<'_> {
+    /// Measures all restores.
+    pub(super) fn restores(&mut self) -> Result<()> {
+        for round in 1..=self.options.rounds.min(7) {
+            self.say(&format!("restores, round {round}"));
+            self.settle()?;
+            self.walk(RESTORE_WALK)?;
+            for (work, count) in [(RESTORE_ONE, 1), (RESTORE_HUNDRED, 100)] {
+                self.restore_changed(work, count)?;
+            }
+        }
+        let rounds = if self.ground.len() > MANY { 1 } else { FEW };
+        for round in 1..=rounds {
+            self.say(&format!("{RESTORE_ALL}, round {round} of {rounds}"));
+            self.restore_all()?;
+        }
+        // The files are others now: everybody has to look at them again.
+        self.save_all("", 0)
+    }
+
+    fn restore_changed(&mut self, work: &str, count: usize) -> Result<()> {
+        for at in 0..self.peers.len() {
+            let peer = &mut self.peers[at];
+            if peer.is_variant() || peer.most_rounds() < usize::MAX {
+                continue;
+            }
+            // What a restore keeps of the present is newer than what it brings back.
+            peer.save()?;
+            let root = peer.root().to_owned();
+            let before = self.ground.content(&root, count)?;
+            self.ground.change(count)?;
+            let peer = &mut self.peers[at];
+            if let Some(spent) = peer.restore(Restored::Changed)? {
+                self.record.time(work, peer.name(), spent);
+            }
+            let name = peer.name();
+            if self.ground.content(&root, count)? != before {
+                return Err(format!("{name}: {work}: not all came back").into());
+            }
+            self.put_back_others(&root, &before, count)?;
+        }
+        Ok(())
+    }
+
+    /// A change is made to the tree and its twin; only one of them was restored.
+    fn put_back_others(&self, restored: &Path, before: &[Vec<u8>], count: usize) -> Result<()> {
+        let roots = [Some(self.ground.root()), self.ground.twin()];
+        for root in roots.into_iter().flatten().filter(|root| *root != restored) {
+            for (path, bytes) in self.ground.paths(count).into_iter().zip(before) {
+                fs::write(root.join(path), bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn restore_all(&mut self) -> Result<()> {
+        for peer in self.peers.iter_mut().filter(|peer| !peer.is_variant()) {
+            peer.save()?;
+            let root = peer.root().to_owned();
+            let before = walk::walk(&root)?;
+            Ground::empty(&root)?;
+            let Some(spent) = peer.restore(Restored::Everything)? else {
+                continue;
+            };
+            self.record.time(RESTORE_ALL, peer.name(), spent);
+            // The one that keeps its state in the tree has written to that.
+            let after = walk::walk(&root)?;
+            if root == self.ground.root() && before.files != after.files {
+                let (name, back, all) = (peer.name(), after.files, before.files);
+                if name == HERMA {
+                    return Err(format!("{back} of {all} files came back").into());
+                }
+                self.record
+                    .note(format!("{name} brought {back} of {all} files back"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures how much memory saves need.
+    pub(super) fn memory(&mut self) -> Result<()> {
+        self.say("peak memory");
+        for peer in &mut self.peers {
+            record_memory(&mut self.record, MEMORY, peer.name(), peer.memory()?);
+        }
+        for peer in self.peers.iter_mut().filter(|peer| !peer.is_variant()) {
+            peer.prepare()?;
+            record_memory(&mut self.record, MEMORY_FIRST, peer.name(), peer.memory()?);
+        }
+        Ok(())
+    }
+}
+
+fn record_memory(record: &mut Recorder, work: &str, who: &str, bytes: Option<u64>) {
+    if let Some(bytes) = bytes {
+        record.bytes(work, who, bytes);
+    }
+}
