@@ -2,8 +2,8 @@
 //!
 //! Names given to the methods are single components unless the method says *beneath*; then they are
 //! slash-separated, relative, and resolved by the kernel with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`,
-//! or, where `openat2` is missing, one component at a time with `O_NOFOLLOW`. Both refuse `..`, links
-//! and absolute paths, so a result is always inside.
+//! or, where `openat2` is missing, one component at a time with `O_NOFOLLOW`. Both refuse links, absolute
+//! paths and every `..` that would lead out, so a result is always inside.
 
 use std::ffi::CStr;
 use std::ffi::CString;

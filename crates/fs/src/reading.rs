@@ -105,6 +105,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_reached_through_a_link_or_upwards() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("root");
+        std::fs::create_dir_all(root.join("real/below")).unwrap();
+        std::fs::create_dir_all(place.path().join("outside/below")).unwrap();
+        std::os::unix::fs::symlink("../outside", root.join("out")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("inside")).unwrap();
+        let dir = Dir::open(&root).unwrap();
+        assert!(dir.open_beneath(b"real/below").is_ok());
+        for path in ["out", "out/below", "inside/below", "../outside"] {
+            assert!(dir.open_beneath(path.as_bytes()).is_err(), "{path}");
+        }
+    }
+
+    #[test]
     fn what_is_no_small_file_is_named_as_what_it_is() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("directory")).unwrap();

@@ -274,6 +274,27 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_whose_time_was_put_back_is_seen_before_anything_moves() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        std::fs::write(&path, "saved!").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let stat = dir.stat("file").unwrap();
+        let saved = id_of(Kind::Blob, b"saved!").unwrap();
+        let record = EntryRecord::new(EntryKind::File, Some(&stat), saved);
+        // Another name comes and goes: a new change time, and nothing else.
+        std::fs::hard_link(&path, place.path().join("name")).unwrap();
+        std::fs::remove_file(place.path().join("name")).unwrap();
+        assert!(is_untouched(&dir, b"file", &record).unwrap());
+        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(before).unwrap();
+        assert!(looks_saved(&dir.stat("file").unwrap(), &record));
+        assert!(!is_untouched(&dir, b"file", &record).unwrap());
+    }
+
+    #[test]
     fn what_comes_back_in_exchange_and_was_not_saved_goes_back() {
         let place = tempfile::tempdir().unwrap();
         let (dir, record) = written_meanwhile(&place);
