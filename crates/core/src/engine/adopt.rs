@@ -15,7 +15,6 @@ use crate::history::checkpoint_ref;
 use crate::history::extra_ref;
 use crate::history::name_ref;
 use crate::history::pin_ref;
-use crate::history::sequence_of;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::project::Identity;
@@ -203,19 +202,16 @@ pub(super) fn room_before(
         let is_twice = newer.replace(entry.id) == Some(entry.id);
         let extra = store.dirs.refs().read(&extra_ref(id, old))?;
         let pin = store.dirs.refs().read(&pin_ref(id, old))?;
+        let own = checkpoint_ref(id, new);
         let moves = [
             (extra_ref(id, old), extra_ref(id, new), extra),
             (pin_ref(id, old), pin_ref(id, new), pin),
-            (
-                checkpoint_ref(id, old),
-                checkpoint_ref(id, new),
-                Some(entry.id),
-            ),
+            (checkpoint_ref(id, old), own.clone(), Some(entry.id)),
         ];
         for (from, to, value) in moves {
             let Some(value) = value else { continue };
             if !is_twice {
-                create_over_leftover(store, &to, value)?;
+                create_over_leftover(store, &to, value, to == own)?;
             }
             if store.dirs.refs().read(&from)?.is_some() {
                 store.dirs.refs().delete(&from, value)?;
@@ -227,13 +223,13 @@ pub(super) fn room_before(
 
 /// Creates a ref under a number no checkpoint has. A killed process may have left one there; if it is a
 /// checkpoint's own, that checkpoint exists, and was only not listed.
-fn create_over_leftover(store: &OpenStore, name: &str, value: ObjectId) -> Result<(), Error> {
+fn create_over_leftover(
+    store: &OpenStore,
+    name: &str,
+    value: ObjectId,
+    is_own: bool,
+) -> Result<(), Error> {
     let refs = store.dirs.refs();
-    let is_own = name
-        .rsplit('/')
-        .next()
-        .is_some_and(|leaf| sequence_of(leaf).is_some())
-        && name.starts_with("refs/herma/");
     match refs.read(name)? {
         Some(found) if found == value => return Ok(()),
         Some(found) if !is_own => refs.delete(name, found)?,

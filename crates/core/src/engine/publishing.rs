@@ -224,7 +224,13 @@ impl Project<'_> {
                 Ok(Some(found)) if found == id => return Ok((sequence, true)),
                 Ok(Some(_)) => sequence += 1,
                 // Torn by a power cut. It says nothing, so nothing is lost with it.
-                Err(StoreError::DamagedFile { .. }) => refs.remove_broken(&name)?,
+                Err(StoreError::DamagedFile { .. }) => {
+                    refs.remove_broken(&name)?;
+                    // What is damaged still is something else, and no reason to try for ever.
+                    if refs.read(&name)?.is_none() {
+                        return Ok((sequence, false));
+                    }
+                }
                 Err(e) => return Err(e.into()),
             }
         }
