@@ -15,6 +15,7 @@ use herma_core::snapshot::excludes::Tracked;
 use herma_core::snapshot::lists;
 use herma_core::snapshot::stat_cache::CacheBuilder;
 use herma_core::snapshot::stat_cache::StatCache;
+use herma_core::snapshot::stat_cache::checksum;
 use herma_core::snapshot::tracked::TrackedFiles;
 use herma_fs::Dir;
 
@@ -24,7 +25,7 @@ pub fn stat_cache(bytes: &[u8]) {
     if bytes.len() < 256 {
         return;
     }
-    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[16..]);
+    let checksum = checksum(&bytes);
     bytes[8..16].copy_from_slice(&checksum.to_le_bytes());
     let Some(mut cache) = StatCache::parse(bytes) else {
         return;

@@ -42,6 +42,7 @@ use crate::commands::turn::TurnArgs;
 use crate::commands::undo::RedoArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::uninstall::UninstallArgs;
+use crate::commands::watch::WatchArgs;
 use crate::settings::Problem;
 
 /// Instant undo for AI agents
@@ -56,8 +57,8 @@ use crate::settings::Problem;
 ///
 /// Environment: `HERMES_HOME` says where settings and checkpoints are, `HERMA_PAGER` or `PAGER` which pager to
 /// use, `NO_COLOR` that there be no colour. A save starts `herma maintain` in the background when a limit of
-/// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody
-/// runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
+/// the store is near, and `herma watch` when the project is large; with `HERMA_NO_BACKGROUND=1` it does not, and the
+/// store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
 /// steps that begin meanwhile are known to be part of it.
 #[derive(Parser, Debug)]
 #[command(
@@ -154,6 +155,7 @@ pub(crate) enum Command {
     Uninstall(UninstallArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
+    Watch(WatchArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),

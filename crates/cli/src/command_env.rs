@@ -16,6 +16,7 @@ use herma_core::engine::Project;
 use herma_core::engine::Saved;
 use herma_core::error::Error;
 use herma_core::path::escape;
+use herma_core::watch::Watcher;
 
 use crate::cli::GlobalArgs;
 use crate::cli::Overrides;
@@ -25,9 +26,11 @@ use crate::environment::OuterStep;
 use crate::environment::SystemClock;
 use crate::environment::time_zone;
 use crate::settings::Loaded;
+use crate::settings::Watch;
 use crate::time;
 use crate::transcript;
 use crate::ui::Ui;
+use crate::watch::client::Client;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,7 @@ pub(crate) struct CommandEnv {
     background: bool,
     outer_step: Option<OuterStep>,
     clock: Arc<dyn Clock>,
+    watcher: Option<Arc<Client>>,
 }
 
 impl CommandEnv {
@@ -101,11 +105,16 @@ impl CommandEnv {
         let directory = start_directory(environment, global)?;
         let settings = Loaded::read(&home);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let watcher = match settings.watch() {
+            Watch::Off => None,
+            when => Some(Arc::new(Client::new(&home, when))),
+        };
         let engine = Engine::new(EngineOptions {
             home: home.clone(),
             user_home: environment.user_home.clone(),
             clock: Arc::clone(&clock),
             settings: settings.for_engine(overrides),
+            watcher: watcher.clone().map(|client| client as Arc<dyn Watcher>),
         });
         let named_root = global.root.as_ref().map(|root| directory.join(root));
         Ok(Self {
@@ -120,22 +129,28 @@ impl CommandEnv {
             background: environment.background,
             outer_step: environment.outer_step.clone(),
             clock,
+            watcher,
         })
     }
 
-    /// Starts cleaning up if a save said that it is time to.
+    /// Starts cleaning up if a save said that it is time to, and a watcher if it would have been quicker with one.
     pub(crate) fn clean_if_due(&self, saved: &Saved) {
         if saved.due.is_some() {
-            self.start_maintenance();
+            self.start_in_background(&["maintain"]);
+        }
+        let files = saved.receipt.summary.files;
+        let is_wanted = |client: &Arc<Client>| client.is_wanted(files);
+        if self.background && self.watcher.as_ref().is_some_and(is_wanted) {
+            self.start_in_background(&["watch", "--background"]);
         }
     }
 
-    /// Starts cleaning up in the background. A save is done with or without it, so it is no error if that
+    /// Starts something in the background. A save is done with or without it, so it is no error if that
     /// cannot be: the next save tries again.
-    fn start_maintenance(&self) {
+    fn start_in_background(&self, command: &[&str]) {
         if self.background {
-            let home = self.home.as_os_str();
-            let arguments = [OsStr::new("--home"), home, OsStr::new("maintain")];
+            let mut arguments = vec![OsStr::new("--home"), self.home.as_os_str()];
+            arguments.extend(command.iter().map(OsStr::new));
             let _ = herma_fs::background::spawn_detached(&arguments);
         }
     }

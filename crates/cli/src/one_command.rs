@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use clap::Args;
 use clap::Command as Description;
 use clap::FromArgMatches;
+use clap::Parser;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -30,11 +31,27 @@ const COMMANDS: &[(&str, Reader)] = &[
     ("step", |name, line| read(name, line, Command::Step)),
     ("turn", |name, line| read(name, line, Command::Turn)),
     ("can-undo", |name, line| read(name, line, Command::CanUndo)),
+    ("hook", |name, line| read(name, line, Command::Hook)),
     ("slash", |name, line| read(name, line, Command::Slash)),
 ];
 
+/// What the line says, or what is wrong with it; help and the version come as errors, too.
+pub(crate) fn parse(line: Vec<OsString>) -> Result<Cli, clap::Error> {
+    if let Some(cli) = try_read(&line) {
+        return Ok(cli);
+    }
+    if let [_, flag] = &line[..]
+        && (flag == "--version" || flag == "-V")
+    {
+        // No command has to be described for that.
+        let version = Description::new("herma").version(env!("CARGO_PKG_VERSION"));
+        version.try_get_matches_from(&line)?;
+    }
+    Cli::try_parse_from(line)
+}
+
 /// What the line says, if it is one of these commands and nothing is wrong with it.
-pub(crate) fn try_read(line: &[OsString]) -> Option<Cli> {
+fn try_read(line: &[OsString]) -> Option<Cli> {
     let named = |word: &OsString| COMMANDS.iter().find(|(name, _)| word == name);
     let (name, reader) = line.iter().skip(1).find_map(named)?;
     reader(name, line)
@@ -54,7 +71,6 @@ fn read<A: Args>(name: &'static str, line: &[OsString], command: fn(A) -> Comman
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use clap::Parser;
 
     use super::*;
 
@@ -89,6 +105,9 @@ mod tests {
             "turn --agent a",
             "can-undo rm x",
             "slash /rollback",
+            "hook claude",
+            "--home h --root r hook cursor beforeShellExecution",
+            "hook codex {\"type\":\"agent-turn-complete\"} --more -C save",
         ] {
             let line = line(text);
             let Ok(whole) = Cli::try_parse_from(&line) else {
@@ -115,6 +134,16 @@ mod tests {
             "undo --turn --bogus",
         ] {
             assert!(try_read(&line(text)).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_the_one_of_the_whole_description() {
+        for flag in ["--version", "-V"] {
+            let quick = parse(line(flag)).unwrap_err();
+            let whole = Cli::try_parse_from(line(flag)).unwrap_err();
+            assert_eq!(quick.kind(), whole.kind());
+            assert_eq!(quick.to_string(), whole.to_string());
         }
     }
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use herma_core::path::escape;
 
@@ -31,11 +30,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
         .iter()
         .take_while(|argument| *argument != "--")
         .any(|argument| argument == "--json");
-    let read = match one_command::try_read(&arguments) {
-        Some(cli) => Ok(cli),
-        None => Cli::try_parse_from(arguments),
-    };
-    let cli = match read {
+    let cli = match one_command::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&environment, &error, wants_json),
     };
@@ -138,6 +133,7 @@ pub(crate) fn dispatch(
         Some(Command::Sessions(args)) => commands::sessions::cmd_sessions(&env, args),
         Some(Command::Serve(args)) => commands::serve::cmd_serve(&env, environment, args),
         Some(Command::Mcp(args)) => commands::mcp::cmd_mcp(&env, environment, args),
+        Some(Command::Watch(args)) => commands::watch::cmd_watch(&env, args),
         Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
         Some(Command::Install(args)) => commands::install::cmd_install(&env, args),
         Some(Command::Uninstall(args)) => commands::uninstall::cmd_uninstall(&env, args),

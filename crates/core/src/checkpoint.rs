@@ -132,6 +132,18 @@ pub struct DamagedCheckpoint {
     pub what: String,
 }
 
+/// The newest checkpoints of a project, and what is damaged.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// Those that can be read, newest first, as many as were asked for.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Those that cannot be read, and refs that name nothing. An older one than was asked for is here if it is gone, and
+    /// not if it is there but spoiled: its bytes were not looked at.
+    pub damaged: Vec<DamagedCheckpoint>,
+    /// How many checkpoints the project has.
+    pub count: usize,
+}
+
 /// The way a person names a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {

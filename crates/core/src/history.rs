@@ -13,6 +13,7 @@ use bstr::BString;
 
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::DamagedCheckpoint;
+use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
@@ -302,6 +303,57 @@ impl History {
             .collect()
     }
 
+    /// The newest checkpoints that can be read, as many as wanted, and what cannot be. Those that are older are only
+    /// looked up.
+    pub(crate) fn newest_ones(
+        &self,
+        most: usize,
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Listed, Error> {
+        let labels = Labels::load(dirs, project)?;
+        let mut listed = Listed {
+            count: self.entries.len(),
+            ..Listed::default()
+        };
+        let mut oldest_read = 0;
+        for (entry, number) in self.entries.iter().rev().zip(1..) {
+            let is_wanted = listed.checkpoints.len() < most;
+            if !is_wanted && matches!(objects.contains(&entry.id), Ok(true)) {
+                continue;
+            }
+            match read(objects, entry, number, &labels) {
+                Ok(checkpoint) if is_wanted => {
+                    oldest_read = checkpoint.sequence;
+                    listed.checkpoints.push(checkpoint);
+                }
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Damaged => {
+                    listed.damaged.push(damaged_one(project, entry, number, &e));
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        if listed.checkpoints.len() < most {
+            oldest_read = 0;
+        }
+        // The receipts of those that were not wanted are not either.
+        let is_wanted = |name: &str| {
+            let extra = name
+                .rsplit('/')
+                .next()
+                .and_then(|leaf| leaf.strip_suffix(EXTRA));
+            extra.is_some_and(|of| sequence_of(of).is_none_or(|sequence| sequence >= oldest_read))
+        };
+        let prefix = format!("refs/herma/{project}");
+        let mut broken = dirs.refs().list_where(&prefix, &is_wanted)?.broken;
+        broken.extend_from_slice(&self.broken);
+        broken.sort_unstable();
+        listed.damaged.extend(broken.into_iter().map(broken_ref));
+        Ok(listed)
+    }
+
     /// Checkpoints that cannot be read, newest first, and refs that name nothing.
     pub(crate) fn damaged(
         &self,
@@ -313,19 +365,11 @@ impl History {
         let mut found = Vec::new();
         for (entry, number) in self.entries.iter().rev().zip(1..) {
             if let Err(error) = read(objects, entry, number, &labels) {
-                found.push(DamagedCheckpoint {
-                    name: checkpoint_ref(project, entry.sequence),
-                    number: Some(number),
-                    what: error.to_string(),
-                });
+                found.push(damaged_one(project, entry, number, &error));
             }
         }
         let broken = dirs.refs().list(&format!("refs/herma/{project}"))?.broken;
-        found.extend(broken.into_iter().map(|name| DamagedCheckpoint {
-            name,
-            number: None,
-            what: "it does not hold an object id".to_owned(),
-        }));
+        found.extend(broken.into_iter().map(broken_ref));
         Ok(found)
     }
 
@@ -344,6 +388,27 @@ impl History {
             self.entries.len() - index,
             &labels,
         )
+    }
+}
+
+fn damaged_one(
+    project: &ProjectId,
+    entry: &Entry,
+    number: usize,
+    error: &Error,
+) -> DamagedCheckpoint {
+    DamagedCheckpoint {
+        name: checkpoint_ref(project, entry.sequence),
+        number: Some(number),
+        what: error.to_string(),
+    }
+}
+
+fn broken_ref(name: String) -> DamagedCheckpoint {
+    DamagedCheckpoint {
+        name,
+        number: None,
+        what: "it does not hold an object id".to_owned(),
     }
 }
 

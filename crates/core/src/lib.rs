@@ -15,6 +15,7 @@
 //! * [`reversal`]: takes single steps back out of the present, keeping what came after
 //! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
+//! * [`watch`]: what changed since the last save, as somebody who watches tells it
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
@@ -41,6 +42,7 @@ mod side;
 pub mod snapshot;
 pub mod steps;
 pub mod store;
+pub mod watch;
 
 pub use checkpoint::Checkpoint;
 pub use checkpoint::Spec;

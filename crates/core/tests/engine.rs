@@ -8,6 +8,7 @@
 )]
 
 mod engine {
+    mod arrival;
     pub mod authorship;
     mod authorship_model;
     mod calls;
@@ -49,6 +50,7 @@ mod engine {
     mod model_run;
     mod model_state;
     mod names;
+    mod newest_ones;
     mod oracle;
     mod paths;
     pub mod project;

@@ -32,6 +32,8 @@ use rustix::process::waitpid;
 /// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
 /// it, too, unless somebody said otherwise.
 const LOW: i32 = 5;
+/// For work that can wait as long as it must.
+const LOWEST: i32 = 19;
 
 /// What was started and has perhaps not ended: a caller that lives on must not fill the table of processes.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -65,10 +67,20 @@ fn start(program: &Path, arguments: &[&OsStr]) -> io::Result<()> {
 /// For the beginning of a program, before it opens anything. All of it is best effort: a housekeeper that
 /// is noticed is better than none.
 pub fn become_background() {
+    leave_terminal();
+    let _ = rustix::process::nice(LOW);
+}
+
+/// Like [`become_background`], for one that others wait for: it keeps its place in the queue for the processor.
+pub fn leave_terminal() {
     // Fails for the leader of a group, as when it was typed at a prompt; then it stays there.
     let _ = rustix::process::setsid();
-    let _ = rustix::process::nice(LOW);
     close_inherited();
+}
+
+/// Lets this thread give way to everybody else.
+pub fn give_way() {
+    let _ = rustix::process::nice(LOWEST);
 }
 
 /// Which of the two processes this one is after [`split`].

@@ -54,9 +54,9 @@ pub fn assume_no_openat2() {
 /// An open directory.
 #[derive(Debug)]
 pub struct Dir {
-    fd: OwnedFd,
+    pub(crate) fd: OwnedFd,
     /// Where it was found; for messages only.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// One name in a directory listing.
@@ -131,16 +131,6 @@ impl Dir {
             .into_c_str()
             .map_err(|e| Error::on("open", &self.path, e))?;
         Ok(self.child(fd, name.to_bytes()))
-    }
-
-    /// Opens the subdirectory `name` for a walk: like [`Dir::open_dir`], but the result keeps no path
-    /// of its own, which saves an allocation per directory. Its error messages name only `name`.
-    pub fn open_dir_for_walk(&self, name: &CStr) -> std::result::Result<Self, Errno> {
-        let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())?;
-        Ok(Self {
-            fd,
-            path: PathBuf::new(),
-        })
     }
 
     /// Opens a directory that a file in this one names: absolute or relative to here, links and `..`

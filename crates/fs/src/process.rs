@@ -302,6 +302,12 @@ pub fn stack_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Stack).current
 }
 
+/// Is there a limit to the memory this process may reserve, used or not?
+pub fn has_address_space_limit() -> bool {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
+    limit.current.is_some()
+}
+
 /// The system's clock in the unit of file times: nanoseconds since 1970.
 ///
 /// For judging how old a file's time stamp is, which the same clock made; not for telling people the

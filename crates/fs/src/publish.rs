@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::io::Write;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::Gid;
@@ -203,9 +204,15 @@ pub fn sweep(dir: &Dir) {
 }
 
 /// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
-/// allocating them. The file is taken out of its place meanwhile, so a reader finds no cache, or one whose
-/// checksum does not fit; a crash loses it.
-pub fn rewrite_cache(temp_dir: &Dir, to: &Dir, name: &str, bytes: &[u8]) -> Result<()> {
+/// allocating them; `changed` says where it differs from that, if it does not everywhere. The file is taken out of
+/// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it.
+pub fn rewrite_cache(
+    temp_dir: &Dir,
+    to: &Dir,
+    name: &str,
+    bytes: &[u8],
+    changed: &[Range<usize>],
+) -> Result<()> {
     let aside = TempName::next().to_string();
     match to.rename(name, temp_dir, aside.as_str()) {
         Ok(()) => {}
@@ -215,8 +222,7 @@ pub fn rewrite_cache(temp_dir: &Dir, to: &Dir, name: &str, bytes: &[u8]) -> Resu
         Err(e) => return Err(e),
     }
     let written = temp_dir.open_existing(aside.as_str()).and_then(|file| {
-        file.write_all_at(bytes, 0)
-            .and_then(|()| file.set_len(bytes.len() as u64))
+        write_over(&file, bytes, changed)
             .map_err(|e| Error::on("write", &temp_dir.path().join(&aside), e))
     });
     match written {
@@ -227,6 +233,17 @@ pub fn rewrite_cache(temp_dir: &Dir, to: &Dir, name: &str, bytes: &[u8]) -> Resu
             Err(e)
         }
     }
+}
+
+fn write_over(file: &File, bytes: &[u8], changed: &[Range<usize>]) -> std::io::Result<()> {
+    let length = bytes.len() as u64;
+    if file.metadata()?.len() != length {
+        file.write_all_at(bytes, 0)?;
+        return file.set_len(length);
+    }
+    changed
+        .iter()
+        .try_for_each(|range| file.write_all_at(&bytes[range.clone()], range.start as u64))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -57,9 +57,7 @@ def notes(error: BaseException) -> list[str]:
     return getattr(error, "__notes__", [])
 
 
-@pytest.mark.parametrize("when", ["saving", "restoring", "verifying"])
-@pytest.mark.parametrize("how", ["restore", "plan", "undo"])
-def test_a_restore_that_writes_is_finished_and_the_exception_says_so(project, root, when, how):
+def restore_and_stop(project, root, when: str, how: str) -> BaseException:
     first = project.save("one").checkpoint
     (root / "a.txt").write_text("two\n")
 
@@ -74,7 +72,23 @@ def test_a_restore_that_writes_is_finished_and_the_exception_says_so(project, ro
             project.restore(project.plan_restore(first), progress=stop)
         else:
             project.undo(progress=stop)
-    assert notes(raised.value) == ["herma: the restore was finished before this was raised"]
+    return raised.value
+
+
+@pytest.mark.parametrize("how", ["restore", "plan", "undo"])
+def test_a_restore_that_is_stopped_while_it_saves_the_present_changes_nothing(project, root, how):
+    error = restore_and_stop(project, root, "saving", how)
+    assert notes(error) == []
+    assert (root / "a.txt").read_text() == "two\n"
+    with pytest.raises(herma.NothingToContinue):
+        project.continue_restore()
+
+
+@pytest.mark.parametrize("when", ["restoring", "verifying"])
+@pytest.mark.parametrize("how", ["restore", "plan", "undo"])
+def test_a_restore_that_writes_is_finished_and_the_exception_says_so(project, root, when, how):
+    error = restore_and_stop(project, root, when, how)
+    assert notes(error) == ["herma: the restore was finished before this was raised"]
     assert (root / "a.txt").read_text() == "one\n"
     with pytest.raises(herma.NothingToContinue):
         project.continue_restore()

@@ -4,6 +4,7 @@ mod disk;
 mod findings;
 mod hosts;
 mod sessions;
+mod watcher;
 
 use std::io::Write;
 

@@ -19,7 +19,7 @@ use crate::listing;
 /// before it, and whether it is pinned or has a name.
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// Show at most this many
+    /// Show at most this many. Damage to older ones is told only if they are gone altogether
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
     /// End each record with NUL: number, id, seconds since 1970, pinned (0 or 1), names separated by
@@ -38,23 +38,21 @@ struct ListJson {
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     env.warn_of_purge()?;
-    let mut checkpoints = project.list()?;
-    let damaged = project.damaged()?;
-    for one in &damaged {
+    let listed = project.list_newest(args.limit.unwrap_or(usize::MAX))?;
+    let checkpoints = &listed.checkpoints;
+    for one in &listed.damaged {
         let number = one
             .number
             .map_or(String::new(), |n| format!("checkpoint {n}, "));
         let text = format!("{number}{} is damaged: {}", one.name, one.what);
         env.ui.warning(herma_core::path::escape(text.as_bytes()));
     }
-    let is_whole = damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
+    let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
     let outcome = if is_whole {
         Outcome::Done
     } else {
         Outcome::Damaged
     };
-    let is_empty = checkpoints.is_empty() && damaged.is_empty();
-    checkpoints.truncate(args.limit.unwrap_or(usize::MAX));
     if env.ui.json {
         env.ui.write_json(&ListJson {
             schema: "herma.list/1",
@@ -65,14 +63,14 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     }
     let mut out = env.ui.listing();
     if args.null {
-        for checkpoint in &checkpoints {
+        for checkpoint in checkpoints {
             write_record(&mut out, checkpoint)?;
         }
     } else {
-        listing::write_checkpoints(&mut out, &env.ui, &checkpoints, env.now())?;
+        listing::write_checkpoints(&mut out, &env.ui, checkpoints, env.now())?;
     }
     out.finish()?;
-    if is_empty {
+    if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
         env.ui.hint("`herma save` makes the first one.");
     }

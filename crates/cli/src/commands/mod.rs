@@ -35,3 +35,4 @@ pub(crate) mod take_back;
 pub(crate) mod turn;
 pub(crate) mod undo;
 pub(crate) mod uninstall;
+pub(crate) mod watch;

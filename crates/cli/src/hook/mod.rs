@@ -18,7 +18,6 @@ use std::io::Write;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use herma_fs::background::Half;
 use herma_fs::background::silence;
@@ -30,7 +29,6 @@ use herma_hosts::EventKind;
 use herma_hosts::Host;
 use herma_hosts::Surroundings;
 
-use crate::cli::Cli;
 use crate::cli::Command;
 use crate::cli::Overrides;
 use crate::command_env::CommandEnv;
@@ -38,6 +36,7 @@ use crate::commands::hook::HookArgs;
 use crate::environment::Environment;
 use crate::environment::host_variables;
 pub(crate) use crate::hook::log::HookLog;
+use crate::one_command;
 use crate::ui::Ui;
 
 /// A payload that is not complete after this long is taken as it is.
@@ -126,7 +125,7 @@ fn call(
     arrived: &BootMoment,
     answered: &mut bool,
 ) {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match one_command::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return explain(environment, &error),
     };

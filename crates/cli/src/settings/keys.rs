@@ -40,6 +40,8 @@ enum Default {
     Bool(bool),
     /// Yes, no, or this word for something in between.
     BoolOr(bool, &'static str),
+    /// This word, yes or no.
+    WordOr(&'static str),
     Number(i64),
     /// A number of days, where less than one turns the rule off.
     Days(i64),
@@ -81,10 +83,16 @@ impl Key {
         self.section == CHECKPOINTS && CLEANING.contains(&self.name)
     }
 
+    /// Does it say anything about which files are saved?
+    pub(crate) fn is_about_saving(&self) -> bool {
+        self.section == CHECKPOINTS && !self.is_about_cleaning() && self.name != WATCH
+    }
+
     /// The value when nobody set one.
     pub(crate) fn default(&self) -> Value {
         match self.default {
             Default::Bool(value) | Default::BoolOr(value, _) => Value::Bool(value),
+            Default::WordOr(word) => Value::Word(word),
             Default::Number(value) | Default::Days(value) => Value::Number(value),
             Default::EmptyList => Value::List(Vec::new()),
         }
@@ -95,6 +103,7 @@ impl Key {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
             Default::BoolOr(..) => "`true`, `false` or `names`",
+            Default::WordOr(_) => "`auto`, `on` or `off`",
             Default::Number(_) => "a whole number, 0 or more",
             Default::Days(_) => "a whole number; 0 or less is off",
             Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
@@ -110,7 +119,7 @@ impl Key {
                 serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
                 _ => None,
             },
-            Default::BoolOr(_, between) => match value {
+            Default::BoolOr(_, between) | Default::WordOr(between) => match value {
                 serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
                 serde_json::Value::String(word) => yes_no_or(word, between),
                 _ => None,
@@ -130,7 +139,9 @@ impl Key {
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
-            (Default::BoolOr(_, between), [word]) => yes_no_or(word, between),
+            (Default::BoolOr(_, between) | Default::WordOr(between), [word]) => {
+                yes_no_or(word, between)
+            }
             (Default::Number(_), [word]) => {
                 word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
             }
@@ -168,6 +179,9 @@ fn whole_number(value: &serde_json::Value) -> Option<i64> {
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The section about sessions.
 pub(crate) const SESSIONS: &str = "sessions";
+
+/// The key that says whether a watcher is asked. It makes saves quicker, and none of them other.
+const WATCH: &str = "watch";
 
 const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
     Key {
@@ -213,6 +227,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
+    key(WATCH, Default::WordOr("auto"), "hear of changes instead of looking for them: `auto` in projects with 20,000 files or more, `on` in all, `off` in none"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 or less is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
@@ -269,6 +284,20 @@ mod tests {
     }
 
     #[test]
+    fn a_watcher_is_asked_by_itself_always_or_never() {
+        let watch = key("watch");
+        assert_eq!(watch.default(), Value::Word("auto"));
+        for (word, value) in [
+            ("on", Value::Bool(true)),
+            ("auto", Value::Word("auto")),
+            ("off", Value::Bool(false)),
+        ] {
+            assert_eq!(watch.parse_words(&[word.into()]), Some(value));
+        }
+        assert_eq!(watch.read(&json!(7)), None);
+    }
+
+    #[test]
     fn days_below_one_turn_the_rule_off() {
         let days = key("retention_days");
         assert_eq!(days.read(&json!(-1)), Some(Value::Number(-1)));
@@ -280,10 +309,7 @@ mod tests {
     #[test]
     fn the_keys_about_cleaning_are_keys() {
         assert!(CLEANING.iter().all(|name| Key::find(name).is_some()));
-        let others: Vec<_> = KEYS
-            .iter()
-            .filter(|key| key.section == CHECKPOINTS && !key.is_about_cleaning())
-            .collect();
+        let others: Vec<_> = KEYS.iter().filter(|key| key.is_about_saving()).collect();
         let others: Vec<_> = others.iter().map(|key| key.name).collect();
         let expected = [
             "enabled",

@@ -55,8 +55,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// Could it make a save take the wrong files?
     pub(crate) fn concerns_saving(&self) -> bool {
-        self.key
-            .is_none_or(|key| key.section == keys::CHECKPOINTS && !key.is_about_cleaning())
+        self.key.is_none_or(Key::is_about_saving)
     }
 
     /// Could it make a cleaning drop the wrong checkpoints?
@@ -74,6 +73,17 @@ impl Problem {
 
 fn line_text(line: Option<u64>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
+}
+
+/// When a watcher is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// Never.
+    Off,
+    /// In projects with many files.
+    Auto,
+    /// Always.
+    On,
 }
 
 /// The settings in force, and what is wrong with the file they come from.
@@ -155,6 +165,15 @@ impl Loaded {
             Some(Value::Bool(false)) => SecretRules::Off,
             Some(Value::Word(_)) => SecretRules::Names,
             _ => SecretRules::NamesAndContent,
+        }
+    }
+
+    /// When a watcher is asked. Who wrote something that makes no sense gets none.
+    pub(crate) fn watch(&self) -> Watch {
+        match self.value("watch") {
+            Some(Value::Bool(true)) => Watch::On,
+            Some(Value::Word(_)) => Watch::Auto,
+            _ => Watch::Off,
         }
     }
 

@@ -123,3 +123,19 @@ fn set_refuses_what_it_does_not_know_or_cannot_edit() {
     );
     assert_eq!(read_config(&env), text);
 }
+
+#[test]
+fn a_lower_limit_of_size_holds_for_files_that_were_saved_before() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("small", "one\n")]);
+    project.write("large", &"x".repeat(2 << 20));
+    project.run(["save"]).success();
+    project
+        .run(["config", "set", "max_file_size_mb", "1"])
+        .success();
+    let lower = json(&project.run(["save", "--json"]).code(3));
+    assert_eq!(lower["is_new"], true);
+    assert_eq!(lower["left_out"][0]["path"], "large");
+    let again = json(&project.run(["save", "--rehash", "--json"]).code(3));
+    assert_eq!(again["is_new"], false, "reading everything finds the same");
+}

@@ -63,6 +63,7 @@ pub(super) fn engine(home: &Path) -> Engine {
         user_home: None,
         clock,
         settings: Settings::default(),
+        watcher: None,
     })
 }
 

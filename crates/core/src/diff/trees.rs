@@ -10,6 +10,8 @@ use std::iter::Peekable;
 use std::ops::Bound;
 use std::vec::IntoIter;
 
+use rayon::prelude::*;
+
 use crate::diff::Change;
 use crate::diff::DiffError;
 use crate::diff::FileState;
@@ -25,6 +27,9 @@ const MAX_ENTRIES: usize = 10_000_000;
 /// Trees can name each other so that a few kilobytes spell out billions of paths. Copies of a directory
 /// are common, so many entries seen before elsewhere are.
 const MAX_REPEATED: usize = 1_000_000;
+
+/// So many directories are read at once.
+const BATCH: usize = 8;
 
 /// Or so deep that their paths alone fill the memory.
 const MAX_PATH_BYTES: usize = 2 << 30;
@@ -57,8 +62,16 @@ pub fn compare(
         new.map(|(_, id)| id),
         in_scope,
     );
-    while let Some(directory) = walk.pending.pop() {
-        walk.compare_directory(&directory)?;
+    while !walk.pending.is_empty() {
+        let first = walk.pending.len().saturating_sub(BATCH);
+        let batch = walk.pending.split_off(first);
+        let read: Vec<_> = match &batch[..] {
+            [one] => vec![walk.read(one)],
+            many => many.par_iter().map(|each| walk.read(each)).collect(),
+        };
+        for (directory, read) in batch.iter().zip(read) {
+            walk.compare_directory(directory, read?)?;
+        }
     }
     walk.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(walk.changes)
@@ -104,9 +117,19 @@ impl Walk<'_> {
         }
     }
 
-    fn compare_directory(&mut self, directory: &Directory) -> Result<(), DiffError> {
-        let mut old = entries_by_name(self.old, &directory.path, directory.old)?;
-        let mut new = entries_by_name(self.new, &directory.path, directory.new)?;
+    /// What both sides have in a directory.
+    fn read(&self, directory: &Directory) -> Result<(Entries, Entries), DiffError> {
+        Ok((
+            entries_by_name(self.old, &directory.path, directory.old)?,
+            entries_by_name(self.new, &directory.path, directory.new)?,
+        ))
+    }
+
+    fn compare_directory(
+        &mut self,
+        directory: &Directory,
+        (mut old, mut new): (Entries, Entries),
+    ) -> Result<(), DiffError> {
         self.count(directory.old, old.len())?;
         self.count(directory.new, new.len())?;
         while let Some((old, new)) = next_pair(&mut old, &mut new) {

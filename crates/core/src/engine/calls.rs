@@ -68,28 +68,29 @@ impl Project<'_> {
         let state = self.state_dir(&store.dirs)?;
         let mut start = Self::in_its_turn(&Marks::read(&state)?, call.start.cut());
         let mut log = StepLog::open(&state)?;
-        self.give_up_abandoned(&store, &mut log)?;
-        let open = open_steps(&log, log.next_number())?;
+        let mut open = self.give_up_abandoned(&store, &mut log)?;
         let options = before_options(&start);
         // Told twice or not, what is there now may be gone in a moment.
         let (before, saved) =
             self.save_or_share(&store, &state, &options, &call.arrived, progress)?;
-        if let Some(step) = open.iter().rev().find(|step| is_same(step, &start)) {
+        if let Some(place) = open.iter().rposition(|step| is_same(step, &start)) {
+            let step = open[place].clone();
             let age = self.clock().now().seconds.saturating_sub(step.started);
             if call.repeats_within.is_none_or(|seconds| age <= seconds) {
                 return Ok(BegunCall {
-                    step: step.clone(),
+                    step,
                     saved,
                     repeated: true,
                 });
             }
-            self.end_unknown(&store, &mut log, step.clone())?;
+            self.end_unknown(&store, &mut log, step)?;
+            open.remove(place);
         }
         if start.within.is_none() {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
             start.within = outer.map(|step| step.number);
         }
-        let (step, _) = self.note_begun(&store, &mut log, StepKind::Tool, start, &before)?;
+        let (step, _) = self.note_begun(&store, &mut log, &open, StepKind::Tool, start, &before)?;
         Ok(BegunCall {
             step,
             saved,
@@ -153,8 +154,10 @@ impl Project<'_> {
         let look = BootMoment::now();
         let saved = self.save_and_note(store, options, progress)?;
         let text = format!("{look} {}\n", saved.checkpoint.id.to_hex());
-        // Without it the next one looks for itself.
+        // Without it the next one looks for itself. The old one goes first: some file systems write a file to disk
+        // at once when it takes the place of another.
         let herma = store.dirs.for_writing()?;
+        forget_look(state);
         let _ = write_file(&herma.tmp, state, LOOK, text.as_bytes(), Durability::Cache);
         Ok((saved.checkpoint.clone(), Some(saved)))
     }

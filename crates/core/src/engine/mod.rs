@@ -5,6 +5,7 @@
 
 mod adopt;
 mod adopt_steps;
+mod arrived;
 mod authorship;
 pub(crate) mod calls;
 mod cleaning;
@@ -22,6 +23,7 @@ mod interrupted;
 mod labels;
 mod legacy;
 mod lineage;
+mod listening;
 mod maintenance;
 mod open;
 mod patience;
@@ -115,6 +117,7 @@ use crate::error::Error;
 use crate::id::ProjectId;
 use crate::project;
 use crate::settings::Settings;
+use crate::watch::Watcher;
 
 /// What an engine needs to know about the world.
 #[derive(Clone)]
@@ -127,6 +130,8 @@ pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
     /// What the user set.
     pub settings: Settings,
+    /// Somebody who can tell a save what changed.
+    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 /// What the engine is doing, for somebody who waits.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
-use herma_fs::publish::rewrite_cache;
 use herma_fs::publish::write_file;
 
 use super::Engine;
@@ -16,6 +15,7 @@ use super::purge_refs::lock_project;
 use super::saving::Stored;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::DamagedCheckpoint;
+use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
@@ -34,11 +34,8 @@ use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
 use crate::store::pack_write::Known;
 
-/// Stat caches grow with the project: a million files need some 80 MB.
-const MAX_CACHE: u64 = 1 << 30;
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;
-const CACHE_FILE: &str = "stat-cache";
 
 /// The store, opened and held against collection for as long as this lives.
 pub(crate) struct OpenStore {
@@ -213,7 +210,7 @@ impl Project<'_> {
             .projects
             .open_dir(self.id.as_str())
             .ok()?;
-        let cache = StatCache::parse(dir.read_opt(CACHE_FILE, MAX_CACHE).ok()??)?;
+        let cache = StatCache::read(&dir, self.settings().threads)?;
         let alive = cache.header().checkpoint.is_some_and(|id| {
             history.contains(&id) && store.objects.contains(&id).unwrap_or(false)
         });
@@ -234,10 +231,9 @@ impl Project<'_> {
         if stored == Stored::All {
             cache.all_stored();
         }
-        let bytes = cache.into_bytes(describes);
-        let written = self.state_dir(dirs).and_then(|to| {
+        let written = self.state_dir(dirs).and_then(|state| {
             let tmp = &dirs.for_writing()?.tmp;
-            Ok(rewrite_cache(tmp, &to, CACHE_FILE, &bytes)?)
+            Ok(cache.write(tmp, &state, describes)?)
         });
         drop(written);
     }
@@ -250,6 +246,16 @@ impl Project<'_> {
         self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         history.readable(&store.dirs, &store.objects, &self.id)
+    }
+
+    /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
+    pub fn list_newest(&self, most: usize) -> Result<Listed, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Listed::default());
+        };
+        self.finish_purge(&store)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        history.newest_ones(most, &store.dirs, &store.objects, &self.id)
     }
 
     /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
@@ -355,13 +361,13 @@ impl Project<'_> {
     pub(crate) fn touch_now_and_then(&self, dirs: &StoreDirs) -> Result<(), Error> {
         let mut old = self.record(dirs)?;
         let new = self.touched(&old);
-        let now = self.clock().now().as_float();
-        let is_recent = old
-            .last_touch()
-            .is_some_and(|last| (now - last).abs() < VISITS_APART);
-        old.set_last_touch(now);
-        if is_recent && old.render() == new.render() {
-            return Ok(());
+        // The time that is in the new record: a clock that is asked again says another one.
+        let times = old.last_touch().zip(new.last_touch());
+        if let Some((_, now)) = times.filter(|(last, now)| (now - last).abs() < VISITS_APART) {
+            old.set_last_touch(now);
+            if old.render() == new.render() {
+                return Ok(());
+            }
         }
         self.write_record(dirs, &new.render(), self.settings().durability)
     }

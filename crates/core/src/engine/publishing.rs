@@ -5,6 +5,7 @@ use herma_fs::publish::Durability;
 
 use super::Project;
 use super::SaveOptions;
+use super::arrived::meanwhile;
 use super::open::OpenStore;
 use super::saving::Saved;
 use super::saving::Waited;
@@ -85,10 +86,16 @@ impl Project<'_> {
         origin: Origin,
     ) -> Result<Saved, Error> {
         let mut notes = Vec::new();
-        let changes = before.and_then(|(_, tree)| {
-            count_changes(store, tree, state.tree, &writer)
-                .inspect_err(|e| notes.push(format!("the changes could not be counted: {e}")))
-                .ok()
+        let count = |(_, tree)| count_changes(store, tree, state.tree, &writer);
+        // The disk is waited for while lines are counted. That somebody was here holds in any case.
+        let (counted, touched) = meanwhile(
+            || before.map(count).transpose(),
+            || self.touch(&store.dirs, self.settings().durability),
+        );
+        touched?;
+        let changes = counted.unwrap_or_else(|e| {
+            notes.push(format!("the changes could not be counted: {e}"));
+            None
         });
         let given = options.reason.len();
         if given > MAX_REASON {
@@ -108,7 +115,6 @@ impl Project<'_> {
         };
         let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
         let id = writer.add(Kind::Commit, &commit.encode())?;
-        self.touch(&store.dirs, self.settings().durability)?;
         // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
         // wait: a ref that a power cut leaves without its objects would be damage.
         writer.finish(Durability::Synced)?;

@@ -1,19 +1,20 @@
 //! Restoring: save the present, plan, apply, verify.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
-use herma_fs::Dir;
 use herma_fs::Errno;
+use rayon::prelude::*;
 
-use super::NoProgress;
 use super::Progress;
 use super::Project;
 use super::SaveOptions;
 use super::Stage;
+use super::arrived::meanwhile;
+use super::arrived::syncs_each;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
 use super::saving::Draft;
@@ -31,7 +32,6 @@ use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::restore::ActionKind;
 use crate::restore::Kept;
-use crate::restore::KeptWhy;
 use crate::restore::Plan;
 use crate::restore::RestoreError;
 use crate::restore::RestoreOptions;
@@ -41,18 +41,18 @@ use crate::restore::journal::Journal;
 use crate::restore::modes::Modes;
 use crate::restore::one_name;
 use crate::restore::one_name::Asking;
+use crate::restore::plan::Content;
 use crate::restore::plan::Planner;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::Move;
-use crate::restore::undo::StateIds;
 use crate::restore::undo::UndoRecord;
 use crate::restore::write::Writer;
 use crate::restore::write::read_link_target;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
+use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
-use crate::snapshot::present::in_pool;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::StatCache;
@@ -61,8 +61,6 @@ use crate::store::object::Kind;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
 
-/// Up to this many files are synced one by one; beyond it the file system is synced once.
-const SYNC_EACH: usize = 64;
 /// So many bytes of content are read and hashed before the first file changes.
 const READ_AHEAD: u64 = 64 << 20;
 
@@ -306,13 +304,33 @@ impl Project<'_> {
         let mut applied = Applied::default();
         if changes_anything {
             self.refuse_read_only()?;
+            // The last moment at which stopping leaves every file as it is, and nothing to finish.
+            if progress.is_cancelled() {
+                return Err(ScanError::Cancelled.into());
+            }
             // ORDER: the journal is durable before the first file changes.
             journal.write(&herma.tmp, &state_dir)?;
             progress.stage(Stage::Restoring);
             applied = self.apply(store, &prepared, &present, journal.token, progress)?;
             progress.stage(Stage::Verifying);
         }
-        let after = self.verify(store, &target, options, &present, &mut applied)?;
+        let plan = &prepared.plan;
+        let (on_disk, after) = meanwhile(
+            || self.make_last(plan),
+            || {
+                let after =
+                    self.arrived(store, (&target, plan), options, &present, &mut applied)?;
+                // The checkpoint it describes is published: nothing that is still to come makes it untrue.
+                if safety.is_new {
+                    let describes = safety.checkpoint.id;
+                    self.write_cache(&store.dirs, present.cache, describes, Stored::All);
+                }
+                Ok::<_, Error>(after)
+            },
+        );
+        // ORDER: all that was changed is on disk before the journal that could change it again closes.
+        on_disk?;
+        let after = after?;
         let (from, to) = (journal.safety, journal.target);
         let mut record = match task {
             Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
@@ -330,14 +348,6 @@ impl Project<'_> {
         }
         // ORDER: the journal closes last; until then the next command can finish or reverse.
         Journal::close(&state_dir)?;
-        if safety.is_new {
-            self.write_cache(
-                &store.dirs,
-                present.cache,
-                safety.checkpoint.id,
-                Stored::All,
-            );
-        }
         let mut kept = prepared.plan.kept.clone();
         kept.extend(applied.kept);
         kept.sort_unstable();
@@ -391,74 +401,15 @@ impl Project<'_> {
             objects: &store.objects,
             token,
             serial: AtomicU32::new(0),
-            sync_each: total <= SYNC_EACH,
+            sync_each: syncs_each(&prepared.plan),
         };
         let report = |done: u64| progress.files(done, Some(total as u64));
         let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
-        let result = in_pool(self.settings().threads, || applier.apply())??;
-        if total > SYNC_EACH {
-            root.sync_file_system()?;
-        } else {
-            sync_parents(&root, &prepared.plan)?;
-        }
-        Ok(result)
+        // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
+        Ok(in_waiting_pool(self.settings().threads, || {
+            applier.apply()
+        })??)
     }
-
-    /// Looks at the project again: nothing of the plan may be left to do, but for what somebody changed
-    /// meanwhile, and what is no longer ignored because the ignore file is as it was then. Returns the
-    /// state it is in.
-    fn verify(
-        &self,
-        store: &OpenStore,
-        target: &Checkpoint,
-        options: &RestoreOptions,
-        before: &Present,
-        applied: &mut Applied,
-    ) -> Result<StateIds, Error> {
-        let look = || {
-            let cache = Some(Arc::clone(&before.cache));
-            self.scan(Some(store), cache, false, &HashOnly, &NoProgress)
-        };
-        let mut after = look()?;
-        if newly_unreadable(&before.cache, &after.cache).is_some() {
-            // What stands in the way may pass.
-            after = look()?;
-        }
-        // What cannot be seen cannot be called restored; the journal stays open.
-        if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
-            return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());
-        }
-        let rest = self.prepare(store, target, options, &after)?;
-        let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
-        for action in rest.plan.actions {
-            if !known.contains(&action.path) {
-                applied.kept.push(why_left(&before.cache, action.path));
-            }
-        }
-        Ok((after.tree, after.modes))
-    }
-}
-
-/// Something that could be read before a restore and cannot be after it: descriptors or memory ran out.
-fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
-    let count = |cache: &StatCache| {
-        let counts = &cache.header().summary.left_out;
-        counts.get(&Reason::Unreadable).copied().unwrap_or(0)
-    };
-    if count(after) <= count(before) {
-        return None;
-    }
-    let mut found = None;
-    after.each_left_out(|path, why| {
-        let was = before
-            .entry_at(path)
-            .and_then(|entry| entry.kind.left_out());
-        if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
-            found = Some(path.to_vec());
-        }
-        found.is_none()
-    });
-    found
 }
 
 /// How the save before a restore, or before steps are taken back, is asked for.
@@ -503,22 +454,6 @@ pub(super) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
         .collect()
 }
 
-/// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or
-/// it changed since.
-fn why_left(saved: &StatCache, path: RelPath) -> Kept {
-    let mut above = RelPath::root();
-    for name in path.components() {
-        above = above.join(name);
-        let entry = saved.entry_at(above.as_bytes());
-        if let Some(reason) = entry.and_then(|entry| entry.kind.left_out()) {
-            let why = KeptWhy::NotSaved(reason);
-            return Kept { path: above, why };
-        }
-    }
-    let why = KeptWhy::ChangedMeanwhile;
-    Kept { path, why }
-}
-
 /// Checks that every file the plan changes or removes is held, whole, by the save just made.
 fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
     let touched = plan.actions.iter().filter(|action| {
@@ -548,45 +483,30 @@ fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
 /// before anything is changed. Content is read and hashed as far as that costs little; what is damaged
 /// beyond that stops the restore part way, and undo brings everything back.
 fn check_readable(store: &OpenStore, prepared: &Prepared) -> Result<(), RestoreError> {
-    let mut left = READ_AHEAD;
-    for (path, content) in &prepared.contents {
+    let left = AtomicU64::new(READ_AHEAD);
+    let check = |(path, content): (&RelPath, &Content)| {
         let found = match content.mode {
             EntryMode::Symlink => read_link_target(&store.objects, &content.id).map(drop),
-            _ => check_blob(&store.objects, &content.id, &mut left),
+            _ => check_blob(&store.objects, &content.id, &left),
         };
         found.map_err(|source| RestoreError::Damaged {
             path: path.clone(),
             source,
-        })?;
-    }
-    Ok(())
+        })
+    };
+    let checked = prepared.contents.par_iter().map(check);
+    checked.find_first(Result::is_err).unwrap_or(Ok(()))
 }
 
-fn check_blob(objects: &Objects, id: &ObjectId, left: &mut u64) -> Result<(), ObjectError> {
+fn check_blob(objects: &Objects, id: &ObjectId, left: &AtomicU64) -> Result<(), ObjectError> {
     match objects.read_header(id)? {
-        (Kind::Blob, size) if size <= *left => {
-            *left -= size;
-            objects.read(id).map(drop)
+        (Kind::Blob, size) => {
+            let take = |left: u64| left.checked_sub(size);
+            match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+                Ok(_) => objects.read(id).map(drop),
+                Err(_) => Ok(()),
+            }
         }
-        (Kind::Blob, _) => Ok(()),
         (kind, _) => Err(ObjectError::wrong_kind(id, kind, Kind::Blob)),
     }
-}
-
-/// Makes the names in every directory a plan touched durable.
-fn sync_parents(root: &Dir, plan: &Plan) -> Result<(), Error> {
-    let mut parents: Vec<RelPath> = plan
-        .actions
-        .iter()
-        .filter_map(|action| Some(action.path.split()?.0))
-        .collect();
-    parents.sort_unstable();
-    parents.dedup();
-    for parent in parents {
-        // A directory that was removed has nothing left to sync.
-        if let Ok(dir) = root.open_beneath(parent.as_bytes()) {
-            dir.sync()?;
-        }
-    }
-    Ok(())
 }

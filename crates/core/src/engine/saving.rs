@@ -8,6 +8,7 @@ use bstr::BString;
 use super::Progress;
 use super::Project;
 use super::Stage;
+use super::listening::Listened;
 use super::maintenance::Due;
 use super::open::OpenStore;
 use super::publishing::NewState;
@@ -20,12 +21,18 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
+use crate::id::ObjectId;
 use crate::message::Message;
 use crate::receipt::Receipt;
 use crate::restore::undo::StateIds;
+use crate::snapshot::heard::Heard;
 use crate::snapshot::present::Present;
+use crate::snapshot::present::Recent;
+use crate::snapshot::present::ScanError;
 use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
+use crate::snapshot::present::scan_unless;
+use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::pack_write::PackWriter;
 
@@ -76,8 +83,33 @@ pub struct Waited {
 pub(super) struct Draft<'s> {
     pub(super) history: History,
     pub(super) present: Present,
-    cache: Option<Arc<StatCache>>,
+    described: Option<Described>,
     writer: PackWriter<'s>,
+}
+
+/// The state of a checkpoint, as the stat cache has it.
+#[derive(Clone, Copy)]
+struct Described {
+    checkpoint: ObjectId,
+    state: StateIds,
+}
+
+impl Described {
+    fn by(cache: &StatCache) -> Option<Self> {
+        let root = cache.dir(StatCache::ROOT)?;
+        Some(Self {
+            checkpoint: cache.header().checkpoint?,
+            state: (root.tree, (!root.modes.is_null()).then_some(root.modes)),
+        })
+    }
+}
+
+/// How to look at the project.
+struct Look {
+    cache: Option<Arc<StatCache>>,
+    rehash: bool,
+    heard: Heard,
+    recent: Recent,
 }
 
 /// A save together with the state it found, for a restore to go on from.
@@ -125,14 +157,30 @@ impl Project<'_> {
         options: &SaveOptions,
         progress: &dyn Progress,
     ) -> Result<Saved, Error> {
-        let state = self.save_locked(store, options, Origin::Saved, progress)?;
-        let SavedState { saved, present } = state;
-        if saved.is_new || !present.same_as_cache {
+        let history = self.clear_the_way(store)?;
+        let heard = match self.listen(store, &history, options.rehash)? {
+            Listened::Unchanged(saved) => return Ok(*saved),
+            Listened::Heard(heard) => heard,
+        };
+        let token = heard.worth_noting();
+        let look = Look {
+            cache: self.load_cache(store, &history),
+            rehash: options.rehash,
+            heard,
+            recent: Recent::WrittenBack,
+        };
+        let draft = self.draft_of(store, history, look, progress)?;
+        let state = self.keep(store, draft, options, Origin::Saved, progress)?;
+        let SavedState { saved, mut present } = state;
+        if saved.is_new || !present.same_as_cache || token.is_some() {
             let stored = if saved.is_new {
                 Stored::All
             } else {
                 Stored::TreesOnly
             };
+            if let (Some(token), Some(cache)) = (token, Arc::get_mut(&mut present.cache)) {
+                cache.set_token(token);
+            }
             self.write_cache(&store.dirs, present.cache, saved.checkpoint.id, stored);
         }
         Ok(saved)
@@ -150,23 +198,47 @@ impl Project<'_> {
         self.keep(store, draft, options, origin, progress)
     }
 
-    /// Looks at the present, and collects what a checkpoint of it needs.
+    /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what
+    /// changed lately is about to be replaced: nobody waits for the disk to write it.
     pub(super) fn draft<'s>(
         &self,
         store: &'s OpenStore,
         rehash: bool,
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
+        let history = self.clear_the_way(store)?;
+        let look = Look {
+            cache: self.load_cache(store, &history),
+            rehash,
+            heard: Heard::default(),
+            recent: Recent::ReadAgain,
+        };
+        self.draft_of(store, history, look, progress)
+    }
+
+    /// Makes last what is not on disk yet, and cleans up behind an interrupted restore.
+    fn clear_the_way(&self, store: &OpenStore) -> Result<History, Error> {
         self.settle(store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let cache = self.load_cache(store, &history);
         self.sweep_interrupted(store)?;
+        Ok(history)
+    }
+
+    /// Looks at the present, and collects what a checkpoint of it needs.
+    fn draft_of<'s>(
+        &self,
+        store: &'s OpenStore,
+        history: History,
+        look: Look,
+        progress: &dyn Progress,
+    ) -> Result<Draft<'s>, Error> {
+        let described = look.cache.as_deref().and_then(Described::by);
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan(Some(store), cache.clone(), rehash, &writer, progress)?;
+        let present = self.look_with(Some(store), look, &writer, progress)?;
         Ok(Draft {
             history,
             present,
-            cache,
+            described,
             writer,
         })
     }
@@ -183,14 +255,14 @@ impl Project<'_> {
         let Draft {
             history,
             present,
-            cache,
+            described,
             writer,
         } = draft;
-        let newest = newest_readable(store, &history, cache.as_deref())?;
+        let newest = newest_readable(store, &history, described)?;
         let now = (present.tree, present.modes);
         let is_newest = |entry: &Entry| history.newest() == Some(entry);
         if newest.is_some_and(|(entry, state)| is_newest(entry) && state == now) {
-            match self.unchanged(store, &history, &present) {
+            match self.unchanged(store, &history, named_at_once(&present)) {
                 // The state is known from the cache, but nobody could go back to it.
                 Err(e) if e.kind() == ErrorKind::Damaged => {}
                 // A new one writes the receipt again, for all that share it.
@@ -214,7 +286,8 @@ impl Project<'_> {
         Ok(SavedState { saved, present })
     }
 
-    /// Scans the project with `sink` taking what is new. `store` says what was saved before.
+    /// Scans the project with `sink` taking what is new. `store` says what was saved before. Nothing of it is to
+    /// be noted in the stat cache.
     pub(crate) fn scan(
         &self,
         store: Option<&OpenStore>,
@@ -223,7 +296,55 @@ impl Project<'_> {
         sink: &dyn crate::snapshot::sink::Sink,
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
+        let look = Look {
+            cache,
+            rehash,
+            heard: Heard::default(),
+            recent: Recent::ReadAgain,
+        };
+        self.look_with(store, look, sink, progress)
+    }
+
+    fn look_with(
+        &self,
+        store: Option<&OpenStore>,
+        look: Look,
+        sink: &dyn crate::snapshot::sink::Sink,
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
         progress.stage(Stage::Scanning);
+        self.with_options(store, look, progress, |options| scan(options, sink))
+    }
+
+    /// Looks again at these directories of a project that was seen as `before` a moment ago. `None` if it is in the
+    /// state that is expected.
+    pub(super) fn look_again(
+        &self,
+        store: &OpenStore,
+        before: &Arc<StatCache>,
+        directories: Vec<Vec<u8>>,
+        expected: Option<StateIds>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Present>, Error> {
+        let look = Look {
+            cache: Some(Arc::clone(before)),
+            rehash: false,
+            heard: Heard::only_in(directories),
+            recent: Recent::ReadAgain,
+        };
+        self.with_options(Some(store), look, progress, |options| match expected {
+            Some(expected) => scan_unless(options, &HashOnly, expected),
+            None => scan(options, &HashOnly).map(Some),
+        })
+    }
+
+    fn with_options<T>(
+        &self,
+        store: Option<&OpenStore>,
+        look: Look,
+        progress: &dyn Progress,
+        work: impl FnOnce(ScanOptions<'_>) -> Result<T, ScanError>,
+    ) -> Result<T, Error> {
         let root = self.open_root()?;
         let cancelled = |seen: u64| {
             progress.files(seen, None);
@@ -232,26 +353,27 @@ impl Project<'_> {
         let options = ScanOptions {
             root: &root,
             settings: self.settings(),
-            cache,
+            cache: look.cache,
             saved: &SavedBefore::new(self, store),
-            rehash,
+            rehash: look.rehash,
+            heard: look.heard,
+            recent: look.recent,
             cancelled: &cancelled,
         };
-        Ok(scan(&options, sink)?)
+        Ok(work(options)?)
     }
 
     /// Nothing changed: the newest checkpoint is the answer.
-    fn unchanged(
+    pub(super) fn unchanged(
         &self,
         store: &OpenStore,
         history: &History,
-        present: &Present,
+        receipt: Receipt,
     ) -> Result<Saved, Error> {
         let newest = history.entries.len() - 1;
         let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
         // The answer stands whether or not the time of this visit could be noted.
         let _ = self.touch_now_and_then(&store.dirs);
-        let receipt = named_at_once(present);
         Ok(Saved {
             checkpoint,
             is_new: false,
@@ -295,10 +417,10 @@ pub(super) fn named_at_once(present: &Present) -> Receipt {
 fn newest_readable<'h>(
     store: &OpenStore,
     history: &'h History,
-    cache: Option<&StatCache>,
+    described: Option<Described>,
 ) -> Result<Option<(&'h Entry, StateIds)>, Error> {
     for entry in history.entries.iter().rev() {
-        match state_of(store, entry, cache) {
+        match state_of(store, entry, described) {
             Err(e) if e.kind() == ErrorKind::Damaged => {}
             state => return Ok(Some((entry, state?))),
         }
@@ -310,11 +432,10 @@ fn newest_readable<'h>(
 fn state_of(
     store: &OpenStore,
     entry: &Entry,
-    cache: Option<&StatCache>,
+    described: Option<Described>,
 ) -> Result<StateIds, Error> {
-    let described = cache.filter(|c| c.header().checkpoint == Some(entry.id));
-    if let Some(root) = described.and_then(|c| c.dir(StatCache::ROOT)) {
-        return Ok((root.tree, (!root.modes.is_null()).then_some(root.modes)));
+    if let Some(described) = described.filter(|described| described.checkpoint == entry.id) {
+        return Ok(described.state);
     }
     let commit = store.objects.read_commit(&entry.id)?;
     let modes = match Message::parse(&commit.message).extra {

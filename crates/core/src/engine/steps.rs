@@ -79,9 +79,10 @@ impl Project<'_> {
         let start = Self::in_its_turn(&Marks::read(&state)?, start.cut());
         let options = before_options(&start);
         let mut log = StepLog::open(&state)?;
-        self.give_up_abandoned(&store, &mut log)?;
+        let open = self.give_up_abandoned(&store, &mut log)?;
         let saved = self.save_and_note(&store, &options, progress)?;
-        let (step, beside) = self.note_begun(&store, &mut log, kind, start, &saved.checkpoint)?;
+        let (step, beside) =
+            self.note_begun(&store, &mut log, &open, kind, start, &saved.checkpoint)?;
         Ok(BegunStep {
             step,
             saved,
@@ -89,26 +90,28 @@ impl Project<'_> {
         })
     }
 
-    /// Steps whose process is gone are over, and what changes from here on is not theirs.
+    /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
+    /// under way.
     pub(super) fn give_up_abandoned(
         &self,
         store: &OpenStore,
         log: &mut StepLog,
-    ) -> Result<(), Error> {
-        for step in open_steps(log, log.next_number())? {
-            if step.is_abandoned() {
-                self.end_unknown(store, log, step)?;
-            }
+    ) -> Result<Vec<Step>, Error> {
+        let (abandoned, open): (Vec<_>, Vec<_>) = open_steps(log, log.next_number())?
+            .into_iter()
+            .partition(Step::is_abandoned);
+        for step in abandoned {
+            self.end_unknown(store, log, step)?;
         }
-        Ok(())
+        Ok(open)
     }
 
-    /// Notes that a step begins in the state of this checkpoint. Also tells which steps are under way of
-    /// which it is not a part.
+    /// Notes that a step begins in the state of this checkpoint. Also tells which of the open ones it is not a part of.
     pub(super) fn note_begun(
         &self,
         store: &OpenStore,
         log: &mut StepLog,
+        open: &[Step],
         kind: StepKind,
         mut start: StepStart,
         before: &Checkpoint,
@@ -131,8 +134,8 @@ impl Project<'_> {
             late: false,
             start,
         };
-        let beside = open_steps(log, number)?
-            .into_iter()
+        let beside = open
+            .iter()
             .map(|open| open.number)
             .filter(|open| !is_within(log, &step, *open))
             .collect();
@@ -164,10 +167,10 @@ impl Project<'_> {
                 return Err(e);
             }
         };
-        let before = self.state_of_checkpoint(&store, &step.before.checkpoint);
         let after = &saved.checkpoint;
-        let is_changed =
-            after.id != step.before.checkpoint && before != Some((after.tree, after.modes));
+        let before = &step.before.checkpoint;
+        let is_changed = after.id != *before
+            && self.state_of_checkpoint(&store, before) != Some((after.tree, after.modes));
         let moment = Moment {
             checkpoint: after.id,
             sequence: after.sequence,

@@ -24,6 +24,9 @@ use super::write::Writer;
 use crate::path::RelPath;
 use crate::snapshot::stat_cache::StatCache;
 
+/// So many files of a directory are written one after another.
+const GROUP: usize = 8;
+
 /// What applying a plan did.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
@@ -116,22 +119,27 @@ impl<'a> Applier<'a> {
     }
 
     fn remove_files(&self, paths: &[&RelPath]) -> Result<(), RestoreError> {
-        for path in paths {
-            let Some((parent, name)) = path.split() else {
-                continue;
-            };
-            let Some(expected) = self.present.entry_at(path.as_bytes()) else {
-                continue;
-            };
-            let dir = match self.root.open_beneath(parent.as_bytes()) {
-                Err(e) if e.is_not_found() => continue,
-                _ => self.open_directory(&parent)?,
-            };
-            let remove = || self.writer.remove(&dir, name, &expected);
-            match self.with_access(&parent, remove, path)? {
-                Done::Yes => self.note(|applied| applied.removed += 1),
-                Done::ChangedMeanwhile => self.note_changed(path),
-            }
+        paths
+            .par_iter()
+            .with_max_len(1)
+            .try_for_each(|path| self.remove_file(path))
+    }
+
+    fn remove_file(&self, path: &RelPath) -> Result<(), RestoreError> {
+        let Some((parent, name)) = path.split() else {
+            return Ok(());
+        };
+        let Some(expected) = self.present.entry_at(path.as_bytes()) else {
+            return Ok(());
+        };
+        let dir = match self.root.open_beneath(parent.as_bytes()) {
+            Err(e) if e.is_not_found() => return Ok(()),
+            _ => self.open_directory(&parent)?,
+        };
+        let remove = || self.writer.remove(&dir, name, &expected);
+        match self.with_access(&parent, remove, path)? {
+            Done::Yes => self.note(|applied| applied.removed += 1),
+            Done::ChangedMeanwhile => self.note_changed(path),
         }
         Ok(())
     }
@@ -258,7 +266,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Writes all files, directory by directory, several directories at once.
+    /// Writes all files, a few of one directory after another, many such groups at once.
     fn write_files(&self) -> Result<(), RestoreError> {
         let writes =
             self.paths(|kind| matches!(kind, ActionKind::Write { .. } | ActionKind::Link { .. }));
@@ -268,9 +276,13 @@ impl<'a> Applier<'a> {
                 by_parent.entry(parent).or_default().push(path);
             }
         }
-        let groups: Vec<_> = by_parent.into_iter().collect();
+        let groups: Vec<(&RelPath, &[&RelPath])> = by_parent
+            .iter()
+            .flat_map(|(parent, paths)| paths.chunks(GROUP).map(move |group| (parent, group)))
+            .collect();
         groups
             .par_iter()
+            .with_max_len(1)
             .try_for_each(|(parent, paths)| self.write_group(parent, paths))
     }
 
@@ -447,7 +459,7 @@ impl<'a> Applier<'a> {
             other => other,
         };
         result.map_err(|e| match e {
-            WriteError::Fs(source) => RestoreError::Stopped {
+            WriteError::Fs(source) | WriteError::NotRemoved(source) => RestoreError::Stopped {
                 path: path.clone(),
                 source,
             },

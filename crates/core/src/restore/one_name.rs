@@ -185,7 +185,8 @@ impl Blind {
         }
         let decomposed: String = PROBE.nfd().collect();
         let looks = [PROBE.to_lowercase(), decomposed].map(|name| dir.stat_opt(name.as_str()));
-        dir.remove_file(PROBE)?;
+        // It must not stay in the project because one attempt failed.
+        dir.remove_file(PROBE).or_else(|_| dir.remove_file(PROBE))?;
         let [other_case, other_form] = looks;
         Ok(Self {
             to_case: other_case?.is_some(),

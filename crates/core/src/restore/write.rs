@@ -34,6 +34,8 @@ pub(crate) enum WriteError {
     Object(ObjectError),
     /// The file system refused.
     Fs(herma_fs::Error),
+    /// It is done, but what was there before could not be removed. It goes by a temporary name now.
+    NotRemoved(herma_fs::Error),
 }
 
 impl From<herma_fs::Error> for WriteError {
@@ -81,7 +83,7 @@ impl Writer<'_> {
             // What was prepared is in the store; the project's own file is back in its place.
             let _ = dir.remove_file(ready.as_str());
         }
-        Ok(done?)
+        done
     }
 
     /// Writes the content beside its target. The name it gets says that it is complete.
@@ -142,7 +144,7 @@ impl Writer<'_> {
         let aside = self.temp(TempKind::Finished);
         dir.rename_new(name, dir, aside.as_str())?;
         if is_saved(dir, &aside, expected)? {
-            dir.remove_file(aside.as_str())?;
+            remove_replaced(dir, &aside)?;
             return Ok(Done::Yes);
         }
         dir.rename_new(aside.as_str(), dir, name)?;
@@ -213,18 +215,25 @@ pub(crate) fn content_id(dir: &Dir, name: &[u8]) -> Option<ObjectId> {
     }
 }
 
+/// Removes what was replaced. Whoever fails here must not begin anew: the name has what it is to have.
+fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
+    dir.remove_file(name)
+        .or_else(|_| dir.remove_file(name))
+        .map_err(WriteError::NotRemoved)
+}
+
 /// Gives the prepared file its name, and checks what came back in exchange.
 fn swap_in(
     dir: &Dir,
     ready: &str,
     name: &[u8],
     expected: Option<&EntryRecord>,
-) -> Result<Done, herma_fs::Error> {
+) -> Result<Done, WriteError> {
     let Some(expected) = expected else {
         return match dir.rename_new(ready, dir, name) {
             Ok(()) => Ok(Done::Yes),
             Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
-            Err(e) => Err(e),
+            Err(e) => Err(e.into()),
         };
     };
     if !is_untouched(dir, name, expected)? {
@@ -238,10 +247,10 @@ fn swap_in(
             return Ok(Done::Yes);
         }
         Err(Errno::NOENT) => return Ok(Done::ChangedMeanwhile),
-        Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e)),
+        Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e).into()),
     }
     if is_saved(dir, ready, expected)? {
-        dir.remove_file(ready)?;
+        remove_replaced(dir, ready)?;
         return Ok(Done::Yes);
     }
     // Somebody changed the file between the check and the exchange: their version goes back.

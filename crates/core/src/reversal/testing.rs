@@ -229,9 +229,11 @@ impl World {
             cache: None,
             saved: &NothingSaved,
             rehash: false,
+            heard: crate::snapshot::heard::Heard::default(),
+            recent: crate::snapshot::present::Recent::default(),
             cancelled: &|_| false,
         };
-        let present = scan(&options, &HashOnly).unwrap();
+        let present = scan(options, &HashOnly).unwrap();
         (present.tree, present.modes)
     }
 }

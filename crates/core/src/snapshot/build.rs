@@ -23,6 +23,7 @@ use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::object::id_of;
 use crate::store::object::push_tree_entry;
+use crate::watch::structure_of;
 
 impl<'r> Walk<'r> {
     /// Stores the tree and the lists of a directory and notes their ids in its record.
@@ -37,6 +38,9 @@ impl<'r> Walk<'r> {
         let mut modes = ListBuilder::default();
         let mut left = ListBuilder::default();
         let mut files = ListBuilder::default();
+        let mut structure = structure_of(&here.path());
+        let mut look = dir.record.unsettled;
+        let mut pending_below = false;
         for entry in &dir.entries {
             let name = entry.name;
             let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
@@ -45,7 +49,11 @@ impl<'r> Walk<'r> {
             if let Some(reason) = entry.record.listed_reason() {
                 left.left_out(name.to_bytes(), reason, entry.record.secret);
             }
+            look |= entry.record.wants_a_look();
             if let Some(ids) = ids {
+                structure = structure.wrapping_add(ids.structure);
+                look |= ids.look;
+                pending_below |= ids.pending_below;
                 if !ids.modes.is_null() {
                     modes.subdirectory(name.to_bytes(), &ids.modes);
                 }
@@ -75,6 +83,9 @@ impl<'r> Walk<'r> {
         dir.record.modes = modes.finish(blob, list_tree)?;
         dir.record.left = left.finish(blob, list_tree)?;
         dir.record.pending = known.is_none_or(|k| k.pending || k.left != dir.record.left);
+        dir.record.pending_below = pending_below || dir.record.pending;
+        dir.record.look = look;
+        dir.record.structure = structure;
         Ok(())
     }
 
@@ -108,7 +119,7 @@ impl<'r> Walk<'r> {
     }
 
     /// The record of a walked subdirectory.
-    fn ids(&self, walked: &Walked) -> Option<DirRecord> {
+    pub(crate) fn ids(&self, walked: &Walked) -> Option<DirRecord> {
         match walked {
             Walked::Same(index) => self.cache?.dir(*index),
             Walked::New(dir) => Some(dir.record),

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ffi::CStr;
 
+use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
@@ -198,7 +199,10 @@ fn from_disk<'n, 'r>(
     rules_changed: bool,
     names: &'n mut Vec<u8>,
 ) -> Result<Listed<'n>, Errno> {
-    let mut found = read_names(here, names)?;
+    let mut found = match known {
+        Some(_) => read_names(&here.dir.reopened()?, names)?,
+        None => read_names(&here.dir, names)?,
+    };
     let names: &'n [u8] = names;
     let bytes = |name: &Name| &names[name.start..name.end];
     found.sort_unstable_by(|a, b| {
@@ -230,8 +234,11 @@ fn from_disk<'n, 'r>(
             Some(verdict) => verdict,
             None => judge(walk, here, bytes(name), name.kind),
         };
-        // What was seen in a file's content counts only as long as the rules do.
-        let old = old.filter(|entry| old_judgement.is_some() || !entry.is_state_judged());
+        // What was seen in a file's content, and that it is not too large, counts only as long as the rules do.
+        let is_small =
+            |entry: &EntryRecord| walk.reader.max_size.is_none_or(|max| entry.size <= max);
+        let still_counts = |entry: &EntryRecord| !entry.is_state_judged() && is_small(entry);
+        let old = old.filter(|entry| old_judgement.is_some() || still_counts(entry));
         if let Some(child) = child(here, c_name, name.kind, judged, old) {
             children.push((c_name, child));
         }
@@ -246,10 +253,10 @@ fn from_disk<'n, 'r>(
 }
 
 /// Reads the directory; names are stored each with a NUL behind it.
-fn read_names(here: &Here<'_, '_>, names: &mut Vec<u8>) -> Result<Vec<Name>, Errno> {
+fn read_names(dir: &Dir, names: &mut Vec<u8>) -> Result<Vec<Name>, Errno> {
     let mut found = Vec::new();
     LIST_BUFFER.with_borrow_mut(|buffer| {
-        here.dir.for_each_entry(buffer, |name, kind| {
+        dir.for_each_entry(buffer, |name, kind| {
             let start = names.len();
             names.extend_from_slice(name.to_bytes_with_nul());
             found.push(Name {
@@ -262,7 +269,7 @@ fn read_names(here: &Here<'_, '_>, names: &mut Vec<u8>) -> Result<Vec<Name>, Err
     // File systems that do not say what an entry is have to be asked.
     for name in &mut found {
         if name.kind == FileKind::Unknown {
-            let stat = here.dir.stat_raw(&names[name.start..name.end]);
+            let stat = dir.stat_raw(&names[name.start..name.end]);
             name.kind = stat.map_or(FileKind::Special, |s| s.kind);
         }
     }

@@ -7,6 +7,8 @@
 //! * [`secrets`]: files that hold secrets, by name and by content
 //! * [`lists`]: full modes and left-out names, stored beside the tree
 //! * [`present`]: one whole scan, for a save or for a comparison
+//! * `same_shape`: the stat cache brought up to date in place
+//! * [`heard`]: what a watcher said before a scan
 //! * `judge`: the rules, asked about a path at which nothing is yet
 //!
 //! # Limits
@@ -18,12 +20,15 @@
 
 mod build;
 pub mod excludes;
+pub mod heard;
 pub(crate) mod judge;
 mod listing;
 pub mod lists;
+pub(crate) mod pool;
 pub mod present;
 mod read_file;
 pub mod reason;
+mod same_shape;
 mod scan;
 pub mod secrets;
 pub mod sink;

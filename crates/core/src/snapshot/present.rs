@@ -16,12 +16,18 @@ use super::build::emit;
 use super::excludes::Rules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
+use super::heard::Heard;
 use super::lists::UsualModes;
+use super::pool::in_pool;
 use super::read_file::Reader;
+pub use super::read_file::Recent;
 use super::reason::Reason;
+use super::same_shape::has_same_shape;
+use super::same_shape::update;
 use super::scan::Here;
 use super::scan::Walk;
 use super::scan::Walked;
+use super::scan::damaged_cache;
 use super::sink::Sink;
 use super::stat_cache::CacheBuilder;
 use super::stat_cache::CacheHeader;
@@ -30,6 +36,7 @@ use super::tracked::TrackedFiles;
 use super::tracked::git_dir::GitDir;
 use super::tracked::git_dir::git_dir;
 use crate::id::ObjectId;
+use crate::restore::undo::StateIds;
 use crate::settings::Settings;
 use crate::store::error::StoreError;
 
@@ -37,8 +44,6 @@ use crate::store::error::StoreError;
 const TICK: i64 = 10_000_000;
 /// And this coarse where nothing is known.
 const UNKNOWN_TICK: i64 = 2_000_000_000;
-/// Deep trees recurse once per level; the stack is reserved, not used, until then.
-const STACK: usize = 256 << 20;
 
 /// Why a project could not be scanned.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +78,10 @@ pub struct ScanOptions<'a> {
     pub saved: &'a dyn AlreadySaved,
     /// Read every file, whatever the cache says.
     pub rehash: bool,
+    /// What a watcher says has changed since the cache was written.
+    pub heard: Heard,
+    /// What is done about files that changed lately.
+    pub recent: Recent,
     /// Called now and then with the number of files seen; `true` stops the scan.
     pub cancelled: &'a (dyn Fn(u64) -> bool + Sync),
 }
@@ -116,30 +125,90 @@ pub struct Present {
     pub usual: UsualModes,
 }
 
-/// Scans the project; new objects go into `sink`.
-pub fn scan(options: &ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanError> {
-    let root_stat = options.root.stat_self()?;
-    let rules = Rules::new(&options.settings.excludes);
-    // A repository that cannot be read tracks and excludes nothing: rules then apply as written.
-    let repository = git_dir(options.root).ok().flatten();
-    let info_exclude = repository
-        .as_ref()
-        .and_then(|dir| dir.info_exclude().ok().flatten());
-    let usual = UsualModes::below(root_stat.mode);
-    let fingerprint = fingerprint(
-        &rules,
-        info_exclude.as_deref(),
-        options.settings,
-        &root_stat,
-    );
-    let tracked = LazyTracked::new(repository);
-    let index_state = tracked.index_state();
+/// Everything besides the files themselves that decides what is captured.
+pub(crate) struct Circumstances {
+    rules: Rules,
+    info_exclude: Option<Vec<u8>>,
+    tracked: LazyTracked,
+    usual: UsualModes,
+    root_dev: u64,
+    /// Changes whenever the rules do.
+    pub(crate) fingerprint: u64,
+    /// Changes whenever the index of the user's git does.
+    pub(crate) index_state: u64,
+}
 
-    let cache = options.cache.as_deref().filter(|_| !options.rehash);
+impl Circumstances {
+    /// Those of a project now.
+    pub(crate) fn of(root: &Dir, root_stat: &Stat, settings: &Settings) -> Self {
+        let rules = Rules::new(&settings.excludes);
+        // A repository that cannot be read tracks and excludes nothing: rules then apply as written.
+        let repository = git_dir(root).ok().flatten();
+        let info_exclude = repository
+            .as_ref()
+            .and_then(|dir| dir.info_exclude().ok().flatten());
+        let fingerprint = fingerprint(&rules, info_exclude.as_deref(), settings, root_stat);
+        let tracked = LazyTracked::new(repository);
+        Self {
+            usual: UsualModes::below(root_stat.mode),
+            root_dev: root_stat.dev,
+            index_state: tracked.index_state(),
+            rules,
+            info_exclude,
+            tracked,
+            fingerprint,
+        }
+    }
+}
+
+/// What a walk comes to.
+enum Outcome {
+    /// The state that was expected.
+    AsExpected,
+    /// Exactly the cache it began with.
+    Same,
+    /// A project of the same shape as that cache.
+    SameShape(Walked),
+    /// Another one.
+    Other(StatCache),
+}
+
+/// Scans the project; new objects go into `sink`. A cache that is nobody else's is brought up to date in place where
+/// that can be done.
+pub fn scan(options: ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanError> {
+    let seen = scan_for(options, sink, None)?;
+    Ok(seen.expect("only a state that is expected is not described"))
+}
+
+/// Scans the project to see whether it is in the state `expected`. `None` if so: what there would be to say is
+/// known already.
+pub(crate) fn scan_unless(
+    options: ScanOptions<'_>,
+    sink: &dyn Sink,
+    expected: StateIds,
+) -> Result<Option<Present>, ScanError> {
+    scan_for(options, sink, Some(expected))
+}
+
+fn scan_for(
+    mut options: ScanOptions<'_>,
+    sink: &dyn Sink,
+    expected: Option<StateIds>,
+) -> Result<Option<Present>, ScanError> {
+    let mut old = options.cache.take();
+    let is_ours = old
+        .as_mut()
+        .is_some_and(|cache| Arc::get_mut(cache).is_some());
+    let root_stat = options.root.stat_self()?;
+    let around = Circumstances::of(options.root, &root_stat, options.settings);
+    let (fingerprint, index_state) = (around.fingerprint, around.index_state);
+    let tracked = &around.tracked;
+
+    let cache = old.as_deref().filter(|_| !options.rehash);
     let same_rules = cache.is_some_and(|c| c.header().rules == fingerprint);
     let index_changed = cache.is_some_and(|c| c.header().index_state != index_state);
     let judge_all =
-        !same_rules || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, &tracked)));
+        !same_rules || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
     let walk = Walk {
@@ -149,17 +218,20 @@ pub fn scan(options: &ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanE
             max_size: options.settings.max_file_size,
             started,
             settle_before: started - if known_times { TICK } else { UNKNOWN_TICK },
+            recent: options.recent,
             write_backs: AtomicU32::new(0),
         },
-        rules: &rules,
-        info_exclude: info_exclude.as_deref(),
-        tracked: &tracked,
+        rules: &around.rules,
+        info_exclude: around.info_exclude.as_deref(),
+        tracked,
         saved: options.saved,
         judge_all,
         rebuild: !same_rules,
         trust_listings: known_times,
-        usual,
-        root_dev: root_stat.dev,
+        heard: cache.and_then(|cache| options.heard.directories(cache)),
+        distrust: AtomicBool::new(false),
+        usual: around.usual,
+        root_dev: around.root_dev,
         files_seen: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         failure: Mutex::new(None),
@@ -168,19 +240,61 @@ pub fn scan(options: &ScanOptions<'_>, sink: &dyn Sink) -> Result<Present, ScanE
     let header = CacheHeader {
         rules: fingerprint,
         index_state,
+        token: options.heard.token(),
         ..CacheHeader::default()
     };
-    in_pool(options.settings.threads, || run(&walk, options, &header))?
+    let aim = Aim { expected, is_ours };
+    let threads = options.settings.threads;
+    let outcome = in_pool(threads, || run(&walk, &options, &header, &aim))??;
+    let usual = walk.usual;
+    let same_as_cache = matches!(outcome, Outcome::Same);
+    let cache = match (outcome, old) {
+        (Outcome::AsExpected, _) => return Ok(None),
+        (Outcome::Same, Some(old)) => old,
+        (Outcome::SameShape(walked), Some(mut old)) => {
+            let ours = Arc::get_mut(&mut old).ok_or_else(damaged_cache)?;
+            update(ours, walked).ok_or_else(damaged_cache)?;
+            ours.take_header(&header);
+            old
+        }
+        (Outcome::Other(cache), _) => Arc::new(cache),
+        (Outcome::Same | Outcome::SameShape(_), None) => return Err(damaged_cache().into()),
+    };
+    let root = cache.dir(StatCache::ROOT).ok_or_else(damaged_cache)?;
+    Ok(Some(Present {
+        same_as_cache,
+        tree: root.tree,
+        modes: unless_null(root.modes),
+        left: unless_null(root.left),
+        usual,
+        cache,
+    }))
+}
+
+/// What a walk is for.
+struct Aim {
+    expected: Option<StateIds>,
+    /// May the cache be changed?
+    is_ours: bool,
+}
+
+fn unless_null(id: ObjectId) -> Option<ObjectId> {
+    (!id.is_null()).then_some(id)
 }
 
 fn run(
     walk: &Walk<'_>,
     options: &ScanOptions<'_>,
     header: &CacheHeader,
-) -> Result<Present, ScanError> {
+    aim: &Aim,
+) -> Result<Outcome, ScanError> {
     let mut here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
     let cached = walk.cache.map(|_| StatCache::ROOT);
-    let walked = walk.walk_open(&mut here, cached, false);
+    let mut walked = walk.walk_open(&mut here, cached, false);
+    if walk.heard.is_some() && walk.distrust.load(Ordering::Relaxed) {
+        here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
+        walked = walk.walk_open(&mut here, cached, false);
+    }
     if let Some(error) = walk
         .failure
         .lock()
@@ -192,51 +306,26 @@ fn run(
     if walk.stop.load(Ordering::Relaxed) {
         return Err(ScanError::Cancelled);
     }
+    let state = walk.ids(&walked);
+    let state = state.map(|root| (root.tree, unless_null(root.modes)));
+    if state.is_some() && state == aim.expected {
+        return Ok(Outcome::AsExpected);
+    }
+    let is_same = |cache: &StatCache| {
+        cache.header().rules == header.rules && cache.header().index_state == header.index_state
+    };
+    if matches!(walked, Walked::Same(_)) && walk.cache.is_some_and(is_same) {
+        return Ok(Outcome::Same);
+    }
+    let same_shape = |cache: &StatCache| has_same_shape(cache, &walked);
+    if aim.is_ours && walk.cache.is_some_and(same_shape) {
+        return Ok(Outcome::SameShape(walked));
+    }
     let unreadable = || ScanError::Unreadable(options.root.path().to_owned());
-    let same_as_cache = matches!(walked, Walked::Same(_))
-        && walk.cache.is_some_and(|c| {
-            c.header().rules == header.rules && c.header().index_state == header.index_state
-        });
-    let cache = match &options.cache {
-        Some(cache) if same_as_cache => Arc::clone(cache),
-        _ => {
-            let mut builder = CacheBuilder::with_room_for(walk.cache);
-            emit(&mut builder, walk.cache, walked).ok_or_else(unreadable)?;
-            Arc::new(builder.finish(header).ok_or_else(unreadable)?)
-        }
-    };
-    let root = cache.dir(StatCache::ROOT).ok_or_else(unreadable)?;
-    let some = |id: ObjectId| (!id.is_null()).then_some(id);
-    Ok(Present {
-        same_as_cache,
-        tree: root.tree,
-        modes: some(root.modes),
-        left: some(root.left),
-        usual: walk.usual,
-        cache,
-    })
-}
-
-/// Runs `work` in a pool of its own, whose threads have room for deep trees, and are gone when it is done: what one
-/// pool reserves for its stacks would be missing for the next where address space is limited.
-pub(crate) fn in_pool<T: Send>(
-    threads: usize,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, ScanError> {
-    let mut work = Some(work);
-    let mut run = |threads| {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .stack_size(STACK)
-            .build_scoped(rayon::ThreadBuilder::run, |pool| {
-                pool.install(|| work.take().map(|work| work()))
-            })
-    };
-    // Under a limit of memory or of processes there may be room for one where there is none for several.
-    let done = run(threads)
-        .or_else(|_| run(1))
-        .map_err(|e| ScanError::Threads(e.to_string()))?;
-    Ok(done.expect("the one pool that was built did the work"))
+    let mut builder = CacheBuilder::with_room_for(walk.cache);
+    emit(&mut builder, walk.cache, walked).ok_or_else(unreadable)?;
+    let cache = builder.finish(header).ok_or_else(unreadable)?;
+    Ok(Outcome::Other(cache))
 }
 
 /// Everything besides the files themselves that decides what is captured and how it is described.

@@ -7,6 +7,10 @@
 //! A file that changed a moment ago may be changing still without its times telling: they move when a write
 //! begins and when a page is first stored to, not with every byte. Such a file is read twice. If both
 //! readings agree, the file was so at the moment between them.
+//!
+//! And a page that a program has mapped and stored to is stored to again without any of the times moving, until
+//! it was written out. Of a file that changed lately, the pages are therefore written out before it is read, or
+//! what was read is not believed next time ([`Recent`]).
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -42,6 +46,16 @@ const RECENT: i64 = 60_000_000_000;
 /// Writing back is a courtesy to such files; a bulk save does not pay for it.
 const WRITE_BACKS: u32 = 32;
 
+/// What is done about a file that changed lately, so that no change to come is missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recent {
+    /// Its pages are written out, as long as there are few such files: the next save can then believe its times.
+    #[default]
+    WrittenBack,
+    /// Nothing: the next save reads it again. For whoever cannot wait for the disk, or notes nothing.
+    ReadAgain,
+}
+
 /// How files are read in one scan.
 pub(super) struct Reader<'a> {
     /// Where the content goes.
@@ -52,6 +66,8 @@ pub(super) struct Reader<'a> {
     pub(super) started: i64,
     /// A file last changed at or after this moment is read again next time.
     pub(super) settle_before: i64,
+    /// What is done about files that changed lately.
+    pub(super) recent: Recent,
     /// Write-backs asked for so far.
     pub(super) write_backs: AtomicU32,
 }
@@ -251,10 +267,21 @@ impl Reader<'_> {
     }
 
     fn write_back_if_recent(&self, file: &File, stat: &Stat) {
-        let recent = self.started.saturating_sub(stat.ctime) < RECENT;
-        if recent && self.write_backs.fetch_add(1, Ordering::Relaxed) < WRITE_BACKS {
+        if self.recent == Recent::WrittenBack
+            && self.is_recent(stat)
+            && self.write_backs.fetch_add(1, Ordering::Relaxed) < WRITE_BACKS
+        {
             write_back(file);
         }
+    }
+
+    fn is_recent(&self, stat: &Stat) -> bool {
+        self.started.saturating_sub(stat.ctime) < RECENT
+    }
+
+    /// Could the file change from here on without its times telling?
+    fn may_change_unseen(&self, stat: &Stat) -> bool {
+        self.recent == Recent::ReadAgain && stat.kind == FileKind::File && self.is_recent(stat)
     }
 
     fn record(&self, content: Content, unstable: bool) -> EntryRecord {
@@ -267,7 +294,8 @@ impl Reader<'_> {
         let mut record = EntryRecord::new(kind, Some(stat), content.id);
         record.secret = content.secret;
         record.unstable = unstable;
-        record.unsettled = unstable || stat.ctime >= self.settle_before;
+        record.unsettled =
+            unstable || stat.ctime >= self.settle_before || self.may_change_unseen(stat);
         record
     }
 
@@ -309,12 +337,23 @@ mod tests {
     }
 
     fn captured(sink: &dyn Sink, place: &tempfile::TempDir, settle_before: i64) -> EntryRecord {
+        captured_by(sink, place, settle_before, Recent::WrittenBack, 0)
+    }
+
+    fn captured_by(
+        sink: &dyn Sink,
+        place: &tempfile::TempDir,
+        settle_before: i64,
+        recent: Recent,
+        started: i64,
+    ) -> EntryRecord {
         let dir = Dir::open(place.path()).unwrap();
         let reader = Reader {
             sink,
             max_size: None,
-            started: 0,
+            started,
             settle_before,
+            recent,
             write_backs: AtomicU32::new(0),
         };
         let stat = dir.stat("file").unwrap();
@@ -340,5 +379,19 @@ mod tests {
         let changed = dir.stat("file").unwrap().ctime;
         assert!(captured(&HashOnly, &place, changed).unsettled);
         assert!(!captured(&HashOnly, &place, changed + 1).unsettled);
+    }
+
+    #[test]
+    fn a_file_that_changed_lately_and_was_not_written_back_is_read_again_next_time() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("file"), "one").unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let changed = dir.stat("file").unwrap().ctime;
+        let settled = |recent, started| {
+            !captured_by(&HashOnly, &place, changed + 1, recent, started).unsettled
+        };
+        assert!(settled(Recent::WrittenBack, changed + RECENT - 1));
+        assert!(!settled(Recent::ReadAgain, changed + RECENT - 1));
+        assert!(settled(Recent::ReadAgain, changed + RECENT));
     }
 }

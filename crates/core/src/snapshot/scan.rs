@@ -23,6 +23,7 @@ use super::excludes::Scope;
 use super::excludes::SecretRules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
+use super::heard::HeardDirs;
 use super::listing;
 use super::listing::Child;
 use super::lists::UsualModes;
@@ -36,6 +37,7 @@ use super::stat_cache::EncodedEntries;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
+use super::stat_cache::has_other_names;
 use crate::id::ObjectId;
 use crate::store::error::StoreError;
 use crate::store::object::Kind;
@@ -55,6 +57,10 @@ pub(crate) struct Walk<'a> {
     pub(crate) rebuild: bool,
     /// May an unchanged directory be taken as listed?
     pub(crate) trust_listings: bool,
+    /// The directories in which something may have changed, if somebody told.
+    pub(crate) heard: Option<HeardDirs>,
+    /// What was told is not enough after all.
+    pub(crate) distrust: AtomicBool,
     pub(crate) usual: UsualModes,
     pub(crate) root_dev: u64,
     pub(crate) files_seen: AtomicU64,
@@ -192,6 +198,19 @@ impl<'r> Walk<'r> {
         })
     }
 
+    /// Did somebody who watches say that nothing happened in this directory and below it?
+    fn is_heard_unchanged(&self, index: u32) -> bool {
+        let (Some(heard), Some(cache)) = (&self.heard, self.cache) else {
+            return false;
+        };
+        let is_trusted = !self.judge_all && !self.rebuild && !self.distrust.load(Ordering::Relaxed);
+        is_trusted
+            && !heard.leads_to_changes(index)
+            && cache
+                .dir(index)
+                .is_some_and(|record| !record.look && !record.pending_below)
+    }
+
     /// Walks the subdirectory `name` of `parent`.
     fn walk(
         &self,
@@ -201,7 +220,18 @@ impl<'r> Walk<'r> {
         judged: Verdict,
         rules_changed: bool,
     ) -> Walked {
-        let dir = match parent.dir.open_dir_for_walk(name) {
+        if let Some(index) = cached
+            && !rules_changed
+            && self.is_heard_unchanged(index)
+        {
+            return Walked::Same(index);
+        }
+        // One that is known will hardly have to be listed.
+        let opened = match cached {
+            Some(_) => parent.dir.open_dir_to_look(name),
+            None => parent.dir.open_dir_for_walk(name),
+        };
+        let dir = match opened {
             Ok(dir) => dir,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Walked::Gone,
             Err(_) => return Walked::LeftOut(Reason::Unreadable),
@@ -381,6 +411,10 @@ impl<'r> Walk<'r> {
             })
             .collect();
         let capture = |&(name, stat): &(&CStr, Stat)| {
+            // It may have got a second name elsewhere, of which nothing was told.
+            if has_other_names(&stat) {
+                self.distrust.store(true, Ordering::Relaxed);
+            }
             self.stop_if_cancelled(self.files_seen.load(Ordering::Relaxed));
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -396,7 +430,7 @@ impl<'r> Walk<'r> {
 }
 
 /// A stat cache with a correct checksum that makes no sense. Removing the file helps; `rehash` does too.
-fn damaged_cache() -> StoreError {
+pub(crate) fn damaged_cache() -> StoreError {
     StoreError::DamagedFile {
         file: "stat-cache".to_owned(),
         what: "its names do not hold together".to_owned(),

@@ -256,6 +256,19 @@ fn a_record_from_the_future_is_put_right_and_then_ages() {
     }
 }
 
+// The time that was compared was not the one that was about to be written, so every look was noted and synced.
+#[test]
+fn a_look_that_finds_nothing_new_is_not_noted_because_the_clock_goes_on() {
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    p.save("first");
+    let record = std::fs::read_dir(p.store().join("projects")).unwrap();
+    let record = record.map(|entry| entry.unwrap().path()).next().unwrap();
+    let first = std::fs::read(&record).unwrap();
+    assert!(!p.save("again").is_new);
+    assert_eq!(std::fs::read(&record).unwrap(), first);
+}
+
 // A record that is written anew for every look has to be synced every time, or a power cut leaves it empty.
 #[test]
 fn a_look_that_finds_nothing_new_is_noted_once_a_minute() {

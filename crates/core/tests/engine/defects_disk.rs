@@ -171,9 +171,11 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         cache: cache.map(Arc::new),
         saved: &NothingSaved,
         rehash,
+        heard: herma_core::snapshot::heard::Heard::default(),
+        recent: herma_core::snapshot::present::Recent::default(),
         cancelled: &|_| false,
     };
-    let present = scan(&options, &counter).unwrap();
+    let present = scan(options, &counter).unwrap();
     (counter.0.into_inner(), present)
 }
 

@@ -57,6 +57,7 @@ pub fn engine_with_clock(
         user_home: user_home.map(Path::to_owned),
         clock,
         settings,
+        watcher: None,
     })
 }
 

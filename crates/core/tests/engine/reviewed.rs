@@ -24,7 +24,11 @@ impl<F: Fn() + Sync> Progress for WhenRestoring<F> {
     fn files(&self, _done: u64, _total: Option<u64>) {}
 }
 
-fn restore_while(p: &TestProject, spec: &str, edit: impl Fn() + Sync) -> Vec<(String, KeptWhy)> {
+pub(super) fn restore_while(
+    p: &TestProject,
+    spec: &str,
+    edit: impl Fn() + Sync,
+) -> Vec<(String, KeptWhy)> {
     let project = p.project();
     let target = project.find(&Spec::parse(spec).unwrap()).unwrap();
     let restored = project

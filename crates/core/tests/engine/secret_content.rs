@@ -304,9 +304,11 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
             cache: StatCache::parse(bytes.clone()).map(Arc::new),
             saved: &asked,
             rehash,
+            heard: herma_core::snapshot::heard::Heard::default(),
+            recent: herma_core::snapshot::present::Recent::default(),
             cancelled: &|_| false,
         };
-        let present = scan(&options, &HashOnly).unwrap();
+        let present = scan(options, &HashOnly).unwrap();
         assert_eq!(present.tree, first.checkpoint.tree);
         assert_eq!(asked.0.into_inner(), expected, "rehash: {rehash}");
     }

@@ -197,3 +197,29 @@ fn a_store_through_a_mapping_is_saved() {
         }
     });
 }
+
+/// What the save before a restore noted about a file that is mapped is not believed: nobody waited for its pages.
+#[test]
+fn a_store_through_a_mapping_after_a_restore_is_saved() {
+    let Some(p) = places::project_on_disk(settings()) else {
+        return;
+    };
+    let mut mapper = None;
+    change_and_save(&p, |generation| {
+        if generation == 1 {
+            mapper = Mapper::start(&p.root);
+        }
+        let mut store = |generation| match &mut mapper {
+            Some(mapper) => mapper.store(generation),
+            None => (0..FILES).for_each(|file| {
+                rewrite(&p.path(&name(file)), &content(file, generation));
+            }),
+        };
+        store(1_000_000 + generation);
+        p.write("surplus", "to be removed\n");
+        // Whatever is settled by the clock is settled then.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        p.restore_paths("1", &["surplus"]).unwrap();
+        store(generation);
+    });
+}

@@ -130,13 +130,14 @@ impl Peer for Herma {
             Kind::AtTheCap => Kind::CAP,
             Kind::Plain | Kind::Watched => 0,
         };
+        let watch = self.kind == Kind::Watched;
         fs::write(
             self.home.join("config.yaml"),
             format!(
-                "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n"
+                "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n  watch: {watch}\n"
             ),
         )?;
-        if self.kind == Kind::Watched {
+        if watch {
             let mut watch = self.command(&["watch"]);
             watch.stdin(Stdio::null()).stdout(Stdio::null());
             self.watcher = Some(watch.stderr(Stdio::null()).spawn()?);

@@ -10,6 +10,7 @@ use super::EntryRecord;
 use super::HEADER;
 use super::MAGIC;
 use super::StatCache;
+use super::blocks::Changed;
 use super::record::EntryKind;
 use super::record::NONE;
 use super::u32_at;
@@ -49,15 +50,15 @@ impl EncodedEntries {
         }
     }
 
-    fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.count
     }
 
-    fn records(&self) -> &[u8] {
+    pub(super) fn records(&self) -> &[u8] {
         &self.bytes[..self.count as usize * ENTRY_RECORD]
     }
 
-    fn names(&self) -> &[u8] {
+    pub(super) fn names(&self) -> &[u8] {
         &self.bytes[self.count as usize * ENTRY_RECORD..]
     }
 }
@@ -68,8 +69,10 @@ fn encode(entry: &EntryRecord, name: &CStr, name_offset: u32) -> [u8; ENTRY_RECO
     b[0..4].copy_from_slice(&name_offset.to_le_bytes());
     b[4..6].copy_from_slice(&(name.count_bytes() as u16).to_le_bytes());
     b[6] = kind;
-    b[7] =
-        u8::from(entry.unsettled) | (u8::from(entry.unstable) << 1) | (u8::from(entry.is_dir) << 2);
+    b[7] = u8::from(entry.unsettled)
+        | (u8::from(entry.unstable) << 1)
+        | (u8::from(entry.is_dir) << 2)
+        | (u8::from(entry.linked) << 3);
     b[8..16].copy_from_slice(&entry.size.to_le_bytes());
     b[16..24].copy_from_slice(&entry.mtime.to_le_bytes());
     b[24..32].copy_from_slice(&entry.ctime.to_le_bytes());
@@ -120,7 +123,7 @@ impl CacheBuilder {
         record.count = entries.len();
         self.dir_count += 1;
         self.summary.directories += 1;
-        self.push_dir_bytes(&record);
+        self.dirs.extend_from_slice(&record.encode());
         let start = self.entries.len();
         self.entries.extend_from_slice(entries.records());
         for record in self.entries[start..].chunks_exact_mut(ENTRY_RECORD) {
@@ -131,24 +134,6 @@ impl CacheBuilder {
         self.names.extend_from_slice(entries.names());
         self.entry_count += record.count;
         (index, record.first)
-    }
-
-    fn push_dir_bytes(&mut self, record: &DirRecord) {
-        let mut b = [0; DIR_RECORD];
-        b[0..4].copy_from_slice(&record.first.to_le_bytes());
-        b[4..8].copy_from_slice(&record.count.to_le_bytes());
-        b[8..16].copy_from_slice(&record.mtime.to_le_bytes());
-        b[16..24].copy_from_slice(&record.ctime.to_le_bytes());
-        b[24..32].copy_from_slice(&record.ino.to_le_bytes());
-        b[32..34].copy_from_slice(&record.mode.to_le_bytes());
-        b[34] = u8::from(record.unsettled)
-            | (u8::from(record.pending) << 1)
-            | (u8::from(record.ignore_files.git) << 2)
-            | (u8::from(record.ignore_files.herma) << 3);
-        b[36..56].copy_from_slice(record.tree.as_bytes());
-        b[56..76].copy_from_slice(record.modes.as_bytes());
-        b[76..96].copy_from_slice(record.left.as_bytes());
-        self.dirs.extend_from_slice(&b);
     }
 
     /// Notes that entry number `entry` is the directory number `child`.
@@ -234,6 +219,7 @@ impl CacheBuilder {
             dirs: self.dir_count,
             entries: self.entry_count,
             names_at,
+            changed: Changed::All,
         })
     }
 }
@@ -246,7 +232,7 @@ fn shift(number: &mut [u8], by: u32) {
 
 impl Summary {
     /// Counts an entry, given as its record. `None` if it is not well-formed.
-    fn count(&mut self, record: &[u8]) -> Option<()> {
+    pub(super) fn count(&mut self, record: &[u8]) -> Option<()> {
         let kind = EntryKind::decode(record[6], record[64])?;
         if kind.is_captured_file() {
             self.files += 1;

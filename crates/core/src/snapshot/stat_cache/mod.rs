@@ -10,22 +10,30 @@
 //! An entry is *settled* when it last changed clearly before the scan that recorded it began. Only
 //! settled entries are believed; a file written within the tick of the clock is read again.
 
+mod blocks;
 mod build;
+mod file;
 mod record;
+mod summit;
+mod update;
 
 use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64;
-
+use blocks::Changed;
+pub use blocks::checksum;
 pub use build::CacheBuilder;
 pub use build::EncodedEntries;
+pub(crate) use file::CACHE_FILE;
 pub use record::DirRecord;
 pub use record::EntryKind;
 pub use record::EntryRecord;
 pub use record::IgnoreFiles;
 use record::NONE;
+pub(crate) use record::has_other_names;
+pub use summit::Summit;
+use summit::summit_checksum;
 
 use super::reason::Reason;
 use super::secrets::Finding;
@@ -33,11 +41,16 @@ use crate::id::ObjectId;
 use crate::receipt::LeftOut;
 use crate::receipt::Summary;
 use crate::store::object::compare_names;
+use crate::watch::Token;
 
-const MAGIC: &[u8; 8] = b"HERMASC2";
+const MAGIC: &[u8; 8] = b"HERMASC3";
 const HEADER: usize = 256;
 const DIR_RECORD: usize = 104;
 const ENTRY_RECORD: usize = 72;
+/// Where the watcher's token is in the header: at its end.
+const TOKEN: usize = HEADER - 16;
+/// The header and the record of the root, which answer for the whole if nothing changed.
+pub(crate) const SUMMIT: usize = HEADER + DIR_RECORD;
 
 /// What holds for the cache as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +63,8 @@ pub struct CacheHeader {
     pub checkpoint: Option<ObjectId>,
     /// What was captured and left out, counted.
     pub summary: Summary,
+    /// From when on a watcher can tell what changed since.
+    pub token: Option<Token>,
 }
 
 /// Why something is mentioned in a receipt.
@@ -79,6 +94,7 @@ pub struct StatCache {
     dirs: u32,
     entries: u32,
     names_at: usize,
+    changed: Changed,
 }
 
 /// A directory with everything below it, as runs of records and names.
@@ -103,10 +119,13 @@ fn id_at(bytes: &[u8], at: usize) -> ObjectId {
 impl StatCache {
     /// Reads a cache back; `None` when it is not one, is damaged, or was written by another version.
     pub fn parse(bytes: Vec<u8>) -> Option<Self> {
-        if bytes.len() < HEADER || &bytes[..8] != MAGIC {
-            return None;
-        }
-        if u64_at(&bytes, 8) != xxh3_64(&bytes[16..]) {
+        let checksum = checksum(&bytes);
+        Self::of_bytes(bytes, checksum)
+    }
+
+    /// The cache in these bytes, whose checksum this is.
+    fn of_bytes(bytes: Vec<u8>, checksum: u64) -> Option<Self> {
+        if bytes.len() < HEADER || &bytes[..8] != MAGIC || u64_at(&bytes, 8) != checksum {
             return None;
         }
         let dirs = u32_at(&bytes, 16);
@@ -124,6 +143,7 @@ impl StatCache {
             dirs,
             entries,
             names_at,
+            changed: Changed::none(checksum),
         })
     }
 
@@ -135,30 +155,18 @@ impl StatCache {
     /// The record of the project root.
     pub const ROOT: u32 = 0;
 
+    /// How many directories there are.
+    pub fn directories(&self) -> u32 {
+        self.dirs
+    }
+
     /// A directory record.
     pub fn dir(&self, index: u32) -> Option<DirRecord> {
         if index >= self.dirs {
             return None;
         }
         let at = HEADER + index as usize * DIR_RECORD;
-        let b = &self.bytes[at..at + DIR_RECORD];
-        Some(DirRecord {
-            first: u32_at(b, 0),
-            count: u32_at(b, 4),
-            mtime: u64_at(b, 8) as i64,
-            ctime: u64_at(b, 16) as i64,
-            ino: u64_at(b, 24),
-            mode: u16::from_le_bytes([b[32], b[33]]),
-            unsettled: b[34] & 1 != 0,
-            pending: b[34] & 2 != 0,
-            ignore_files: IgnoreFiles {
-                git: b[34] & 4 != 0,
-                herma: b[34] & 8 != 0,
-            },
-            tree: id_at(b, 36),
-            modes: id_at(b, 56),
-            left: id_at(b, 76),
-        })
+        Some(decode_dir(&self.bytes[at..at + DIR_RECORD]))
     }
 
     /// The entries of a directory, in git's order. `None` if the cache does not hold together.
@@ -186,6 +194,7 @@ impl StatCache {
             unsettled: b[7] & 1 != 0,
             unstable: b[7] & 2 != 0,
             is_dir: b[7] & 4 != 0,
+            linked: b[7] & 8 != 0,
             descend: if b[65] == 0 {
                 None
             } else {
@@ -350,6 +359,29 @@ impl StatCache {
     }
 }
 
+fn decode_dir(b: &[u8]) -> DirRecord {
+    DirRecord {
+        first: u32_at(b, 0),
+        count: u32_at(b, 4),
+        mtime: u64_at(b, 8) as i64,
+        ctime: u64_at(b, 16) as i64,
+        ino: u64_at(b, 24),
+        mode: u16::from_le_bytes([b[32], b[33]]),
+        unsettled: b[34] & 1 != 0,
+        pending: b[34] & 2 != 0,
+        ignore_files: IgnoreFiles {
+            git: b[34] & 4 != 0,
+            herma: b[34] & 8 != 0,
+        },
+        look: b[34] & 16 != 0,
+        pending_below: b[34] & 32 != 0,
+        tree: id_at(b, 36),
+        modes: id_at(b, 56),
+        left: id_at(b, 76),
+        structure: u64_at(b, 96),
+    }
+}
+
 fn decode_header(bytes: &[u8]) -> CacheHeader {
     let checkpoint = id_at(bytes, 48);
     let mut summary = Summary {
@@ -369,19 +401,35 @@ fn decode_header(bytes: &[u8]) -> CacheHeader {
         index_state: u64_at(bytes, 32),
         checkpoint: (!checkpoint.is_null()).then_some(checkpoint),
         summary,
+        token: Token::decode(&bytes[TOKEN..HEADER]),
     }
 }
 
 impl StatCache {
+    /// Notes from when on a watcher can tell what changed since.
+    pub fn set_token(&mut self, token: Token) {
+        self.header.token = Some(token);
+    }
+
     /// Notes that every object this cache names is in the store.
     pub fn all_stored(&mut self) {
         for index in 0..self.dirs as usize {
-            self.bytes[HEADER + index * DIR_RECORD + 34] &= !2;
+            let at = HEADER + index * DIR_RECORD + 34;
+            let stored = self.bytes[at] & !(2 | 32);
+            if self.bytes[at] != stored {
+                self.put(at..at + 1, &[stored]);
+            }
         }
     }
 
     /// The bytes to write, for a cache that describes `checkpoint`.
-    pub fn into_bytes(mut self, checkpoint: ObjectId) -> Vec<u8> {
+    pub fn into_bytes(self, checkpoint: ObjectId) -> Vec<u8> {
+        self.into_changed_bytes(checkpoint).0
+    }
+
+    /// The bytes to write, and where they are not those that were read.
+    fn into_changed_bytes(mut self, checkpoint: ObjectId) -> (Vec<u8>, Vec<Range<usize>>) {
+        self.changed.note(&self.bytes, 0..HEADER);
         let header = &self.header;
         let b = &mut self.bytes;
         b[24..32].copy_from_slice(&header.rules.to_le_bytes());
@@ -394,9 +442,12 @@ impl StatCache {
             let count = header.summary.left_out.get(&reason).copied().unwrap_or(0);
             b[96 + index * 8..104 + index * 8].copy_from_slice(&count.to_le_bytes());
         }
-        let checksum = xxh3_64(&b[16..]);
-        b[8..16].copy_from_slice(&checksum.to_le_bytes());
-        self.bytes
+        b[TOKEN..HEADER].copy_from_slice(&Token::encode(header.token));
+        let of_summit = summit_checksum(b);
+        b[40..48].copy_from_slice(&of_summit.to_le_bytes());
+        let (checksum, changed) = self.changed.finish(&self.bytes);
+        self.bytes[8..16].copy_from_slice(&checksum.to_le_bytes());
+        (self.bytes, changed)
     }
 }
 

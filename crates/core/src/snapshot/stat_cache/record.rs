@@ -1,7 +1,9 @@
 //! What the stat cache knows about one entry and one directory.
 
+use herma_fs::FileKind;
 use herma_fs::Stat;
 
+use super::DIR_RECORD;
 use crate::id::ObjectId;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::secrets::Finding;
@@ -82,6 +84,8 @@ pub struct EntryRecord {
     pub unstable: bool,
     /// Is (or was) it a directory? For what is left out, rules may depend on it.
     pub is_dir: bool,
+    /// It has several names, so it may change without anything happening in this directory.
+    pub linked: bool,
     /// A directory left out by rule in which something is wanted after all.
     pub descend: Option<Reason>,
     /// The secret its content looks like it holds: it is left out for it, or saved with a warning.
@@ -111,6 +115,7 @@ impl EntryRecord {
             unsettled: false,
             unstable: false,
             is_dir: kind == EntryKind::Directory,
+            linked: stat.is_some_and(has_other_names),
             descend: None,
             secret: None,
             mode: stat.map_or(0, |s| s.mode as u16),
@@ -137,6 +142,12 @@ impl EntryRecord {
             && self.size == stat.size
             && self.ino == stat.ino
             && u32::from(self.mode) == stat.mode
+            && self.linked == has_other_names(stat)
+    }
+
+    /// Must it be looked at even if nothing was heard of it?
+    pub(crate) fn wants_a_look(&self) -> bool {
+        self.unsettled || self.unstable || self.linked
     }
 
     /// Why receipts mention it, if they do.
@@ -154,6 +165,11 @@ impl EntryRecord {
     pub fn child(&self) -> Option<u32> {
         (self.child != NONE).then_some(self.child)
     }
+}
+
+/// Is this a file that can be reached by another name, too?
+pub(crate) fn has_other_names(stat: &Stat) -> bool {
+    stat.kind != FileKind::Directory && stat.links > 1
 }
 
 /// What the cache knows about one directory.
@@ -180,6 +196,12 @@ pub struct DirRecord {
     pub left: ObjectId,
     /// Does it contain a `.gitignore` or a `.hermaignore`?
     pub ignore_files: IgnoreFiles,
+    /// Must something here or below be looked at even if nothing was heard of it?
+    pub look: bool,
+    /// Is this record or one below it pending?
+    pub pending_below: bool,
+    /// A number made of the path of this directory and those of all captured ones below it.
+    pub structure: u64,
     pub(super) first: u32,
     pub(super) count: u32,
 }
@@ -198,9 +220,33 @@ impl DirRecord {
             modes: ObjectId::NULL,
             left: ObjectId::NULL,
             ignore_files: IgnoreFiles::default(),
+            look: unsettled,
+            pending_below: false,
+            structure: 0,
             first: 0,
             count: 0,
         }
+    }
+
+    pub(super) fn encode(&self) -> [u8; DIR_RECORD] {
+        let mut b = [0; DIR_RECORD];
+        b[0..4].copy_from_slice(&self.first.to_le_bytes());
+        b[4..8].copy_from_slice(&self.count.to_le_bytes());
+        b[8..16].copy_from_slice(&self.mtime.to_le_bytes());
+        b[16..24].copy_from_slice(&self.ctime.to_le_bytes());
+        b[24..32].copy_from_slice(&self.ino.to_le_bytes());
+        b[32..34].copy_from_slice(&self.mode.to_le_bytes());
+        b[34] = u8::from(self.unsettled)
+            | (u8::from(self.pending) << 1)
+            | (u8::from(self.ignore_files.git) << 2)
+            | (u8::from(self.ignore_files.herma) << 3)
+            | (u8::from(self.look) << 4)
+            | (u8::from(self.pending_below) << 5);
+        b[36..56].copy_from_slice(self.tree.as_bytes());
+        b[56..76].copy_from_slice(self.modes.as_bytes());
+        b[76..96].copy_from_slice(self.left.as_bytes());
+        b[96..104].copy_from_slice(&self.structure.to_le_bytes());
+        b
     }
 
     /// Is the directory itself exactly as recorded?

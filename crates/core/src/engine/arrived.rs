@@ -1,0 +1,180 @@
+//! Is the project where a restore was to bring it, and does the disk know?
+//!
+//! The look before a restore saw everything, so the look after it enters only the directories the restore changed
+//! something in, and those of which the first look could not be sure. Every file that was written is read and
+//! hashed here. What others do elsewhere meanwhile is theirs, and the next save sees it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use herma_fs::Dir;
+
+use super::NoProgress;
+use super::Project;
+use super::open::OpenStore;
+use crate::checkpoint::Checkpoint;
+use crate::error::Error;
+use crate::path::RelPath;
+use crate::restore::Kept;
+use crate::restore::KeptWhy;
+use crate::restore::Plan;
+use crate::restore::RestoreOptions;
+use crate::restore::apply::Applied;
+use crate::restore::undo::StateIds;
+use crate::snapshot::present::Present;
+use crate::snapshot::present::ScanError;
+use crate::snapshot::reason::Reason;
+use crate::snapshot::stat_cache::StatCache;
+
+/// Up to this many files are synced one by one; beyond it the file system is synced once.
+const SYNC_EACH: usize = 64;
+
+/// Is each file synced when it is written?
+pub(super) fn syncs_each(plan: &Plan) -> bool {
+    plan.actions.len() <= SYNC_EACH
+}
+
+/// Does `aside` on a thread of its own while `work` is done here; afterwards, where there is no thread to be had.
+pub(super) fn meanwhile<A: Send, W>(
+    aside: impl Fn() -> A + Sync,
+    work: impl FnOnce() -> W,
+) -> (A, W) {
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, &aside);
+        let worked = work();
+        let done = match started {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => aside(),
+        };
+        (done, worked)
+    })
+}
+
+impl Project<'_> {
+    /// Makes what a plan changed last.
+    pub(super) fn make_last(&self, plan: &Plan) -> Result<(), Error> {
+        if plan.actions.is_empty() {
+            return Ok(());
+        }
+        let root = self.open_root()?;
+        if syncs_each(plan) {
+            sync_parents(&root, plan)
+        } else {
+            Ok(root.sync_file_system()?)
+        }
+    }
+
+    /// Looks at the project again: nothing of the plan may be left to do, but for what somebody changed
+    /// meanwhile, and what is no longer ignored because the ignore file is as it was then. Returns the
+    /// state it is in.
+    pub(super) fn arrived(
+        &self,
+        store: &OpenStore,
+        (target, plan): (&Checkpoint, &Plan),
+        options: &RestoreOptions,
+        before: &Present,
+        applied: &mut Applied,
+    ) -> Result<StateIds, Error> {
+        // A state has one pair of ids: if it is the checkpoint's, all of the checkpoint is here and nothing else.
+        let is_known = target.extra.is_some() && !target.receipt_damaged;
+        let expected = is_known.then_some((target.tree, target.modes));
+        let look = || {
+            let directories = touched(plan);
+            self.look_again(store, &before.cache, directories, expected, &NoProgress)
+        };
+        let mut after = look()?;
+        if let Some(seen) = &after
+            && newly_unreadable(&before.cache, &seen.cache).is_some()
+        {
+            // What stands in the way may pass.
+            after = look()?;
+        }
+        let Some(after) = after else {
+            return Ok((target.tree, target.modes));
+        };
+        // What cannot be seen cannot be called restored; the journal stays open.
+        if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
+            return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());
+        }
+        let rest = self.prepare(store, target, options, &after)?;
+        let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
+        for action in rest.plan.actions {
+            if !known.contains(&action.path) {
+                applied.kept.push(why_left(&before.cache, action.path));
+            }
+        }
+        Ok((after.tree, after.modes))
+    }
+}
+
+/// The directories a plan changes, and those it changes something in.
+fn touched(plan: &Plan) -> Vec<Vec<u8>> {
+    let mut found = BTreeSet::new();
+    for action in &plan.actions {
+        found.extend(action.path.split().map(|(parent, _)| parent));
+        found.insert(action.path.clone());
+    }
+    found
+        .into_iter()
+        .map(|path| path.as_bytes().to_vec())
+        .collect()
+}
+
+/// Something that could be read before a restore and cannot be after it: descriptors or memory ran out.
+fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
+    let count = |cache: &StatCache| {
+        let counts = &cache.header().summary.left_out;
+        counts.get(&Reason::Unreadable).copied().unwrap_or(0)
+    };
+    if count(after) <= count(before) {
+        return None;
+    }
+    let mut found = None;
+    after.each_left_out(|path, why| {
+        let was = before
+            .entry_at(path)
+            .and_then(|entry| entry.kind.left_out());
+        if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
+            found = Some(path.to_vec());
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or
+/// it changed since.
+fn why_left(saved: &StatCache, path: RelPath) -> Kept {
+    let mut above = RelPath::root();
+    for name in path.components() {
+        above = above.join(name);
+        let entry = saved.entry_at(above.as_bytes());
+        if let Some(reason) = entry.and_then(|entry| entry.kind.left_out()) {
+            let why = KeptWhy::NotSaved(reason);
+            return Kept { path: above, why };
+        }
+    }
+    let why = KeptWhy::ChangedMeanwhile;
+    Kept { path, why }
+}
+
+/// Makes the names in every directory a plan touched durable.
+fn sync_parents(root: &Dir, plan: &Plan) -> Result<(), Error> {
+    let mut parents: Vec<RelPath> = plan
+        .actions
+        .iter()
+        .filter_map(|action| Some(action.path.split()?.0))
+        .collect();
+    parents.sort_unstable();
+    parents.dedup();
+    for parent in parents {
+        // A directory that was removed has nothing left to sync.
+        if let Ok(dir) = root.open_beneath(parent.as_bytes()) {
+            dir.sync()?;
+        }
+    }
+    Ok(())
+}

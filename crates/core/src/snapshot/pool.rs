@@ -1,0 +1,147 @@
+//! The threads that walk: made for one piece of work, with room for deep trees.
+//!
+//! They end by themselves when the work is done, and nobody waits for that: on a busy machine a thread that has nothing left
+//! to do may be given its last moment milliseconds later. Who starts the next ones waits for them first, so that there are never
+//! two sets; and where address space is limited, what they reserve for their stacks must be free again at once.
+
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::TryLockError;
+use std::thread;
+use std::thread::JoinHandle;
+
+use rayon::ThreadBuilder;
+use rayon::ThreadPoolBuilder;
+
+use super::present::ScanError;
+
+/// Deep trees recurse once per level; the stack is reserved, not used, until then.
+const STACK: usize = 256 << 20;
+/// Where every thread waits for the disk, this many of them share a processor.
+const WAITING: usize = 4;
+/// Room for the longest path, one level at a time.
+const WAITING_STACK: usize = 32 << 20;
+
+/// Threads whose work is done.
+static LEAVING: Mutex<Leaving> = Mutex::new(Leaving {
+    process: 0,
+    threads: Vec::new(),
+});
+
+struct Leaving {
+    /// Whose threads they are: a process that was split off knows of them, but has none.
+    process: u32,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Runs `work` in a pool of its own.
+pub(crate) fn in_pool<T: Send>(
+    threads: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, ScanError> {
+    in_pool_with(threads, STACK, work)
+}
+
+/// The same for threads that mostly wait: more of them, each with less room.
+pub(crate) fn in_waiting_pool<T: Send>(
+    threads: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, ScanError> {
+    // None given means one for each processor.
+    let processors = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { processors() } else { threads };
+    in_pool_with(threads * WAITING, WAITING_STACK, work)
+}
+
+fn in_pool_with<T: Send>(
+    threads: usize,
+    stack: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, ScanError> {
+    wait_for_earlier();
+    let mut work = Some(work);
+    let mut run = |threads| {
+        let mut started = Vec::new();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .spawn_handler(|thread| {
+                started.push(start(thread, stack)?);
+                Ok(())
+            })
+            .build();
+        match pool {
+            Ok(pool) => {
+                let done = pool.install(|| work.take().map(|work| work()));
+                drop(pool);
+                leave(started);
+                Ok(done)
+            }
+            Err(error) => {
+                join(started);
+                Err(error)
+            }
+        }
+    };
+    // Under a limit of memory or of processes there may be room for one where there is none for several.
+    let done = run(threads)
+        .or_else(|_| run(1))
+        .map_err(|e| ScanError::Threads(e.to_string()))?;
+    Ok(done.expect("the one pool that was built did the work"))
+}
+
+fn start(thread: ThreadBuilder, stack: usize) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new()
+        .stack_size(stack)
+        .spawn(|| thread.run())
+}
+
+/// Lets go of threads that were told to end.
+fn leave(threads: Vec<JoinHandle<()>>) {
+    if herma_fs::process::has_address_space_limit() {
+        return join(threads);
+    }
+    if let Some(mut leaving) = try_lock() {
+        let process = std::process::id();
+        if leaving.process != process {
+            forget(&mut leaving);
+            leaving.process = process;
+        }
+        leaving.threads.extend(threads);
+    }
+}
+
+fn wait_for_earlier() {
+    let Some(mut leaving) = try_lock() else {
+        return;
+    };
+    if leaving.process == std::process::id() {
+        let threads = std::mem::take(&mut leaving.threads);
+        drop(leaving);
+        join(threads);
+    } else {
+        forget(&mut leaving);
+    }
+}
+
+/// The lock is held for moments only, and may have been held by a thread that this process does not have.
+fn try_lock() -> Option<MutexGuard<'static, Leaving>> {
+    match LEAVING.try_lock() {
+        Ok(leaving) => Some(leaving),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// Waiting for a thread that only another process has would never end.
+fn forget(leaving: &mut Leaving) {
+    for thread in leaving.threads.drain(..) {
+        std::mem::forget(thread);
+    }
+}
+
+fn join(threads: Vec<JoinHandle<()>>) {
+    for thread in threads {
+        // What they panicked of was told by the work.
+        let _ = thread.join();
+    }
+}

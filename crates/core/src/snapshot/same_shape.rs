@@ -1,0 +1,207 @@
+//! Brings a stat cache up to date after a walk that met the names it knows, and no others.
+
+use super::scan::Walked;
+use super::stat_cache::StatCache;
+
+/// Has a walked project the directories and names of the cache it was walked with?
+pub(crate) fn has_same_shape(cache: &StatCache, walked: &Walked) -> bool {
+    let mut stack = vec![(StatCache::ROOT, walked)];
+    while let Some((index, walked)) = stack.pop() {
+        let dir = match walked {
+            Walked::Same(same) if *same == index => continue,
+            Walked::New(dir) => dir,
+            _ => return false,
+        };
+        let places = dir.below.iter().map(|(place, _)| *place);
+        let Some(children) = cache.same_shape(index, &dir.entries, places) else {
+            return false;
+        };
+        let below = dir.below.iter().map(|(_, walked)| walked);
+        stack.extend(children.into_iter().zip(below));
+    }
+    true
+}
+
+/// Writes what changed in a walked project over the cache of the same shape. `None` if that does not hold together.
+pub(crate) fn update(cache: &mut StatCache, walked: Walked) -> Option<()> {
+    let mut stack = vec![(StatCache::ROOT, walked)];
+    while let Some((index, walked)) = stack.pop() {
+        let Walked::New(dir) = walked else {
+            continue;
+        };
+        let places = dir.below.iter().map(|(place, _)| *place);
+        let children = cache.same_shape(index, &dir.entries, places)?;
+        cache.replace(index, dir.record, &dir.entries)?;
+        let below = dir.below.into_iter().map(|(_, walked)| walked);
+        stack.extend(children.into_iter().zip(below));
+    }
+    Some(())
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use herma_fs::Dir;
+
+    use super::*;
+    use crate::id::ObjectId;
+    use crate::settings::Settings;
+    use crate::snapshot::heard::Heard;
+    use crate::snapshot::present::NothingSaved;
+    use crate::snapshot::present::Present;
+    use crate::snapshot::present::Recent;
+    use crate::snapshot::present::ScanOptions;
+    use crate::snapshot::present::scan;
+    use crate::snapshot::sink::HashOnly;
+
+    fn scanned(root: &Path, cache: Option<Arc<StatCache>>) -> Present {
+        let root = Dir::open(root).unwrap();
+        let settings = Settings::default();
+        let options = ScanOptions {
+            root: &root,
+            settings: &settings,
+            cache,
+            saved: &NothingSaved,
+            rehash: false,
+            heard: Heard::default(),
+            recent: Recent::default(),
+            cancelled: &|_| false,
+        };
+        scan(options, &HashOnly).unwrap()
+    }
+
+    fn bytes(present: Present) -> Vec<u8> {
+        let cache = Arc::into_inner(present.cache).unwrap();
+        cache.into_bytes(ObjectId::EMPTY_TREE)
+    }
+
+    /// A project with directories in each other, empty ones, links, and what is left out.
+    fn project(root: &Path) {
+        for directory in ["a/b/c", "a/empty", "z", "left/target"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        for file in [
+            "top",
+            "a/one",
+            "a/b/two",
+            "a/b/c/three",
+            "z/four",
+            "z/x.log",
+        ] {
+            fs::write(root.join(file), file).unwrap();
+        }
+        fs::write(root.join(".gitignore"), "*.log\ntarget/\n").unwrap();
+        fs::write(root.join("left/target/big"), "left out").unwrap();
+        std::os::unix::fs::symlink("top", root.join("a/link")).unwrap();
+    }
+
+    /// One change after the other, most of which keep all names.
+    fn changes(root: &Path) -> Vec<Box<dyn Fn() + '_>> {
+        let write = |name: &'static str, content: &'static str| {
+            move || fs::write(root.join(name), content).unwrap()
+        };
+        let mode = |name: &'static str, mode: u32| {
+            move || fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap()
+        };
+        vec![
+            Box::new(write("a/b/two", "another")),
+            Box::new(write("top", "longer than it was before")),
+            Box::new(mode("a/one", 0o755)),
+            Box::new(mode("a/b", 0o700)),
+            Box::new(|| {
+                fs::remove_file(root.join("a/link")).unwrap();
+                fs::write(root.join("a/link"), "a file now").unwrap();
+            }),
+            Box::new(write("z/new", "a name more")),
+            Box::new(write("z/four", "4")),
+            Box::new(|| fs::remove_file(root.join("z/new")).unwrap()),
+            Box::new(|| {
+                fs::remove_file(root.join("a/b/c/three")).unwrap();
+                fs::create_dir(root.join("a/b/c/three")).unwrap();
+            }),
+            Box::new(write(".gitignore", "*.txt\n")),
+            Box::new(write("a/empty/first", "1")),
+            Box::new(|| {
+                fs::rename(root.join("a/b"), root.join("a/moved")).unwrap();
+            }),
+            Box::new(write("a/moved/c/three/deep", "deep")),
+            Box::new(write("a/moved/c/three/deep", "deeper")),
+        ]
+    }
+
+    #[test]
+    fn a_cache_brought_up_to_date_in_place_is_the_one_made_anew() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        project(root);
+        let mut cache = bytes(scanned(root, None));
+        for (number, change) in changes(root).iter().enumerate() {
+            change();
+            // Until the clock of the file system has moved on, a record says that it is not to be believed.
+            std::thread::sleep(Duration::from_millis(30));
+            let shared = Arc::new(StatCache::parse(cache.clone()).unwrap());
+            let anew = scanned(root, Some(Arc::clone(&shared)));
+            drop(shared);
+            let ours = StatCache::parse(cache).unwrap();
+            let updated = scanned(root, Some(Arc::new(ours)));
+            assert_eq!(updated.tree, anew.tree, "change {number}");
+            assert!(!updated.same_as_cache, "change {number}");
+            cache = bytes(updated);
+            assert!(cache == bytes(anew), "change {number}");
+            assert!(StatCache::parse(cache.clone()).is_some(), "change {number}");
+        }
+    }
+
+    #[test]
+    fn only_the_blocks_of_what_changed_are_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let (root, state) = (temp.path().join("project"), temp.path().join("state"));
+        fs::create_dir_all(&state).unwrap();
+        for number in 0..2000 {
+            let directory = root.join(format!("directory-{}", number / 10));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(format!("file-{number}")), "one").unwrap();
+        }
+        let state = Dir::open(&state).unwrap();
+        let save = |present: Present| {
+            let cache = Arc::into_inner(present.cache).unwrap();
+            cache.write(&state, &state, ObjectId::EMPTY_TREE).unwrap();
+        };
+        std::thread::sleep(Duration::from_millis(30));
+        save(scanned(&root, None));
+        let path = state.path().join("stat-cache");
+        let inode = || {
+            Dir::open(state.path())
+                .unwrap()
+                .stat("stat-cache")
+                .unwrap()
+                .ino
+        };
+        let (before, was) = (fs::read(&path).unwrap(), inode());
+        fs::write(root.join("directory-150/file-1500"), "two!").unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        // What is not written is not read back either: a byte that is wrong in the file stays wrong, and is noticed.
+        let read = StatCache::read(&state, 2).unwrap();
+        let mut wrong = before.clone();
+        let last = wrong.len() - 1;
+        wrong[last] ^= 1;
+        fs::write(&path, wrong).unwrap();
+        save(scanned(&root, Some(Arc::new(read))));
+        assert!(StatCache::read(&state, 1).is_none());
+        let mut after = fs::read(&path).unwrap();
+        after[last] ^= 1;
+        fs::write(&path, &after).unwrap();
+        let cache = StatCache::read(&state, 1).expect("everything else was written");
+        let entry = cache.entry_at(b"directory-150/file-1500").unwrap();
+        assert_eq!((entry.size, inode()), (4, was));
+        let differing = before.chunks(16 << 10).zip(after.chunks(16 << 10));
+        let differing = differing.filter(|(before, after)| before != after).count();
+        assert!(differing <= 4, "{differing} blocks");
+    }
+}

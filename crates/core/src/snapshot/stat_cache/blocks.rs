@@ -1,0 +1,132 @@
+//! The checksum of a cache, made of blocks: read by several threads at once, and brought up to date where a few
+//! records changed.
+//!
+//! It is the sum of the checksums of all blocks, each of which depends on where the block is.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Small enough that a file that changed costs little, large enough that a checksum is worth its call.
+pub(super) const BLOCK: usize = 16 << 10;
+
+/// What comes before it is not part of what is summed up: the magic number and the checksum itself.
+const BEGIN: usize = 16;
+
+/// The checksum of a whole cache, as it belongs in its header.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    sum(bytes, 0)
+}
+
+/// The share in the checksum of the blocks in `bytes`, the first of which is the block number `first`.
+pub(super) fn sum(bytes: &[u8], first: usize) -> u64 {
+    let blocks = bytes.chunks(BLOCK).enumerate();
+    blocks.fold(0, |sum, (index, block)| {
+        sum.wrapping_add(of_block(block, first + index))
+    })
+}
+
+fn of_block(block: &[u8], index: usize) -> u64 {
+    let from = if index == 0 {
+        BEGIN.min(block.len())
+    } else {
+        0
+    };
+    xxh3_64_with_seed(&block[from..], index as u64 + 1)
+}
+
+/// Which blocks of a cache are not as they are in the file it was read from.
+#[derive(Debug)]
+pub(super) enum Changed {
+    /// All: there is no such file.
+    All,
+    /// These, and the sum of all others.
+    Some { blocks: BTreeSet<usize>, rest: u64 },
+}
+
+impl Changed {
+    /// None, of a cache with this checksum.
+    pub(super) fn none(checksum: u64) -> Self {
+        Self::Some {
+            blocks: BTreeSet::new(),
+            rest: checksum,
+        }
+    }
+
+    /// Notes that this range of the cache is about to change.
+    pub(super) fn note(&mut self, bytes: &[u8], range: Range<usize>) {
+        let Self::Some { blocks, rest } = self else {
+            return;
+        };
+        for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            if blocks.insert(index) {
+                *rest = rest.wrapping_sub(of_block(&bytes[place(bytes, index)], index));
+            }
+        }
+    }
+
+    /// The checksum of the cache as it is now, and where it differs from the file.
+    pub(super) fn finish(self, bytes: &[u8]) -> (u64, Vec<Range<usize>>) {
+        match self {
+            Self::All => {
+                let whole = 0..bytes.len();
+                (checksum(bytes), vec![whole])
+            }
+            Self::Some { blocks, rest } => {
+                let changed = blocks.iter().map(|&index| {
+                    let block = &bytes[place(bytes, index)];
+                    of_block(block, index)
+                });
+                let sum = changed.fold(rest, u64::wrapping_add);
+                let places = blocks.iter().map(|&index| place(bytes, index));
+                (sum, places.collect())
+            }
+        }
+    }
+}
+
+/// Where a block is.
+fn place(bytes: &[u8], index: usize) -> Range<usize> {
+    index * BLOCK..((index + 1) * BLOCK).min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_what_changed_is_that_of_the_whole() {
+        let mut bytes: Vec<u8> = (0..3 * BLOCK + 100).map(|at| (at * at / 7) as u8).collect();
+        let before = checksum(&bytes);
+        let mut changed = Changed::none(before);
+        for range in [
+            40..50,
+            BLOCK - 3..BLOCK + 3,
+            60..61,
+            3 * BLOCK + 90..3 * BLOCK + 100,
+        ] {
+            changed.note(&bytes, range.clone());
+            bytes[range].fill(0x55);
+        }
+        let (sum, places) = changed.finish(&bytes);
+        assert_eq!(sum, checksum(&bytes));
+        assert_ne!(sum, before);
+        let last = 3 * BLOCK..3 * BLOCK + 100;
+        assert_eq!(places, [0..BLOCK, BLOCK..2 * BLOCK, last]);
+    }
+
+    #[test]
+    fn blocks_that_changed_places_have_another_checksum() {
+        let mut bytes = vec![1; BLOCK * 3];
+        bytes[BLOCK..2 * BLOCK].fill(2);
+        let before = checksum(&bytes);
+        bytes[BLOCK..2 * BLOCK].fill(1);
+        bytes[2 * BLOCK..].fill(2);
+        assert_ne!(checksum(&bytes), before);
+        assert_eq!(
+            sum(&bytes[..BLOCK], 0).wrapping_add(sum(&bytes[BLOCK..], 1)),
+            checksum(&bytes)
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! After a restore only the directories it changed are looked at again. What it notes about the result is what
+//! a look at everything finds, and what others do meanwhile is not lost.
+
+use std::os::unix::fs::symlink;
+
+use herma_core::engine::NoProgress;
+use herma_core::engine::SaveOptions;
+use herma_core::restore::KeptWhy;
+
+use super::project::TestProject;
+use super::reviewed::restore_while;
+
+/// The state the last restore noted is the one that is found by whoever reads everything anew.
+#[track_caller]
+fn assert_noted_state_is_the_present(p: &TestProject) {
+    let noted = p.project().undo_record().unwrap().result;
+    p.forget_cache();
+    let options = SaveOptions {
+        rehash: true,
+        ..SaveOptions::default()
+    };
+    let saved = p.project().save(&options, &NoProgress).unwrap();
+    let found = (saved.checkpoint.tree, saved.checkpoint.modes);
+    assert_eq!(noted, Some(found));
+}
+
+/// Directories of which a restore changes some and leaves others alone.
+fn project_with_directories() -> TestProject {
+    let p = TestProject::new();
+    for directory in ["a", "a/b", "a/b/c", "d", "d/e", "f/g"] {
+        for file in ["one", "two.txt", "run"] {
+            p.write(&format!("{directory}/{file}"), format!("{directory}\n"));
+        }
+        p.chmod(&format!("{directory}/run"), 0o755);
+    }
+    p.save("first");
+    p
+}
+
+#[test]
+fn every_kind_of_change_is_seen_where_it_was_made() {
+    let p = project_with_directories();
+    p.write("a/b/one", "changed\n");
+    p.chmod("a/run", 0o600);
+    p.chmod("d/e", 0o700);
+    p.write("a/b/new/deep/file", "new\n");
+    p.remove("d/e/one");
+    p.remove("f/g");
+    symlink("../a", p.path("f/g")).unwrap();
+    std::fs::create_dir(p.path("d/empty")).unwrap();
+    p.remove("a/one");
+    p.write("a/one/inside", "a directory by now\n");
+    let restored = p.restore("1");
+    assert!(restored.kept.is_empty(), "{:?}", restored.kept);
+    assert_noted_state_is_the_present(&p);
+    p.undo().unwrap();
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn a_part_of_a_checkpoint_leads_to_a_state_of_its_own() {
+    let p = project_with_directories();
+    p.write("a/b/one", "changed\n");
+    p.write("d/one", "changed\n");
+    p.write("d/new/file", "new\n");
+    p.restore_paths("1", &["a"]).unwrap();
+    assert_eq!(
+        (p.read("a/b/one"), p.read("d/one")),
+        ("a/b\n".into(), "changed\n".into())
+    );
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn an_ignore_file_that_comes_back_counts_below_directories_nothing_was_changed_in() {
+    let p = project_with_directories();
+    p.write(".gitignore", "*.txt\n");
+    p.save("with rules");
+    p.remove(".gitignore");
+    p.save("without rules");
+    p.restore("2");
+    assert_noted_state_is_the_present(&p);
+    p.restore("3");
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn many_files_at_once_are_noted_as_they_are() {
+    let p = TestProject::new();
+    let name = |number: usize| format!("dir-{}/file-{number}", number % 7);
+    for number in 0..200 {
+        p.write(&name(number), format!("{number}\n"));
+    }
+    p.save("first");
+    for number in 0..200 {
+        p.write(&name(number), format!("{number} changed\n"));
+    }
+    assert_eq!(p.restore("1").written, 200);
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn what_others_write_beside_restored_files_is_named_and_elsewhere_it_is_saved_next() {
+    let p = project_with_directories();
+    p.write("a/one", "changed\n");
+    p.save("second");
+    let kept = restore_while(&p, "2", || {
+        p.write("a/new", "theirs\n");
+        p.write("d/e/one", "theirs\n");
+    });
+    assert_eq!(kept, [("a/new".to_owned(), KeptWhy::ChangedMeanwhile)]);
+    assert_eq!(
+        (p.read("a/new"), p.read("d/e/one")),
+        ("theirs\n".into(), "theirs\n".into())
+    );
+    let saved = p.save("next");
+    assert!(saved.is_new);
+    assert_eq!(p.saved_tree(&saved.checkpoint), p.tree().as_git());
+}
+
+#[test]
+fn what_others_wrote_while_a_restore_ran_is_not_lost_by_undo_and_redo() {
+    let p = project_with_directories();
+    p.write("a/one", "changed\n");
+    p.save("second");
+    restore_while(&p, "2", || p.write("d/e/one", "theirs\n"));
+    p.undo().unwrap();
+    p.redo().unwrap();
+    let saved = p.list();
+    let theirs = |checkpoint| p.saved_tree(checkpoint).file("d/e/one") == Some(b"theirs\n");
+    assert!(saved.iter().any(theirs), "an undo saves what it takes back");
+}
