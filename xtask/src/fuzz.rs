@@ -9,6 +9,7 @@
 mod build;
 mod log;
 mod state;
+mod worked;
 
 use std::fs;
 use std::fs::File;
@@ -17,7 +18,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::time::Instant;
 
 use nix::sys::resource::Resource;
 use nix::sys::resource::getrlimit;
@@ -49,7 +49,7 @@ const ADDRESS_OPTIONS: &str = "detect_odr_violation=0:detect_leaks=0:quarantine_
 pub struct Limits {
     /// So many inputs.
     pub runs: u64,
-    /// So long.
+    /// So many seconds of processor time: a machine with other things to do must not shorten it.
     pub seconds: u64,
 }
 
@@ -96,6 +96,15 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// How long a target may work.
+    fn seconds(&self) -> f64 {
+        if self.replays {
+            f64::INFINITY
+        } else {
+            self.limits.seconds as f64
+        }
     }
 }
 
@@ -243,22 +252,20 @@ fn run_target(target: &str, options: &Options, places: &Places) -> Result<Record
         command.arg("-runs=0");
     } else {
         command.arg(format!("-runs={}", options.limits.runs));
-        command.arg(format!("-max_total_time={}", options.limits.seconds));
     }
     command.arg(&corpus);
     let seeds = places.seeds.join(target);
     if seeds.is_dir() {
         command.arg(seeds);
     }
-    let began = Instant::now();
-    let status = command.status()?;
+    let (status, seconds) = worked::until(&mut command, options.seconds())?;
     let mut crashes = crashes_of(target, &places.crashes)?;
     crashes.retain(|crash| !before.contains(crash));
     Ok(Record {
         progress: Progress::read(&String::from_utf8_lossy(&fs::read(&log)?)),
-        seconds: began.elapsed().as_secs_f64(),
+        seconds,
         limits: options.limits,
-        problem: (!status.success()).then(|| status.to_string()),
+        problem: status.problem(),
         crashes,
     })
 }
