@@ -1,5 +1,6 @@
 //! What stands before a command is run with a fault, put back for every position of a sweep.
 
+use std::cell::Cell;
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -70,6 +71,7 @@ pub(super) struct Scene {
     args: Vec<String>,
     template: TempDir,
     plain: OnceCell<Outcome>,
+    turns: Cell<usize>,
 }
 
 pub(super) fn file(text: &str, mode: u32) -> Node {
@@ -278,6 +280,7 @@ impl Scene {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             template: tempfile::tempdir().expect("a temporary directory can be made"),
             plain: OnceCell::new(),
+            turns: Cell::new(0),
             env,
         };
         // Saves that a preparing restore made count as acknowledged as well.
@@ -316,6 +319,11 @@ impl Scene {
             assert_eq!(plain.status, done, "{}", words(&plain));
             plain
         })
+    }
+
+    /// How often this was asked.
+    pub(super) fn turn(&self) -> usize {
+        self.turns.replace(self.turns.get() + 1)
     }
 
     /// The command, to be run with other streams.

@@ -1,6 +1,8 @@
 //! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
 //! one.
 
+use std::sync::Arc;
+
 use herma_fs::publish::Durability;
 
 use super::Project;
@@ -28,6 +30,7 @@ use crate::receipt::Receipt;
 use crate::restore::undo::StateIds;
 use crate::side::StoreSide;
 use crate::snapshot::present::Present;
+use crate::snapshot::same_shape::Edits;
 use crate::steps::log::StepLog;
 use crate::store::commit::Commit;
 use crate::store::commit::Signature;
@@ -57,6 +60,8 @@ pub(super) struct NewState {
     /// The list of what was left out.
     left: Option<ObjectId>,
     receipt: Receipt,
+    /// What changed, if that is known already.
+    edits: Option<Arc<Edits>>,
 }
 
 impl NewState {
@@ -66,6 +71,7 @@ impl NewState {
             modes: present.modes,
             left: present.left,
             receipt: named_at_once(present),
+            edits: present.edits.clone(),
         }
     }
 }
@@ -86,7 +92,7 @@ impl Project<'_> {
         origin: Origin,
     ) -> Result<Saved, Error> {
         let mut notes = Vec::new();
-        let count = |(_, tree)| count_changes(store, tree, state.tree, &writer);
+        let count = |(_, tree)| count_changes(store, tree, state, &writer);
         // The disk is waited for while lines are counted. That somebody was here holds in any case.
         let (counted, touched) = meanwhile(
             || before.map(count).transpose(),
@@ -166,6 +172,7 @@ impl Project<'_> {
         let state = NewState {
             tree,
             modes,
+            edits: None,
             ..NewState::of(present)
         };
         let options = SaveOptions {
@@ -267,13 +274,16 @@ impl Project<'_> {
 fn count_changes(
     store: &OpenStore,
     old: ObjectId,
-    new: ObjectId,
+    new: &NewState,
     writer: &PackWriter<'_>,
 ) -> Result<ChangeCount, diff::DiffError> {
     let old_side = StoreSide::new(&store.objects);
     let pending = |id: &ObjectId| writer.read(id);
     let new_side = StoreSide::with_pending(&store.objects, &pending);
-    let changes = diff::trees::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?;
+    let changes = match &new.edits {
+        Some(edits) if edits.base == old => edits.changes.clone(),
+        _ => diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
+    };
     count(changes, &old_side, &new_side)
 }
 

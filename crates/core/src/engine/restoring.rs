@@ -171,6 +171,7 @@ impl Project<'_> {
             present: &present.cache,
             present_tree: present.tree,
             present_modes: present.modes,
+            edits: present.edits.as_deref(),
             options,
         };
         planner.plan()
@@ -241,6 +242,11 @@ impl Project<'_> {
         history: &History,
         present: &Present,
     ) -> Result<Option<Saved>, Error> {
+        // A tree that is not in the store yet is no checkpoint's, however many there are.
+        let is_new = matches!(store.objects.contains(&present.tree), Ok(false));
+        if is_new && present.tree != ObjectId::EMPTY_TREE {
+            return Ok(None);
+        }
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let now = (present.tree, present.modes);
         let found = all

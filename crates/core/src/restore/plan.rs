@@ -16,12 +16,14 @@ use super::modes::Modes;
 use crate::checkpoint::Checkpoint;
 use crate::diff;
 use crate::diff::Change;
+use crate::diff::DiffError;
 use crate::diff::Side;
 use crate::error::Error;
 use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::reason::Reason;
+use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::object::EntryMode;
 
@@ -40,6 +42,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) present: &'a StatCache,
     pub(crate) present_tree: ObjectId,
     pub(crate) present_modes: Option<ObjectId>,
+    /// What the look at the present found changed, and since when.
+    pub(crate) edits: Option<&'a Edits>,
     pub(crate) options: &'a RestoreOptions,
 }
 
@@ -98,11 +102,7 @@ impl Draft {
 impl Planner<'_> {
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Prepared, Error> {
-        let changes = diff::compare(
-            Some((self.present_side, self.present_tree)),
-            Some((self.target_side, self.target.tree)),
-            &self.options.paths,
-        )?;
+        let changes = self.changes()?;
         let mut draft = Draft::default();
         self.block(&changes, &mut draft);
         for change in &changes {
@@ -126,6 +126,20 @@ impl Planner<'_> {
             directory_modes: wanted,
             unknown: self.unknown_path()?,
         })
+    }
+
+    /// What has to change, by the files alone.
+    fn changes(&self) -> Result<Vec<Change>, DiffError> {
+        match self.edits {
+            Some(edits) if edits.base == self.target.tree && self.options.paths.is_empty() => {
+                Ok(edits.reversed())
+            }
+            _ => diff::compare(
+                Some((self.present_side, self.present_tree)),
+                Some((self.target_side, self.target.tree)),
+                &self.options.paths,
+            ),
+        }
     }
 
     /// The first path asked for that is neither in the checkpoint nor in the project.

@@ -28,7 +28,7 @@ pub(crate) mod pool;
 pub mod present;
 mod read_file;
 pub mod reason;
-mod same_shape;
+pub(crate) mod same_shape;
 mod scan;
 pub mod secrets;
 pub mod sink;

@@ -22,6 +22,7 @@ use super::pool::in_pool;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
 use super::reason::Reason;
+use super::same_shape::Edits;
 use super::same_shape::has_same_shape;
 use super::same_shape::update;
 use super::scan::Here;
@@ -123,6 +124,8 @@ pub struct Present {
     pub left: Option<ObjectId>,
     /// The modes this state does not have to mention.
     pub usual: UsualModes,
+    /// What changed since the state the cache described, if the walk found every name where it was.
+    pub(crate) edits: Option<Arc<Edits>>,
 }
 
 /// Everything besides the files themselves that decides what is captured.
@@ -248,12 +251,14 @@ fn scan_for(
     let outcome = in_pool(threads, || run(&walk, &options, &header, &aim))??;
     let usual = walk.usual;
     let same_as_cache = matches!(outcome, Outcome::Same);
+    let mut edits = None;
     let cache = match (outcome, old) {
         (Outcome::AsExpected, _) => return Ok(None),
         (Outcome::Same, Some(old)) => old,
         (Outcome::SameShape(walked), Some(mut old)) => {
             let ours = Arc::get_mut(&mut old).ok_or_else(damaged_cache)?;
-            update(ours, walked).ok_or_else(damaged_cache)?;
+            let found = update(ours, walked).ok_or_else(damaged_cache)?;
+            edits = Some(Arc::new(found));
             ours.take_header(&header);
             old
         }
@@ -268,6 +273,7 @@ fn scan_for(
         left: unless_null(root.left),
         usual,
         cache,
+        edits,
     }))
 }
 

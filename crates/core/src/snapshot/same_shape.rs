@@ -1,7 +1,34 @@
 //! Brings a stat cache up to date after a walk that met the names it knows, and no others.
+//!
+//! What the walk found to be different is then known without asking anybody else: whoever wants to know what changed since
+//! the state the cache described need not compare trees.
 
 use super::scan::Walked;
 use super::stat_cache::StatCache;
+use crate::diff::Change;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+
+/// The files that are others than in the state a cache described.
+#[derive(Clone, Debug)]
+pub(crate) struct Edits {
+    /// The tree of that state.
+    pub(crate) base: ObjectId,
+    /// What changed since, sorted by path.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Edits {
+    /// The way back: from what there is to what there was.
+    pub(crate) fn reversed(&self) -> Vec<Change> {
+        let reverse = |change: &Change| Change {
+            old: change.new,
+            new: change.old,
+            ..change.clone()
+        };
+        self.changes.iter().map(reverse).collect()
+    }
+}
 
 /// Has a walked project the directories and names of the cache it was walked with?
 pub(crate) fn has_same_shape(cache: &StatCache, walked: &Walked) -> bool {
@@ -22,20 +49,36 @@ pub(crate) fn has_same_shape(cache: &StatCache, walked: &Walked) -> bool {
     true
 }
 
-/// Writes what changed in a walked project over the cache of the same shape. `None` if that does not hold together.
-pub(crate) fn update(cache: &mut StatCache, walked: Walked) -> Option<()> {
-    let mut stack = vec![(StatCache::ROOT, walked)];
-    while let Some((index, walked)) = stack.pop() {
+/// Writes what changed in a walked project over the cache of the same shape, and says what that was. `None` if it does not
+/// hold together.
+pub(crate) fn update(cache: &mut StatCache, walked: Walked) -> Option<Edits> {
+    let base = cache.dir(StatCache::ROOT)?.tree;
+    let mut changes = Vec::new();
+    let mut stack = vec![(StatCache::ROOT, RelPath::root(), walked)];
+    while let Some((index, path, walked)) = stack.pop() {
         let Walked::New(dir) = walked else {
             continue;
         };
         let places = dir.below.iter().map(|(place, _)| *place);
         let children = cache.same_shape(index, &dir.entries, places)?;
+        for (name, old, new) in cache.edited(index, &dir.entries)? {
+            changes.push(Change {
+                path: path.join(name),
+                old,
+                new,
+                from: None,
+            });
+        }
         cache.replace(index, dir.record, &dir.entries)?;
-        let below = dir.below.into_iter().map(|(_, walked)| walked);
-        stack.extend(children.into_iter().zip(below));
+        for (child, (place, walked)) in children.into_iter().zip(dir.below) {
+            if matches!(walked, Walked::New(_)) {
+                let name = dir.entries.name(place as usize)?;
+                stack.push((child, path.join(name), walked));
+            }
+        }
     }
-    Some(())
+    changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Some(Edits { base, changes })
 }
 
 #[cfg(test)]
@@ -50,8 +93,9 @@ mod tests {
     use herma_fs::Dir;
 
     use super::*;
-    use crate::id::ObjectId;
+    use crate::diff;
     use crate::settings::Settings;
+    use crate::side::PresentSide;
     use crate::snapshot::heard::Heard;
     use crate::snapshot::present::NothingSaved;
     use crate::snapshot::present::Present;
@@ -79,6 +123,22 @@ mod tests {
     fn bytes(present: Present) -> Vec<u8> {
         let cache = Arc::into_inner(present.cache).unwrap();
         cache.into_bytes(ObjectId::EMPTY_TREE)
+    }
+
+    /// What the walk says changed is what comparing both states says.
+    fn check_edits(root: &Path, was: Arc<StatCache>, now: &Present) -> bool {
+        let Some(edits) = &now.edits else {
+            return false;
+        };
+        let root = || Dir::open(root).unwrap();
+        let base = was.dir(StatCache::ROOT).unwrap().tree;
+        let was = PresentSide::new(root(), was);
+        let is = PresentSide::new(root(), Arc::clone(&now.cache));
+        let expected = diff::compare(Some((&&was, base)), Some((&&is, now.tree)), &[]).unwrap();
+        assert_eq!((edits.base, &edits.changes), (base, &expected));
+        let back = diff::compare(Some((&&is, now.tree)), Some((&&was, base)), &[]).unwrap();
+        assert_eq!(edits.reversed(), back);
+        !expected.is_empty()
     }
 
     /// A project with directories in each other, empty ones, links, and what is left out.
@@ -141,6 +201,7 @@ mod tests {
         let root = temp.path();
         project(root);
         let mut cache = bytes(scanned(root, None));
+        let mut told = 0;
         for (number, change) in changes(root).iter().enumerate() {
             change();
             // Until the clock of the file system has moved on, a record says that it is not to be believed.
@@ -148,14 +209,17 @@ mod tests {
             let shared = Arc::new(StatCache::parse(cache.clone()).unwrap());
             let anew = scanned(root, Some(Arc::clone(&shared)));
             drop(shared);
+            let was = Arc::new(StatCache::parse(cache.clone()).unwrap());
             let ours = StatCache::parse(cache).unwrap();
             let updated = scanned(root, Some(Arc::new(ours)));
+            told += usize::from(check_edits(root, was, &updated));
             assert_eq!(updated.tree, anew.tree, "change {number}");
             assert!(!updated.same_as_cache, "change {number}");
             cache = bytes(updated);
             assert!(cache == bytes(anew), "change {number}");
             assert!(StatCache::parse(cache.clone()).is_some(), "change {number}");
         }
+        assert!(told >= 4, "{told}");
     }
 
     #[test]

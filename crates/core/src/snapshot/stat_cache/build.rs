@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use bstr::BStr;
+
 use super::CacheHeader;
 use super::DIR_RECORD;
 use super::DirRecord;
@@ -60,6 +62,14 @@ impl EncodedEntries {
 
     pub(super) fn names(&self) -> &[u8] {
         &self.bytes[self.count as usize * ENTRY_RECORD..]
+    }
+
+    /// The name of the entry at this place.
+    pub(crate) fn name(&self, place: usize) -> Option<&BStr> {
+        let record = self.records().chunks_exact(ENTRY_RECORD).nth(place)?;
+        let start = u32_at(record, 0) as usize;
+        let length = usize::from(u16::from_le_bytes([record[4], record[5]]));
+        self.names().get(start..start + length).map(BStr::new)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use bstr::BStr;
+
 use super::CacheHeader;
 use super::DIR_RECORD;
 use super::DirRecord;
@@ -12,9 +14,13 @@ use super::ENTRY_RECORD;
 use super::EncodedEntries;
 use super::HEADER;
 use super::StatCache;
+use super::id_at;
+use super::record::EntryKind;
 use super::record::NONE;
 use super::u32_at;
+use crate::diff::FileState;
 use crate::receipt::Summary;
+use crate::store::object::EntryMode;
 
 impl StatCache {
     /// Has a directory just these names, and at `below` just these subdirectories? Then returns their records.
@@ -54,6 +60,30 @@ impl StatCache {
             .iter()
             .all(|child| *child > dir && *child < self.dirs);
         (is_below && below.eq(places)).then_some(children)
+    }
+
+    /// The files of a directory of the same shape that are others now: what there was, and what there is. `None` if the
+    /// cache does not hold together.
+    pub(crate) fn edited<'e>(
+        &self,
+        dir: u32,
+        entries: &'e EncodedEntries,
+    ) -> Option<Vec<(&'e BStr, Option<FileState>, Option<FileState>)>> {
+        let record = self.dir(dir)?;
+        let old = record.first..record.first.checked_add(record.count)?;
+        if old.end > self.entries {
+            return None;
+        }
+        let old = self.entry_bytes(&old).chunks_exact(ENTRY_RECORD);
+        let new = entries.records().chunks_exact(ENTRY_RECORD);
+        let mut found = Vec::new();
+        for (place, (old, new)) in old.zip(new).enumerate() {
+            let (was, is) = (file_state(old)?, file_state(new)?);
+            if was != is {
+                found.push((entries.name(place)?, was, is));
+            }
+        }
+        Some(found)
     }
 
     /// The names of these records, if they are beside each other.
@@ -119,6 +149,18 @@ impl StatCache {
         self.changed.note(&self.bytes, place.clone());
         self.bytes[place].copy_from_slice(new);
     }
+}
+
+/// What an entry, given as its record, is in a tree, if it is a file or a link there. `None` if it is not well-formed.
+fn file_state(record: &[u8]) -> Option<Option<FileState>> {
+    let mode = match EntryKind::decode(record[6], record[64])? {
+        EntryKind::File => EntryMode::File,
+        EntryKind::Executable => EntryMode::Executable,
+        EntryKind::Symlink => EntryMode::Symlink,
+        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return Some(None),
+    };
+    let id = id_at(record, 40);
+    Some(Some(FileState { mode, id }))
 }
 
 impl Summary {
