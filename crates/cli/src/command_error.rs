@@ -312,9 +312,6 @@ fn explain_restore(new: CommandError, error: &RestoreError) -> CommandError {
             "`--keep PATH` leaves one of them out and restores the rest. Where a name here differs from the \
              checkpoint's only in how it is written, rename it first.",
         ),
-        RestoreError::Stopped { .. } => new.with_state("The project is partly restored.").with_hint(
-            "`herma undo` brings back the state from before; `herma restore --continue` finishes.",
-        ),
         RestoreError::Damaged { .. } | RestoreError::BadModes => new.with_hint(
             "`herma list` shows the other checkpoints; undamaged ones stay usable.",
         ),

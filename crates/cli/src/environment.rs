@@ -1,5 +1,6 @@
 //! What the system says about the user and the terminal. Nothing else reads the environment.
 
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -157,20 +158,36 @@ fn pager_command(own: Option<OsString>, common: Option<OsString>, is_dumb: bool)
     }
 }
 
-/// The user's time zone. `/etc/localtime` is read as it is: finding out its name, which nobody needs, would
-/// mean to look through the whole database of zones, in every command.
+/// Where systems keep their time zones, each in a file of its name.
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// The user's time zone. `/etc/localtime` is read as it is, and `TZ` taken for the name of a file: to look through the whole
+/// database of zones would take as long as everything else a small command does.
 pub(crate) fn time_zone() -> &'static TimeZone {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
-    ZONE.get_or_init(|| {
-        if std::env::var_os("TZ").is_some() {
-            return TimeZone::system();
-        }
-        let bytes = std::fs::read("/etc/localtime");
-        let zone = bytes
-            .ok()
-            .and_then(|bytes| TimeZone::tzif("local", &bytes).ok());
-        zone.unwrap_or(TimeZone::UTC)
+    ZONE.get_or_init(|| match std::env::var_os("TZ") {
+        Some(name) => zone_named(&name).unwrap_or_else(TimeZone::system),
+        None => zone_in(Path::new("/etc/localtime")).unwrap_or(TimeZone::UTC),
     })
+}
+
+/// The zone `TZ` names, if it names one as most do. Everything else it may hold is left to the library.
+fn zone_named(name: &OsStr) -> Option<TimeZone> {
+    let name = name.to_str()?;
+    if matches!(name, "" | "UTC") {
+        return Some(TimeZone::UTC);
+    }
+    let is_plain = |part: &str| {
+        let is_usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+');
+        !part.is_empty() && part.chars().all(is_usual)
+    };
+    let is_name = name.split('/').all(is_plain);
+    is_name.then(|| zone_in(&Path::new(ZONES).join(name)))?
+}
+
+fn zone_in(file: &Path) -> Option<TimeZone> {
+    let bytes = std::fs::read(file).ok()?;
+    TimeZone::tzif("local", &bytes).ok()
 }
 
 /// The system's clock, with the offset of the user's time zone.
@@ -208,6 +225,29 @@ mod tests {
             size: None,
             background: false,
             outer_step: None,
+        }
+    }
+
+    #[test]
+    fn a_time_zone_is_found_by_its_name_alone() {
+        let winter = jiff::Timestamp::from_second(1_700_000_000).unwrap();
+        let hours = |name: &str| {
+            let zone = zone_named(OsStr::new(name))?;
+            Some(zone.to_offset(winter).seconds() / 3600)
+        };
+        assert_eq!((hours(""), hours("UTC")), (Some(0), Some(0)));
+        if Path::new(ZONES).join("Asia/Tokyo").exists() {
+            assert_eq!(hours("Asia/Tokyo"), Some(9));
+        }
+        for other in [
+            "../../../etc/passwd",
+            "/etc/localtime",
+            "JST-9",
+            ":Asia/Tokyo",
+            "Asia",
+            "Nowhere/At_all",
+        ] {
+            assert_eq!(hours(other), None, "{other}");
         }
     }
 

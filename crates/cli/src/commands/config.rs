@@ -37,7 +37,7 @@ enum ConfigCommand {
         #[arg(value_name = "KEY")]
         key: String,
         /// Its value; any number of them for a list
-        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        #[arg(value_name = "VALUE", allow_negative_numbers = true)]
         values: Vec<String>,
     },
 }

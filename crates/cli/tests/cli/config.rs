@@ -125,6 +125,24 @@ fn set_refuses_what_it_does_not_know_or_cannot_edit() {
 }
 
 #[test]
+fn an_option_after_a_value_is_an_option() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    let other = env.root().join("other-home");
+    let set = ["config", "set", "checkpoints.max_snapshots", "5", "--home"];
+    let set = set.map(std::ffi::OsStr::new).into_iter();
+    project.run(set.chain([other.as_os_str()])).success();
+    let text = std::fs::read_to_string(other.join("config.yaml")).unwrap();
+    assert_eq!(text, "checkpoints:\n  max_snapshots: 5\n");
+    project
+        .run(["config", "set", "checkpoints.exclude", "--odd"])
+        .code(2);
+    project
+        .run(["config", "set", "checkpoints.exclude", "--", "--odd"])
+        .success();
+}
+
+#[test]
 fn a_lower_limit_of_size_holds_for_files_that_were_saved_before() {
     let env = test_env();
     let project = env.work_dir("project").files([("small", "one\n")]);
