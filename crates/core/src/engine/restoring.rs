@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
 use herma_fs::Errno;
-use rayon::prelude::*;
 
 use super::Progress;
 use super::Project;
@@ -41,13 +38,12 @@ use crate::restore::journal::Journal;
 use crate::restore::modes::Modes;
 use crate::restore::one_name;
 use crate::restore::one_name::Asking;
-use crate::restore::plan::Content;
 use crate::restore::plan::Planner;
 use crate::restore::plan::Prepared;
+use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::Move;
 use crate::restore::undo::UndoRecord;
 use crate::restore::write::Writer;
-use crate::restore::write::read_link_target;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::pool::in_waiting_pool;
@@ -56,13 +52,6 @@ use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-
-/// So many bytes of content are read and hashed before the first file changes.
-const READ_AHEAD: u64 = 64 << 20;
 
 /// What a restore did.
 #[derive(Clone, Debug)]
@@ -204,14 +193,14 @@ impl Project<'_> {
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
         let target = &self.as_it_is(store, &draft.history, target)?;
-        let prepared = self.prepare(store, target, options, &draft.present)?;
+        let mut prepared = self.prepare(store, target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;
-        check_readable(store, &prepared)?;
+        prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?;
         check_saved(&prepared.plan, &draft.present.cache)?;
         if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
             let present = draft.present;
@@ -407,6 +396,7 @@ impl Project<'_> {
             objects: &store.objects,
             token,
             serial: AtomicU32::new(0),
+            read_ahead: &prepared.read_ahead,
             sync_each: syncs_each(&prepared.plan),
         };
         let report = |done: u64| progress.files(done, Some(total as u64));
@@ -482,37 +472,5 @@ fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
         Ok(())
     } else {
         Err(RestoreError::Unsafe { paths })
-    }
-}
-
-/// Checks that the store has everything the plan will write, and that files and links can be made of it,
-/// before anything is changed. Content is read and hashed as far as that costs little; what is damaged
-/// beyond that stops the restore part way, and undo brings everything back.
-fn check_readable(store: &OpenStore, prepared: &Prepared) -> Result<(), RestoreError> {
-    let left = AtomicU64::new(READ_AHEAD);
-    let check = |(path, content): (&RelPath, &Content)| {
-        let found = match content.mode {
-            EntryMode::Symlink => read_link_target(&store.objects, &content.id).map(drop),
-            _ => check_blob(&store.objects, &content.id, &left),
-        };
-        found.map_err(|source| RestoreError::Damaged {
-            path: path.clone(),
-            source,
-        })
-    };
-    let checked = prepared.contents.par_iter().map(check);
-    checked.find_first(Result::is_err).unwrap_or(Ok(()))
-}
-
-fn check_blob(objects: &Objects, id: &ObjectId, left: &AtomicU64) -> Result<(), ObjectError> {
-    match objects.read_header(id)? {
-        (Kind::Blob, size) => {
-            let take = |left: u64| left.checked_sub(size);
-            match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-                Ok(_) => objects.read(id).map(drop),
-                Err(_) => Ok(()),
-            }
-        }
-        (kind, _) => Err(ObjectError::wrong_kind(id, kind, Kind::Blob)),
     }
 }

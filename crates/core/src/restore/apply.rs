@@ -22,6 +22,7 @@ use super::write::Done;
 use super::write::WriteError;
 use super::write::Writer;
 use crate::path::RelPath;
+use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::stat_cache::StatCache;
 
 /// So many files of a directory are written one after another.
@@ -50,7 +51,7 @@ pub(crate) struct Applier<'a> {
     pub(crate) writer: Writer<'a>,
     pub(crate) prepared: &'a Prepared,
     pub(crate) progress: &'a (dyn Fn(u64) + Sync),
-    /// Directories opened up for this restore, with the mode they had.
+    /// Directories opened up for this restore, with the mode they had, and those made by it, with the mode they shall have.
     opened: Mutex<BTreeMap<RelPath, u32>>,
     applied: Mutex<Applied>,
 }
@@ -254,6 +255,10 @@ impl<'a> Applier<'a> {
         };
         match self.with_access(&parent, make, path)? {
             Done::Yes => {
+                let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                let wanted = self.prepared.directory_modes.get(path);
+                opened.extend(wanted.map(|mode| (path.clone(), *mode)));
+                drop(opened);
                 if self.writer.sync_each {
                     dir.sync().map_err(stopped)?;
                 }
@@ -383,7 +388,10 @@ impl<'a> Applier<'a> {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         for (path, mode) in &self.prepared.directory_modes {
-            modes.insert(path.clone(), *mode);
+            // One that was seen with this mode, and was neither opened up nor made, has it.
+            if modes.contains_key(path) || self.mode_seen(path) != Some(*mode) {
+                modes.insert(path.clone(), *mode);
+            }
         }
         for (path, mode) in modes.into_iter().rev() {
             let Ok(dir) = self.root.open_beneath(path.as_bytes()) else {
@@ -405,6 +413,12 @@ impl<'a> Applier<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The mode a directory had when the present was looked at.
+    fn mode_seen(&self, path: &RelPath) -> Option<u32> {
+        let dir = self.present.dir(self.present.dir_at(path.as_bytes())?)?;
+        Some(u32::from(dir.mode) & KEPT_BITS)
     }
 
     fn note(&self, change: impl FnOnce(&mut Applied)) {

@@ -15,6 +15,7 @@ pub mod modes;
 pub(crate) mod one_name;
 pub mod plan;
 mod plan_dirs;
+pub(crate) mod read_ahead;
 pub mod undo;
 pub(crate) mod write;
 

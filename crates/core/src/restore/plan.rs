@@ -13,6 +13,7 @@ use super::Plan;
 use super::RestoreOptions;
 use super::apply::ancestors;
 use super::modes::Modes;
+use super::read_ahead::ReadAhead;
 use crate::checkpoint::Checkpoint;
 use crate::diff;
 use crate::diff::Change;
@@ -54,6 +55,8 @@ pub(crate) struct Prepared {
     pub(crate) contents: BTreeMap<RelPath, Content>,
     /// The mode every directory of the target that the plan touches ends up with.
     pub(crate) directory_modes: BTreeMap<RelPath, u32>,
+    /// As much of that as was read already.
+    pub(crate) read_ahead: ReadAhead,
     /// A path that was asked for and is neither in the checkpoint nor in the project.
     unknown: Option<RelPath>,
 }
@@ -124,6 +127,7 @@ impl Planner<'_> {
             plan,
             contents: draft.contents,
             directory_modes: wanted,
+            read_ahead: ReadAhead::default(),
             unknown: self.unknown_path()?,
         })
     }

@@ -15,6 +15,7 @@ use herma_fs::file::set_file_mode;
 use super::journal::TempKind;
 use super::journal::temp_name;
 use super::plan::Content;
+use super::read_ahead::ReadAhead;
 use crate::id::ObjectId;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::store::object::EntryMode;
@@ -56,6 +57,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) objects: &'a Objects,
     pub(crate) token: u32,
     pub(crate) serial: AtomicU32,
+    pub(crate) read_ahead: &'a ReadAhead,
     /// Sync each file, rather than the whole file system at the end?
     pub(crate) sync_each: bool,
 }
@@ -113,14 +115,19 @@ impl Writer<'_> {
         let fail = |source: io::Error| {
             WriteError::Fs(herma_fs::Error::on("write", &dir.path().join(name), source))
         };
-        // Every byte is checked against the id on its way; a mismatch is an error after the fact, and
-        // the file is then discarded.
-        self.objects
-            .stream_blob(&content.id, &mut |bytes| file.write_all(bytes))
-            .map_err(|e| match e {
+        if let Some(bytes) = self.read_ahead.get(&content.id) {
+            file.write_all(bytes).map_err(fail)?;
+        } else {
+            // Every byte is checked against the id on its way; a mismatch is an error after the fact, and
+            // the file is then discarded.
+            let streamed = self
+                .objects
+                .stream_blob(&content.id, &mut |bytes| file.write_all(bytes));
+            streamed.map_err(|e| match e {
                 ObjectError::Sink(source) => fail(source),
                 other => WriteError::Object(other),
             })?;
+        }
         set_file_mode(&file, content.bits).map_err(fail)?;
         if self.sync_each {
             file.sync_all().map_err(fail)?;
@@ -322,6 +329,7 @@ mod tests {
             objects: &objects,
             token: 1,
             serial: AtomicU32::new(0),
+            read_ahead: &ReadAhead::default(),
             sync_each: false,
         };
         let done = writer.remove(&dir, b"file", &record).unwrap();

@@ -1,8 +1,8 @@
 //! The threads that walk: made for one piece of work, with room for deep trees.
 //!
 //! They end by themselves when the work is done, and nobody waits for that: on a busy machine a thread that has nothing left
-//! to do may be given its last moment milliseconds later. Who starts the next ones waits for them first, so that there are never
-//! two sets; and where address space is limited, what they reserve for their stacks must be free again at once.
+//! to do may be given its last moment milliseconds later. Who starts the next ones waits only if too many are still there;
+//! and where address space is limited, what they reserve for their stacks must be free again at once.
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -21,6 +21,9 @@ const STACK: usize = 256 << 20;
 const WAITING: usize = 4;
 /// Room for the longest path, one level at a time.
 const WAITING_STACK: usize = 32 << 20;
+
+/// So many threads may be on their way out before somebody waits for them.
+const MOST_LEAVING: usize = 32;
 
 /// Threads whose work is done.
 static LEAVING: Mutex<Leaving> = Mutex::new(Leaving {
@@ -116,8 +119,16 @@ fn wait_for_earlier() {
     };
     if leaving.process == std::process::id() {
         let threads = std::mem::take(&mut leaving.threads);
-        drop(leaving);
-        join(threads);
+        let (gone, going): (Vec<_>, _) = threads.into_iter().partition(JoinHandle::is_finished);
+        if going.len() <= MOST_LEAVING {
+            leaving.threads = going;
+            drop(leaving);
+            join(gone);
+        } else {
+            drop(leaving);
+            join(gone);
+            join(going);
+        }
     } else {
         forget(&mut leaving);
     }

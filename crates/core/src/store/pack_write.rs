@@ -84,7 +84,8 @@ impl<'a> PackWriter<'a> {
             return self.stream(kind, data.len() as u64, &mut &*data);
         }
         let id = object::id_of(kind, data).ok_or(StoreError::Collision)?;
-        self.claim(id, || {
+        let is_new = || kind == Kind::Tree && self.names_something_new(data);
+        self.claim(id, is_new, || {
             let entry = deflate::entry(kind, data);
             let crc = crc32fast::hash(&entry);
             let length = entry.len() as u64;
@@ -108,20 +109,40 @@ impl<'a> PackWriter<'a> {
     fn stream(&self, kind: Kind, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
         let mut spill = private_temp(&self.herma.tmp)?;
         let streamed = deflate::stream_entry(kind, size, read, &mut spill)?;
-        self.claim(streamed.id, || {
-            let offset = lock(&self.bytes).append_file(&spill, streamed.length)?;
-            Ok(Place {
-                offset,
-                length: streamed.length,
-                crc: streamed.crc,
-            })
-        })
+        self.claim(
+            streamed.id,
+            || false,
+            || {
+                let offset = lock(&self.bytes).append_file(&spill, streamed.length)?;
+                Ok(Place {
+                    offset,
+                    length: streamed.length,
+                    crc: streamed.crc,
+                })
+            },
+        )
+    }
+
+    /// Does a tree name an object that this pack brings? Then no store has had the tree either, and looking for it, which
+    /// costs as much as writing it, is spared. Being wrong costs a few bytes.
+    fn names_something_new(&self, mut tree: &[u8]) -> bool {
+        while let Some(end) = tree.iter().position(|byte| *byte == 0) {
+            let Some((id, rest)) = tree[end + 1..].split_first_chunk() else {
+                return false;
+            };
+            if self.claims.get(&ObjectId::from_bytes(*id)).is_some() {
+                return true;
+            }
+            tree = rest;
+        }
+        false
     }
 
     /// Makes sure the object is stored, calling `append` if nobody has it.
     fn claim(
         &self,
         id: ObjectId,
+        is_new: impl FnOnce() -> bool,
         append: impl FnOnce() -> Result<Place, StoreError>,
     ) -> Result<ObjectId, StoreError> {
         if self.failed.load(Ordering::Acquire) {
@@ -130,7 +151,12 @@ impl<'a> PackWriter<'a> {
         if !self.claims.claim(id) {
             return Ok(id);
         }
-        let added = match self.known.contains(&id) {
+        let is_known = if is_new() {
+            Ok(false)
+        } else {
+            self.known.contains(&id)
+        };
+        let added = match is_known {
             Ok(true) => return Ok(id),
             Ok(false) => append(),
             Err(e) => Err(e),

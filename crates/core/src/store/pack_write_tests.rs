@@ -293,3 +293,32 @@ fn writing_the_same_pack_twice_is_fine() {
     assert_eq!(names[0], names[1]);
     assert_eq!(packs(&fresh).len(), 2);
 }
+
+#[test]
+fn a_tree_is_looked_for_only_if_everything_it_names_was_there() {
+    let fresh = Fresh::new();
+    let old = object::id_of(Kind::Blob, b"old").unwrap();
+    let asked = std::sync::Mutex::new(Vec::new());
+    let known = |id: &ObjectId| {
+        asked.lock().unwrap().push(*id);
+        Ok(*id == old)
+    };
+    let writer = PackWriter::new(&fresh.dirs, &known).unwrap();
+    let tree_of = |ids: &[ObjectId]| {
+        let mut tree = Vec::new();
+        for (name, id) in ["a", "b", "c"].iter().zip(ids) {
+            object::push_tree_entry(&mut tree, object::EntryMode::File, name.as_bytes(), id);
+        }
+        writer.add(Kind::Tree, &tree).unwrap()
+    };
+    writer.add(Kind::Blob, b"old").unwrap();
+    let new = writer.add(Kind::Blob, b"new").unwrap();
+    let of_old = tree_of(&[old, old]);
+    let of_both = tree_of(&[old, new]);
+    let above = tree_of(&[of_both]);
+    assert_eq!(*asked.lock().unwrap(), [old, new, of_old]);
+    for id in [new, of_old, of_both, above] {
+        assert!(writer.read(&id).unwrap().is_some());
+    }
+    assert!(writer.read(&old).unwrap().is_none());
+}

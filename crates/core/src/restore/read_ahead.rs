@@ -1,0 +1,96 @@
+//! Reads what a restore will write, before it changes anything.
+//!
+//! The store must have all of it, and it must be possible to make files and links of it. Content is read and hashed as
+//! far as that costs little, and what is small enough is kept until it is written. What is damaged beyond that stops
+//! the restore part way, and undo brings everything back.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use super::RestoreError;
+use super::plan::Content;
+use super::write::read_link_target;
+use crate::id::ObjectId;
+use crate::path::RelPath;
+use crate::store::object::EntryMode;
+use crate::store::object::Kind;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// So many bytes of content are read and hashed before the first file changes.
+const READ: u64 = 64 << 20;
+/// And so many of them are kept in memory.
+const KEPT: u64 = 16 << 20;
+
+/// Contents that were read and are as they were saved.
+#[derive(Debug, Default)]
+pub(crate) struct ReadAhead {
+    contents: HashMap<ObjectId, Vec<u8>>,
+}
+
+/// What may still be read, and kept.
+struct Room {
+    to_read: AtomicU64,
+    to_keep: AtomicU64,
+}
+
+impl ReadAhead {
+    /// Checks that everything that belongs at these paths can be had; fails for the first of them that cannot.
+    pub(crate) fn of(
+        objects: &Objects,
+        contents: &BTreeMap<RelPath, Content>,
+    ) -> Result<Self, RestoreError> {
+        let room = Room {
+            to_read: AtomicU64::new(READ),
+            to_keep: AtomicU64::new(KEPT),
+        };
+        let read = contents.par_iter().map(|(path, content)| {
+            let found = match content.mode {
+                EntryMode::Symlink => read_link_target(objects, &content.id).map(|_| None),
+                _ => read_blob(objects, &content.id, &room),
+            };
+            let kept = found.map_err(|source| RestoreError::Damaged {
+                path: path.clone(),
+                source,
+            })?;
+            Ok(kept.map(|bytes| (content.id, bytes)))
+        });
+        let read: Vec<Result<_, RestoreError>> = read.collect();
+        let contents = read.into_iter().filter_map(Result::transpose);
+        Ok(Self {
+            contents: contents.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The content with this id, if it was kept.
+    pub(crate) fn get(&self, id: &ObjectId) -> Option<&[u8]> {
+        self.contents.get(id).map(Vec::as_slice)
+    }
+}
+
+fn read_blob(
+    objects: &Objects,
+    id: &ObjectId,
+    room: &Room,
+) -> Result<Option<Vec<u8>>, ObjectError> {
+    let (kind, size) = objects.read_header(id)?;
+    if kind != Kind::Blob {
+        return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
+    }
+    if !take(&room.to_read, size) {
+        return Ok(None);
+    }
+    let content = objects.read(id)?.data;
+    Ok(take(&room.to_keep, size).then_some(content))
+}
+
+/// Takes so much of what is left, if there is so much.
+fn take(left: &AtomicU64, size: u64) -> bool {
+    let less = |left: u64| left.checked_sub(size);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+        .is_ok()
+}
