@@ -61,11 +61,11 @@ pub(crate) fn update(cache: &mut StatCache, walked: Walked) -> Option<Edits> {
         };
         let places = dir.below.iter().map(|(place, _)| *place);
         let children = cache.same_shape(index, &dir.entries, places)?;
-        for (name, old, new) in cache.edited(index, &dir.entries)? {
+        for file in cache.edited(index, &dir.entries)? {
             changes.push(Change {
-                path: path.join(name),
-                old,
-                new,
+                path: path.join(file.name),
+                old: file.old,
+                new: file.new,
                 from: None,
             });
         }

@@ -22,6 +22,15 @@ use crate::diff::FileState;
 use crate::receipt::Summary;
 use crate::store::object::EntryMode;
 
+/// A file that is another one now.
+pub(crate) struct Edited<'e> {
+    pub(crate) name: &'e BStr,
+    /// What there was in the tree.
+    pub(crate) old: Option<FileState>,
+    /// What there is.
+    pub(crate) new: Option<FileState>,
+}
+
 impl StatCache {
     /// Has a directory just these names, and at `below` just these subdirectories? Then returns their records.
     pub(crate) fn same_shape(
@@ -62,13 +71,12 @@ impl StatCache {
         (is_below && below.eq(places)).then_some(children)
     }
 
-    /// The files of a directory of the same shape that are others now: what there was, and what there is. `None` if the
-    /// cache does not hold together.
+    /// The files of a directory of the same shape that are others now. `None` if the cache does not hold together.
     pub(crate) fn edited<'e>(
         &self,
         dir: u32,
         entries: &'e EncodedEntries,
-    ) -> Option<Vec<(&'e BStr, Option<FileState>, Option<FileState>)>> {
+    ) -> Option<Vec<Edited<'e>>> {
         let record = self.dir(dir)?;
         let old = record.first..record.first.checked_add(record.count)?;
         if old.end > self.entries {
@@ -78,9 +86,12 @@ impl StatCache {
         let new = entries.records().chunks_exact(ENTRY_RECORD);
         let mut found = Vec::new();
         for (place, (old, new)) in old.zip(new).enumerate() {
-            let (was, is) = (file_state(old)?, file_state(new)?);
-            if was != is {
-                found.push((entries.name(place)?, was, is));
+            let kind = |record: &[u8]| EntryKind::decode(record[6], record[64]);
+            let old = file_state(kind(old)?, old);
+            let new = file_state(kind(new)?, new);
+            if old != new {
+                let name = entries.name(place)?;
+                found.push(Edited { name, old, new });
             }
         }
         Some(found)
@@ -151,16 +162,16 @@ impl StatCache {
     }
 }
 
-/// What an entry, given as its record, is in a tree, if it is a file or a link there. `None` if it is not well-formed.
-fn file_state(record: &[u8]) -> Option<Option<FileState>> {
-    let mode = match EntryKind::decode(record[6], record[64])? {
+/// What an entry of this kind, given as its record, is in a tree, if it is a file or a link there.
+fn file_state(kind: EntryKind, record: &[u8]) -> Option<FileState> {
+    let mode = match kind {
         EntryKind::File => EntryMode::File,
         EntryKind::Executable => EntryMode::Executable,
         EntryKind::Symlink => EntryMode::Symlink,
-        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return Some(None),
+        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return None,
     };
     let id = id_at(record, 40);
-    Some(Some(FileState { mode, id }))
+    Some(FileState { mode, id })
 }
 
 impl Summary {
