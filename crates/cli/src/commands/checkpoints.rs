@@ -57,8 +57,8 @@ enum CheckpointsCommand {
     /// Mend what is damaged, as far as it can be
     ///
     /// Nothing is lost by it: what is replaced is set aside in the store. Makes missing and damaged indexes,
-    /// refs and records again, saves what is whole in damaged packs, and brings packs back out of the
-    /// trash. Exits with 12 when something stays damaged, and names it.
+    /// refs, records and ends of packs again, saves what is whole in damaged packs, and brings packs back out
+    /// of the trash. Exits with 12 when something stays damaged, and names it.
     Repair,
 }
 

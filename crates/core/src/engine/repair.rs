@@ -24,6 +24,7 @@ use crate::store::layout;
 use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
 use crate::store::pack_check::PackFault;
+use crate::store::pack_mend;
 use crate::store::pack_rebuild;
 use crate::store::pack_salvage;
 use crate::store::pack_salvage::SalvagedPack;
@@ -41,6 +42,8 @@ pub struct Repaired {
     pub excludes: bool,
     /// Indexes that were made again.
     pub indexes: Vec<RebuiltIndex>,
+    /// Packs of which only the first or last bytes were damaged, written anew.
+    pub mended: Vec<String>,
     /// Damaged packs without an index, of which what can be read is in a new pack.
     pub salvaged: Vec<SalvagedPack>,
     /// Packs that came back out of the trash.
@@ -60,6 +63,7 @@ impl Repaired {
             || self.settings
             || self.excludes
             || !self.indexes.is_empty()
+            || !self.mended.is_empty()
             || !self.salvaged.is_empty()
             || !self.packs.is_empty()
             || !self.refs.is_empty()
@@ -94,7 +98,7 @@ impl Engine {
         (repaired.settings, repaired.excludes) = layout::complete_again(&store.dirs)?;
         progress.stage(Stage::Verifying);
         let directory = store.dirs.objects().open_dir("pack")?;
-        rebuild_indexes(&store, &directory, &set_aside, &mut repaired)?;
+        mend_packs(&store, &directory, &set_aside, &mut repaired)?;
         // What is in the trash comes first: it may tell what torn refs have named.
         let damaged = verify_all(&store, &mut repaired, progress)?;
         bring_back(&store, &damaged, &set_aside, &mut repaired)?;
@@ -148,27 +152,35 @@ fn bring_back(
     Ok(has_found)
 }
 
-/// Makes indexes again; what has none and cannot have one gives up what is whole in it.
-fn rebuild_indexes(
+/// Mends the ends of packs and makes indexes again; what has none and cannot have one gives up what is
+/// whole in it.
+fn mend_packs(
     store: &OpenStore,
     directory: &Dir,
     set_aside: &SetAside,
     repaired: &mut Repaired,
 ) -> Result<(), Error> {
-    let (damaged, _) = pack_check::check_packs(&store.objects, directory, false)?;
-    let faulty = damaged
-        .into_iter()
-        .filter(|pack| pack.fault != PackFault::Pack);
-    for DamagedPack { pack, .. } in faulty {
-        let made = pack_rebuild::rebuild_index(&store.dirs, directory, &pack, set_aside)?;
+    let (dirs, objects) = (&store.dirs, &store.objects);
+    let (damaged, _) = pack_check::check_packs(objects, directory, false)?;
+    for DamagedPack { pack, fault, .. } in damaged {
+        let mut readable = objects.packs()?.into_iter();
+        let readable = readable.find(|other| other.stem() == pack);
+        if let Some(found) = &readable
+            && pack_mend::mend_ends(dirs, directory, found)?
+        {
+            repaired.mended.push(pack);
+            continue;
+        }
+        if fault == PackFault::Pack {
+            continue;
+        }
+        let made = pack_rebuild::rebuild_index(dirs, directory, &pack, set_aside)?;
         if let Ok(objects) = made {
             repaired.indexes.push(RebuiltIndex { pack, objects });
             continue;
         }
         // Where an index can be read, objects are found by it; only without one are they out of reach.
-        let mut readable = store.objects.packs()?.into_iter();
-        if !readable.any(|other| other.stem() == pack) {
-            let (dirs, objects) = (&store.dirs, &store.objects);
+        if readable.is_none() {
             let salvaged = pack_salvage::salvage(dirs, directory, &pack, objects, set_aside)?;
             repaired.salvaged.extend(salvaged);
         }

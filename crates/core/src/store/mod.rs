@@ -38,6 +38,7 @@ pub(crate) mod pack_finish;
 pub mod pack_index;
 mod pack_lengths;
 mod pack_list;
+pub(crate) mod pack_mend;
 pub mod pack_merge;
 pub mod pack_read;
 pub mod pack_rebuild;

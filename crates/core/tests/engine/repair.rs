@@ -110,6 +110,43 @@ fn an_index_with_wrong_bytes_is_noticed_without_reading_the_pack_and_made_again(
     p.fsck();
 }
 
+/// Every object is whole, but git reads none of them.
+#[test]
+fn a_pack_with_damaged_ends_is_whole_again_after_a_repair() {
+    let p = three();
+    let pack = packs(&p).remove(0);
+    let whole = std::fs::read(&pack).unwrap();
+    let last = whole.len();
+    // What it begins with, its version, the number of objects, its checksum, both ends.
+    for places in [&[1][..], &[7], &[10], &[last - 3], &[0, 11, last - 20]] {
+        let mut bytes = whole.clone();
+        for at in places {
+            bytes[*at] ^= 0x40;
+        }
+        overwrite(&pack, &bytes);
+        let repaired = repair(&p);
+        let stem = pack.file_stem().unwrap().to_str().unwrap();
+        assert_eq!(repaired.mended, [stem], "{places:?}: {repaired:?}");
+        assert!(
+            repaired.after.is_whole(),
+            "{places:?}: {:?}",
+            repaired.after
+        );
+        assert_eq!(std::fs::read(&pack).unwrap(), whole, "{places:?}");
+        assert!(!repair(&p).has_changed(), "{places:?}");
+    }
+    p.fsck();
+    // With a wrong byte between them, it is left as it is.
+    let mut bytes = whole.clone();
+    bytes[20] ^= 0x40;
+    bytes[last - 3] ^= 0x40;
+    overwrite(&pack, &bytes);
+    let repaired = repair(&p);
+    assert_eq!(repaired.mended, [""; 0]);
+    assert!(!repaired.after.is_whole());
+    assert_eq!(std::fs::read(&pack).unwrap(), bytes);
+}
+
 /// A merged pack that was cut off or has rotted, and whose index is gone, too.
 #[test]
 fn what_is_whole_in_a_damaged_pack_without_an_index_is_saved() {

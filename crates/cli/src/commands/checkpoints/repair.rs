@@ -27,6 +27,7 @@ struct RepairJson {
     settings: bool,
     excludes: bool,
     indexes: Vec<IndexJson>,
+    mended: Vec<String>,
     salvaged: Vec<SalvagedJson>,
     packs_brought_back: Vec<String>,
     refs: Vec<RefJson>,
@@ -95,6 +96,7 @@ impl From<&Repaired> for RepairJson {
             settings: repaired.settings,
             excludes: repaired.excludes,
             indexes: indexes.collect(),
+            mended: repaired.mended.clone(),
             salvaged: salvaged.collect(),
             packs_brought_back: repaired.packs.clone(),
             refs: refs.collect(),
@@ -142,6 +144,12 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
     for index in &repaired.indexes {
         let objects = counted(index.objects as usize, "object");
         writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
+    }
+    for pack in &repaired.mended {
+        writeln!(
+            out,
+            "Wrote {pack} anew: only its first or last bytes were damaged."
+        )?;
     }
     for one in &repaired.salvaged {
         let saved = counted(one.saved as usize, "object");
