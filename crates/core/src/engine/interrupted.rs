@@ -1,6 +1,7 @@
 //! A restore that did not get to its end: noticing it, finishing it, cleaning up behind it.
 
 use herma_fs::Dir;
+use herma_fs::Errno;
 
 use super::NoProgress;
 use super::Progress;
@@ -13,6 +14,7 @@ use crate::history::History;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::path::RelPath;
+use crate::restore::journal;
 use crate::restore::journal::Journal;
 use crate::restore::journal::TempKind;
 use crate::restore::journal::parse_temp_name;
@@ -20,6 +22,7 @@ use crate::restore::undo::UndoRecord;
 use crate::restore::write::content_id;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
+use crate::store::layout;
 
 /// A restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,9 @@ impl Project<'_> {
 
     /// A restore of this project that was interrupted, if there is one.
     pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        if !self.may_have_journal()? {
+            return Ok(None);
+        }
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(None);
         };
@@ -54,6 +60,18 @@ impl Project<'_> {
             target: j.target,
             started: j.started,
         }))
+    }
+
+    /// Every command asks; nearly always it is enough to see that there is no journal.
+    fn may_have_journal(&self) -> Result<bool, Error> {
+        let Some((_, base)) = layout::open_base(&self.engine.base())? else {
+            return Ok(false);
+        };
+        let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
+        Ok(!matches!(
+            base.stat_raw(journal.as_str()),
+            Err(Errno::NOENT)
+        ))
     }
 
     /// Is a save or restore of this project under way?

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::id::ObjectId;
 use crate::path::RelPath;
 
-const FILE: &str = "journal";
+pub(crate) const FILE: &str = "journal";
 const VERSION: u32 = 1;
 
 /// What a restore in progress set out to do.
