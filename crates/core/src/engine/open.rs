@@ -25,6 +25,7 @@ use crate::project::Identity;
 use crate::project::Place;
 use crate::purge::record::PurgeRecord;
 use crate::purge::record::read_rewritten;
+use crate::snapshot::pool::thread_count;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
 use crate::store::layout;
@@ -210,7 +211,7 @@ impl Project<'_> {
             .projects
             .open_dir(self.id.as_str())
             .ok()?;
-        let cache = StatCache::read(&dir, self.settings().threads)?;
+        let cache = StatCache::read(&dir, thread_count(self.settings().threads))?;
         let alive = cache.header().checkpoint.is_some_and(|id| {
             history.contains(&id) && store.objects.contains(&id).unwrap_or(false)
         });

@@ -6,6 +6,7 @@
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;
+use std::sync::OnceLock;
 use std::sync::TryLockError;
 use std::thread;
 use std::thread::JoinHandle;
@@ -42,7 +43,7 @@ pub(crate) fn in_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, ScanError> {
-    in_pool_with(threads, STACK, work)
+    in_pool_with(thread_count(threads), STACK, work)
 }
 
 /// The same for threads that mostly wait: more of them, each with less room.
@@ -50,10 +51,18 @@ pub(crate) fn in_waiting_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, ScanError> {
-    // None given means one for each processor.
+    in_pool_with(thread_count(threads) * WAITING, WAITING_STACK, work)
+}
+
+/// How many threads work if so many are wanted: none given means one for each processor.
+pub(crate) fn thread_count(wanted: usize) -> usize {
+    // To ask means to read several files.
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let processors = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = if threads == 0 { processors() } else { threads };
-    in_pool_with(threads * WAITING, WAITING_STACK, work)
+    match wanted {
+        0 => *PROCESSORS.get_or_init(processors),
+        wanted => wanted,
+    }
 }
 
 fn in_pool_with<T: Send>(
