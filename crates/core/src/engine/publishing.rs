@@ -27,6 +27,7 @@ use crate::id::ObjectId;
 use crate::message::MAX_REASON;
 use crate::message::Message;
 use crate::receipt::Receipt;
+use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::StateIds;
 use crate::side::StoreSide;
 use crate::snapshot::present::Present;
@@ -62,16 +63,19 @@ pub(super) struct NewState {
     receipt: Receipt,
     /// What changed, if that is known already.
     edits: Option<Arc<Edits>>,
+    /// Contents of the state before that were read already.
+    at_hand: Arc<ReadAhead>,
 }
 
 impl NewState {
-    pub(super) fn of(present: &Present) -> Self {
+    pub(super) fn of(present: &Present, at_hand: Arc<ReadAhead>) -> Self {
         Self {
             tree: present.tree,
             modes: present.modes,
             left: present.left,
             receipt: named_at_once(present),
             edits: present.edits.clone(),
+            at_hand,
         }
     }
 }
@@ -173,7 +177,7 @@ impl Project<'_> {
             tree,
             modes,
             edits: None,
-            ..NewState::of(present)
+            ..NewState::of(present, Arc::default())
         };
         let options = SaveOptions {
             reason: reason.into(),
@@ -277,7 +281,8 @@ fn count_changes(
     new: &NewState,
     writer: &PackWriter<'_>,
 ) -> Result<ChangeCount, diff::DiffError> {
-    let old_side = StoreSide::new(&store.objects);
+    let at_hand = |id: &ObjectId| Ok(new.at_hand.object(id));
+    let old_side = StoreSide::with_pending(&store.objects, &at_hand);
     let pending = |id: &ObjectId| writer.read(id);
     let new_side = StoreSide::with_pending(&store.objects, &pending);
     let changes = match &new.edits {

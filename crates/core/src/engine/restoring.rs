@@ -186,7 +186,7 @@ impl Project<'_> {
     pub(super) fn restore_over(
         &self,
         store: &OpenStore,
-        draft: Draft<'_>,
+        mut draft: Draft<'_>,
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
@@ -200,7 +200,8 @@ impl Project<'_> {
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;
-        prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?;
+        prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?.into();
+        draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
         if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
             let present = draft.present;

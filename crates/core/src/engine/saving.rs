@@ -24,6 +24,7 @@ use crate::history::History;
 use crate::id::ObjectId;
 use crate::message::Message;
 use crate::receipt::Receipt;
+use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::StateIds;
 use crate::snapshot::heard::Heard;
 use crate::snapshot::present::Present;
@@ -83,6 +84,8 @@ pub struct Waited {
 pub(super) struct Draft<'s> {
     pub(super) history: History,
     pub(super) present: Present,
+    /// Contents that were read meanwhile.
+    pub(super) at_hand: Arc<ReadAhead>,
     described: Option<Described>,
     writer: PackWriter<'s>,
 }
@@ -238,6 +241,7 @@ impl Project<'_> {
         Ok(Draft {
             history,
             present,
+            at_hand: Arc::default(),
             described,
             writer,
         })
@@ -255,6 +259,7 @@ impl Project<'_> {
         let Draft {
             history,
             present,
+            at_hand,
             described,
             writer,
         } = draft;
@@ -281,7 +286,7 @@ impl Project<'_> {
             (None, _) => origin,
         };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
-        let state = NewState::of(&present);
+        let state = NewState::of(&present, at_hand);
         let saved = self.publish(store, &history, before, &state, writer, options, origin)?;
         Ok(SavedState { saved, present })
     }

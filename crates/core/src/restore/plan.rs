@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use herma_fs::Dir;
 
@@ -56,7 +57,7 @@ pub(crate) struct Prepared {
     /// The mode every directory of the target that the plan touches ends up with.
     pub(crate) directory_modes: BTreeMap<RelPath, u32>,
     /// As much of that as was read already.
-    pub(crate) read_ahead: ReadAhead,
+    pub(crate) read_ahead: Arc<ReadAhead>,
     /// A path that was asked for and is neither in the checkpoint nor in the project.
     unknown: Option<RelPath>,
 }
@@ -127,7 +128,7 @@ impl Planner<'_> {
             plan,
             contents: draft.contents,
             directory_modes: wanted,
-            read_ahead: ReadAhead::default(),
+            read_ahead: Arc::default(),
             unknown: self.unknown_path()?,
         })
     }

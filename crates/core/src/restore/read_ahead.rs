@@ -18,6 +18,7 @@ use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::store::object::EntryMode;
 use crate::store::object::Kind;
+use crate::store::object::Object;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
 
@@ -69,6 +70,15 @@ impl ReadAhead {
     /// The content with this id, if it was kept.
     pub(crate) fn get(&self, id: &ObjectId) -> Option<&[u8]> {
         self.contents.get(id).map(Vec::as_slice)
+    }
+
+    /// The same, as the store gives it.
+    pub(crate) fn object(&self, id: &ObjectId) -> Option<Object> {
+        let data = self.get(id)?.to_vec();
+        Some(Object {
+            kind: Kind::Blob,
+            data,
+        })
     }
 }
 

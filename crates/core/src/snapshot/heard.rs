@@ -68,12 +68,15 @@ impl Heard {
 /// Directories of a cache that have to be entered: something happened in them, or below.
 #[derive(Debug)]
 pub(crate) struct HeardDirs {
+    /// Those on the way, and those themselves.
     entered: HashSet<u32>,
+    /// Those something happened in.
+    changed: HashSet<u32>,
 }
 
 impl HeardDirs {
     fn new(cache: &StatCache, dirty: &[Vec<u8>]) -> Self {
-        let mut entered = HashSet::new();
+        let (mut entered, mut changed) = (HashSet::new(), HashSet::new());
         for path in dirty {
             let mut index = StatCache::ROOT;
             for name in path.split(|b| *b == b'/').filter(|name| !name.is_empty()) {
@@ -85,11 +88,111 @@ impl HeardDirs {
                 entered.insert(child);
                 index = child;
             }
+            changed.insert(index);
         }
-        Self { entered }
+        Self { entered, changed }
     }
 
+    /// Did something happen to the entries of this directory themselves?
+    pub(crate) fn has_changed(&self, index: u32) -> bool {
+        self.changed.contains(&index)
+    }
+
+    /// Did something happen here, or below?
     pub(crate) fn leads_to_changes(&self, index: u32) -> bool {
         self.entered.contains(&index)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::id::ObjectId;
+    use crate::snapshot::testing::scanned;
+
+    /// Until the clock of the file system has moved on, a record says that it is not to be believed.
+    fn settle() {
+        std::thread::sleep(Duration::from_millis(30));
+    }
+
+    /// A project in which one file lies on the way to another, and the cache of a look at it.
+    fn project(root: &Path) -> Arc<StatCache> {
+        fs::create_dir_all(root.join("way/there")).unwrap();
+        fs::create_dir_all(root.join("aside")).unwrap();
+        for file in ["way/file", "way/there/file", "aside/file"] {
+            fs::write(root.join(file), file).unwrap();
+        }
+        settle();
+        scanned(root, None, Heard::default()).cache
+    }
+
+    fn tree_of(root: &Path) -> ObjectId {
+        scanned(root, None, Heard::default()).tree
+    }
+
+    #[test]
+    fn a_file_on_the_way_is_not_looked_at_and_seen_by_the_next_look() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        let cache = project(root);
+        fs::write(root.join("way/there/file"), "told").unwrap();
+        let told = tree_of(root);
+        fs::write(root.join("way/file"), "not told").unwrap();
+        settle();
+        let heard = Heard::only_in(vec![b"way/there".to_vec()]);
+        let present = scanned(root, Some(cache), heard);
+        assert_eq!(present.tree, told);
+        let next = scanned(root, Some(present.cache), Heard::default());
+        assert_eq!(next.tree, tree_of(root));
+    }
+
+    #[test]
+    fn a_name_that_came_on_the_way_is_seen_although_nobody_told() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        let cache = project(root);
+        fs::write(root.join("way/there/file"), "told").unwrap();
+        fs::write(root.join("way/new"), "not told").unwrap();
+        settle();
+        let heard = Heard::only_in(vec![b"way/there".to_vec()]);
+        let present = scanned(root, Some(cache), heard);
+        assert_eq!(present.tree, tree_of(root));
+    }
+
+    #[test]
+    fn what_cannot_be_believed_on_the_way_is_looked_at() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        let (file, outside) = (root.join("project/way/file"), root.join("second-name"));
+        let root = &root.join("project");
+        project(root);
+        fs::hard_link(&file, &outside).unwrap();
+        settle();
+        let cache = scanned(root, None, Heard::default()).cache;
+        fs::write(outside, "by its other name").unwrap();
+        fs::write(root.join("way/there/file"), "told").unwrap();
+        settle();
+        let heard = Heard::only_in(vec![b"way/there".to_vec()]);
+        let present = scanned(root, Some(cache), heard);
+        assert_eq!(present.tree, tree_of(root));
+    }
+
+    #[test]
+    fn only_what_was_named_has_changed() {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = project(temp.path());
+        let index = |path: &[u8]| cache.dir_at(path).unwrap();
+        let heard = HeardDirs::new(&cache, &[b"way/there".to_vec(), b"aside/gone/too".to_vec()]);
+        let (way, there, aside) = (index(b"way"), index(b"way/there"), index(b"aside"));
+        assert!(heard.leads_to_changes(way) && !heard.has_changed(way));
+        assert!(heard.leads_to_changes(there) && heard.has_changed(there));
+        assert!(heard.has_changed(aside), "below it something is gone");
+        assert!(!heard.has_changed(StatCache::ROOT));
     }
 }

@@ -72,7 +72,14 @@ pub(crate) fn list<'n, 'r>(
             && !record.unsettled
             && record.same_state(stat);
         let trusted = trusted && !ignore_files_changed(here, cache, index);
-        if let Some(listed) = trusted.then(|| from_cache(here, cache, index)).flatten() {
+        let only_leads = walk.heard().is_some_and(|heard| !heard.has_changed(index));
+        let listed = || {
+            let directories = only_leads.then(|| directories_of(cache, index));
+            directories
+                .flatten()
+                .or_else(|| from_cache(here, cache, index))
+        };
+        if let Some(listed) = trusted.then(listed).flatten() {
             return Ok(listed);
         }
     }
@@ -104,7 +111,7 @@ fn from_cache<'n>(here: &Here<'_, '_>, cache: &'n StatCache, index: u32) -> Opti
     let mut directories = Vec::new();
     let entries = cache.entries(index)?;
     let names = entries.len();
-    for entry in entries {
+    for (place, entry) in entries.enumerate() {
         let entry = entry?;
         match entry.kind {
             EntryKind::Directory => directories.push((cache.name(&entry)?, directory(&entry))),
@@ -112,18 +119,39 @@ fn from_cache<'n>(here: &Here<'_, '_>, cache: &'n StatCache, index: u32) -> Opti
             _ => {
                 let stat = here.dir.stat_raw(cache.name(&entry)?);
                 if entry.is_dir || !stat.is_ok_and(|stat| entry.is_clean(&stat)) {
-                    return changed_since_cached(here, cache, index);
+                    return changed_since_cached(here, cache, index, place);
                 }
             }
         }
     }
-    Some(Listed {
+    Some(unchanged(directories, names))
+}
+
+/// The directories as the cache has them, in one of which something happened, while nothing happened to the rest. `None` if
+/// something has to be looked at all the same.
+fn directories_of(cache: &StatCache, index: u32) -> Option<Listed<'_>> {
+    let entries = cache.entries(index)?;
+    let names = entries.len();
+    let mut directories = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        match entry.kind {
+            EntryKind::Directory => directories.push((cache.name(&entry)?, directory(&entry))),
+            _ if entry.wants_a_look() => return None,
+            _ => {}
+        }
+    }
+    Some(unchanged(directories, names))
+}
+
+fn unchanged(directories: Vec<(&CStr, Child)>, names: usize) -> Listed<'_> {
+    Listed {
         children: directories,
         complete: false,
         names,
         changed: false,
         rules_changed: false,
-    })
+    }
 }
 
 fn directory(entry: &EntryRecord) -> Child {
@@ -148,20 +176,22 @@ pub(crate) fn known_children(cache: &StatCache, index: u32) -> Option<Vec<(&CStr
         .collect()
 }
 
-/// The names as the cache has them, in a directory in which a file changed.
+/// The names as the cache has them, in a directory in which a file changed; those before `place` were looked at already.
 fn changed_since_cached<'n>(
     here: &Here<'_, '_>,
     cache: &'n StatCache,
     index: u32,
+    place: usize,
 ) -> Option<Listed<'n>> {
     let entries = cache.entries(index)?;
     let mut children = Vec::with_capacity(entries.len());
-    for entry in entries {
+    for (at, entry) in entries.enumerate() {
         let entry = entry?;
         let name = cache.name(&entry)?;
         let child = match entry.kind {
             EntryKind::Directory => directory(&entry),
             EntryKind::LeftOut(_) => Child::Known(entry),
+            _ if at < place => Child::Known(entry),
             // A directory that could not be entered is tried again each time.
             EntryKind::Watched(_) if entry.is_dir => Child::Directory {
                 cached: None,

@@ -33,4 +33,6 @@ mod scan;
 pub mod secrets;
 pub mod sink;
 pub mod stat_cache;
+#[cfg(test)]
+mod testing;
 pub mod tracked;

@@ -94,30 +94,13 @@ mod tests {
 
     use super::*;
     use crate::diff;
-    use crate::settings::Settings;
     use crate::side::PresentSide;
     use crate::snapshot::heard::Heard;
-    use crate::snapshot::present::NothingSaved;
     use crate::snapshot::present::Present;
-    use crate::snapshot::present::Recent;
-    use crate::snapshot::present::ScanOptions;
-    use crate::snapshot::present::scan;
-    use crate::snapshot::sink::HashOnly;
+    use crate::snapshot::testing;
 
     fn scanned(root: &Path, cache: Option<Arc<StatCache>>) -> Present {
-        let root = Dir::open(root).unwrap();
-        let settings = Settings::default();
-        let options = ScanOptions {
-            root: &root,
-            settings: &settings,
-            cache,
-            saved: &NothingSaved,
-            rehash: false,
-            heard: Heard::default(),
-            recent: Recent::default(),
-            cancelled: &|_| false,
-        };
-        scan(options, &HashOnly).unwrap()
+        testing::scanned(root, cache, Heard::default())
     }
 
     fn bytes(present: Present) -> Vec<u8> {

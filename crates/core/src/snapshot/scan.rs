@@ -200,15 +200,18 @@ impl<'r> Walk<'r> {
 
     /// Did somebody who watches say that nothing happened in this directory and below it?
     fn is_heard_unchanged(&self, index: u32) -> bool {
-        let (Some(heard), Some(cache)) = (&self.heard, self.cache) else {
+        let (Some(heard), Some(cache)) = (self.heard(), self.cache) else {
             return false;
         };
+        let record = cache.dir(index);
+        !heard.leads_to_changes(index)
+            && record.is_some_and(|record| !record.look && !record.pending_below)
+    }
+
+    /// What was heard, as far as it can be believed.
+    pub(crate) fn heard(&self) -> Option<&HeardDirs> {
         let is_trusted = !self.judge_all && !self.rebuild && !self.distrust.load(Ordering::Relaxed);
-        is_trusted
-            && !heard.leads_to_changes(index)
-            && cache
-                .dir(index)
-                .is_some_and(|record| !record.look && !record.pending_below)
+        self.heard.as_ref().filter(|_| is_trusted)
     }
 
     /// Walks the subdirectory `name` of `parent`.
