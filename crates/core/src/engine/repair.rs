@@ -44,7 +44,7 @@ pub struct Repaired {
     pub indexes: Vec<RebuiltIndex>,
     /// Packs of which only the first or last bytes were damaged, written anew.
     pub mended: Vec<String>,
-    /// Damaged packs without an index, of which what can be read is in a new pack.
+    /// Damaged packs without an index, or with a wrong one, of which what can be read is in a new pack.
     pub salvaged: Vec<SalvagedPack>,
     /// Packs that came back out of the trash.
     pub packs: Vec<String>,
@@ -152,8 +152,7 @@ fn bring_back(
     Ok(has_found)
 }
 
-/// Mends the ends of packs and makes indexes again; what has none and cannot have one gives up what is
-/// whole in it.
+/// Mends the ends of packs and makes indexes again; what cannot have a right one gives up what is whole in it.
 fn mend_packs(
     store: &OpenStore,
     directory: &Dir,
@@ -161,29 +160,30 @@ fn mend_packs(
     repaired: &mut Repaired,
 ) -> Result<(), Error> {
     let (dirs, objects) = (&store.dirs, &store.objects);
+    let indexed = |stem: &str| -> Result<_, Error> {
+        let mut packs = objects.packs()?.into_iter();
+        Ok(packs.find(|pack| pack.stem() == stem))
+    };
     let (damaged, _) = pack_check::check_packs(objects, directory, false)?;
-    for DamagedPack { pack, fault, .. } in damaged {
-        let mut readable = objects.packs()?.into_iter();
-        let readable = readable.find(|other| other.stem() == pack);
-        if let Some(found) = &readable
-            && pack_mend::mend_ends(dirs, directory, found)?
-        {
+    for DamagedPack { pack, .. } in damaged {
+        if pack_mend::mend_ends(dirs, directory, &pack, indexed(&pack)?.as_deref())? {
             repaired.mended.push(pack);
-            continue;
         }
-        if fault == PackFault::Pack {
-            continue;
-        }
+    }
+    let (damaged, _) = pack_check::check_packs(objects, directory, false)?;
+    let faulty = damaged
+        .into_iter()
+        .filter(|pack| pack.fault != PackFault::Pack);
+    for DamagedPack { pack, .. } in faulty {
         let made = pack_rebuild::rebuild_index(dirs, directory, &pack, set_aside)?;
         if let Ok(objects) = made {
             repaired.indexes.push(RebuiltIndex { pack, objects });
             continue;
         }
-        // Where an index can be read, objects are found by it; only without one are they out of reach.
-        if readable.is_none() {
-            let salvaged = pack_salvage::salvage(dirs, directory, &pack, objects, set_aside)?;
-            repaired.salvaged.extend(salvaged);
-        }
+        // Where an index can be read, most objects are found by it: the pack stays.
+        let aside = indexed(&pack)?.is_none().then_some(set_aside);
+        let salvaged = pack_salvage::salvage(dirs, directory, &pack, objects, aside)?;
+        repaired.salvaged.extend(salvaged);
     }
     Ok(())
 }

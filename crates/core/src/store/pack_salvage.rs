@@ -1,8 +1,9 @@
-//! Takes what is whole out of a damaged pack that has no index.
+//! Takes what is whole out of a damaged pack that has no index, or one with wrong bytes.
 //!
 //! The pack is read from its start. Behind damage, the next entry is looked for: a zlib stream begins
 //! with one of few pairs of bytes, and an entry counts only if it inflates to exactly the size before it
-//! and its checksum is right. What nobody else has goes into a new pack; the damaged one is set aside.
+//! and its checksum is right. What nobody else has goes into a new pack. One without an index is set aside; one
+//! with an index stays, for there may be more to read by it.
 
 use std::time::Duration;
 
@@ -17,7 +18,6 @@ use super::pack_files::OpenFile;
 use super::pack_read::FIRST_ENTRY;
 use super::pack_rebuild::Scan;
 use super::pack_rebuild::open_pack;
-use super::pack_write::Known;
 use super::pack_write::PackWriter;
 use super::set_aside::SetAside;
 use crate::id::ObjectId;
@@ -40,18 +40,18 @@ pub struct SalvagedPack {
     pub saved: u64,
     /// How many of its objects cannot be read, as far as it tells how many it had.
     pub lost: u64,
-    /// Where it is now, relative to the store.
-    pub set_aside: String,
+    /// Where it is now, relative to the store; `None` if it stayed where it was.
+    pub set_aside: Option<String>,
 }
 
-/// Saves what can be read of a pack that no reader can use. `None`, and nothing changed, if it has nothing
-/// that is not elsewhere, too.
+/// Saves what can be read of a pack that no reader can use, or not all of. `None`, and nothing changed, if it has nothing
+/// that is not elsewhere, too. `set_aside` is for one that has no index.
 pub(crate) fn salvage(
     dirs: &StoreDirs,
     directory: &Dir,
     stem: &str,
     objects: &Objects,
-    set_aside: &SetAside,
+    set_aside: Option<&SetAside>,
 ) -> Result<Option<SalvagedPack>, StoreError> {
     let Ok((scan, count)) = read_what_can_be_read(directory, stem) else {
         // It stays where it is, and in the report.
@@ -64,26 +64,46 @@ pub(crate) fn salvage(
     let (mut readable, mut saved) = (0, 0);
     for (at, item) in scan.items.iter().enumerate() {
         let Some((_, id)) = item.object else { continue };
-        if !Known::contains(objects, &id)? {
+        // What an index names is not always where it says.
+        let is_listed = objects.contains_listed(&id).is_ok_and(|is| is);
+        let is_elsewhere = is_listed && objects.is_whole(&id).is_ok();
+        if !is_elsewhere {
             let Ok(object) = scan.build(at) else { continue };
             writer.add(object.kind, &object.data)?;
             saved += 1;
         }
         readable += 1;
     }
-    // ORDER: what was saved is durable before the pack it comes from goes.
-    if writer.finish(Durability::Synced)?.is_none() {
+    if saved == 0 {
         return Ok(None);
     }
-    let index = format!("{stem}.idx");
-    if directory.stat_opt(index.as_str())?.is_some() {
-        set_aside.take(directory, &index)?;
+    let files = [format!("{stem}.idx"), format!("{stem}.pack")];
+    // The new pack has the name of the old one if it holds the same: what is to be kept is kept before.
+    let mut kept = None;
+    for file in &files {
+        if let Some(set_aside) = set_aside
+            && directory.stat_opt(file.as_str())?.is_some()
+        {
+            kept = Some(set_aside.keep(directory, file)?);
+        }
+    }
+    // ORDER: what was saved is durable before the pack it comes from goes.
+    let new = writer.finish(Durability::Synced)?;
+    let is_replaced = new.is_some_and(|new| files.contains(&new.pack_file()));
+    if set_aside.is_some() && !is_replaced {
+        for file in &files {
+            match directory.remove_file(file.as_str()) {
+                Err(e) if !e.is_not_found() => return Err(e.into()),
+                _ => {}
+            }
+        }
+        directory.sync()?;
     }
     Ok(Some(SalvagedPack {
         pack: stem.to_owned(),
         saved,
         lost: u64::from(count).saturating_sub(readable),
-        set_aside: set_aside.take(directory, &format!("{stem}.pack"))?,
+        set_aside: kept,
     }))
 }
 
@@ -143,4 +163,41 @@ fn read_piece(file: &OpenFile, at: u64, end: u64) -> Result<Vec<u8>, CopyError> 
     let mut piece = vec![0; (end - at).min(PIECE) as usize];
     file.read_exact_at(&mut piece, at)?;
     Ok(piece)
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use crate::store::object::Kind;
+    use crate::store::testing::Fresh;
+
+    #[test]
+    fn a_salvaged_pack_that_has_the_name_of_the_old_one_stays_and_the_old_one_is_kept() {
+        let fresh = Fresh::new();
+        let nothing = |_: &ObjectId| Ok(false);
+        let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
+        let id = writer.add(Kind::Blob, b"content").unwrap();
+        let name = writer.finish(Durability::Synced).unwrap().unwrap();
+        let path = fresh.store().join("objects/pack").join(name.pack_file());
+        let whole = std::fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        let last = damaged.len() - 1;
+        damaged[last] ^= 1;
+        std::fs::remove_file(path.with_extension("idx")).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, &damaged).unwrap();
+        let directory = fresh.dirs.objects().open_dir("pack").unwrap();
+        let objects = Objects::open(fresh.dirs.objects().try_clone().unwrap());
+        let aside = SetAside::open(&fresh.dirs, "20260102-030405".to_owned()).unwrap();
+        let stem = name.to_string();
+        let salvaged = salvage(&fresh.dirs, &directory, &stem, &objects, Some(&aside));
+        let salvaged = salvaged.unwrap().unwrap();
+        assert_eq!((salvaged.saved, salvaged.lost), (1, 0));
+        let kept = fresh.store().join(salvaged.set_aside.unwrap());
+        assert_eq!(std::fs::read(kept).unwrap(), damaged);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        assert_eq!(objects.read(&id).unwrap().data, b"content");
+        fresh.git(&["fsck", "--strict"]);
+    }
 }

@@ -110,41 +110,135 @@ fn an_index_with_wrong_bytes_is_noticed_without_reading_the_pack_and_made_again(
     p.fsck();
 }
 
+/// What may have happened to the ends of a pack, to its index, and both.
+const ENDS: [(&str, fn(&mut Vec<u8>)); 9] = [
+    ("nothing", |_| ()),
+    ("another beginning", |pack| pack[1] ^= 0x40),
+    ("another version", |pack| pack[7] ^= 0x40),
+    ("another number of objects", |pack| pack[10] ^= 0x40),
+    ("another checksum", |pack| *pack.last_mut().unwrap() ^= 0x40),
+    ("both ends", |pack| {
+        pack[0] = 0;
+        pack[11] ^= 1;
+        *pack.last_mut().unwrap() ^= 0x40;
+    }),
+    ("cut within its checksum", |pack| {
+        pack.truncate(pack.len() - 7)
+    }),
+    ("cut before its checksum", |pack| {
+        pack.truncate(pack.len() - 20)
+    }),
+    ("bytes behind it", |pack| {
+        pack.extend_from_slice(b"something else")
+    }),
+];
+const INDEXES: [(&str, fn(Vec<u8>) -> Option<Vec<u8>>); 7] = [
+    ("nothing", Some),
+    ("gone", |_| None),
+    ("empty", |_| Some(Vec::new())),
+    ("torn", |index| Some(index[..index.len() / 2].to_vec())),
+    ("another id", |index| Some(changed(index, 8 + 1024 + 5))),
+    ("another checksum of the pack", |index| {
+        let at = index.len() - 25;
+        Some(changed(index, at))
+    }),
+    ("another checksum", |index| {
+        let at = index.len() - 5;
+        Some(changed(index, at))
+    }),
+];
+
+fn changed(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+    bytes[at] ^= 0x10;
+    bytes
+}
+
 /// Every object is whole, but git reads none of them.
 #[test]
-fn a_pack_with_damaged_ends_is_whole_again_after_a_repair() {
+fn a_pack_with_damaged_ends_and_index_is_whole_again_after_a_repair() {
+    for is_merged in [false, true] {
+        let p = three();
+        if is_merged {
+            p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+        }
+        let pack = packs(&p).remove(0);
+        let index = pack.with_extension("idx");
+        let (whole, whole_index) = (
+            std::fs::read(&pack).unwrap(),
+            std::fs::read(&index).unwrap(),
+        );
+        for (ends, damage) in ENDS {
+            for (wrong, damage_index) in INDEXES {
+                let mut bytes = whole.clone();
+                damage(&mut bytes);
+                overwrite(&pack, &bytes);
+                std::fs::remove_file(&index).unwrap();
+                if let Some(bytes) = damage_index(whole_index.clone()) {
+                    std::fs::write(&index, bytes).unwrap();
+                }
+                let repaired = repair(&p);
+                let what = format!("{ends}, index: {wrong}");
+                assert!(repaired.after.is_whole(), "{what}: {:?}", repaired.after);
+                assert_eq!(
+                    repaired.mended.len(),
+                    usize::from(ends != "nothing"),
+                    "{what}"
+                );
+                assert_eq!(std::fs::read(&pack).unwrap(), whole, "{what}");
+                assert_eq!(std::fs::read(&index).unwrap(), whole_index, "{what}");
+                assert!(!repair(&p).has_changed(), "{what}");
+            }
+        }
+        p.fsck();
+        p.restore("3");
+        assert_eq!(p.read("a"), "0");
+    }
+}
+
+#[test]
+fn a_pack_that_is_damaged_between_its_ends_stays_as_it_is() {
     let p = three();
     let pack = packs(&p).remove(0);
-    let whole = std::fs::read(&pack).unwrap();
-    let last = whole.len();
-    // What it begins with, its version, the number of objects, its checksum, both ends.
-    for places in [&[1][..], &[7], &[10], &[last - 3], &[0, 11, last - 20]] {
-        let mut bytes = whole.clone();
-        for at in places {
-            bytes[*at] ^= 0x40;
-        }
-        overwrite(&pack, &bytes);
-        let repaired = repair(&p);
-        let stem = pack.file_stem().unwrap().to_str().unwrap();
-        assert_eq!(repaired.mended, [stem], "{places:?}: {repaired:?}");
-        assert!(
-            repaired.after.is_whole(),
-            "{places:?}: {:?}",
-            repaired.after
-        );
-        assert_eq!(std::fs::read(&pack).unwrap(), whole, "{places:?}");
-        assert!(!repair(&p).has_changed(), "{places:?}");
-    }
-    p.fsck();
-    // With a wrong byte between them, it is left as it is.
-    let mut bytes = whole.clone();
+    let mut bytes = std::fs::read(&pack).unwrap();
+    let last = bytes.len() - 1;
     bytes[20] ^= 0x40;
-    bytes[last - 3] ^= 0x40;
+    bytes[last] ^= 0x40;
     overwrite(&pack, &bytes);
     let repaired = repair(&p);
     assert_eq!(repaired.mended, [""; 0]);
     assert!(!repaired.after.is_whole());
     assert_eq!(std::fs::read(&pack).unwrap(), bytes);
+}
+
+/// What an index with a wrong byte hides is found in the pack, however damaged that is elsewhere.
+#[test]
+fn what_only_a_wrong_byte_of_the_index_hides_in_a_damaged_pack_is_saved() {
+    let p = TestProject::new();
+    for number in 0..40 {
+        p.write(&format!("file-{number}"), format!("{number}\n").repeat(50));
+    }
+    p.save("first");
+    let pack = packs(&p).remove(0);
+    let index = pack.with_extension("idx");
+    let mut bytes = std::fs::read(&index).unwrap();
+    // All offsets, which follow the ids and the checksums of the entries.
+    let count = u32::from_be_bytes(bytes[1028..1032].try_into().unwrap()) as usize;
+    let offsets = 8 + 1024 + count * 24;
+    for at in (offsets..offsets + count * 4).step_by(4) {
+        bytes[at + 2] ^= 1;
+    }
+    overwrite(&index, &bytes);
+    let mut bytes = std::fs::read(&pack).unwrap();
+    bytes[14..20].fill(0);
+    overwrite(&pack, &bytes);
+    let repaired = repair(&p);
+    let [salvaged] = &repaired.salvaged[..] else {
+        panic!("{repaired:?}");
+    };
+    assert!(salvaged.saved as usize >= count - 2, "{salvaged:?}");
+    assert_eq!(salvaged.set_aside, None);
+    assert_eq!(std::fs::read(&pack).unwrap(), bytes);
+    assert!(repair(&p).salvaged.is_empty(), "all that is whole is saved");
 }
 
 /// A merged pack that was cut off or has rotted, and whose index is gone, too.
@@ -180,7 +274,8 @@ fn what_is_whole_in_a_damaged_pack_without_an_index_is_saved() {
         };
         assert!(salvaged.saved >= 20, "{damage}: {salvaged:?}");
         assert!((1..30).contains(&salvaged.lost), "{damage}: {salvaged:?}");
-        let aside = std::fs::read(p.store().join(&salvaged.set_aside)).unwrap();
+        let aside = salvaged.set_aside.as_ref().unwrap();
+        let aside = std::fs::read(p.store().join(aside)).unwrap();
         assert_eq!(aside, bytes, "{damage}");
         assert!(!pack.exists());
         let again = repair(&p);

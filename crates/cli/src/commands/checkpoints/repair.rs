@@ -46,7 +46,7 @@ struct SalvagedJson {
     pack: String,
     saved: u64,
     lost: u64,
-    set_aside: String,
+    set_aside: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -158,11 +158,9 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
             "Saved {saved} out of {}, which is damaged; {} lost.",
             one.pack, one.lost
         )?;
-        writeln!(
-            out,
-            "  the old file is {}",
-            escape(one.set_aside.as_bytes())
-        )?;
+        if let Some(set_aside) = &one.set_aside {
+            writeln!(out, "  the old file is {}", escape(set_aside.as_bytes()))?;
+        }
     }
     for pack in &repaired.packs {
         writeln!(out, "Brought {pack} back out of the trash.")?;
