@@ -62,15 +62,20 @@ impl Check {
             .collect();
         let wants_all = self.whole || self.doubtful.everywhere.is_some();
         let cache = wants_all.then(|| StatCache::read(&self.state, 1)).flatten();
-        let differing = cache.as_ref().filter(|_| self.whole).and_then(|cache| {
+        // Only what came by since this watch began was told: an older one may have files where they are not any more.
+        let cache = cache.and_then(|cache| {
             let token = cache.header().token?;
-            (token.instance == self.instance).then(|| (token, differing(&dir, cache)))
+            (token.instance == self.instance).then_some((token, cache))
         });
+        let differing = cache
+            .as_ref()
+            .filter(|_| self.whole)
+            .map(|(token, cache)| (*token, differing(&dir, cache)));
         Some(Found {
             instance: self.instance,
             doubtful: self.doubtful,
             still,
-            held: cache.map(|cache| directories_of(&cache, &held)),
+            held: cache.map(|(_, cache)| directories_of(&cache, &held)),
             differing,
         })
     }

@@ -22,7 +22,6 @@ use super::Doubt;
 use super::Question;
 use super::Token;
 use super::check::Found;
-use super::check::directories_of;
 use super::tree::Place;
 use super::tree::Tree;
 use crate::snapshot::stat_cache::StatCache;
@@ -324,14 +323,14 @@ impl Root {
             || self.held.contains(&self.tree.path(place))
     }
 
-    /// Notes in which directories somebody may write who had files open before they were watched. Without knowing that
-    /// nothing can be answered.
-    pub(super) fn find_held(&mut self) {
-        match (held::for_writing(), StatCache::read(&self.state, 1)) {
-            (Some(held), Some(cache)) => self.held = directories_of(&cache, &held),
-            // There is no stat cache to be asked about; the next one begins with other directories.
-            (Some(_), None) => {}
-            (None, _) => self.refused = Some(Doubt::Unwatchable),
+    /// Everything is watched from now on. Files that were opened before may be anywhere, also where no stat cache has seen them
+    /// yet: until somebody has looked, with one of a save that began after this, nothing is answered.
+    pub(super) fn begin(&mut self, sequence: u64) {
+        self.is_ready = true;
+        self.doubtful.everywhere = Some(sequence);
+        self.is_newly_doubtful = true;
+        if !held::can_be_known() {
+            self.refused = Some(Doubt::Unwatchable);
         }
     }
 }

@@ -119,7 +119,13 @@ fn watched() -> (Scene, Scripted, Watching<Scripted>, Token, u64) {
         panic!("everything is watched");
     };
     let structure = scene.save(Some(token));
+    look_into_doubts(&mut watching);
     (scene, source, watching, token, structure)
+}
+
+fn look_into_doubts(watching: &mut Watching<Scripted>) {
+    let check = watching.next_quick_check().expect("there is a doubt");
+    watching.checked(&check.run().expect("the project is there"));
 }
 
 fn dirty(answer: Answer) -> Vec<String> {
@@ -182,6 +188,10 @@ fn what_was_missed_is_not_answered_and_everything_begins_anew() {
 #[test]
 fn tokens_of_others_and_of_the_future_are_not_believed() {
     let (scene, _, mut watching, token, structure) = watched();
+    let Answer::Since { now: token, .. } = scene.ask(&mut watching, Some((token, structure)))
+    else {
+        panic!("it is known");
+    };
     let other = Token {
         instance: token.instance + 1,
         ..token
@@ -343,12 +353,34 @@ fn a_file_that_is_open_may_be_written_to_unseen() {
     };
     let since = Some((now, structure));
     assert_eq!(dirty(scene.ask(&mut watching, since)), [""], "who has it?");
-    let check = watching
-        .next_quick_check()
-        .expect("that is to be found out");
-    watching.checked(&check.run().expect("the project is there"));
+    look_into_doubts(&mut watching);
     assert_eq!(dirty(scene.ask(&mut watching, since)), [""; 0]);
     assert!(watching.next_quick_check().is_none());
+}
+
+/// The stat cache of the last save has it where it was.
+#[test]
+fn an_open_file_that_moved_before_the_watch_began_is_found_where_it_is() {
+    let scene = Scene::new();
+    let file = fs::File::options()
+        .write(true)
+        .open(scene.at("a/b/file"))
+        .unwrap();
+    fs::rename(scene.at("a/b/file"), scene.at("a/moved")).unwrap();
+    let (_, mut watching) = watching(LIMITS);
+    scene.ask(&mut watching, None);
+    work(&mut watching);
+    look_into_doubts(&mut watching);
+    let Answer::From(token) = scene.ask(&mut watching, None) else {
+        panic!("everything is watched");
+    };
+    let structure = scene.save(Some(token));
+    let since = Some((token, structure));
+    let answer = scene.ask(&mut watching, since);
+    assert!(matches!(answer, Answer::From(_)), "who has what?");
+    look_into_doubts(&mut watching);
+    assert_eq!(dirty(scene.ask(&mut watching, since)), ["a"]);
+    drop(file);
 }
 
 #[test]
@@ -369,10 +401,7 @@ fn an_open_file_that_loses_its_name_may_be_anywhere() {
     watching.checked(&check.run().expect("the project is there"));
     let answer = scene.ask(&mut watching, since);
     assert!(matches!(answer, Answer::From(_)), "another one meanwhile");
-    let check = watching
-        .next_quick_check()
-        .expect("that is to be found out");
-    watching.checked(&check.run().expect("the project is there"));
+    look_into_doubts(&mut watching);
     assert_eq!(dirty(scene.ask(&mut watching, since)), ["a/b"]);
 }
 

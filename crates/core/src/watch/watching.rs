@@ -149,7 +149,11 @@ impl<S: ChangeSource> Watching<S> {
                 root.unchecked += 1;
                 Answer::Since { now, dirty }
             }
-            None => Answer::From(now),
+            None => {
+                // The stat cache that is written now may be the one that was waited for.
+                root.is_newly_doubtful |= root.is_doubtful_everywhere();
+                Answer::From(now)
+            }
         }
     }
 
@@ -279,10 +283,9 @@ impl<S: ChangeSource> Watching<S> {
         }
     }
 
-    /// A look at everything of a project that was answered for since the last one, or cannot be.
+    /// A look at everything of a project that was answered for since the last one.
     pub fn next_check(&mut self) -> Option<Check> {
-        let wants_one =
-            |root: &Root| root.is_ready && (root.unchecked > 0 || root.is_doubtful_everywhere());
+        let wants_one = |root: &Root| root.is_ready && root.unchecked > 0;
         let root = self.roots.iter_mut().find(|root| wants_one(root))?;
         root.unchecked = 0;
         Self::check(root, true)

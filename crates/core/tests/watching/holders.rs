@@ -114,7 +114,7 @@ fn what_nobody_holds_is_not_doubtful_for_long() {
     let scene = scene();
     assert!(!scene.look_into_doubts(), "nothing happened");
     fs::write(scene.root.join("a/new"), "made here").unwrap();
-    scene.settle();
+    scene.save();
     assert!(scene.look_into_doubts());
     assert!(!scene.look_into_doubts(), "that is settled");
     scene.settle();

@@ -141,6 +141,7 @@ impl Scene {
         for _ in 0..3 {
             self.save();
             self.work();
+            self.look_into_doubts();
         }
     }
 

@@ -15,12 +15,19 @@ use rustix::fs::StatxFlags;
 /// A table of mappings larger than this is not a process we know how to judge.
 const LARGEST_TABLE: usize = 16 << 20;
 
+/// Can processes be looked into at all?
+pub fn can_be_known() -> bool {
+    // Without this very process in it, it is not the list we need.
+    fs::read_dir("/proc/self/fd").is_ok()
+}
+
 /// The inodes of all files that may be written to without anybody hearing of it, on whatever device they are.
 /// Processes of other users, and those that are not in our `/proc`, cannot be looked into. `None` if none can.
 pub fn for_writing() -> Option<HashSet<u64>> {
     let mut found = HashSet::new();
-    // Without this very process in it, it is not the list we need.
-    fs::read_dir("/proc/self/fd").ok()?;
+    if !can_be_known() {
+        return None;
+    }
     for process in fs::read_dir("/proc").ok()?.flatten() {
         let name = process.file_name();
         if name.as_bytes().iter().all(u8::is_ascii_digit) {

@@ -89,14 +89,14 @@ impl<S: ChangeSource> Watching<S> {
     }
 
     fn finish_if_done(&mut self, instance: u64) {
+        let sequence = self.sequence;
         if let Some(root) = self.root_mut(instance)
             && root.queue.is_empty()
             && !root.is_ready
             && root.tree.watched() > 0
         {
             // ORDER: after everything is watched: what is opened later is told.
-            root.find_held();
-            root.is_ready = true;
+            root.begin(sequence);
         }
     }
 
