@@ -143,18 +143,14 @@ impl<S: ChangeSource> Watching<S> {
             instance: root.instance,
             sequence: self.sequence,
         };
-        match dirty {
-            Some(dirty) => {
-                root.answers += 1;
-                root.unchecked += 1;
-                Answer::Since { now, dirty }
-            }
-            None => {
-                // The stat cache that is written now may be the one that was waited for.
-                root.is_newly_doubtful |= root.is_doubtful_everywhere();
-                Answer::From(now)
-            }
-        }
+        let Some(dirty) = dirty else {
+            // The stat cache that is written now may be the one that was waited for.
+            root.is_newly_doubtful |= root.is_doubtful_everywhere();
+            return Answer::From(now);
+        };
+        root.answers += 1;
+        root.unchecked += 1;
+        Answer::Since { now, dirty }
     }
 
     /// The directories in which something happened since, if all that are meant are watched.

@@ -110,8 +110,12 @@ fn an_index_with_wrong_bytes_is_noticed_without_reading_the_pack_and_made_again(
     p.fsck();
 }
 
-/// What may have happened to the ends of a pack, to its index, and both.
-const ENDS: [(&str, fn(&mut Vec<u8>)); 9] = [
+/// A kind of damage, and what it does to a pack.
+type Ends = (&'static str, fn(&mut Vec<u8>));
+/// The same for an index, which may be gone afterwards.
+type Index = (&'static str, fn(Vec<u8>) -> Option<Vec<u8>>);
+
+const ENDS: [Ends; 9] = [
     ("nothing", |_| ()),
     ("another beginning", |pack| pack[1] ^= 0x40),
     ("another version", |pack| pack[7] ^= 0x40),
@@ -123,16 +127,16 @@ const ENDS: [(&str, fn(&mut Vec<u8>)); 9] = [
         *pack.last_mut().unwrap() ^= 0x40;
     }),
     ("cut within its checksum", |pack| {
-        pack.truncate(pack.len() - 7)
+        pack.truncate(pack.len() - 7);
     }),
     ("cut before its checksum", |pack| {
-        pack.truncate(pack.len() - 20)
+        pack.truncate(pack.len() - 20);
     }),
     ("bytes behind it", |pack| {
-        pack.extend_from_slice(b"something else")
+        pack.extend_from_slice(b"something else");
     }),
 ];
-const INDEXES: [(&str, fn(Vec<u8>) -> Option<Vec<u8>>); 7] = [
+const INDEXES: [Index; 7] = [
     ("nothing", Some),
     ("gone", |_| None),
     ("empty", |_| Some(Vec::new())),
