@@ -52,6 +52,8 @@ pub(super) struct Root {
     pub(super) refused: Option<Doubt>,
     /// When it was last asked about, in questions.
     pub(super) asked: u64,
+    /// When somebody last looked at it, in looks.
+    pub(super) looked: u64,
     /// Answers that spared a walk.
     pub(super) answers: u64,
     /// Answers that spared a walk since everything was last looked at.
@@ -102,6 +104,7 @@ impl Root {
             needs_sync: true,
             refused: refused.then_some(Doubt::Unwatchable),
             asked: 0,
+            looked: 0,
             answers: 0,
             unchecked: 0,
             missed: 0,

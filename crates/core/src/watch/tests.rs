@@ -358,6 +358,21 @@ fn a_file_that_is_open_may_be_written_to_unseen() {
     assert!(watching.next_quick_check().is_none());
 }
 
+#[test]
+fn a_project_in_which_something_happens_all_the_time_does_not_keep_others_waiting() {
+    let (busy, source, mut watching, ..) = watched();
+    let other = Scene::new();
+    other.ask(&mut watching, None);
+    work(&mut watching);
+    for is_others_turn in [true, false] {
+        source.tell(&busy.root, What::Came, "new");
+        watching.pump();
+        let check = watching.next_quick_check().expect("both are doubtful");
+        let expected = if is_others_turn { &other } else { &busy };
+        assert_eq!(check.path, expected.root);
+    }
+}
+
 /// The stat cache of the last save has it where it was.
 #[test]
 fn an_open_file_that_moved_before_the_watch_began_is_found_where_it_is() {

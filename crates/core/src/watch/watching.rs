@@ -56,6 +56,8 @@ pub struct Watching<S> {
     next_instance: u64,
     sequence: u64,
     questions: u64,
+    /// How often somebody was to look at a project.
+    looks: u64,
 }
 
 /// A watched project, for people.
@@ -86,6 +88,7 @@ impl<S: ChangeSource> Watching<S> {
             next_instance: seed,
             sequence: 0,
             questions: 0,
+            looks: 0,
         }
     }
 
@@ -281,17 +284,27 @@ impl<S: ChangeSource> Watching<S> {
 
     /// A look at everything of a project that was answered for since the last one.
     pub fn next_check(&mut self) -> Option<Check> {
-        let wants_one = |root: &Root| root.is_ready && root.unchecked > 0;
-        let root = self.roots.iter_mut().find(|root| wants_one(root))?;
+        let root = self.next_in_turn(|root| root.unchecked > 0)?;
         root.unchecked = 0;
         Self::check(root, true)
     }
 
     /// A look at who holds what, where that became doubtful.
     pub fn next_quick_check(&mut self) -> Option<Check> {
-        let mut roots = self.roots.iter_mut();
-        let root = roots.find(|root| root.is_ready && root.is_newly_doubtful)?;
+        let root = self.next_in_turn(|root| root.is_newly_doubtful)?;
         Self::check(root, false)
+    }
+
+    /// The project to look at that was not looked at for longest: one in which something happens all the time does not keep
+    /// others waiting.
+    fn next_in_turn(&mut self, wants_a_look: impl Fn(&Root) -> bool) -> Option<&mut Root> {
+        self.looks += 1;
+        let ready = self.roots.iter_mut().filter(|root| root.is_ready);
+        let root = ready
+            .filter(|root| wants_a_look(root))
+            .min_by_key(|root| root.looked)?;
+        root.looked = self.looks;
+        Some(root)
     }
 
     fn check(root: &mut Root, whole: bool) -> Option<Check> {

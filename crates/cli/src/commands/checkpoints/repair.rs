@@ -141,15 +141,15 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
         let freed = size(repaired.bytes_freed);
         writeln!(out, "Removed what a killed clearing had left: {freed}.")?;
     }
-    for index in &repaired.indexes {
-        let objects = counted(index.objects as usize, "object");
-        writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
-    }
     for pack in &repaired.mended {
         writeln!(
             out,
             "Wrote {pack} anew: only its first or last bytes were damaged."
         )?;
+    }
+    for index in &repaired.indexes {
+        let objects = counted(index.objects as usize, "object");
+        writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
     }
     for one in &repaired.salvaged {
         let saved = counted(one.saved as usize, "object");
