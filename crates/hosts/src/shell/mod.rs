@@ -165,6 +165,23 @@ fn is_parsable(text: &str) -> bool {
     nesting.count() + words.count() <= MOST_NESTING && operators.count() <= MOST_OPERATORS
 }
 
+/// Does a line end within what looks like a subscript? The parser reads on to its bracket, and takes the commands of the next
+/// lines along as part of the word.
+fn has_open_subscript(text: &str) -> bool {
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        let open = line.rfind(']').map_or(line, |closed| &line[closed..]);
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let is_open = open
+            .match_indices('[')
+            .any(|(at, _)| open[..at].ends_with(is_name));
+        if is_open && lines.peek().is_some() {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod probes;
 #[cfg(test)]

@@ -291,6 +291,22 @@ fn what_follows_a_redirection_without_a_file_is_no_argument() {
 }
 
 #[test]
+fn a_bracket_that_stays_open_takes_no_command_of_the_next_line_along() {
+    for text in [
+        "at= <a[b*/\nrm -rf src",
+        "cat <a[b\nrm -rf src",
+        "a[1\nrm f",
+        "a=1 b[\nrm f\n]=2 ls",
+        "ls a[b]c[\nrm f",
+    ] {
+        assert!(why(text).is_some(), "{text:?}");
+    }
+    for text in ["ls a[b]\nls", "ls a[b", "[[ a ]]\nls"] {
+        assert_eq!(why(text), None, "{text:?}");
+    }
+}
+
+#[test]
 fn nesting_overflows_no_stack_and_takes_no_time() {
     // The stack of a thread that nobody gave a larger one.
     let small = std::thread::Builder::new().stack_size(2 << 20);

@@ -12,6 +12,7 @@ use rable::NodeKind;
 
 use super::Destructive;
 use super::Why;
+use super::has_open_subscript;
 use super::is_parsable;
 use super::particular;
 use super::words::Argument;
@@ -40,6 +41,9 @@ impl Walk {
     pub(super) fn text(&mut self, text: &str) -> Found {
         if !is_parsable(text) {
             return Err(Destructive::new("sh", Why::TooIntricate));
+        }
+        if has_open_subscript(text) {
+            return Err(not_understood());
         }
         let nodes = rable::parse(text, false).map_err(|_| not_understood())?;
         nodes.iter().try_for_each(|node| self.node(node))
