@@ -1,6 +1,7 @@
 //! Mending a store: what can be mended is, what is replaced is set aside, what stays damaged is named.
 //!
-//! Nothing is ever removed: files that are replaced or moved out of the way are in `herma/set-aside`. What
+//! Nothing is ever removed: files that are replaced or moved out of the way are in `herma/set-aside`, but for a pack of
+//! which only the ends were wrong: the one written in its place has all that it had. What
 //! stays damaged after a repair is in [`Repaired::after`]; such a checkpoint still gives back the files
 //! that are not named there, and can be dropped.
 
