@@ -165,8 +165,11 @@ impl<'a> Saving<'a> {
         if self.is_for_everybody {
             self.kinds_of_change()?;
             self.by_number_of_changes()?;
+            // The watcher of one home would hear all that another one's steps and restores do.
+            self.peers.iter_mut().try_for_each(|peer| peer.pause())?;
             self.other_commands()?;
             self.restores()?;
+            self.peers.iter_mut().try_for_each(|peer| peer.go_on())?;
         }
         self.memory()?;
         if self.is_for_everybody {

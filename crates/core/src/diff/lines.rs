@@ -11,6 +11,9 @@ use imara_diff::InternedInput;
 use crate::diff::align::changed_ranges;
 use crate::diff::align::numbered;
 
+/// Texts are compared so many bytes at a time where that is all they are.
+const BLOCK: usize = 64;
+
 /// Does git take this for a binary file: is there a NUL in the first 8,000 bytes?
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8000)].contains(&0)
@@ -55,11 +58,51 @@ pub struct Hunk<'a> {
 
 /// How many lines were added, and how many removed.
 pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
+    let (old, new) = differing_lines(old, new);
     let input = numbered(old, new);
     let changed = changed_ranges(&input);
     let added = changed.iter().map(|range| range.after.len() as u64).sum();
     let removed = changed.iter().map(|range| range.before.len() as u64).sum();
     (added, removed)
+}
+
+/// Two texts without the whole lines they begin and end with alike. Lines are not numbered to find that out: most edits
+/// leave most of a file alone.
+fn differing_lines<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let start = alike_at_start(old, new);
+    let newline = old[..start].iter().rposition(|b| *b == b'\n');
+    let start = newline.map_or(0, |at| at + 1);
+    let (old, new) = (&old[start..], &new[start..]);
+    let end = alike_at_end(old, new);
+    let is_line_start = |text: &[u8]| match text.len() - end {
+        0 => true,
+        before => text[before - 1] == b'\n',
+    };
+    let end = if is_line_start(old) && is_line_start(new) {
+        end
+    } else {
+        let alike = &old[old.len() - end..];
+        let newline = alike.iter().position(|b| *b == b'\n');
+        newline.map_or(0, |at| end - (at + 1))
+    };
+    (&old[..old.len() - end], &new[..new.len() - end])
+}
+
+/// How many bytes two texts begin with alike. Blocks are compared first, which is much faster than bytes.
+fn alike_at_start(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
+    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+    let bytes = a[blocks..].iter().zip(&b[blocks..]);
+    blocks + bytes.take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes two texts end with alike.
+fn alike_at_end(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK));
+    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+    let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
+    let bytes = a.iter().rev().zip(b.iter().rev());
+    blocks + bytes.take_while(|(a, b)| a == b).count()
 }
 
 /// The differences between two texts with up to `context` unchanged lines around each.
@@ -258,6 +301,19 @@ mod tests {
             let lines = |kind| hunks.iter().flat_map(|h| &h.lines).filter(|l| l.kind == kind).count();
             let counted = (lines(LineKind::Added) as u64, lines(LineKind::Removed) as u64);
             prop_assert_eq!(count(old, new), counted);
+        }
+
+        #[test]
+        fn lines_around_an_edit_are_counted_as_if_they_were_compared(
+            before in "([ab]{0,9}\n){0,30}[ab]{0,3}",
+            edits in ("[ab\n]{0,20}", "[ab\n]{0,20}"),
+            after in "[ab]{0,3}(\n[ab]{0,9}){0,30}",
+        ) {
+            let (old, new) = (format!("{before}{}{after}", edits.0), format!("{before}{}{after}", edits.1));
+            let changed = changed_ranges(&numbered(old.as_bytes(), new.as_bytes()));
+            let added: usize = changed.iter().map(|range| range.after.len()).sum();
+            let removed: usize = changed.iter().map(|range| range.before.len()).sum();
+            prop_assert_eq!(count(old.as_bytes(), new.as_bytes()), (added as u64, removed as u64));
         }
     }
 }

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use herma_fs::Dir;
 use rayon::prelude::*;
@@ -22,6 +24,7 @@ use crate::restore::KeptWhy;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::apply::Applied;
+use crate::restore::plan::Prepared;
 use crate::restore::undo::StateIds;
 use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
@@ -38,20 +41,24 @@ pub(super) fn syncs_each(plan: &Plan) -> bool {
 }
 
 /// Does `aside` on a thread of its own while `work` is done here; afterwards, where there is no thread to be had.
+/// What is to begin at once is `work`: on a busy machine a new thread gets its first moment milliseconds later.
 pub(super) fn meanwhile<A: Send, W>(
-    aside: impl Fn() -> A + Sync,
+    aside: impl FnOnce() -> A + Send,
     work: impl FnOnce() -> W,
 ) -> (A, W) {
+    let aside = Mutex::new(Some(aside));
+    let take = || aside.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let run = || take().map(|aside| aside());
     std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, &aside);
+        let started = std::thread::Builder::new().spawn_scoped(scope, run);
         let worked = work();
         let done = match started {
             Ok(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => aside(),
+            Err(_) => run(),
         };
-        (done, worked)
+        (done.expect("it runs once, here or there"), worked)
     })
 }
 
@@ -75,7 +82,7 @@ impl Project<'_> {
     pub(super) fn arrived(
         &self,
         store: &OpenStore,
-        (target, plan): (&Checkpoint, &Plan),
+        (target, prepared): (&Checkpoint, &Prepared),
         options: &RestoreOptions,
         before: &Present,
         applied: &mut Applied,
@@ -84,8 +91,16 @@ impl Project<'_> {
         let is_known = target.extra.is_some() && !target.receipt_damaged;
         let expected = is_known.then_some((target.tree, target.modes));
         let look = || {
-            let directories = touched(plan);
-            self.look_again(store, &before.cache, directories, expected, &NoProgress)
+            let directories = touched(&prepared.plan);
+            let known = &*prepared.read_ahead;
+            self.look_again(
+                store,
+                &before.cache,
+                directories,
+                expected,
+                known,
+                &NoProgress,
+            )
         };
         let mut after = look()?;
         if let Some(seen) = &after

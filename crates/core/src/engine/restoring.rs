@@ -204,8 +204,9 @@ impl Project<'_> {
         draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
         if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
-            let present = draft.present;
-            return self.carry_out(store, &safety, prepared, present, options, task, progress);
+            let newest = draft.history.newest().map(|e| (e.id, e.sequence));
+            let before = (&safety, newest, draft.present);
+            return self.carry_out(store, before, prepared, options, task, progress);
         }
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
         // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
@@ -220,8 +221,10 @@ impl Project<'_> {
         }
         let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
         let kept = self.keep(store, draft, &before(&reason), Origin::Safety, progress)?;
-        let (safety, present) = (kept.saved, kept.present);
-        self.carry_out(store, &safety, prepared, present, options, task, progress)
+        let newest = &kept.saved.checkpoint;
+        let newest = Some((newest.id, newest.sequence));
+        let before = (&kept.saved, newest, kept.present);
+        self.carry_out(store, before, prepared, options, task, progress)
     }
 
     /// An older checkpoint that holds exactly the present state, so that going back and forth between
@@ -233,7 +236,7 @@ impl Project<'_> {
         present: &Present,
     ) -> Result<Option<Saved>, Error> {
         // A tree that is not in the store yet is no checkpoint's, however many there are.
-        let is_new = matches!(store.objects.contains(&present.tree), Ok(false));
+        let is_new = matches!(store.objects.contains_listed(&present.tree), Ok(false));
         if is_new && present.tree != ObjectId::EMPTY_TREE {
             return Ok(None);
         }
@@ -263,13 +266,13 @@ impl Project<'_> {
         Ok((state.saved, state.present))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the last step of one operation")]
+    /// Changes the files, looks whether they arrived, and notes how to get back. `newest` is the checkpoint that is
+    /// the newest by now, with its place in the order of saving.
     fn carry_out(
         &self,
         store: &OpenStore,
-        safety: &Saved,
+        (safety, newest, present): (&Saved, Option<(ObjectId, u64)>, Present),
         prepared: Prepared,
-        present: Present,
         options: &RestoreOptions,
         task: &Task,
         progress: &dyn Progress,
@@ -311,11 +314,10 @@ impl Project<'_> {
             progress.stage(Stage::Verifying);
         }
         let plan = &prepared.plan;
-        let (on_disk, after) = meanwhile(
-            || self.make_last(plan),
+        let (after, on_disk) = meanwhile(
             || {
-                let after =
-                    self.arrived(store, (&target, plan), options, &present, &mut applied)?;
+                let to = (&target, &prepared);
+                let after = self.arrived(store, to, options, &present, &mut applied)?;
                 // The checkpoint it describes is published: nothing that is still to come makes it untrue.
                 if safety.is_new {
                     let describes = safety.checkpoint.id;
@@ -323,6 +325,7 @@ impl Project<'_> {
                 }
                 Ok::<_, Error>(after)
             },
+            || self.make_last(plan),
         );
         // ORDER: all that was changed is on disk before the journal that could change it again closes.
         on_disk?;
@@ -332,14 +335,13 @@ impl Project<'_> {
             Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
             _ => journal.undo.clone().moved(journal.by, from, to, after),
         };
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        record.newest = history.newest().map(|entry| entry.id);
+        record.newest = newest.map(|(id, _)| id);
         record.write(&herma.tmp, &state_dir)?;
         if matches!(task, Task::Reverse(_)) {
             self.forget_move(store, &journal)?;
         } else if changes_anything || matches!(task, Task::Finish(_)) {
             // What is finished may have changed its last file before it was interrupted.
-            let newest = history.newest().map_or(0, |entry| entry.sequence);
+            let newest = newest.map_or(0, |(_, sequence)| sequence);
             self.note_move(store, &journal, &target, newest)?;
         }
         // ORDER: the journal closes last; until then the next command can finish or reverse.

@@ -33,9 +33,11 @@ use crate::snapshot::present::ScanError;
 use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::present::scan_unless;
-use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::pack_write::PackWriter;
+
+/// So much of what a save finds changed stays in memory until its lines are counted.
+const COUNTED_SOON: usize = 4 << 20;
 
 /// Said with every checkpoint: whoever puts a store on such a file system should know what is missing there.
 const WITHOUT_LOCKS: &str = "the file system of the store has no locks: two saves at once may fail where one would wait \
@@ -236,7 +238,9 @@ impl Project<'_> {
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
         let described = look.cache.as_deref().and_then(Described::by);
-        let writer = PackWriter::new(&store.dirs, &store.objects)?;
+        // Nothing is counted where there was nothing before.
+        let room = history.newest().map_or(0, |_| COUNTED_SOON);
+        let writer = PackWriter::new(&store.dirs, &store.objects)?.remembering(room);
         let present = self.look_with(Some(store), look, &writer, progress)?;
         Ok(Draft {
             history,
@@ -322,13 +326,14 @@ impl Project<'_> {
     }
 
     /// Looks again at these directories of a project that was seen as `before` a moment ago. `None` if it is in the
-    /// state that is expected.
+    /// state that is expected. Contents that are `known` need not be hashed.
     pub(super) fn look_again(
         &self,
         store: &OpenStore,
         before: &Arc<StatCache>,
         directories: Vec<Vec<u8>>,
         expected: Option<StateIds>,
+        known: &ReadAhead,
         progress: &dyn Progress,
     ) -> Result<Option<Present>, Error> {
         let look = Look {
@@ -338,8 +343,8 @@ impl Project<'_> {
             recent: Recent::ReadAgain,
         };
         self.with_options(Some(store), look, progress, |options| match expected {
-            Some(expected) => scan_unless(options, &HashOnly, expected),
-            None => scan(options, &HashOnly).map(Some),
+            Some(expected) => scan_unless(options, known, expected),
+            None => scan(options, known).map(Some),
         })
     }
 

@@ -6,16 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::io::Read;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::RestoreError;
 use super::plan::Content;
 use super::write::read_link_target;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::sink::HashOnly;
+use crate::snapshot::sink::Sink;
+use crate::store::error::StoreError;
 use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::object::Object;
@@ -31,6 +36,8 @@ const KEPT: u64 = 16 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     contents: HashMap<ObjectId, Vec<u8>>,
+    /// Whose content may be one with this sum.
+    by_sum: HashMap<u64, ObjectId>,
 }
 
 /// What may still be read, and kept.
@@ -62,8 +69,11 @@ impl ReadAhead {
         });
         let read: Vec<Result<_, RestoreError>> = read.collect();
         let contents = read.into_iter().filter_map(Result::transpose);
+        let contents: HashMap<_, _> = contents.collect::<Result<_, _>>()?;
+        let sums = contents.iter().map(|(id, data)| (xxh3_64(data), *id));
         Ok(Self {
-            contents: contents.collect::<Result<_, _>>()?,
+            by_sum: sums.collect(),
+            contents,
         })
     }
 
@@ -79,6 +89,24 @@ impl ReadAhead {
             kind: Kind::Blob,
             data,
         })
+    }
+}
+
+/// Looks at files again that were just written: one that has a known content, byte for byte, has that content's id.
+impl Sink for ReadAhead {
+    fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+        let known = match kind {
+            Kind::Blob => self.by_sum.get(&xxh3_64(data)),
+            _ => None,
+        };
+        match known {
+            Some(id) if self.get(id) == Some(data) => Ok(*id),
+            _ => HashOnly.add(kind, data),
+        }
+    }
+
+    fn add_stream(&self, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
+        HashOnly.add_stream(size, read)
     }
 }
 
@@ -103,4 +131,33 @@ fn take(left: &AtomicU64, size: u64) -> bool {
     let less = |left: u64| left.checked_sub(size);
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
         .is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::object::id_of;
+
+    #[test]
+    fn a_content_that_is_known_has_its_id_and_all_others_are_hashed() {
+        let known = b"known\n".to_vec();
+        // An id that is not this content's shows that it was not hashed.
+        let id = id_of(Kind::Blob, b"something else").unwrap();
+        let read_ahead = ReadAhead {
+            by_sum: [(xxh3_64(&known), id), (xxh3_64(b"same sum"), id)].into(),
+            contents: [(id, known.clone())].into(),
+        };
+        assert_eq!(read_ahead.add(Kind::Blob, &known).unwrap(), id);
+        for (kind, data) in [
+            (Kind::Tree, &known[..]),
+            (Kind::Blob, b"same sum"),
+            (Kind::Blob, b"unknown"),
+            (Kind::Blob, b""),
+        ] {
+            let hashed = id_of(kind, data).unwrap();
+            assert_eq!(read_ahead.add(kind, data).unwrap(), hashed);
+        }
+        let streamed = read_ahead.add_stream(6, &mut &known[..]).unwrap();
+        assert_eq!(streamed, id_of(Kind::Blob, &known).unwrap());
+    }
 }

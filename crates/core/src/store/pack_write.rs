@@ -29,6 +29,7 @@ use super::pack_finish;
 use super::pack_finish::PackName;
 use super::pack_read;
 use super::pack_read::EntryKind;
+use super::pack_recent::Recent;
 use crate::id::ObjectId;
 
 /// Objects above this size are compressed as a stream.
@@ -60,6 +61,7 @@ pub struct PackWriter<'a> {
     /// Every object asked for, with its place if it is in this pack.
     claims: Claims,
     bytes: Mutex<Bytes<'a>>,
+    recent: Recent,
     /// Set when an object that somebody may already rely on could not be added.
     failed: AtomicBool,
 }
@@ -74,8 +76,17 @@ impl<'a> PackWriter<'a> {
             known,
             claims: Claims::new(),
             bytes: Mutex::new(Bytes::new(herma)),
+            recent: Recent::with_room(0),
             failed: AtomicBool::new(false),
         })
+    }
+
+    /// Keeps so many bytes of what is new at hand for [`PackWriter::read`].
+    pub(crate) fn remembering(self, bytes: usize) -> Self {
+        Self {
+            recent: Recent::with_room(bytes),
+            ..self
+        }
     }
 
     /// Adds an object, unless the store or this pack has it, and returns its id.
@@ -90,6 +101,7 @@ impl<'a> PackWriter<'a> {
             let crc = crc32fast::hash(&entry);
             let length = entry.len() as u64;
             let offset = lock(&self.bytes).append(&entry)?;
+            self.recent.keep(id, kind, data);
             Ok(Place {
                 offset,
                 length,
@@ -179,6 +191,9 @@ impl<'a> PackWriter<'a> {
         let Some(place) = self.claims.get(id) else {
             return Ok(None);
         };
+        if let Some(object) = self.recent.get(id) {
+            return Ok(Some(object));
+        }
         let mut start = [0; LONGEST_HEADER];
         let known = &mut start[..place.length.min(LONGEST_HEADER as u64) as usize];
         lock(&self.bytes).read(place.offset, known)?;

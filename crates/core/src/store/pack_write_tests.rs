@@ -119,6 +119,22 @@ fn ten_thousand_objects_from_many_threads_share_one_pack() {
 }
 
 #[test]
+fn what_was_added_reads_back_whether_there_was_room_to_keep_it_or_not() {
+    let fresh = Fresh::new();
+    let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+    let writer = writer.remembering(8);
+    let contents: [&[u8]; 4] = [b"kept", b"no room", b"fits", b"x"];
+    let ids = contents.map(|content| writer.add(Kind::Blob, content).unwrap());
+    let tree = writer.add(Kind::Tree, b"").unwrap();
+    for (id, content) in ids.iter().zip(contents) {
+        let read = writer.read(id).unwrap().unwrap();
+        assert_eq!((read.kind, &read.data[..]), (Kind::Blob, content));
+    }
+    assert_eq!(writer.read(&tree).unwrap().unwrap().kind, Kind::Tree);
+    finish(&fresh, writer);
+}
+
+#[test]
 fn a_big_file_is_streamed() {
     const SIZE: usize = 40 << 20;
     let fresh = Fresh::new();

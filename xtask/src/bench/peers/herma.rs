@@ -137,7 +137,15 @@ impl Peer for Herma {
                 "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n  watch: {watch}\n"
             ),
         )?;
-        if watch {
+        self.go_on()
+    }
+
+    fn pause(&mut self) -> Result<()> {
+        self.stop_watcher()
+    }
+
+    fn go_on(&mut self) -> Result<()> {
+        if self.kind == Kind::Watched {
             let mut watch = self.command(&["watch"]);
             watch.stdin(Stdio::null()).stdout(Stdio::null());
             self.watcher = Some(watch.stderr(Stdio::null()).spawn()?);

@@ -313,7 +313,9 @@ impl StatCache {
     pub fn dir_at(&self, path: &[u8]) -> Option<u32> {
         path.split(|b| *b == b'/')
             .filter(|name| !name.is_empty())
-            .try_fold(Self::ROOT, |dir, name| self.find(dir, name)?.child())
+            .try_fold(Self::ROOT, |dir, name| {
+                self.find_kind(dir, name, true)?.child()
+            })
     }
 
     /// The entry at a slash-separated path.
