@@ -35,6 +35,9 @@ use crate::snapshot::stat_cache::StatCache;
 /// Up to this many files are synced one by one; beyond it the file system is synced once.
 const SYNC_EACH: usize = 64;
 
+/// Room for the longest path, one level at a time; reserved, not used, until then.
+const ASIDE_STACK: usize = 32 << 20;
+
 /// Is each file synced when it is written?
 pub(super) fn syncs_each(plan: &Plan) -> bool {
     plan.actions.len() <= SYNC_EACH
@@ -50,7 +53,8 @@ pub(super) fn meanwhile<A: Send, W>(
     let take = || aside.lock().unwrap_or_else(PoisonError::into_inner).take();
     let run = || take().map(|aside| aside());
     std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        let thread = std::thread::Builder::new().stack_size(ASIDE_STACK);
+        let started = thread.spawn_scoped(scope, run);
         let worked = work();
         let done = match started {
             Ok(thread) => thread
