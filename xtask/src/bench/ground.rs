@@ -118,14 +118,21 @@ impl Ground {
 
     /// Ends `count` files with a line that no file ever had.
     pub fn change(&mut self, count: usize) -> Result<()> {
+        let roots: Vec<PathBuf> = self.roots().cloned().collect();
         self.changed += 1;
+        roots.iter().try_for_each(|root| self.end(root, count))
+    }
+
+    /// The same in one of the trees only.
+    pub fn change_in(&mut self, root: &Path, count: usize) -> Result<()> {
+        self.changed += 1;
+        self.end(root, count)
+    }
+
+    fn end(&self, root: &Path, count: usize) -> Result<()> {
         let line = format!("\n// change {}\n", self.changed);
-        for root in self.roots() {
-            for (path, size) in self.chosen(count) {
-                end_with(&root.join(path), *size, line.as_bytes())?;
-            }
-        }
-        Ok(())
+        self.chosen(count)
+            .try_for_each(|(path, size)| end_with(&root.join(path), *size, line.as_bytes()))
     }
 
     /// What the files that change say now, in this tree.
