@@ -12,6 +12,7 @@ use super::scan::NewEntry;
 use super::scan::Walk;
 use super::scan::Walked;
 use super::stat_cache::CacheBuilder;
+use super::stat_cache::CacheSize;
 use super::stat_cache::DirRecord;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
@@ -140,7 +141,7 @@ pub(crate) fn emit(
         Walked::New(dir) => *dir,
         Walked::LeftOut(_) | Walked::Gone => return None,
     };
-    let (index, first) = builder.push_dir(dir.record, &dir.entries);
+    let (index, first) = builder.push_dir(dir.record, &dir.entries)?;
     // What was copied is not needed twice.
     drop(dir.entries);
     for (place, walked) in dir.below {
@@ -148,6 +149,20 @@ pub(crate) fn emit(
         builder.set_child(first + place, child);
     }
     Some(index)
+}
+
+/// How large the cache of a walked directory and all below it will be.
+pub(crate) fn cache_size(old: Option<&StatCache>, walked: &Walked) -> Option<CacheSize> {
+    let dir = match walked {
+        Walked::Same(index) => return CacheSize::of_subtree(old?, *index),
+        Walked::New(dir) => dir,
+        Walked::LeftOut(_) | Walked::Gone => return None,
+    };
+    let mut size = CacheSize::of_dir(&dir.entries);
+    for (_, walked) in &dir.below {
+        size += cache_size(old, walked)?;
+    }
+    Some(size)
 }
 
 fn add_to_tree(tree: &mut Vec<u8>, entry: &NewEntry<'_>, ids: Option<&DirRecord>) {

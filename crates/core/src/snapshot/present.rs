@@ -12,6 +12,7 @@ use herma_fs::Dir;
 use herma_fs::Stat;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::build::cache_size;
 use super::build::emit;
 use super::excludes::Rules;
 use super::excludes::Tracked;
@@ -328,7 +329,8 @@ fn run(
         return Ok(Outcome::SameShape(walked));
     }
     let unreadable = || ScanError::Unreadable(options.root.path().to_owned());
-    let mut builder = CacheBuilder::with_room_for(walk.cache);
+    let size = cache_size(walk.cache, &walked);
+    let mut builder = size.and_then(CacheBuilder::new).ok_or_else(unreadable)?;
     emit(&mut builder, walk.cache, walked).ok_or_else(unreadable)?;
     let cache = builder.finish(header).ok_or_else(unreadable)?;
     Ok(Outcome::Other(cache))

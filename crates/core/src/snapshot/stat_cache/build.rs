@@ -97,59 +97,128 @@ fn encode(entry: &EntryRecord, name: &CStr, name_offset: u32) -> [u8; ENTRY_RECO
     b
 }
 
+/// How much there is to be put into a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheSize {
+    dirs: usize,
+    entries: usize,
+    names: usize,
+}
+
+impl CacheSize {
+    /// One directory with its entries.
+    pub fn of_dir(entries: &EncodedEntries) -> Self {
+        Self {
+            dirs: 1,
+            entries: entries.count as usize,
+            names: entries.names().len(),
+        }
+    }
+
+    /// A directory of a cache and everything below it. `None` if that does not hold together.
+    pub fn of_subtree(cache: &StatCache, dir: u32) -> Option<Self> {
+        let run = cache.subtree(dir)?;
+        Some(Self {
+            dirs: run.dirs.len(),
+            entries: run.entries.len(),
+            names: run.names.len(),
+        })
+    }
+}
+
+impl std::ops::AddAssign for CacheSize {
+    fn add_assign(&mut self, other: Self) {
+        self.dirs += other.dirs;
+        self.entries += other.entries;
+        self.names += other.names;
+    }
+}
+
 /// Builds a new cache, parents before children.
-#[derive(Default)]
+///
+/// Everything is put where it stays: what a million files need is in memory once, beside what it is made from.
 pub struct CacheBuilder {
-    dirs: Vec<u8>,
-    entries: Vec<u8>,
-    names: Vec<u8>,
+    bytes: Vec<u8>,
+    entries_at: usize,
+    names_at: usize,
     summary: Summary,
     dir_count: u32,
     entry_count: u32,
+    names: u32,
 }
 
 impl CacheBuilder {
-    /// A builder with room for a cache about as large as `like`.
-    pub fn with_room_for(like: Option<&StatCache>) -> Self {
-        let mut builder = Self::default();
-        if let Some(cache) = like {
-            builder
-                .dirs
-                .reserve((cache.dirs as usize + 64) * DIR_RECORD);
-            builder
-                .entries
-                .reserve((cache.entries as usize + 1024) * ENTRY_RECORD);
-            builder
-                .names
-                .reserve(cache.bytes.len() - cache.names_at + 16 * 1024);
+    /// A builder of a cache of exactly this size. `None` if it is too large for the format.
+    pub fn new(size: CacheSize) -> Option<Self> {
+        let is_countable = |number: usize| u32::try_from(number).is_ok();
+        if ![size.dirs, size.entries, size.names]
+            .into_iter()
+            .all(is_countable)
+        {
+            return None;
         }
-        builder
+        let entries_at = HEADER + size.dirs * DIR_RECORD;
+        let names_at = entries_at + size.entries * ENTRY_RECORD;
+        Some(Self {
+            bytes: vec![0; names_at + size.names],
+            entries_at,
+            names_at,
+            summary: Summary::default(),
+            dir_count: 0,
+            entry_count: 0,
+            names: 0,
+        })
     }
 
-    /// Appends a directory with its entries. Returns its index and that of its first entry.
-    pub fn push_dir(&mut self, mut record: DirRecord, entries: &EncodedEntries) -> (u32, u32) {
-        let index = self.dir_count;
+    /// Puts directories, entries and names behind those that are there. `None` if they are more than was said.
+    fn append(&mut self, dirs: &[u8], entries: &[u8], names: &[u8]) -> Option<Appended<'_>> {
+        let dirs_at = HEADER + self.dir_count as usize * DIR_RECORD;
+        let entries_at = self.entries_at + self.entry_count as usize * ENTRY_RECORD;
+        let names_at = self.names_at + self.names as usize;
+        self.bytes
+            .get_mut(names_at..names_at + names.len())?
+            .copy_from_slice(names);
+        self.names += names.len() as u32;
+        let (before, _) = self.bytes.split_at_mut(self.names_at);
+        let (before, all_entries) = before.split_at_mut(self.entries_at);
+        let entries_at = entries_at - self.entries_at;
+        let new_entries = all_entries.get_mut(entries_at..entries_at + entries.len())?;
+        new_entries.copy_from_slice(entries);
+        let new_dirs = before.get_mut(dirs_at..dirs_at + dirs.len())?;
+        new_dirs.copy_from_slice(dirs);
+        self.dir_count += (dirs.len() / DIR_RECORD) as u32;
+        self.entry_count += (entries.len() / ENTRY_RECORD) as u32;
+        Some(Appended {
+            dirs: new_dirs,
+            entries: new_entries,
+            summary: &mut self.summary,
+        })
+    }
+
+    /// Appends a directory with its entries. Returns its index and that of its first entry; `None` if there is no room
+    /// for it.
+    pub fn push_dir(
+        &mut self,
+        mut record: DirRecord,
+        entries: &EncodedEntries,
+    ) -> Option<(u32, u32)> {
+        let (index, names) = (self.dir_count, self.names);
         record.first = self.entry_count;
         record.count = entries.len();
-        self.dir_count += 1;
-        self.summary.directories += 1;
-        self.dirs.extend_from_slice(&record.encode());
-        let start = self.entries.len();
-        self.entries.extend_from_slice(entries.records());
-        for record in self.entries[start..].chunks_exact_mut(ENTRY_RECORD) {
-            shift(&mut record[..4], self.names.len() as u32);
+        let appended = self.append(&record.encode(), entries.records(), entries.names())?;
+        appended.summary.directories += 1;
+        for record in appended.entries.chunks_exact_mut(ENTRY_RECORD) {
+            shift(&mut record[..4], names);
             // A record just made is well-formed.
-            let _ = self.summary.count(record);
+            let _ = appended.summary.count(record);
         }
-        self.names.extend_from_slice(entries.names());
-        self.entry_count += record.count;
-        (index, record.first)
+        Some((index, record.first))
     }
 
     /// Notes that entry number `entry` is the directory number `child`.
     pub fn set_child(&mut self, entry: u32, child: u32) {
-        let at = entry as usize * ENTRY_RECORD + 60;
-        self.entries[at..at + 4].copy_from_slice(&child.to_le_bytes());
+        let at = self.entries_at + entry as usize * ENTRY_RECORD + 60;
+        self.bytes[at..at + 4].copy_from_slice(&child.to_le_bytes());
     }
 
     /// Copies a directory and everything below it from another cache. `None` if that does not hold
@@ -160,19 +229,18 @@ impl CacheBuilder {
     pub fn copy(&mut self, from: &StatCache, dir: u32) -> Option<u32> {
         let run = from.subtree(dir)?;
         let index = self.dir_count;
-        let dirs_at = self.dirs.len();
-        let entries_at = self.entries.len();
-        self.dirs.extend_from_slice(from.dir_bytes(&run.dirs));
-        self.entries
-            .extend_from_slice(from.entry_bytes(&run.entries));
         let move_entries = self.entry_count.wrapping_sub(run.entries.start);
-        for record in self.dirs[dirs_at..].chunks_exact_mut(DIR_RECORD) {
+        let move_dirs = index.wrapping_sub(dir);
+        let move_names = self.names.wrapping_sub(run.names.start);
+        let appended = self.append(
+            from.dir_bytes(&run.dirs),
+            from.entry_bytes(&run.entries),
+            from.name_bytes(&run.names),
+        )?;
+        for record in appended.dirs.chunks_exact_mut(DIR_RECORD) {
             shift(&mut record[..4], move_entries);
         }
-        let move_dirs = index.wrapping_sub(dir);
-        let move_names = (self.names.len() as u32).wrapping_sub(run.names.start);
-        for at in (entries_at..self.entries.len()).step_by(ENTRY_RECORD) {
-            let record = &mut self.entries[at..at + ENTRY_RECORD];
+        for record in appended.entries.chunks_exact_mut(ENTRY_RECORD) {
             let name = u32_at(record, 0);
             let name_end =
                 name.checked_add(u32::from(u16::from_le_bytes([record[4], record[5]])) + 1)?;
@@ -186,12 +254,9 @@ impl CacheBuilder {
                 }
                 shift(&mut record[60..64], move_dirs);
             }
-            self.summary.count(record)?;
+            appended.summary.count(record)?;
         }
-        self.names.extend_from_slice(from.name_bytes(&run.names));
-        self.dir_count += run.dirs.len() as u32;
-        self.entry_count += run.entries.len() as u32;
-        self.summary.directories += run.dirs.len() as u64;
+        appended.summary.directories += run.dirs.len() as u64;
         Some(index)
     }
 
@@ -200,38 +265,37 @@ impl CacheBuilder {
         &self.summary
     }
 
-    /// The cache, ready to be asked and to be written. `None` if it is too large for its format.
-    pub fn finish(self, header: &CacheHeader) -> Option<StatCache> {
-        if self.names.len() > u32::MAX as usize {
+    /// The cache, ready to be asked and to be written. `None` if something is missing of what was said to come.
+    pub fn finish(mut self, header: &CacheHeader) -> Option<StatCache> {
+        let is_full = self.entries_at == HEADER + self.dir_count as usize * DIR_RECORD
+            && self.names_at == self.entries_at + self.entry_count as usize * ENTRY_RECORD
+            && self.bytes.len() == self.names_at + self.names as usize;
+        if !is_full {
             return None;
         }
-        let names_at = HEADER + self.dirs.len() + self.entries.len();
-        // Nearly all of it is entries: they are moved within their own memory, not copied to another.
-        let entries_at = HEADER + self.dirs.len();
-        let entries = self.entries.len();
-        let mut bytes = self.entries;
-        bytes.reserve_exact(entries_at + self.names.len());
-        bytes.resize(names_at, 0);
-        bytes.copy_within(..entries, entries_at);
-        bytes[..HEADER].fill(0);
-        bytes[..8].copy_from_slice(MAGIC);
-        bytes[16..20].copy_from_slice(&self.dir_count.to_le_bytes());
-        bytes[20..24].copy_from_slice(&self.entry_count.to_le_bytes());
-        bytes[HEADER..entries_at].copy_from_slice(&self.dirs);
-        bytes.extend_from_slice(&self.names);
+        self.bytes[..8].copy_from_slice(MAGIC);
+        self.bytes[16..20].copy_from_slice(&self.dir_count.to_le_bytes());
+        self.bytes[20..24].copy_from_slice(&self.entry_count.to_le_bytes());
         let header = CacheHeader {
             summary: self.summary,
             ..header.clone()
         };
         Some(StatCache {
-            bytes,
+            bytes: self.bytes,
             header,
             dirs: self.dir_count,
             entries: self.entry_count,
-            names_at,
+            names_at: self.names_at,
             changed: Changed::All,
         })
     }
+}
+
+/// What was just put into a cache and still has to be told its place.
+struct Appended<'b> {
+    dirs: &'b mut [u8],
+    entries: &'b mut [u8],
+    summary: &'b mut Summary,
 }
 
 /// Adds to a number in a record.

@@ -24,6 +24,7 @@ use std::ops::Range;
 use blocks::Changed;
 pub use blocks::checksum;
 pub use build::CacheBuilder;
+pub use build::CacheSize;
 pub use build::EncodedEntries;
 pub(crate) use file::CACHE_FILE;
 pub use record::DirRecord;
@@ -477,8 +478,22 @@ mod tests {
         EncodedEntries::new(entries.iter().copied())
     }
 
+    fn builder_for(entries: &[&EncodedEntries]) -> CacheBuilder {
+        let mut size = CacheSize::default();
+        for entries in entries {
+            size += CacheSize::of_dir(entries);
+        }
+        CacheBuilder::new(size).unwrap()
+    }
+
+    fn copy_of(cache: &StatCache) -> StatCache {
+        let size = CacheSize::of_subtree(cache, StatCache::ROOT).unwrap();
+        let mut builder = CacheBuilder::new(size).unwrap();
+        builder.copy(cache, StatCache::ROOT).unwrap();
+        builder.finish(cache.header()).unwrap()
+    }
+
     fn sample() -> StatCache {
-        let mut builder = CacheBuilder::default();
         let id = ObjectId::EMPTY_TREE;
         let entries = [
             (c"a", EntryRecord::new(EntryKind::File, Some(&stat(1)), id)),
@@ -488,12 +503,16 @@ mod tests {
                 EntryRecord::new(EntryKind::LeftOut(Reason::Ignored), None, ObjectId::NULL),
             ),
         ];
-        let (_, first) = builder.push_dir(DirRecord::new(&stat(2), false), &encoded(&entries));
         let inner = [(
             c"b",
             EntryRecord::new(EntryKind::Symlink, Some(&stat(4)), id),
         )];
-        let (child, _) = builder.push_dir(DirRecord::new(&stat(5), true), &encoded(&inner));
+        let (outer, inner) = (encoded(&entries), encoded(&inner));
+        let mut builder = builder_for(&[&outer, &inner]);
+        let record = DirRecord::new(&stat(2), false);
+        let (_, first) = builder.push_dir(record, &outer).unwrap();
+        let record = DirRecord::new(&stat(5), true);
+        let (child, _) = builder.push_dir(record, &inner).unwrap();
         builder.set_child(first + 1, child);
         let header = CacheHeader {
             rules: 9,
@@ -505,12 +524,13 @@ mod tests {
 
     #[test]
     fn a_cache_that_names_a_directory_twice_is_not_walked_for_ever() {
-        let mut builder = CacheBuilder::default();
         let id = ObjectId::EMPTY_TREE;
         let entry = || EntryRecord::new(EntryKind::Directory, None, id);
+        let entries = encoded(&[(c"a", entry()), (c"b", entry())]);
+        let mut builder = builder_for(&[&entries; 200]);
         for number in 0..200 {
-            let entries = encoded(&[(c"a", entry()), (c"b", entry())]);
-            let (_, first) = builder.push_dir(DirRecord::new(&stat(number), false), &entries);
+            let record = DirRecord::new(&stat(number), false);
+            let (_, first) = builder.push_dir(record, &entries).unwrap();
             if number < 199 {
                 builder.set_child(first, number as u32 + 1);
                 builder.set_child(first + 1, number as u32 + 1);
@@ -543,30 +563,42 @@ mod tests {
     #[test]
     fn copying_a_cache_changes_nothing() {
         let cache = sample();
-        let mut builder = CacheBuilder::with_room_for(Some(&cache));
-        builder.copy(&cache, StatCache::ROOT).unwrap();
-        let copy = builder.finish(cache.header()).unwrap();
+        let copy = copy_of(&cache);
         let id = ObjectId::EMPTY_TREE;
         assert_eq!(copy.into_bytes(id), cache.into_bytes(id));
     }
 
     #[test]
     fn a_subtree_that_ends_in_an_empty_directory_is_copied_whole() {
-        let mut builder = CacheBuilder::default();
         let dir = EntryRecord::new(EntryKind::Directory, None, ObjectId::NULL);
         let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
         let record = DirRecord::new(&stat(2), false);
-        let (_, first) = builder.push_dir(record, &encoded(&[(c"a", file), (c"e", dir)]));
-        let (child, _) = builder.push_dir(record, &encoded(&[]));
+        let (outer, inner) = (encoded(&[(c"a", file), (c"e", dir)]), encoded(&[]));
+        let mut builder = builder_for(&[&outer, &inner]);
+        let (_, first) = builder.push_dir(record, &outer).unwrap();
+        let (child, _) = builder.push_dir(record, &inner).unwrap();
         builder.set_child(first + 1, child);
         let cache = builder.finish(&CacheHeader::default()).unwrap();
-        let mut copied = CacheBuilder::default();
-        copied.copy(&cache, StatCache::ROOT).unwrap();
-        let copy = copied.finish(cache.header()).unwrap();
+        let copy = copy_of(&cache);
         assert_eq!(
             copy.into_bytes(ObjectId::NULL),
             cache.into_bytes(ObjectId::NULL)
         );
+    }
+
+    #[test]
+    fn what_is_more_or_less_than_was_said_makes_no_cache() {
+        let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
+        let (one, two) = (
+            encoded(&[(c"a", file)]),
+            encoded(&[(c"a", file), (c"b", file)]),
+        );
+        let record = DirRecord::new(&stat(2), false);
+        let mut builder = builder_for(&[&one]);
+        assert!(builder.push_dir(record, &two).is_none());
+        let mut builder = builder_for(&[&one, &two]);
+        builder.push_dir(record, &one).unwrap();
+        assert!(builder.finish(&CacheHeader::default()).is_none());
     }
 
     #[test]
