@@ -43,7 +43,7 @@ pub(super) fn syncs_each(plan: &Plan) -> bool {
     plan.actions.len() <= SYNC_EACH
 }
 
-/// Does `aside` on a thread of its own while `work` is done here; afterwards, where there is no thread to be had.
+/// Does `aside` on a thread of its own while `work` is done here; afterwards, where there is no thread to be had or no room for one.
 /// What is to begin at once is `work`: on a busy machine a new thread gets its first moment milliseconds later.
 pub(super) fn meanwhile<A: Send, W>(
     aside: impl FnOnce() -> A + Send,
@@ -52,6 +52,11 @@ pub(super) fn meanwhile<A: Send, W>(
     let aside = Mutex::new(Some(aside));
     let take = || aside.lock().unwrap_or_else(PoisonError::into_inner).take();
     let run = || take().map(|aside| aside());
+    // What its stack would reserve may be all that is left for the work.
+    if herma_fs::process::has_address_space_limit() {
+        let worked = work();
+        return (run().expect("nobody ran it before"), worked);
+    }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(ASIDE_STACK);
         let started = thread.spawn_scoped(scope, run);
