@@ -181,8 +181,7 @@ impl StatCache {
     }
 
     fn entry(&self, index: u32, dir: u32) -> Option<EntryRecord> {
-        let at = HEADER + self.dirs as usize * DIR_RECORD + index as usize * ENTRY_RECORD;
-        let b = &self.bytes[at..at + ENTRY_RECORD];
+        let b = self.one_entry(index);
         let child = u32_at(b, 60);
         // Children come after their parents, so that no cache can lead in circles.
         if child != NONE && (child <= dir || child >= self.dirs) {
@@ -212,6 +211,11 @@ impl StatCache {
         })
     }
 
+    fn one_entry(&self, index: u32) -> &[u8] {
+        let at = HEADER + self.dirs as usize * DIR_RECORD + index as usize * ENTRY_RECORD;
+        &self.bytes[at..at + ENTRY_RECORD]
+    }
+
     /// The name of an entry: one component that leads nowhere else, whatever the file says.
     pub fn name(&self, entry: &EntryRecord) -> Option<&CStr> {
         let start = self.names_at.checked_add(entry.name_offset as usize)?;
@@ -238,15 +242,26 @@ impl StatCache {
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            let entry = self.entry(middle, dir)?;
-            let found = self.name(&entry)?.to_bytes();
-            match compare_names(found, entry.is_dir, name, is_dir) {
+            let (found, found_is_dir) = self.name_of(middle)?;
+            match compare_names(found, found_is_dir, name, is_dir) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
-                Ordering::Equal => return Some(entry),
+                Ordering::Equal => {
+                    let entry = self.entry(middle, dir)?;
+                    return self.name(&entry).is_some().then_some(entry);
+                }
             }
         }
         None
+    }
+
+    /// What a search needs of an entry: its name, and whether it is a directory. Whoever finds what it looked for checks the
+    /// rest.
+    fn name_of(&self, index: u32) -> Option<(&[u8], bool)> {
+        let b = self.one_entry(index);
+        let start = self.names_at.checked_add(u32_at(b, 0) as usize)?;
+        let length = usize::from(u16::from_le_bytes([b[4], b[5]]));
+        Some((self.bytes.get(start..start + length)?, b[7] & 4 != 0))
     }
 
     /// Where a directory and everything below it is.
@@ -455,165 +470,4 @@ impl StatCache {
 }
 
 #[cfg(test)]
-mod tests {
-    use herma_fs::Stat;
-
-    use super::*;
-
-    fn stat(ino: u64) -> Stat {
-        Stat {
-            kind: herma_fs::FileKind::File,
-            mode: 0o644,
-            size: 7,
-            mtime: 1,
-            ctime: 2,
-            dev: 3,
-            ino,
-            links: 1,
-            uid: 0,
-        }
-    }
-
-    fn encoded(entries: &[(&CStr, EntryRecord)]) -> EncodedEntries {
-        EncodedEntries::new(entries.iter().copied())
-    }
-
-    fn builder_for(entries: &[&EncodedEntries]) -> CacheBuilder {
-        let mut size = CacheSize::default();
-        for entries in entries {
-            size += CacheSize::of_dir(entries);
-        }
-        CacheBuilder::new(size).unwrap()
-    }
-
-    fn copy_of(cache: &StatCache) -> StatCache {
-        let size = CacheSize::of_subtree(cache, StatCache::ROOT).unwrap();
-        let mut builder = CacheBuilder::new(size).unwrap();
-        builder.copy(cache, StatCache::ROOT).unwrap();
-        builder.finish(cache.header()).unwrap()
-    }
-
-    fn sample() -> StatCache {
-        let id = ObjectId::EMPTY_TREE;
-        let entries = [
-            (c"a", EntryRecord::new(EntryKind::File, Some(&stat(1)), id)),
-            (c"d", EntryRecord::new(EntryKind::Directory, None, id)),
-            (
-                c"x",
-                EntryRecord::new(EntryKind::LeftOut(Reason::Ignored), None, ObjectId::NULL),
-            ),
-        ];
-        let inner = [(
-            c"b",
-            EntryRecord::new(EntryKind::Symlink, Some(&stat(4)), id),
-        )];
-        let (outer, inner) = (encoded(&entries), encoded(&inner));
-        let mut builder = builder_for(&[&outer, &inner]);
-        let record = DirRecord::new(&stat(2), false);
-        let (_, first) = builder.push_dir(record, &outer).unwrap();
-        let record = DirRecord::new(&stat(5), true);
-        let (child, _) = builder.push_dir(record, &inner).unwrap();
-        builder.set_child(first + 1, child);
-        let header = CacheHeader {
-            rules: 9,
-            index_state: 8,
-            ..CacheHeader::default()
-        };
-        builder.finish(&header).unwrap()
-    }
-
-    #[test]
-    fn a_cache_that_names_a_directory_twice_is_not_walked_for_ever() {
-        let id = ObjectId::EMPTY_TREE;
-        let entry = || EntryRecord::new(EntryKind::Directory, None, id);
-        let entries = encoded(&[(c"a", entry()), (c"b", entry())]);
-        let mut builder = builder_for(&[&entries; 200]);
-        for number in 0..200 {
-            let record = DirRecord::new(&stat(number), false);
-            let (_, first) = builder.push_dir(record, &entries).unwrap();
-            if number < 199 {
-                builder.set_child(first, number as u32 + 1);
-                builder.set_child(first + 1, number as u32 + 1);
-            }
-        }
-        let cache = builder.finish(&CacheHeader::default()).unwrap();
-        cache.each_left_out(|path, _| panic!("nothing is left out: {path:?}"));
-    }
-
-    #[test]
-    fn a_cache_reads_back_as_written() {
-        let bytes = sample().into_bytes(ObjectId::EMPTY_TREE);
-        let cache = StatCache::parse(bytes).unwrap();
-        assert_eq!(cache.header().rules, 9);
-        assert_eq!(cache.header().checkpoint, Some(ObjectId::EMPTY_TREE));
-        assert_eq!(cache.header().summary.files, 2);
-        assert_eq!(cache.header().summary.left_out[&Reason::Ignored], 1);
-        assert!(cache.entry_at(b"a").unwrap().is_clean(&stat(1)));
-        assert!(!cache.entry_at(b"a").unwrap().is_clean(&stat(9)));
-        assert_eq!(cache.entry_at(b"d/b").unwrap().kind, EntryKind::Symlink);
-        assert!(cache.entry_at(b"d/c").is_none());
-        let mut left = Vec::new();
-        cache.each_left_out(|path, why| {
-            left.push((path.to_vec(), why.reason));
-            true
-        });
-        assert_eq!(left, [(b"x".to_vec(), Reason::Ignored)]);
-    }
-
-    #[test]
-    fn copying_a_cache_changes_nothing() {
-        let cache = sample();
-        let copy = copy_of(&cache);
-        let id = ObjectId::EMPTY_TREE;
-        assert_eq!(copy.into_bytes(id), cache.into_bytes(id));
-    }
-
-    #[test]
-    fn a_subtree_that_ends_in_an_empty_directory_is_copied_whole() {
-        let dir = EntryRecord::new(EntryKind::Directory, None, ObjectId::NULL);
-        let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
-        let record = DirRecord::new(&stat(2), false);
-        let (outer, inner) = (encoded(&[(c"a", file), (c"e", dir)]), encoded(&[]));
-        let mut builder = builder_for(&[&outer, &inner]);
-        let (_, first) = builder.push_dir(record, &outer).unwrap();
-        let (child, _) = builder.push_dir(record, &inner).unwrap();
-        builder.set_child(first + 1, child);
-        let cache = builder.finish(&CacheHeader::default()).unwrap();
-        let copy = copy_of(&cache);
-        assert_eq!(
-            copy.into_bytes(ObjectId::NULL),
-            cache.into_bytes(ObjectId::NULL)
-        );
-    }
-
-    #[test]
-    fn what_is_more_or_less_than_was_said_makes_no_cache() {
-        let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
-        let (one, two) = (
-            encoded(&[(c"a", file)]),
-            encoded(&[(c"a", file), (c"b", file)]),
-        );
-        let record = DirRecord::new(&stat(2), false);
-        let mut builder = builder_for(&[&one]);
-        assert!(builder.push_dir(record, &two).is_none());
-        let mut builder = builder_for(&[&one, &two]);
-        builder.push_dir(record, &one).unwrap();
-        assert!(builder.finish(&CacheHeader::default()).is_none());
-    }
-
-    #[test]
-    fn a_damaged_cache_is_no_cache() {
-        let bytes = sample().into_bytes(ObjectId::NULL);
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x40;
-            assert!(StatCache::parse(damaged).is_none(), "byte {at}");
-        }
-        for len in 0..bytes.len() {
-            assert!(
-                StatCache::parse(bytes[..len].to_vec()).is_none(),
-                "length {len}"
-            );
-        }
-    }
-}
+mod tests;
