@@ -115,15 +115,8 @@ fn read_blob(
     id: &ObjectId,
     room: &Room,
 ) -> Result<Option<Vec<u8>>, ObjectError> {
-    let (kind, size) = objects.read_header(id)?;
-    if kind != Kind::Blob {
-        return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
-    }
-    if !take(&room.to_read, size) {
-        return Ok(None);
-    }
-    let content = objects.read(id)?.data;
-    Ok(take(&room.to_keep, size).then_some(content))
+    let content = objects.read_blob_if(id, |size| take(&room.to_read, size))?;
+    Ok(content.filter(|content| take(&room.to_keep, content.len() as u64)))
 }
 
 /// Takes so much of what is left, if there is so much.

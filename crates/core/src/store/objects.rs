@@ -141,6 +141,21 @@ impl Objects {
         self.load(id).map(Arc::unwrap_or_clone)
     }
 
+    /// Reads a blob whole, if it has a size that is `wanted`; `None` otherwise. Its hash has been checked.
+    pub(crate) fn read_blob_if(
+        &self,
+        id: &ObjectId,
+        mut wanted: impl FnMut(u64) -> bool,
+    ) -> Result<Option<Vec<u8>>, ObjectError> {
+        let (kind, content) = self.search(id, |copy, list| {
+            self.read_copy_if(copy, list, id, &mut wanted)
+        })?;
+        if kind != Kind::Blob {
+            return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
+        }
+        Ok(content)
+    }
+
     /// Reads a tree.
     pub fn read_tree(&self, id: &ObjectId) -> Result<Vec<TreeEntry>, ObjectError> {
         let object = self.load_kind(id, Kind::Tree)?;
@@ -244,7 +259,7 @@ impl Objects {
         }
         match (
             failures.first.or(failures.vanished),
-            list.unreadable.first(),
+            list.unreadable().next(),
         ) {
             (Some(e), _) => Err(ObjectError::of(prefix.low(), e)),
             (None, Some(pack)) => Err(ObjectError::UnreadablePack(pack.clone())),
@@ -255,21 +270,17 @@ impl Objects {
     /// The names of the packs, without extensions, the newest first. Lists them again.
     pub fn pack_names(&self) -> Result<Vec<String>, ObjectError> {
         let list = self.refresh()?;
-        Ok(list
-            .packs
-            .iter()
-            .map(|pack| pack.stem().to_owned())
-            .collect())
+        Ok(list.packs().map(|pack| pack.stem().to_owned()).collect())
     }
 
     /// The packs whose index cannot be used. Lists the packs again.
     pub fn unreadable_packs(&self) -> Result<Vec<UnreadablePack>, ObjectError> {
-        Ok(self.refresh()?.unreadable.clone())
+        Ok(self.refresh()?.unreadable().cloned().collect())
     }
 
     /// The packs that can be used. Lists them again.
     pub fn packs(&self) -> Result<Vec<Arc<Pack>>, ObjectError> {
-        Ok(self.refresh()?.packs.clone())
+        Ok(self.refresh()?.packs().cloned().collect())
     }
 
     /// Every id in the store, pack by pack, then loose; one that is stored twice comes twice. What
@@ -279,13 +290,13 @@ impl Objects {
     ) -> Result<impl Iterator<Item = Result<ObjectId, ObjectError>> + '_, ObjectError> {
         let list = self.refresh()?;
         let unreadable: Vec<_> = list
-            .unreadable
-            .iter()
+            .unreadable()
             .cloned()
             .map(ObjectError::UnreadablePack)
             .map(Err)
             .collect();
-        let packs = list.packs.clone().into_iter().flat_map(ids_of_pack);
+        let packs: Vec<_> = list.packs().cloned().collect();
+        let packs = packs.into_iter().flat_map(ids_of_pack);
         let loose = (0..=u8::MAX).flat_map(|first| match self.loose.ids_in(first) {
             Ok(ids) => ids.into_iter().map(Ok).collect(),
             Err(e) => vec![Err(ObjectError::of(&ObjectId::NULL, e))],
@@ -294,7 +305,7 @@ impl Objects {
     }
 
     fn refresh(&self) -> Result<Arc<PackList>, ObjectError> {
-        Ok(self.packs.list_again()?)
+        Ok(self.packs.open_all()?)
     }
 
     fn load_kind(&self, id: &ObjectId, wanted: Kind) -> Result<Arc<Object>, ObjectError> {

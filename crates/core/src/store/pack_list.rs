@@ -2,9 +2,13 @@
 //!
 //! Other processes publish and merge packs at any time. The list is made when first needed and again
 //! before an object is said to be missing; packs whose index is still the same file are carried over.
+//!
+//! A store has one pack per checkpoint until they are merged, and most of what is asked for is in the newest: an index is
+//! opened when the search comes to it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -29,15 +33,70 @@ pub struct UnreadablePack {
     pub what: String,
 }
 
-/// One listing of the packs.
-#[derive(Debug, Default)]
+/// One listing of the packs, the newest first.
+#[derive(Debug)]
 pub(crate) struct PackList {
-    /// The packs that can be used, the newest first.
-    pub(crate) packs: Vec<Arc<Pack>>,
-    /// The others.
-    pub(crate) unreadable: Vec<UnreadablePack>,
+    slots: Vec<Slot>,
+    files: Arc<PackFiles>,
+    next_serial: Arc<AtomicU64>,
     /// Which listing of this process it is.
     number: u64,
+}
+
+/// A pack that was listed, and what came of opening it.
+#[derive(Debug)]
+struct Slot {
+    stem: String,
+    opened: OnceLock<Result<Arc<Pack>, UnreadablePack>>,
+}
+
+impl PackList {
+    /// How many packs there are, those that cannot be used among them.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The pack at a place of the list; `None` if its index cannot be used. An error only if it is gone by now.
+    pub(crate) fn open(&self, at: usize) -> Result<Option<&Arc<Pack>>, CopyError> {
+        let slot = &self.slots[at];
+        if let Some(opened) = slot.opened.get() {
+            return Ok(opened.as_ref().ok());
+        }
+        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
+        let opened = match Pack::open(&self.files, &slot.stem, serial) {
+            Ok(pack) => Ok(Arc::new(pack)),
+            Err(e) if e.is_vanished() => return Err(e),
+            Err(e) => Err(unreadable(&slot.stem, &e)),
+        };
+        // Of two threads that open it at once, one is heard.
+        Ok(slot.opened.get_or_init(|| opened).as_ref().ok())
+    }
+
+    /// The packs that can be used and are still there.
+    pub(crate) fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
+        (0..self.len()).filter_map(|at| self.open(at).ok().flatten())
+    }
+
+    /// The others.
+    pub(crate) fn unreadable(&self) -> impl Iterator<Item = &UnreadablePack> {
+        (0..self.len()).filter_map(|at| {
+            self.open(at).ok()?;
+            self.slots[at].opened.get()?.as_ref().err()
+        })
+    }
+
+    /// Opens all of them, unless one is gone by now.
+    fn open_all(&self) -> bool {
+        (0..self.len()).all(|at| self.open(at).is_ok())
+    }
+
+    /// Those that were opened and can be used.
+    fn opened(&self) -> HashMap<&str, &Arc<Pack>> {
+        let slots = self.slots.iter();
+        slots
+            .filter_map(|slot| Some((slot.stem.as_str(), slot.opened.get()?.as_ref().ok()?)))
+            .collect()
+    }
 }
 
 /// The packs of a store, listed when needed.
@@ -49,7 +108,7 @@ pub(crate) struct Packs {
     listing: Mutex<()>,
     /// How many listings were begun.
     listings: AtomicU64,
-    next_serial: AtomicU64,
+    next_serial: Arc<AtomicU64>,
 }
 
 impl Packs {
@@ -59,7 +118,7 @@ impl Packs {
             current: RwLock::default(),
             listing: Mutex::default(),
             listings: AtomicU64::new(0),
-            next_serial: AtomicU64::new(0),
+            next_serial: Arc::new(AtomicU64::new(0)),
         }
     }
 
@@ -88,64 +147,58 @@ impl Packs {
             return Ok(Arc::clone(list));
         }
         let number = self.listings.fetch_add(1, Ordering::SeqCst) + 1;
-        let list = self.read_directory(known.as_deref())?;
-        let list = Arc::new(PackList { number, ..list });
+        let list = Arc::new(self.read_directory(known.as_deref(), number)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&list));
         Ok(list)
     }
 
-    fn read_directory(&self, known: Option<&PackList>) -> Result<PackList, herma_fs::Error> {
-        let known: HashMap<&str, &Arc<Pack>> = known
-            .iter()
-            .flat_map(|list| &list.packs)
-            .map(|pack| (pack.stem(), pack))
-            .collect();
-        let mut list = PackList::default();
-        for _ in 0..ATTEMPTS {
-            let listed = self.files.list()?;
-            let carried: HashMap<&str, &Arc<Pack>> = listed
-                .iter()
-                .filter_map(|pack| known.get_key_value(pack.stem.as_str()).zip(Some(pack)))
-                .filter(|((_, before), pack)| *before.index().stat() == pack.index)
-                .map(|((stem, before), _)| (*stem, *before))
-                .collect();
-            self.files.close_all_but(|name| {
-                let name = name.to_str().unwrap_or_default();
-                let stem = name
-                    .strip_suffix(".idx")
-                    .or_else(|| name.strip_suffix(".pack"));
-                stem.is_some_and(|stem| carried.contains_key(stem))
-            });
-            let vanished;
-            (list, vanished) = self.open_listed(&listed, &carried);
-            if !vanished {
+    /// Lists the packs again and opens all of them.
+    pub(crate) fn open_all(&self) -> Result<Arc<PackList>, herma_fs::Error> {
+        let mut list = self.list_again()?;
+        for _ in 1..ATTEMPTS {
+            if list.open_all() {
                 break;
             }
+            list = self.list_again()?;
         }
         Ok(list)
     }
 
-    /// Opens the packs that are new; also says whether one was gone when it was opened.
-    fn open_listed(
+    fn read_directory(
         &self,
-        listed: &[Listed],
-        carried: &HashMap<&str, &Arc<Pack>>,
-    ) -> (PackList, bool) {
-        let mut list = PackList::default();
-        let mut vanished = false;
-        for pack in listed {
-            if let Some(before) = carried.get(pack.stem.as_str()) {
-                list.packs.push(Arc::clone(before));
-                continue;
-            }
-            let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
-            match Pack::open(&self.files, &pack.stem, serial) {
-                Ok(pack) => list.packs.push(Arc::new(pack)),
-                Err(e) if e.is_vanished() => vanished = true,
-                Err(e) => list.unreadable.push(unreadable(&pack.stem, &e)),
-            }
-        }
-        (list, vanished)
+        known: Option<&PackList>,
+        number: u64,
+    ) -> Result<PackList, herma_fs::Error> {
+        let known = known.map(PackList::opened).unwrap_or_default();
+        let listed = self.files.list()?;
+        let carried = |listed: &Listed| {
+            let before = known.get(listed.stem.as_str());
+            before.filter(|before| *before.index().stat() == listed.index)
+        };
+        let slots: Vec<Slot> = listed
+            .iter()
+            .map(|pack| Slot {
+                stem: pack.stem.clone(),
+                opened: carried(pack)
+                    .map(|before| Ok(Arc::clone(before)).into())
+                    .unwrap_or_default(),
+            })
+            .collect();
+        let list = PackList {
+            slots,
+            files: Arc::clone(&self.files),
+            next_serial: Arc::clone(&self.next_serial),
+            number,
+        };
+        let carried = list.opened();
+        self.files.close_all_but(|name| {
+            let name = name.to_str().unwrap_or_default();
+            let stem = name
+                .strip_suffix(".idx")
+                .or_else(|| name.strip_suffix(".pack"));
+            stem.is_some_and(|stem| carried.contains_key(stem))
+        });
+        Ok(list)
     }
 }
 
@@ -157,5 +210,84 @@ fn unreadable(stem: &str, error: &CopyError) -> UnreadablePack {
     UnreadablePack {
         pack: stem.to_owned(),
         what,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use herma_fs::publish::Durability;
+
+    use super::super::object::Kind;
+    use super::super::pack_write::PackWriter;
+    use super::super::testing::Fresh;
+    use super::*;
+    use crate::id::ObjectId;
+    use crate::store::error::StoreError;
+
+    fn save(fresh: &Fresh, content: &[u8]) {
+        let nothing = |_: &ObjectId| Ok::<_, StoreError>(false);
+        let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
+        writer.add(Kind::Blob, content).unwrap();
+        writer.finish(Durability::Synced).unwrap();
+    }
+
+    fn packs(fresh: &Fresh) -> Packs {
+        let objects = Arc::new(fresh.dirs.objects().try_clone().unwrap());
+        Packs::new(PackFiles::new(objects))
+    }
+
+    fn path_of(fresh: &Fresh, stem: &str, extension: &str) -> std::path::PathBuf {
+        let name = format!("objects/pack/{stem}.{extension}");
+        fresh.store().join(name)
+    }
+
+    #[test]
+    fn an_index_is_opened_once_when_it_is_first_needed() {
+        let fresh = Fresh::new();
+        save(&fresh, b"one");
+        save(&fresh, b"two");
+        let packs = packs(&fresh);
+        let list = packs.list().unwrap();
+        assert_eq!((list.len(), list.opened().len()), (2, 0));
+        let first = Arc::clone(list.open(0).unwrap().unwrap());
+        assert_eq!(list.opened().len(), 1);
+        save(&fresh, b"three");
+        let again = packs.list_again().unwrap();
+        assert_eq!((again.len(), again.opened().len()), (3, 1));
+        assert!(Arc::ptr_eq(again.opened()[first.stem()], &first));
+        assert_eq!(packs.open_all().unwrap().packs().count(), 3);
+    }
+
+    #[test]
+    fn an_index_that_is_another_file_now_is_read_again() {
+        let fresh = Fresh::new();
+        save(&fresh, b"one");
+        let packs = packs(&fresh);
+        let list = packs.open_all().unwrap();
+        let before = list.packs().next().unwrap();
+        let index = path_of(&fresh, before.stem(), "idx");
+        let copy = index.with_extension("other");
+        std::fs::copy(&index, &copy).unwrap();
+        std::fs::rename(&copy, &index).unwrap();
+        let again = packs.open_all().unwrap();
+        assert!(!Arc::ptr_eq(again.packs().next().unwrap(), before));
+        std::fs::write(&index, "broken").unwrap();
+        let broken = packs.list_again().unwrap();
+        assert_eq!(broken.packs().count(), 0);
+        assert_eq!(broken.unreadable().next().unwrap().pack, before.stem());
+    }
+
+    #[test]
+    fn a_pack_that_vanishes_before_it_is_opened_is_an_answer_and_not_kept() {
+        let fresh = Fresh::new();
+        save(&fresh, b"one");
+        let packs = packs(&fresh);
+        let list = packs.list().unwrap();
+        let stem = list.slots[0].stem.clone();
+        std::fs::remove_file(path_of(&fresh, &stem, "idx")).unwrap();
+        assert!(list.open(0).unwrap_err().is_vanished());
+        assert_eq!((list.packs().count(), list.unreadable().count()), (0, 0));
+        assert_eq!(packs.open_all().unwrap().len(), 0);
     }
 }

@@ -148,12 +148,12 @@ impl Pack {
 
 impl Entry {
     /// Inflates the content: the object, or the delta.
-    pub fn read(mut self) -> Result<Vec<u8>, CopyError> {
+    pub fn read(self) -> Result<Vec<u8>, CopyError> {
         if self.size > MEMORY_LIMIT {
             return Err(CopyError::TooLarge { size: self.size });
         }
-        let read = self.reader.read_rest(Vec::new(), self.size);
-        read.map_err(|e| CopyError::inflating(self.reader.file(), e))
+        let read = self.reader.read_whole(self.size);
+        read.map_err(|(file, e)| CopyError::inflating(&file, e))
     }
 
     /// Inflates no more than the first bytes of the content, as many as fit in `out`.

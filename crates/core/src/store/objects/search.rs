@@ -84,9 +84,16 @@ impl Objects {
         take: &mut impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
         failures: &mut Failures,
     ) -> Option<T> {
-        let start = self.last_hit.load(Ordering::Relaxed).min(list.packs.len());
-        for at in (start..list.packs.len()).chain(0..start) {
-            let pack = &list.packs[at];
+        let start = self.last_hit.load(Ordering::Relaxed).min(list.len());
+        for at in (start..list.len()).chain(0..start) {
+            let pack = match list.open(at) {
+                Ok(Some(pack)) => pack,
+                Ok(None) => continue,
+                Err(e) => {
+                    failures.note(e);
+                    continue;
+                }
+            };
             let taken = match pack.index().find(id) {
                 Ok(None) => continue,
                 Ok(Some(offset)) => take(Copy::Packed(pack, offset), list),
@@ -125,10 +132,38 @@ impl Objects {
         Ok(object)
     }
 
+    /// Reads one copy of a blob, if its size is `wanted`. Of anything else only the kind is told.
+    pub(super) fn read_copy_if(
+        &self,
+        copy: Copy<'_>,
+        list: &PackList,
+        id: &ObjectId,
+        wanted: &mut impl FnMut(u64) -> bool,
+    ) -> Result<(Kind, Option<Vec<u8>>), CopyError> {
+        let (kind, size) = match &copy {
+            Copy::Loose(object) => (object.kind, object.size),
+            Copy::Packed(pack, offset) => {
+                let entry = pack.entry(*offset)?;
+                if let EntryKind::Whole(kind) = entry.kind {
+                    let is_wanted = kind == Kind::Blob && wanted(entry.size);
+                    let read = is_wanted.then(|| self.read_whole(kind, entry, id));
+                    let content = read.transpose()?.map(Arc::unwrap_or_clone);
+                    return Ok((kind, content.map(|object| object.data)));
+                }
+                chain::header(pack, *offset, &self.bases(list))?
+            }
+        };
+        if kind != Kind::Blob || !wanted(size) {
+            return Ok((kind, None));
+        }
+        let object = Arc::unwrap_or_clone(self.read_copy(copy, list, id)?);
+        Ok((kind, Some(object.data)))
+    }
+
     /// Is the copy of this object in this very pack whole?
     pub fn is_whole_in(&self, stem: &str, id: &ObjectId) -> Result<bool, ObjectError> {
         let list = self.packs.list()?;
-        let pack = list.packs.iter().find(|pack| pack.stem() == stem);
+        let pack = list.packs().find(|pack| pack.stem() == stem);
         let Some(pack) = pack else {
             return Ok(false);
         };
@@ -230,8 +265,12 @@ impl Objects {
 
     pub(super) fn has(&self, list: &PackList, id: &ObjectId) -> Result<bool, CopyError> {
         let mut failures = Failures::default();
-        for pack in &list.packs {
-            match pack.index().find(id) {
+        for at in 0..list.len() {
+            let found = list.open(at).and_then(|pack| match pack {
+                Some(pack) => pack.index().find(id),
+                None => Ok(None),
+            });
+            match found {
                 Ok(Some(_)) => return Ok(true),
                 Ok(None) => {}
                 Err(e) => failures.note(e),
@@ -246,10 +285,10 @@ impl Objects {
     pub(super) fn find_in(&self, list: &PackList, prefix: &IdPrefix) -> (Vec<ObjectId>, Failures) {
         let mut failures = Failures::default();
         let mut found = Vec::new();
-        let in_packs = list
-            .packs
-            .iter()
-            .map(|pack| pack.index().find_prefix(prefix));
+        let in_packs = (0..list.len()).map(|at| match list.open(at)? {
+            Some(pack) => pack.index().find_prefix(prefix),
+            None => Ok(Vec::new()),
+        });
         for ids in in_packs.chain(std::iter::once_with(|| self.loose.find_prefix(prefix))) {
             match ids {
                 Ok(ids) => found.extend(ids),
@@ -281,9 +320,16 @@ impl Bases for KnownBases<'_> {
             return Ok(Some(Base::Whole(object)));
         }
         let mut failures = Failures::default();
-        for pack in &self.list.packs {
-            match pack.index().find(id) {
-                Ok(Some(offset)) => return Ok(Some(Base::Packed(Arc::clone(pack), offset))),
+        for at in 0..self.list.len() {
+            let found = self.list.open(at).and_then(|pack| {
+                let Some(pack) = pack else {
+                    return Ok(None);
+                };
+                let offset = pack.index().find(id)?;
+                Ok(offset.map(|offset| Base::Packed(Arc::clone(pack), offset)))
+            });
+            match found {
+                Ok(Some(base)) => return Ok(Some(base)),
                 Ok(None) => {}
                 Err(e) => failures.note(e),
             }
@@ -307,7 +353,7 @@ impl Bases for KnownBases<'_> {
 
 /// What to say of an object that was found nowhere.
 pub(super) fn lost(id: &ObjectId, list: &PackList) -> ObjectError {
-    match list.unreadable.first() {
+    match list.unreadable().next() {
         None => ObjectError::Missing { id: *id },
         Some(UnreadablePack { pack, what }) => {
             let what = format!("it may be in {pack}.pack, whose index cannot be read: {what}");
