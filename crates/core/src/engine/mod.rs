@@ -8,6 +8,7 @@ mod adopt_steps;
 mod arrived;
 mod authorship;
 pub(crate) mod calls;
+mod carrying_out;
 mod cleaning;
 mod cleaning_apply;
 mod cleaning_bytes;

@@ -205,17 +205,21 @@ impl Project<'_> {
         store: &OpenStore,
         history: &History,
     ) -> Option<Arc<StatCache>> {
-        let dir = store
-            .dirs
-            .herma()?
-            .projects
-            .open_dir(self.id.as_str())
-            .ok()?;
-        let cache = StatCache::read(&dir, thread_count(self.settings().threads))?;
-        let alive = cache.header().checkpoint.is_some_and(|id| {
-            history.contains(&id) && store.objects.contains(&id).unwrap_or(false)
-        });
-        alive.then(|| Arc::new(cache))
+        believed(store, history, self.read_cache(store)?)
+    }
+
+    /// The stat cache of the last save, whatever it describes.
+    pub(super) fn read_cache(&self, store: &OpenStore) -> Option<StatCache> {
+        let herma = store.dirs.herma()?;
+        let state = herma.projects.open_dir(self.id.as_str()).ok()?;
+        StatCache::read(&state, thread_count(self.settings().threads))
+    }
+
+    /// Is there a stat cache that takes its time to read?
+    pub(super) fn has_large_cache(&self, store: &OpenStore) -> bool {
+        let herma = store.dirs.herma();
+        let state = herma.and_then(|herma| herma.projects.open_dir(self.id.as_str()).ok());
+        state.is_some_and(|state| StatCache::is_large(&state))
     }
 
     /// Writes the stat cache. It is only a cache: failing to write it costs time, nothing else.
@@ -406,6 +410,19 @@ impl Project<'_> {
         }
         identity
     }
+}
+
+/// A stat cache, if the checkpoint it describes is alive.
+pub(super) fn believed(
+    store: &OpenStore,
+    history: &History,
+    cache: StatCache,
+) -> Option<Arc<StatCache>> {
+    let alive = cache
+        .header()
+        .checkpoint
+        .is_some_and(|id| history.contains(&id) && store.objects.contains(&id).unwrap_or(false));
+    alive.then(|| Arc::new(cache))
 }
 
 #[cfg(test)]

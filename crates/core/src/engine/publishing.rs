@@ -131,8 +131,12 @@ impl Project<'_> {
         self.note_unsettled(store)?;
         let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
         notes.extend(self.move_mirror(store, history.mirror, id));
-        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same.
-        let due = self.engine.due(store, &self.id, history);
+        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same. Nobody cleans up after a
+        // restore: the next save sees to it.
+        let due = match origin {
+            Origin::Safety => Ok(None),
+            _ => self.engine.due(store, &self.id, history),
+        };
         let checkpoint = Checkpoint {
             id,
             number: 1,

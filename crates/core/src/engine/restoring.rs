@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-
-use herma_fs::Errno;
 
 use super::Progress;
 use super::Project;
 use super::SaveOptions;
-use super::Stage;
-use super::arrived::meanwhile;
-use super::arrived::syncs_each;
+use super::carrying_out::Before;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
 use super::saving::Draft;
 use super::saving::Saved;
-use super::saving::Stored;
 use super::saving::Waited;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
@@ -32,8 +26,6 @@ use crate::restore::Kept;
 use crate::restore::Plan;
 use crate::restore::RestoreError;
 use crate::restore::RestoreOptions;
-use crate::restore::apply::Applied;
-use crate::restore::apply::Applier;
 use crate::restore::journal::Journal;
 use crate::restore::modes::Modes;
 use crate::restore::one_name;
@@ -42,13 +34,9 @@ use crate::restore::plan::Planner;
 use crate::restore::plan::Prepared;
 use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::Move;
-use crate::restore::undo::UndoRecord;
-use crate::restore::write::Writer;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
-use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
-use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::StatCache;
@@ -205,7 +193,12 @@ impl Project<'_> {
         check_saved(&prepared.plan, &draft.present.cache)?;
         if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
             let newest = draft.history.newest().map(|e| (e.id, e.sequence));
-            let before = (&safety, newest, draft.present);
+            let before = Before {
+                safety: &safety,
+                newest,
+                present: draft.present,
+                recent: Arc::default(),
+            };
             return self.carry_out(store, before, prepared, options, task, progress);
         }
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
@@ -223,7 +216,12 @@ impl Project<'_> {
         let kept = self.keep(store, draft, &before(&reason), Origin::Safety, progress)?;
         let newest = &kept.saved.checkpoint;
         let newest = Some((newest.id, newest.sequence));
-        let before = (&kept.saved, newest, kept.present);
+        let before = Before {
+            safety: &kept.saved,
+            newest,
+            present: kept.present,
+            recent: kept.recent,
+        };
         self.carry_out(store, before, prepared, options, task, progress)
     }
 
@@ -264,150 +262,6 @@ impl Project<'_> {
     ) -> Result<(Saved, Present), Error> {
         let state = self.save_locked(store, &before(what), Origin::Safety, progress)?;
         Ok((state.saved, state.present))
-    }
-
-    /// Changes the files, looks whether they arrived, and notes how to get back. `newest` is the checkpoint that is
-    /// the newest by now, with its place in the order of saving.
-    fn carry_out(
-        &self,
-        store: &OpenStore,
-        (safety, newest, present): (&Saved, Option<(ObjectId, u64)>, Present),
-        prepared: Prepared,
-        options: &RestoreOptions,
-        task: &Task,
-        progress: &dyn Progress,
-    ) -> Result<Restored, Error> {
-        let herma = store.dirs.for_writing()?;
-        let state_dir = self.state_dir(&store.dirs)?;
-        let mut target = prepared.plan.target.clone();
-        // The safety checkpoint, if there is a new one, has moved every other down the list.
-        target.number += usize::from(safety.is_new);
-        let token = self.token();
-        let journal = match task {
-            Task::New(by) => Journal {
-                token,
-                safety: safety.checkpoint.id,
-                target: target.id,
-                options: options.clone(),
-                started: self.clock().now().seconds,
-                by: *by,
-                undo: UndoRecord::read(&state_dir)?,
-            },
-            // What was interrupted stays what it was, so that both ways stay open until one is gone.
-            Task::Finish(interrupted) | Task::Reverse(interrupted) => Journal {
-                token,
-                ..interrupted.clone()
-            },
-        };
-        let changes_anything = !prepared.plan.actions.is_empty();
-        let mut applied = Applied::default();
-        if changes_anything {
-            self.refuse_read_only()?;
-            // The last moment at which stopping leaves every file as it is, and nothing to finish.
-            if progress.is_cancelled() {
-                return Err(ScanError::Cancelled.into());
-            }
-            // ORDER: the journal is durable before the first file changes.
-            journal.write(&herma.tmp, &state_dir)?;
-            progress.stage(Stage::Restoring);
-            applied = self.apply(store, &prepared, &present, journal.token, progress)?;
-            progress.stage(Stage::Verifying);
-        }
-        let plan = &prepared.plan;
-        let (after, on_disk) = meanwhile(
-            || {
-                let to = (&target, &prepared);
-                let after = self.arrived(store, to, options, &present, &mut applied)?;
-                // The checkpoint it describes is published: nothing that is still to come makes it untrue.
-                if safety.is_new {
-                    let describes = safety.checkpoint.id;
-                    self.write_cache(&store.dirs, present.cache, describes, Stored::All);
-                }
-                Ok::<_, Error>(after)
-            },
-            || self.make_last(plan),
-        );
-        // ORDER: all that was changed is on disk before the journal that could change it again closes.
-        on_disk?;
-        let after = after?;
-        let (from, to) = (journal.safety, journal.target);
-        let mut record = match task {
-            Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
-            _ => journal.undo.clone().moved(journal.by, from, to, after),
-        };
-        record.newest = newest.map(|(id, _)| id);
-        record.write(&herma.tmp, &state_dir)?;
-        if matches!(task, Task::Reverse(_)) {
-            self.forget_move(store, &journal)?;
-        } else if changes_anything || matches!(task, Task::Finish(_)) {
-            // What is finished may have changed its last file before it was interrupted.
-            let newest = newest.map_or(0, |(_, sequence)| sequence);
-            self.note_move(store, &journal, &target, newest)?;
-        }
-        // ORDER: the journal closes last; until then the next command can finish or reverse.
-        Journal::close(&state_dir)?;
-        let mut kept = prepared.plan.kept.clone();
-        kept.extend(applied.kept);
-        kept.sort_unstable();
-        kept.dedup();
-        Ok(Restored {
-            target,
-            safety: Some(safety.checkpoint.clone()),
-            safety_is_new: safety.is_new,
-            written: applied.written,
-            removed: applied.removed,
-            kept,
-            plan: prepared.plan,
-        })
-    }
-
-    /// Fails where no file can be written, while there is nothing to finish or to reverse yet.
-    fn refuse_read_only(&self) -> Result<(), Error> {
-        let root = self.open_root()?;
-        if root.is_read_only()? {
-            return Err(herma_fs::Error::on("write to", root.path(), Errno::ROFS).into());
-        }
-        Ok(())
-    }
-
-    /// A number no other restore's temporary files carry.
-    fn token(&self) -> u32 {
-        let now = self.clock().now();
-        let mix = xxhash_rust::xxh3::xxh3_64(
-            format!(
-                "{} {} {}",
-                now.as_nanos(),
-                herma_fs::process::file_clock(),
-                std::process::id()
-            )
-            .as_bytes(),
-        );
-        mix as u32
-    }
-
-    fn apply(
-        &self,
-        store: &OpenStore,
-        prepared: &Prepared,
-        present: &Present,
-        token: u32,
-        progress: &dyn Progress,
-    ) -> Result<Applied, Error> {
-        let root = self.open_root()?;
-        let total = prepared.plan.actions.len();
-        let writer = Writer {
-            objects: &store.objects,
-            token,
-            serial: AtomicU32::new(0),
-            read_ahead: &prepared.read_ahead,
-            sync_each: syncs_each(&prepared.plan),
-        };
-        let report = |done: u64| progress.files(done, Some(total as u64));
-        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
-        // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
-        Ok(in_waiting_pool(self.settings().threads, || {
-            applier.apply()
-        })??)
     }
 }
 

@@ -8,9 +8,11 @@ use bstr::BString;
 use super::Progress;
 use super::Project;
 use super::Stage;
+use super::arrived::meanwhile;
 use super::listening::Listened;
 use super::maintenance::Due;
 use super::open::OpenStore;
+use super::open::believed;
 use super::publishing::NewState;
 use super::saved_before::SavedBefore;
 use crate::checkpoint::Checkpoint;
@@ -34,6 +36,7 @@ use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::present::scan_unless;
 use crate::snapshot::stat_cache::StatCache;
+use crate::store::pack_recent::RecentContents;
 use crate::store::pack_write::PackWriter;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
@@ -121,6 +124,8 @@ struct Look {
 pub(crate) struct SavedState {
     pub(crate) saved: Saved,
     pub(crate) present: Present,
+    /// Contents that were saved a moment ago.
+    pub(crate) recent: Arc<RecentContents>,
 }
 
 impl Project<'_> {
@@ -162,21 +167,30 @@ impl Project<'_> {
         options: &SaveOptions,
         progress: &dyn Progress,
     ) -> Result<Saved, Error> {
-        let history = self.clear_the_way(store)?;
-        let heard = match self.listen(store, &history, options.rehash)? {
-            Listened::Unchanged(saved) => return Ok(*saved),
-            Listened::Heard(heard) => heard,
+        let (history, cache, heard) = if self.engine.options.watcher.is_none() {
+            let (history, cache) = self.clear_the_way_and_load(store)?;
+            (history, cache, Heard::default())
+        } else {
+            let history = self.clear_the_way(store)?;
+            let heard = match self.listen(store, &history, options.rehash)? {
+                Listened::Unchanged(saved) => return Ok(*saved),
+                Listened::Heard(heard) => heard,
+            };
+            let cache = self.load_cache(store, &history);
+            (history, cache, heard)
         };
         let token = heard.worth_noting();
         let look = Look {
-            cache: self.load_cache(store, &history),
+            cache,
             rehash: options.rehash,
             heard,
             recent: Recent::WrittenBack,
         };
         let draft = self.draft_of(store, history, look, progress)?;
         let state = self.keep(store, draft, options, Origin::Saved, progress)?;
-        let SavedState { saved, mut present } = state;
+        let SavedState {
+            saved, mut present, ..
+        } = state;
         if saved.is_new || !present.same_as_cache || token.is_some() {
             let stored = if saved.is_new {
                 Stored::All
@@ -211,9 +225,9 @@ impl Project<'_> {
         rehash: bool,
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
-        let history = self.clear_the_way(store)?;
+        let (history, cache) = self.clear_the_way_and_load(store)?;
         let look = Look {
-            cache: self.load_cache(store, &history),
+            cache,
             rehash,
             heard: Heard::default(),
             recent: Recent::ReadAgain,
@@ -227,6 +241,22 @@ impl Project<'_> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         self.sweep_interrupted(store)?;
         Ok(history)
+    }
+
+    /// Clears the way, and reads a large stat cache meanwhile.
+    fn clear_the_way_and_load(
+        &self,
+        store: &OpenStore,
+    ) -> Result<(History, Option<Arc<StatCache>>), Error> {
+        if !self.has_large_cache(store) {
+            let history = self.clear_the_way(store)?;
+            let cache = self.load_cache(store, &history);
+            return Ok((history, cache));
+        }
+        let (cache, history) = meanwhile(|| self.read_cache(store), || self.clear_the_way(store));
+        let history = history?;
+        let cache = cache.and_then(|cache| believed(store, &history, cache));
+        Ok((history, cache))
     }
 
     /// Looks at the present, and collects what a checkpoint of it needs.
@@ -267,6 +297,7 @@ impl Project<'_> {
             described,
             writer,
         } = draft;
+        let recent = writer.recent();
         let newest = newest_readable(store, &history, described)?;
         let now = (present.tree, present.modes);
         let is_newest = |entry: &Entry| history.newest() == Some(entry);
@@ -280,7 +311,11 @@ impl Project<'_> {
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 saved => {
                     let saved = saved?;
-                    return Ok(SavedState { saved, present });
+                    return Ok(SavedState {
+                        saved,
+                        present,
+                        recent,
+                    });
                 }
             }
         }
@@ -292,7 +327,11 @@ impl Project<'_> {
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
         let state = NewState::of(&present, at_hand);
         let saved = self.publish(store, &history, before, &state, writer, options, origin)?;
-        Ok(SavedState { saved, present })
+        Ok(SavedState {
+            saved,
+            present,
+            recent,
+        })
     }
 
     /// Scans the project with `sink` taking what is new. `store` says what was saved before. Nothing of it is to

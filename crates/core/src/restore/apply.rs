@@ -134,8 +134,9 @@ impl<'a> Applier<'a> {
             return Ok(());
         };
         let dir = match self.root.open_beneath(parent.as_bytes()) {
+            Ok(dir) => dir,
             Err(e) if e.is_not_found() => return Ok(()),
-            _ => self.open_directory(&parent)?,
+            Err(_) => self.open_directory(&parent)?,
         };
         let remove = || self.writer.remove(&dir, name, &expected);
         match self.with_access(&parent, remove, path)? {
@@ -292,14 +293,16 @@ impl<'a> Applier<'a> {
     }
 
     fn write_group(&self, parent: &RelPath, paths: &[&RelPath]) -> Result<(), RestoreError> {
-        if self
-            .root
-            .open_beneath(parent.as_bytes())
-            .is_err_and(|e| e.is_not_found())
-        {
-            self.make_directory(parent)?;
-        }
-        let dir = match self.open_directory(parent) {
+        let opened = match self.root.open_beneath(parent.as_bytes()) {
+            Ok(dir) => Ok(dir),
+            Err(e) => {
+                if e.is_not_found() {
+                    self.make_directory(parent)?;
+                }
+                self.open_directory(parent)
+            }
+        };
+        let dir = match opened {
             Ok(dir) => dir,
             // Something that is no directory took the place of one meanwhile.
             Err(_) if self.is_obstructed(parent) => {

@@ -24,6 +24,7 @@ use crate::store::object::Kind;
 use crate::store::object::id_of;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
+use crate::store::pack_recent::RecentContents;
 
 /// No link can point to more bytes than the longest path the kernel takes.
 const LONGEST_TARGET: u64 = 4095;
@@ -58,6 +59,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) token: u32,
     pub(crate) serial: AtomicU32,
     pub(crate) read_ahead: &'a ReadAhead,
+    /// Contents that were saved a moment ago.
+    pub(crate) recent: &'a RecentContents,
     /// Sync each file, rather than the whole file system at the end?
     pub(crate) sync_each: bool,
 }
@@ -80,7 +83,7 @@ impl Writer<'_> {
         expected: Option<&EntryRecord>,
     ) -> Result<Done, WriteError> {
         let ready = self.prepare(dir, content)?;
-        let done = swap_in(dir, &ready, name, expected);
+        let done = swap_in(dir, &ready, name, expected, self.recent);
         if !matches!(done, Ok(Done::Yes)) {
             // What was prepared is in the store; the project's own file is back in its place.
             let _ = dir.remove_file(ready.as_str());
@@ -150,7 +153,7 @@ impl Writer<'_> {
         }
         let aside = self.temp(TempKind::Finished);
         dir.rename_new(name, dir, aside.as_str())?;
-        if is_saved(dir, &aside, expected)? {
+        if is_saved(dir, &aside, expected, self.recent)? {
             remove_replaced(dir, &aside)?;
             return Ok(Done::Yes);
         }
@@ -196,9 +199,31 @@ fn is_untouched(dir: &Dir, name: &[u8], saved: &EntryRecord) -> Result<bool, her
 
 /// Is what was just taken out of its place exactly what the safety checkpoint holds, byte for byte?
 /// Somebody may have written to it a moment ago and put its time back.
-fn is_saved(dir: &Dir, name: &str, saved: &EntryRecord) -> Result<bool, herma_fs::Error> {
+fn is_saved(
+    dir: &Dir,
+    name: &str,
+    saved: &EntryRecord,
+    recent: &RecentContents,
+) -> Result<bool, herma_fs::Error> {
     let stat = dir.stat(name)?;
-    Ok(looks_saved(&stat, saved) && content_id(dir, name.as_bytes()) == Some(saved.id))
+    if !looks_saved(&stat, saved) {
+        return Ok(false);
+    }
+    if stat.kind == FileKind::File && recent.length_of(&saved.id) == Some(stat.size as usize) {
+        return Ok(read_whole(dir, name, stat.size as usize)
+            .is_some_and(|content| recent.is(&saved.id, &content) == Some(true)));
+    }
+    Ok(content_id(dir, name.as_bytes()) == Some(saved.id))
+}
+
+/// The content of a file of so many bytes; `None` if it cannot be read, or is not that long.
+fn read_whole(dir: &Dir, name: &str, size: usize) -> Option<Vec<u8>> {
+    let file = dir.open_file(name).ok()?;
+    // One byte more shows that it grew.
+    let mut content = vec![0; size + 1];
+    let read = read_at(&file, &mut content, 0).ok()?;
+    content.truncate(size);
+    (read == size).then_some(content)
 }
 
 /// The id of what a file or link holds, whatever its size; `None` if it cannot be read or changes
@@ -235,6 +260,7 @@ fn swap_in(
     ready: &str,
     name: &[u8],
     expected: Option<&EntryRecord>,
+    recent: &RecentContents,
 ) -> Result<Done, WriteError> {
     let Some(expected) = expected else {
         return match dir.rename_new(ready, dir, name) {
@@ -256,7 +282,7 @@ fn swap_in(
         Err(Errno::NOENT) => return Ok(Done::ChangedMeanwhile),
         Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e).into()),
     }
-    if is_saved(dir, ready, expected)? {
+    if is_saved(dir, ready, expected, recent)? {
         remove_replaced(dir, ready)?;
         return Ok(Done::Yes);
     }
@@ -315,9 +341,32 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (dir, record) = written_meanwhile(&place);
         std::fs::write(place.path().join("ready"), "restored").unwrap();
-        let done = swap_in(&dir, "ready", b"file", Some(&record)).unwrap();
+        let done = swap_in(
+            &dir,
+            "ready",
+            b"file",
+            Some(&record),
+            &RecentContents::default(),
+        )
+        .unwrap();
         assert_eq!(done, Done::ChangedMeanwhile);
         assert_theirs(&place);
+    }
+
+    #[test]
+    fn what_was_saved_a_moment_ago_is_compared_with_the_file_byte_for_byte() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, mut record) = written_meanwhile(&place);
+        let recent = RecentContents::with_room(100);
+        recent.keep(record.id, Kind::Blob, b"saved!");
+        assert_eq!(recent.length_of(&record.id), Some(6));
+        assert!(!is_saved(&dir, "file", &record, &recent).unwrap());
+        // An id that is not this content's shows that it was compared and not hashed.
+        record.id = id_of(Kind::Blob, b"another").unwrap();
+        recent.keep(record.id, Kind::Blob, b"theirs");
+        assert!(is_saved(&dir, "file", &record, &recent).unwrap());
+        record.size += 1;
+        assert!(!is_saved(&dir, "file", &record, &recent).unwrap());
     }
 
     #[test]
@@ -330,6 +379,7 @@ mod tests {
             token: 1,
             serial: AtomicU32::new(0),
             read_ahead: &ReadAhead::default(),
+            recent: &RecentContents::default(),
             sync_each: false,
         };
         let done = writer.remove(&dir, b"file", &record).unwrap();

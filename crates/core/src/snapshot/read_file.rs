@@ -24,6 +24,7 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_fs::file::read_at;
 use herma_fs::file::stat_file;
 use herma_fs::file::write_back;
 
@@ -72,8 +73,14 @@ pub(super) struct Reader<'a> {
     pub(super) write_backs: AtomicU32,
 }
 
+/// So much of a file is compared at a time with what was read of it before.
+const PIECE: usize = 64 << 10;
+
 thread_local! {
+    /// The file that was last read whole.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// A piece of it, read again.
+    static AGAIN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What a look into a file's content came to.
@@ -254,8 +261,9 @@ impl Reader<'_> {
         BUFFER.with_borrow_mut(|buffer| {
             // One byte more than expected, so that growth shows without another call.
             buffer.resize(size as usize + 1, 0);
-            let read = herma_fs::file::read_at(file, buffer, 0).map_err(StoreError::Source)?;
-            let content = &buffer[..read];
+            let read = read_at(file, buffer, 0).map_err(StoreError::Source)?;
+            buffer.truncate(read);
+            let content = &buffer[..];
             match judge(content) {
                 Judged::Saved(secret) => {
                     let id = self.sink.add(Kind::Blob, content)?;
@@ -307,12 +315,28 @@ impl Reader<'_> {
     }
 }
 
-/// Has the file, read once more from its beginning, still the content of this id?
+/// Has the file, read once more from its beginning, still the content of this id, which was read last?
 fn has_still(mut file: &File, size: u64, id: ObjectId) -> bool {
+    if size <= WHOLE {
+        return BUFFER.with_borrow(|content| content.len() as u64 == size && holds(file, content));
+    }
     file.rewind().is_ok()
         && HashOnly
             .add_stream(size, &mut Read::take(file, size))
             .is_ok_and(|again| again == id)
+}
+
+/// Is this what the file holds, as far as it goes?
+fn holds(file: &File, content: &[u8]) -> bool {
+    AGAIN.with_borrow_mut(|again| {
+        again.resize(PIECE, 0);
+        let mut pieces = content.chunks(PIECE).zip(0_u64..);
+        pieces.all(|(piece, index)| {
+            let again = &mut again[..piece.len()];
+            let read = read_at(file, again, index * PIECE as u64);
+            read.is_ok_and(|read| read == piece.len()) && again == piece
+        })
+    })
 }
 
 #[cfg(test)]
@@ -369,6 +393,26 @@ mod tests {
         std::fs::write(&file, "one").unwrap();
         assert!(captured(&Restless(file), &place, i64::MAX).unstable);
         assert!(!captured(&HashOnly, &place, i64::MAX).unstable);
+    }
+
+    #[test]
+    fn what_a_file_holds_is_compared_to_the_last_byte() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE] {
+            let content: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &content).unwrap();
+            let file = File::open(&path).unwrap();
+            assert!(holds(&file, &content));
+            assert!(!holds(&file, &[&content[..], b"+"].concat()));
+            for at in [0, size / 2, size.saturating_sub(1)] {
+                let mut other = content.clone();
+                if let Some(byte) = other.get_mut(at) {
+                    *byte ^= 1;
+                    assert!(!holds(&file, &other), "{at} of {size}");
+                }
+            }
+        }
     }
 
     #[test]

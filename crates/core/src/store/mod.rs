@@ -42,7 +42,7 @@ pub(crate) mod pack_mend;
 pub mod pack_merge;
 pub mod pack_read;
 pub mod pack_rebuild;
-mod pack_recent;
+pub(crate) mod pack_recent;
 pub mod pack_salvage;
 pub mod pack_write;
 pub(crate) mod packed_refs;

@@ -1,7 +1,7 @@
 //! Contents that were put into a pack a moment ago, kept for whoever asks for them next.
 //!
-//! Right after a save collected what changed, the changed lines are counted. Without this, each of these files would be inflated and
-//! hashed again.
+//! Right after a save collected what changed, the changed lines are counted, and a restore replaces the files. Without this, each of
+//! them would be inflated and hashed again.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -16,19 +16,27 @@ use crate::id::ObjectId;
 const LARGEST: usize = 64 << 10;
 
 /// Small contents, as many as there is room for.
-pub(super) struct Recent {
+#[derive(Debug)]
+pub(crate) struct RecentContents {
     kept: Mutex<Kept>,
     is_wanted: bool,
 }
 
+#[derive(Debug)]
 struct Kept {
     room: usize,
     contents: HashMap<ObjectId, Vec<u8>>,
 }
 
-impl Recent {
+impl Default for RecentContents {
+    fn default() -> Self {
+        Self::with_room(0)
+    }
+}
+
+impl RecentContents {
     /// Has room for so many bytes.
-    pub(super) fn with_room(room: usize) -> Self {
+    pub(crate) fn with_room(room: usize) -> Self {
         Self {
             kept: Mutex::new(Kept {
                 room,
@@ -39,7 +47,7 @@ impl Recent {
     }
 
     /// Keeps a content, if it is small and there is room.
-    pub(super) fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
+    pub(crate) fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
         if !self.is_wanted || kind != Kind::Blob || data.len() > LARGEST {
             return;
         }
@@ -48,6 +56,24 @@ impl Recent {
             kept.room = room;
             kept.contents.insert(id, data.to_vec());
         }
+    }
+
+    /// Is this, byte for byte, the content with this id? `None` if that one was not kept.
+    pub(crate) fn is(&self, id: &ObjectId, data: &[u8]) -> Option<bool> {
+        if !self.is_wanted {
+            return None;
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.contents.get(id).map(|content| content == data)
+    }
+
+    /// How long the content with this id is, if it was kept.
+    pub(crate) fn length_of(&self, id: &ObjectId) -> Option<usize> {
+        if !self.is_wanted {
+            return None;
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.contents.get(id).map(Vec::len)
     }
 
     /// Gives a content that was kept.

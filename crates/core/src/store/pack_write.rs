@@ -6,6 +6,7 @@
 //! Nothing is visible until [`PackWriter::finish`]; a writer that is dropped leaves nothing behind.
 
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -29,7 +30,7 @@ use super::pack_finish;
 use super::pack_finish::PackName;
 use super::pack_read;
 use super::pack_read::EntryKind;
-use super::pack_recent::Recent;
+use super::pack_recent::RecentContents;
 use crate::id::ObjectId;
 
 /// Objects above this size are compressed as a stream.
@@ -61,7 +62,7 @@ pub struct PackWriter<'a> {
     /// Every object asked for, with its place if it is in this pack.
     claims: Claims,
     bytes: Mutex<Bytes<'a>>,
-    recent: Recent,
+    recent: Arc<RecentContents>,
     /// Set when an object that somebody may already rely on could not be added.
     failed: AtomicBool,
 }
@@ -76,7 +77,7 @@ impl<'a> PackWriter<'a> {
             known,
             claims: Claims::new(),
             bytes: Mutex::new(Bytes::new(herma)),
-            recent: Recent::with_room(0),
+            recent: Arc::default(),
             failed: AtomicBool::new(false),
         })
     }
@@ -84,9 +85,14 @@ impl<'a> PackWriter<'a> {
     /// Keeps so many bytes of what is new at hand for [`PackWriter::read`].
     pub(crate) fn remembering(self, bytes: usize) -> Self {
         Self {
-            recent: Recent::with_room(bytes),
+            recent: RecentContents::with_room(bytes).into(),
             ..self
         }
+    }
+
+    /// What is kept at hand.
+    pub(crate) fn recent(&self) -> Arc<RecentContents> {
+        Arc::clone(&self.recent)
     }
 
     /// Adds an object, unless the store or this pack has it, and returns its id.

@@ -38,6 +38,12 @@ impl StatCache {
         Self::of_bytes(bytes, checksum)
     }
 
+    /// Is there a cache that is read by more than one thread?
+    pub(crate) fn is_large(state: &Dir) -> bool {
+        let stat = state.stat_opt(CACHE_FILE).ok().flatten();
+        stat.is_some_and(|stat| stat.size >= 2 * WORTH_A_THREAD as u64)
+    }
+
     /// Writes the cache, which describes `checkpoint`, into the state of a project.
     pub(crate) fn write(
         self,
