@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use herma_fs::Errno;
+
 use crate::checkpoint::BadCheckpointName;
 use crate::checkpoint::BadSpec;
 use crate::diff::DiffError;
@@ -227,6 +229,20 @@ impl Error {
             _ => ErrorKind::Failed,
         }
     }
+
+    /// Does this keep one checkpoint from being read, and no other? It is damaged, or in a pack that may not be opened.
+    pub(crate) fn is_of_one_checkpoint(&self) -> bool {
+        match self {
+            Self::Object(ObjectError::Fs(e)) => is_forbidden_pack(e),
+            other => other.kind() == ErrorKind::Damaged,
+        }
+    }
+}
+
+/// Is this a pack that may not be opened?
+pub(crate) fn is_forbidden_pack(error: &herma_fs::Error) -> bool {
+    let is_pack = error.path.extension().is_some_and(|end| end == "pack");
+    is_pack && matches!(error.errno(), Some(Errno::ACCESS | Errno::PERM))
 }
 
 fn no_such_step(which: &WhichStep) -> String {

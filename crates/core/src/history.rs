@@ -17,7 +17,6 @@ use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
-use crate::error::ErrorKind;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::message;
@@ -299,7 +298,7 @@ impl History {
         let labels = Labels::load(dirs, project)?;
         let numbered = self.entries.iter().rev().zip(1..);
         let read = numbered.map(|(entry, number)| read(objects, entry, number, &labels));
-        read.filter(|read| !matches!(read, Err(e) if e.kind() == ErrorKind::Damaged))
+        read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint()))
             .collect()
     }
 
@@ -329,7 +328,7 @@ impl History {
                     listed.checkpoints.push(checkpoint);
                 }
                 Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::Damaged => {
+                Err(e) if e.is_of_one_checkpoint() => {
                     listed.damaged.push(damaged_one(project, entry, number, &e));
                 }
                 Err(e) => return Err(e),

@@ -308,6 +308,11 @@ pub fn has_address_space_limit() -> bool {
     limit.current.is_some()
 }
 
+/// How many files this process may have open; `None` if that is not limited.
+pub fn descriptor_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
 /// The system's clock in the unit of file times: nanoseconds since 1970.
 ///
 /// For judging how old a file's time stamp is, which the same clock made; not for telling people the

@@ -10,7 +10,6 @@ use super::Project;
 use super::open::OpenStore;
 use super::saving::Saved;
 use crate::error::Error;
-use crate::error::ErrorKind;
 use crate::history::History;
 use crate::receipt::Receipt;
 use crate::snapshot::heard::Heard;
@@ -105,7 +104,7 @@ impl Project<'_> {
             left_out: Vec::new(),
         };
         match self.unchanged(store, history, receipt) {
-            Err(e) if e.kind() == ErrorKind::Damaged => Ok(None),
+            Err(e) if e.is_of_one_checkpoint() => Ok(None),
             Ok(saved) => {
                 let checkpoint = &saved.checkpoint;
                 let is_sound = !checkpoint.receipt_damaged && checkpoint.purged.is_empty();

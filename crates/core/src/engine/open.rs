@@ -19,6 +19,7 @@ use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
+use crate::error::is_forbidden_pack;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::project::Identity;
@@ -141,14 +142,14 @@ pub(super) fn stamp(now: &Timestamp) -> String {
 }
 
 impl Known for Objects {
-    /// An object counts as known only if it can be read: a damaged copy is written again, from the file
-    /// that is still whole.
+    /// An object counts as known only if it can be read: a damaged copy, or one in a pack that may not be opened, is
+    /// written again, from the file that is still whole.
     fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
         if !Objects::contains_listed(self, id).map_err(into_store_error)? {
             return Ok(false);
         }
         match self.is_whole(id) {
-            Err(ObjectError::Fs(e)) => Err(e.into()),
+            Err(ObjectError::Fs(e)) if !is_forbidden_pack(&e) => Err(e.into()),
             whole => Ok(whole.is_ok()),
         }
     }

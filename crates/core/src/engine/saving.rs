@@ -20,7 +20,6 @@ use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
 use crate::checkpoint::check_checkpoint_name;
 use crate::error::Error;
-use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
@@ -304,7 +303,7 @@ impl Project<'_> {
         if newest.is_some_and(|(entry, state)| is_newest(entry) && state == now) {
             match self.unchanged(store, &history, named_at_once(&present)) {
                 // The state is known from the cache, but nobody could go back to it.
-                Err(e) if e.kind() == ErrorKind::Damaged => {}
+                Err(e) if e.is_of_one_checkpoint() => {}
                 // A new one writes the receipt again, for all that share it.
                 Ok(saved) if saved.checkpoint.receipt_damaged => {}
                 // That something is not there any more is news to one that says nothing about it.
@@ -470,7 +469,7 @@ fn newest_readable<'h>(
 ) -> Result<Option<(&'h Entry, StateIds)>, Error> {
     for entry in history.entries.iter().rev() {
         match state_of(store, entry, described) {
-            Err(e) if e.kind() == ErrorKind::Damaged => {}
+            Err(e) if e.is_of_one_checkpoint() => {}
             state => return Ok(Some((entry, state?))),
         }
     }

@@ -157,7 +157,7 @@ impl Planner<'_> {
                     .directories
                     .keys()
                     .any(|dir| dir.starts_with(path));
-            let taken = !self.is_below_a_file(path) && self.is_taken(path)?;
+            let taken = !self.is_below_a_file(path) && self.is_taken(path);
             if !present && !taken && !self.target_has(path)? {
                 return Ok(Some(path.clone()));
             }
@@ -273,7 +273,7 @@ impl Planner<'_> {
             None => self.take_removal(path, draft)?,
             Some(new) => {
                 let obstacle = if change.old.is_none() {
-                    self.obstacle(path)?
+                    self.obstacle(path)
                 } else {
                     None
                 };
@@ -363,7 +363,7 @@ impl Planner<'_> {
     }
 
     /// What stands at a path that the present save does not hold, if anything does.
-    pub(super) fn obstacle(&self, path: &RelPath) -> Result<Option<KeptWhy>, Error> {
+    pub(super) fn obstacle(&self, path: &RelPath) -> Option<KeptWhy> {
         let mut dir = StatCache::ROOT;
         let mut names = path.components().peekable();
         while let Some(name) = names.next() {
@@ -372,29 +372,29 @@ impl Planner<'_> {
             };
             if let Some(reason) = entry.kind.left_out() {
                 let is_above = names.peek().is_some();
-                return Ok(match (is_above, entry.is_dir) {
+                return match (is_above, entry.is_dir) {
                     // Inside a directory no save looks into, only a free name may be taken.
-                    (true, true) => self.is_taken(path)?.then_some(KeptWhy::NotSaved(reason)),
+                    (true, true) => self.is_taken(path).then_some(KeptWhy::NotSaved(reason)),
                     (false, false) => Some(KeptWhy::NotSaved(reason)),
                     (true, false) | (false, true) => Some(KeptWhy::InTheWay(reason)),
-                });
+                };
             }
             match entry.child() {
                 Some(child) => dir = child,
                 None => break,
             }
         }
-        Ok(None)
+        None
     }
 
-    fn is_taken(&self, path: &RelPath) -> Result<bool, Error> {
+    fn is_taken(&self, path: &RelPath) -> bool {
         let Some((parent, name)) = path.split() else {
-            return Ok(true);
+            return true;
         };
         match self.root.open_beneath(parent.as_bytes()) {
-            Ok(dir) => Ok(dir.stat_opt(name)?.is_some()),
-            Err(e) if e.is_not_found() => Ok(false),
-            Err(_) => Ok(true),
+            // What cannot be looked at is there: in a directory that may be listed and not entered, say.
+            Ok(dir) => !matches!(dir.stat_opt(name), Ok(None)),
+            Err(e) => !e.is_not_found(),
         }
     }
 

@@ -66,7 +66,7 @@ impl Planner<'_> {
                             .insert(path.clone(), ActionKind::Mode { from, to: *to });
                     }
                 }
-                None if self.make_directory(path, draft)? => {}
+                None if self.make_directory(path, draft) => {}
                 None => drop(obstructed.insert(path.clone())),
             }
         }
@@ -293,13 +293,13 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> Result<bool, Error> {
-        match self.obstacle(path)? {
+    fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> bool {
+        match self.obstacle(path) {
             // A directory that is there but not looked into serves as well.
             Some(KeptWhy::InTheWay(_)) if self.is_a_directory(path) => {}
             Some(why) => {
                 draft.kept.insert(path.clone(), why);
-                return Ok(false);
+                return false;
             }
             None if self.present.find_file(path) => {
                 draft
@@ -313,7 +313,7 @@ impl Planner<'_> {
                     .insert(path.clone(), ActionKind::CreateDirectory);
             }
         }
-        Ok(true)
+        true
     }
 
     fn is_a_directory(&self, path: &RelPath) -> bool {

@@ -20,6 +20,10 @@ use super::present::ScanError;
 const STACK: usize = 256 << 20;
 /// Where every thread waits for the disk, this many of them share a processor.
 const WAITING: usize = 4;
+/// A thread that replaces a file has its directory open, the file it writes and the one it replaces.
+const FILES_EACH: u64 = 4;
+/// Open besides: the store and its locks, packs, the project, what the caller brought.
+const OTHER_FILES: u64 = 32;
 /// Room for the longest path, one level at a time.
 const WAITING_STACK: usize = 32 << 20;
 
@@ -51,7 +55,17 @@ pub(crate) fn in_waiting_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, ScanError> {
-    in_pool_with(thread_count(threads) * WAITING, WAITING_STACK, work)
+    let threads = thread_count(threads) * WAITING;
+    in_pool_with(threads.min(most_with_files()), WAITING_STACK, work)
+}
+
+/// How many threads can each have some files open at once.
+fn most_with_files() -> usize {
+    let Some(limit) = herma_fs::process::descriptor_limit() else {
+        return usize::MAX;
+    };
+    let left = limit.saturating_sub(OTHER_FILES) / FILES_EACH;
+    usize::try_from(left).map_or(usize::MAX, |left| left.max(1))
 }
 
 /// How many threads work if so many are wanted: none given means one for each processor.

@@ -14,6 +14,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use bstr::BString;
+use rayon::ThreadPool;
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::commit::Commit;
@@ -140,35 +142,43 @@ impl<'a> Survey<'a> {
         let mut waiting = std::mem::take(&mut self.waiting);
         // All are looked up before any is read: a single missing one would have the packs listed again,
         // and a lost pack makes thousands of them.
-        let mut missing = self.take_missing(&mut waiting);
+        let pool = ThreadPoolBuilder::new().build().ok();
+        let mut missing = self.take_missing(&mut waiting, pool.as_ref());
         if !missing.is_empty() {
             self.objects.packs()?;
-            let still = self.take_missing(&mut missing);
+            let still = self.take_missing(&mut missing, pool.as_ref());
             waiting.append(&mut missing);
             for id in still {
                 self.note(&id, &ObjectError::Missing { id });
             }
         }
         if read_data {
-            self.read_blobs(&waiting, each);
+            self.read_blobs(&waiting, pool.as_ref(), each);
         }
         Ok(())
     }
 
-    /// Takes those out of `ids` that no index has.
-    fn take_missing(&self, ids: &mut Vec<ObjectId>) -> Vec<ObjectId> {
+    /// Takes those out of `ids` that no index has. Without a pool, on this thread alone.
+    fn take_missing(&self, ids: &mut Vec<ObjectId>, pool: Option<&ThreadPool>) -> Vec<ObjectId> {
         let is_missing = |id: &ObjectId| !self.objects.contains_listed(id).is_ok_and(|is| is);
-        let (missing, found) = ids.par_iter().partition(|id| is_missing(id));
+        let (missing, found) = match pool {
+            Some(pool) => pool.install(|| ids.par_iter().partition(|id| is_missing(id))),
+            None => ids.iter().partition(|id| is_missing(id)),
+        };
         *ids = found;
         missing
     }
 
-    fn read_blobs(&mut self, ids: &[ObjectId], each: &(dyn Fn(u64, u64) -> bool + Sync)) {
+    fn read_blobs(
+        &mut self,
+        ids: &[ObjectId],
+        pool: Option<&ThreadPool>,
+        each: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) {
         let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
         let damaged = Mutex::new(Vec::new());
         let objects = self.objects;
-        // Nothing is lost when it stops early: the caller who asked for that does not use the result.
-        let _ = ids.par_iter().try_for_each(|id| {
+        let read = |id: &ObjectId| {
             match read_blob(objects, id) {
                 Ok(size) => drop(bytes.fetch_add(size, Ordering::Relaxed)),
                 Err(e) => damaged
@@ -178,7 +188,12 @@ impl<'a> Survey<'a> {
             }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             each(done, ids.len() as u64).then_some(())
-        });
+        };
+        // Nothing is lost when it stops early: the caller who asked for that does not use the result.
+        let _ = match pool {
+            Some(pool) => pool.install(|| ids.par_iter().try_for_each(read)),
+            None => ids.iter().try_for_each(read),
+        };
         self.bytes += bytes.into_inner();
         let found = damaged.into_inner();
         self.damaged
@@ -352,5 +367,26 @@ mod tests {
         assert_eq!(hurt.paths.len(), MOST_PATHS);
         assert!(hurt.more > 0 && hurt.paths[0].ends_with(b"/a/lost"));
         assert_eq!(what.unwrap(), format!("object {lost} is missing"));
+    }
+
+    #[test]
+    fn without_threads_everything_is_found_all_the_same() {
+        let fresh = Fresh::new();
+        let nothing = |_: &ObjectId| Ok(false);
+        let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
+        let whole = writer.add(Kind::Blob, b"whole").unwrap();
+        let tree = writer.add(Kind::Tree, b"").unwrap();
+        writer.finish(Durability::Cache).unwrap();
+        let lost = ObjectId::from_bytes([7; 20]);
+        let objects = Objects::open(fresh.dirs.objects().try_clone().unwrap());
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        for pool in [None, Some(&pool)] {
+            let mut survey = Survey::new(&objects);
+            let mut ids = vec![whole, lost, tree];
+            assert_eq!(survey.take_missing(&mut ids, pool), [lost]);
+            assert_eq!(ids, [whole, tree]);
+            survey.read_blobs(&ids, pool, &|_, _| true);
+            assert_eq!(survey.damaged().collect::<Vec<_>>(), [&tree]);
+        }
     }
 }

@@ -164,6 +164,28 @@ fn a_read_only_directory_does_not_stop_the_restore() {
     }
 }
 
+#[test]
+fn a_directory_that_may_be_listed_and_not_entered_does_not_stop_the_restore() {
+    if child::is_run_as_nobody(
+        "engine::defects_rollback::a_directory_that_may_be_listed_and_not_entered_does_not_stop_the_restore",
+    ) {
+        return;
+    }
+    let p = TestProject::new();
+    for path in ["a", "m/f"] {
+        p.write(path, "old\n");
+    }
+    p.save("first");
+    p.write("a", "new\n");
+    p.chmod("m", 0o644);
+    let restored = p.restore("1");
+    let kept = restored.kept.iter().map(|kept| kept.path.to_string());
+    assert_eq!(kept.collect::<Vec<_>>(), ["m/f"]);
+    assert_eq!(p.read("a"), "old\n");
+    p.chmod("m", 0o755); // so that it can be deleted
+    assert_eq!(p.read("m/f"), "old\n");
+}
+
 // HERMES defect 10
 #[test]
 fn a_path_argument_is_never_a_pattern() {

@@ -9,6 +9,7 @@ use herma_core::engine::Stage;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 
+use super::child;
 use super::project::TestProject;
 
 /// Does something at the moment the first file is about to change.
@@ -202,4 +203,51 @@ fn a_ref_of_hermes_that_a_power_cut_emptied_is_healed() {
     let healed = std::fs::read_to_string(&mirror).unwrap();
     assert_eq!(healed.trim(), saved.checkpoint.id.to_hex());
     p.fsck();
+}
+
+/// The pack that was published last.
+fn newest_pack(p: &TestProject) -> std::path::PathBuf {
+    let files = std::fs::read_dir(p.store().join("objects/pack")).unwrap();
+    let packs = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "pack"));
+    let changed = |path: &std::path::PathBuf| path.metadata().unwrap().modified().unwrap();
+    packs.max_by_key(changed).unwrap()
+}
+
+#[test]
+fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
+    use std::os::unix::fs::PermissionsExt;
+    let test =
+        "engine::reviewed::a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other";
+    if child::is_run_as_nobody(test) {
+        return;
+    }
+    let p = TestProject::new();
+    for content in ["one\n", "two\n"] {
+        p.write("file", content);
+        p.save(content.trim());
+        // Packs are told apart by their times below.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pack = newest_pack(&p);
+    let chmod = |mode| {
+        std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    chmod(0o000);
+    let listed = p.project().list().unwrap();
+    let reasons: Vec<String> = listed.iter().map(|c| c.reason.to_string()).collect();
+    assert_eq!(reasons, ["one"]);
+    assert_eq!(p.project().damaged().unwrap().len(), 1);
+    // What it holds is saved again before it is replaced.
+    p.restore("2");
+    assert_eq!(p.read("file"), "one\n");
+    p.undo().unwrap();
+    assert_eq!(p.read("file"), "two\n");
+    p.write("file", "three\n");
+    p.save("three");
+    chmod(0o600);
+    assert_eq!(p.project().damaged().unwrap().len(), 0);
+    p.restore("1");
+    assert_eq!(p.read("file"), "three\n");
 }
