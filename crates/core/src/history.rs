@@ -396,10 +396,14 @@ fn damaged_one(
     number: usize,
     error: &Error,
 ) -> DamagedCheckpoint {
+    let what = match error {
+        Error::Object(ObjectError::Fs(e)) => format!("{e}: {}", e.source),
+        other => other.to_string(),
+    };
     DamagedCheckpoint {
         name: checkpoint_ref(project, entry.sequence),
         number: Some(number),
-        what: error.to_string(),
+        what,
     }
 }
 

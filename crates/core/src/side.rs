@@ -8,6 +8,7 @@ use crate::diff::DiffError;
 use crate::diff::Side;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::reason::Reason;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
@@ -107,6 +108,18 @@ impl PresentSide {
     /// The present of the project at `root`.
     pub fn new(root: Dir, cache: Arc<StatCache>) -> Self {
         Self { root, cache }
+    }
+
+    /// What could not be read.
+    pub(crate) fn unreadable(&self) -> Vec<RelPath> {
+        let mut found = Vec::new();
+        self.cache.each_left_out(|path, why| {
+            if why.reason == Reason::Unreadable {
+                found.extend(RelPath::new(path));
+            }
+            true
+        });
+        found
     }
 }
 

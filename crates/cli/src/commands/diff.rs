@@ -105,6 +105,11 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
     let comparison = project
         .changes(&from, &to, &sides.scope, !args.no_renames)
         .map_err(|error| sides.explain(error))?;
+    for path in &comparison.unreadable {
+        env.ui.warning(format_args!(
+            "{path} cannot be read: it is shown as if it were not there"
+        ));
+    }
     if env.ui.json {
         return write_json(env, &project, &sides, &comparison);
     }

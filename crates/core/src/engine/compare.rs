@@ -39,6 +39,8 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Do permissions or empty directories differ, which no git patch can say?
     pub modes_differ: bool,
+    /// What could not be read of the files as they are, where something differs: it looks as if it were not there.
+    pub unreadable: Vec<RelPath>,
     store: Option<OpenStore>,
     present: Option<PresentSide>,
     old_is_present: bool,
@@ -53,6 +55,7 @@ impl Comparison {
         Self {
             changes: Vec::new(),
             modes_differ: false,
+            unreadable: Vec::new(),
             store: None,
             present: None,
             old_is_present: false,
@@ -164,6 +167,7 @@ impl Project<'_> {
             State::Checkpoint(checkpoint) => checkpoint.tree,
             State::Present => present_tree,
         };
+        let unreadable = present.as_ref().map(|(side, _)| side.unreadable());
         comparison.present = present.map(|(side, _)| side);
         comparison.store = Some(store);
         let changes = {
@@ -177,6 +181,13 @@ impl Project<'_> {
                 changes
             }
         };
+        let differs = |path: &RelPath| {
+            changes
+                .iter()
+                .any(|change| change.old_path().starts_with(path))
+        };
+        comparison.unreadable = unreadable.unwrap_or_default();
+        comparison.unreadable.retain(differs);
         comparison.changes = changes;
         Ok(comparison)
     }

@@ -6,6 +6,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Stage;
+use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 
@@ -205,6 +206,30 @@ fn a_ref_of_hermes_that_a_power_cut_emptied_is_healed() {
     p.fsck();
 }
 
+#[test]
+fn a_comparison_names_what_it_could_not_read() {
+    let test = "engine::reviewed::a_comparison_names_what_it_could_not_read";
+    if child::is_run_as_nobody(test) {
+        return;
+    }
+    let p = TestProject::new();
+    for path in ["plain", "closed/file", "gone/file"] {
+        p.write(path, "content\n");
+    }
+    p.save("first");
+    p.remove("gone");
+    for (mode, unreadable) in [(0o644, &["closed"][..]), (0o000, &["closed"]), (0o755, &[])] {
+        p.chmod("closed", mode);
+        let project = p.project();
+        let first = project.find(&Spec::parse("1").unwrap()).unwrap();
+        let from = State::Checkpoint(Box::new(first));
+        let found = project.changes(&from, &State::Present, &[], true).unwrap();
+        let named: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
+        assert_eq!(named, unreadable, "{mode:o}");
+        assert_eq!(found.changes.len(), 1 + unreadable.len());
+    }
+}
+
 /// The pack that was published last.
 fn newest_pack(p: &TestProject) -> std::path::PathBuf {
     let files = std::fs::read_dir(p.store().join("objects/pack")).unwrap();
@@ -238,7 +263,9 @@ fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
     let listed = p.project().list().unwrap();
     let reasons: Vec<String> = listed.iter().map(|c| c.reason.to_string()).collect();
     assert_eq!(reasons, ["one"]);
-    assert_eq!(p.project().damaged().unwrap().len(), 1);
+    let hidden = p.project().damaged().unwrap();
+    assert_eq!(hidden.len(), 1);
+    assert!(hidden[0].what.contains("denied"), "{}", hidden[0].what);
     // What it holds is saved again before it is replaced.
     p.restore("2");
     assert_eq!(p.read("file"), "one\n");
