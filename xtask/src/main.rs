@@ -27,7 +27,7 @@ Usage: cargo xtask <COMMAND>
   faults [--full] [ROW|FILTER…]
                             Rows of the failure table by number or name, or the fault tests of the program whose
                             names contain a filter; --full stops at every single system call (HERMA_FAULT_STEP=1)
-                            instead of every 7th, has everything in its full size (HERMA_FAULT_FULL=1), and builds
+                            instead of every 13th, has everything in its full size (HERMA_FAULT_FULL=1), and builds
                             with optimisation
   faults --list             The rows: what goes wrong, what is run, and what that shows
   faults --release          Everything before a release: all rows in full, the crowd ten times, mutants and fuzzing

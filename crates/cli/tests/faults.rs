@@ -2,7 +2,7 @@
 //! many times at once, without rights, on full disks.
 //!
 //! `HERMA_FAULT_STEP=1 cargo test --release -p herma --test faults` visits every call; without it, every
-//! seventh is visited. `--nocapture` shows how many that were.
+//! 13th is visited. `--nocapture` shows how many that were.
 // Helpers of tests are tests: they prepare files, run programs, and say what was skipped or visited.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stderr)]
 

@@ -45,7 +45,7 @@ pub(crate) use syscalls::storage_call;
 pub const STEP_VARIABLE: &str = "HERMA_FAULT_STEP";
 
 /// The step of a sweep when [`STEP_VARIABLE`] is not set.
-pub const DEFAULT_STEP: u64 = 7;
+pub const DEFAULT_STEP: u64 = 13;
 
 /// The environment variable that asks for crowds of processes in their full size.
 ///
