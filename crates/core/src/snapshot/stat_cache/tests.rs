@@ -160,3 +160,24 @@ fn a_damaged_cache_is_no_cache() {
         );
     }
 }
+
+#[test]
+fn a_file_of_which_anything_is_different_is_not_as_it_was_recorded() {
+    let seen = stat(5);
+    let record = EntryRecord::new(EntryKind::File, Some(&seen), ObjectId::NULL);
+    assert!(record.same_state(&seen));
+    let different = [
+        Stat { ctime: 9, ..seen },
+        Stat { mtime: 9, ..seen },
+        Stat { size: 9, ..seen },
+        Stat { ino: 9, ..seen },
+        Stat {
+            mode: 0o600,
+            ..seen
+        },
+        Stat { links: 2, ..seen },
+    ];
+    for stat in different {
+        assert!(!record.same_state(&stat), "{stat:?}");
+    }
+}
