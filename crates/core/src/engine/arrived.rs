@@ -2,7 +2,7 @@
 //!
 //! The look before a restore saw everything, so the look after it enters only the directories the restore changed
 //! something in, and those of which the first look could not be sure. Every file that was written is read and
-//! hashed here. What others do elsewhere meanwhile is theirs, and the next save sees it.
+//! compared, or hashed, here. What others do elsewhere meanwhile is theirs, and the next save sees it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
