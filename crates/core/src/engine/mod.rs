@@ -26,6 +26,7 @@ mod legacy;
 mod lineage;
 mod listening;
 mod maintenance;
+mod meanwhile;
 mod open;
 mod patience;
 mod preview;

@@ -7,7 +7,7 @@ use herma_fs::publish::Durability;
 
 use super::Project;
 use super::SaveOptions;
-use super::arrived::meanwhile;
+use super::meanwhile::meanwhile;
 use super::open::OpenStore;
 use super::saving::Saved;
 use super::saving::Waited;
