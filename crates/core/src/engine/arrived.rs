@@ -1,7 +1,7 @@
 //! Is the project where a restore was to bring it, and does the disk know?
 //!
 //! The look before a restore saw everything, so the look after it enters only the directories the restore changed
-//! something in, and those of which the first look could not be sure. Every file that was written is read and
+//! something in, and those of which the first look could not be sure; if it only replaced files, it reads only these. Every file that was written is read and
 //! compared, or hashed, here. What others do elsewhere meanwhile is theirs, and the next save sees it.
 
 use std::collections::BTreeSet;
@@ -22,12 +22,14 @@ use crate::restore::KeptWhy;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::apply::Applied;
+use crate::restore::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::StateIds;
 use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
+use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::StatCache;
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once.
@@ -66,6 +68,15 @@ impl Project<'_> {
         // A state has one pair of ids: if it is the checkpoint's, all of the checkpoint is here and nothing else.
         let is_known = target.extra.is_some() && !target.receipt_damaged;
         let expected = is_known.then_some((target.tree, target.modes));
+        let has_same_names = |edits: &Edits| edits.base == target.tree;
+        let is_whole = *options == RestoreOptions::default() && applied.kept.is_empty();
+        if is_known
+            && is_whole
+            && before.edits.as_deref().is_some_and(has_same_names)
+            && is_all_as_written(&self.open_root()?, prepared)
+        {
+            return Ok((target.tree, target.modes));
+        }
         let look = || {
             let directories = touched(&prepared.plan);
             let known = &*prepared.read_ahead;

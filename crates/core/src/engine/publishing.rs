@@ -96,11 +96,16 @@ impl Project<'_> {
         origin: Origin,
     ) -> Result<Saved, Error> {
         let mut notes = Vec::new();
+        let extra = store_extra(&writer, state)?;
         let count = |(_, tree)| count_changes(store, tree, state, &writer);
         // The disk is waited for while lines are counted. That somebody was here holds in any case.
         let (counted, touched) = meanwhile(
             || before.map(count).transpose(),
-            || self.touch(&store.dirs, self.settings().durability),
+            || {
+                // Only the commit, which says how many lines, is still to come.
+                writer.hash_ahead(1);
+                self.touch(&store.dirs, self.settings().durability)
+            },
         );
         touched?;
         let changes = counted.unwrap_or_else(|e| {
@@ -113,7 +118,6 @@ impl Project<'_> {
                 "the reason has {given} bytes; only its first {MAX_REASON} were kept"
             ));
         }
-        let extra = store_extra(&writer, state)?;
         let now = self.clock().now();
         let message = Message {
             reason: options.reason.clone(),

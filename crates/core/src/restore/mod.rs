@@ -10,6 +10,7 @@
 //! saw, or the exchange is reversed. So an edit made while the restore runs is never lost.
 
 pub mod apply;
+pub(crate) mod as_written;
 pub mod journal;
 pub mod modes;
 pub(crate) mod one_name;

@@ -2,6 +2,8 @@
 
 use herma_fs::file::read_at;
 use herma_fs::publish::Temp;
+use sha1::Digest;
+use sha1::Sha1;
 
 use super::error::StoreError;
 use super::layout::HermaDirs;
@@ -22,6 +24,14 @@ pub(super) struct Bytes<'a> {
     flushed: u64,
     buffer: Vec<u8>,
     objects: u64,
+    ahead: Option<Ahead>,
+}
+
+/// The checksum of the first bytes, if the pack gets as many entries as were expected.
+struct Ahead {
+    checksum: Sha1,
+    length: usize,
+    count: u32,
 }
 
 impl<'a> Bytes<'a> {
@@ -34,6 +44,7 @@ impl<'a> Bytes<'a> {
             flushed: 0,
             buffer,
             objects: 0,
+            ahead: None,
         }
     }
 
@@ -92,6 +103,7 @@ impl<'a> Bytes<'a> {
 
     /// Takes back everything from `length` on: an entry that turned out to be of no use.
     pub(super) fn cut(&mut self, length: u64) -> Result<(), StoreError> {
+        self.ahead = None;
         if let Some(in_buffer) = length.checked_sub(self.flushed) {
             self.buffer.truncate(in_buffer as usize);
             return Ok(());
@@ -129,13 +141,32 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Sets the count, appends the checksum, and returns the file with all of it.
-    pub(super) fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
-        use sha1::Digest;
-        let mut checksum = sha1::Sha1::new();
+    /// Computes what the checksum of all that is here begins with, if there are going to be so many entries.
+    pub(super) fn hash_ahead(&mut self, count: u32) {
         if self.file.is_none() {
             self.buffer[..12].copy_from_slice(&pack_finish::header(count));
+            let mut checksum = Sha1::new();
             checksum.update(&self.buffer);
+            let length = self.buffer.len();
+            self.ahead = Some(Ahead {
+                checksum,
+                length,
+                count,
+            });
+        }
+    }
+
+    /// Sets the count, appends the checksum, and returns the file with all of it.
+    pub(super) fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
+        let ahead = self.ahead.take().filter(|ahead| ahead.count == count);
+        let mut checksum = Sha1::new();
+        if self.file.is_none() {
+            self.buffer[..12].copy_from_slice(&pack_finish::header(count));
+            let mut done = 0;
+            if let Some(ahead) = ahead {
+                (checksum, done) = (ahead.checksum, ahead.length);
+            }
+            checksum.update(&self.buffer[done..]);
         } else {
             self.flush()?;
         }

@@ -3,7 +3,8 @@
 //! An index is never in memory as a whole. Its fan-out table (how many ids begin with at most this byte)
 //! is read and checked when it is opened; the ids and offsets of one first byte, a *bucket*, are read
 //! when first asked for and kept. A small index is one single bucket. A bucket that is too large to
-//! keep, which only a crafted or a gigantic index has, is searched on disk.
+//! keep, which only a crafted or a gigantic index has, is searched on disk. Whoever asks a large index for a few ids only does not
+//! wait for whole buckets: ids are spread evenly, so a few entries around the place where one should be tell.
 //!
 //! Both versions of the format are read. What an index says is only a hint of where to look: the object
 //! found there is hashed before anyone sees it.
@@ -11,6 +12,8 @@
 use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
 
 use super::copy::CopyError;
 use super::pack_files::OpenFile;
@@ -24,7 +27,12 @@ const SMALL: u32 = 2048;
 const LARGEST_BUCKET: u32 = 8192;
 /// How many entries [`PackIndex::entries_from`] reads at once, at most.
 const CHUNK: u32 = 1024;
+/// So many ids are looked for around the place where they should be, before buckets are read.
+const PROBES: u32 = 1024;
+/// How many ids one such look reads.
+const WINDOW: u32 = 64;
 const VERSION_2: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const OUT_OF_ORDER: &str = "its ids are out of order";
 const FAN_OUT: u64 = 1024;
 const TRAILER: u64 = 40;
 
@@ -36,6 +44,8 @@ pub struct PackIndex {
     layout: Layout,
     fan_out: Box<[u32; 256]>,
     buckets: Box<[OnceLock<Bucket>]>,
+    /// How many ids were looked for without reading a bucket.
+    probes: AtomicU32,
     pack_trailer: [u8; 20],
     stat: herma_fs::Stat,
 }
@@ -52,6 +62,16 @@ enum Layout {
 struct Bucket {
     ids: Vec<ObjectId>,
     offsets: Vec<u64>,
+}
+
+/// What a look around the place where an id should be came to.
+enum Probed {
+    /// The id is at this position.
+    At(u32),
+    /// It is not in the index.
+    Nowhere,
+    /// It is elsewhere or nowhere, or this was done often enough.
+    Unknown,
 }
 
 impl PackIndex {
@@ -81,6 +101,7 @@ impl PackIndex {
             layout,
             fan_out,
             buckets,
+            probes: AtomicU32::new(0),
             pack_trailer,
             stat,
         })
@@ -112,6 +133,11 @@ impl PackIndex {
         if start == end {
             return Ok(None);
         }
+        match self.probe(id, start, end)? {
+            Probed::At(position) => return Ok(self.read(position, 1)?.offsets.first().copied()),
+            Probed::Nowhere => return Ok(None),
+            Probed::Unknown => {}
+        }
         if let Some((first, bucket)) = self.bucket(id.as_bytes()[0])? {
             let ids = &bucket.ids[(start - first) as usize..(end - first) as usize];
             let found = ids.binary_search(id).ok();
@@ -122,6 +148,36 @@ impl PackIndex {
             Some((found, offset)) if found == id => Ok(Some(*offset)),
             _ => Ok(None),
         }
+    }
+
+    /// Looks for an id around the place where it should be between these positions.
+    fn probe(&self, id: &ObjectId, start: u32, end: u32) -> Result<Probed, CopyError> {
+        let is_read =
+            self.buckets.len() == 1 || self.buckets[usize::from(id.as_bytes()[0])].get().is_some();
+        if matches!(self.layout, Layout::One)
+            || is_read
+            || end - start <= WINDOW
+            || self.probes.fetch_add(1, Ordering::Relaxed) >= PROBES
+        {
+            return Ok(Probed::Unknown);
+        }
+        let share = u64::from(number(&id.as_bytes()[1..]));
+        let likely = start + ((share * u64::from(end - start)) >> 32) as u32;
+        let from = likely.saturating_sub(WINDOW / 2).clamp(start, end - WINDOW);
+        let file = self.open_same()?;
+        let mut raw = [0; WINDOW as usize * 20];
+        file.read_exact_at(&mut raw, 8 + FAN_OUT + u64::from(from) * 20)?;
+        let (ids, _) = raw.as_chunks::<20>();
+        let is_in_place = |found: &[u8; 20]| found[0] == id.as_bytes()[0];
+        if !ids.is_sorted() || !ids.iter().all(is_in_place) {
+            return Err(CopyError::damaged(&file, OUT_OF_ORDER));
+        }
+        Ok(match ids.binary_search(id.as_bytes()) {
+            Ok(at) => Probed::At(from + at as u32),
+            Err(0) if from > start => Probed::Unknown,
+            Err(at) if at == ids.len() && from + WINDOW < end => Probed::Unknown,
+            Err(_) => Probed::Nowhere,
+        })
     }
 
     /// The ids that begin with these digits, in order.
@@ -228,10 +284,7 @@ impl PackIndex {
 
     /// Reads `count` entries, and checks that they stand where the fan-out table says, in order.
     fn read(&self, position: u32, count: u32) -> Result<Bucket, CopyError> {
-        let file = self.files.open(&self.name)?;
-        if file.stat.size != self.stat.size {
-            return Err(CopyError::damaged(&file, "it changed while it was in use"));
-        }
+        let file = self.open_same()?;
         let (at, length) = (u64::from(position), count as usize);
         let bucket = match self.layout {
             Layout::One => {
@@ -267,6 +320,15 @@ impl PackIndex {
         Ok(bucket)
     }
 
+    /// The index file, if it still has the size it had.
+    fn open_same(&self) -> Result<Arc<OpenFile>, CopyError> {
+        let file = self.files.open(&self.name)?;
+        if file.stat.size != self.stat.size {
+            return Err(CopyError::damaged(&file, "it changed while it was in use"));
+        }
+        Ok(file)
+    }
+
     fn check_order(&self, file: &OpenFile, from: u32, ids: &[ObjectId]) -> Result<(), CopyError> {
         let in_order = ids.is_sorted();
         let in_place = ids.iter().zip(from..).all(|(id, position)| {
@@ -276,7 +338,7 @@ impl PackIndex {
         if in_order && in_place {
             return Ok(());
         }
-        Err(CopyError::damaged(file, "its ids are out of order"))
+        Err(CopyError::damaged(file, OUT_OF_ORDER))
     }
 }
 
@@ -336,3 +398,7 @@ fn offset(file: &OpenFile, value: u32, large_table: u64, large: u64) -> Result<u
     file.read_exact_at(&mut raw, large_table + position * 8)?;
     Ok(u64::from_be_bytes(raw))
 }
+
+#[cfg(test)]
+#[path = "pack_index_tests.rs"]
+mod tests;

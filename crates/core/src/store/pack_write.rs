@@ -224,6 +224,14 @@ impl<'a> PackWriter<'a> {
         Ok(Some(Object { kind, data }))
     }
 
+    /// Begins to check the pack, for which so many objects are still to come.
+    pub(crate) fn hash_ahead(&self, to_come: u32) {
+        let mut bytes = lock(&self.bytes);
+        if let Ok(objects) = u32::try_from(bytes.objects()) {
+            bytes.hash_ahead(objects.saturating_add(to_come));
+        }
+    }
+
     /// Has nothing been added?
     pub fn is_empty(&self) -> bool {
         lock(&self.bytes).objects() == 0

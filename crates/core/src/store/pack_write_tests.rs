@@ -338,3 +338,30 @@ fn a_tree_is_looked_for_only_if_everything_it_names_was_there() {
     }
     assert!(writer.read(&old).unwrap().is_none());
 }
+
+#[test]
+fn a_checksum_begun_early_is_that_of_the_pack_however_many_objects_came() {
+    for (expected, came) in [(1, 1), (1, 0), (1, 2), (0, 0), (0, 3), (u32::MAX, 1)] {
+        let fresh = Fresh::new();
+        let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+        let add = |number| writer.add(Kind::Blob, &object_content(number)).unwrap();
+        let _: Vec<_> = (0..5).map(add).collect();
+        writer.hash_ahead(expected);
+        let _: Vec<_> = (5..5 + came).map(add).collect();
+        finish(&fresh, writer);
+        fresh.assert_sound();
+    }
+}
+
+#[test]
+fn a_checksum_begun_early_is_forgotten_when_the_pack_outgrows_memory() {
+    let fresh = Fresh::new();
+    let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+    writer.add(Kind::Blob, b"small").unwrap();
+    writer.hash_ahead(3);
+    for number in 0..3 {
+        writer.add(Kind::Blob, &noise(2 << 20, number)).unwrap();
+    }
+    finish(&fresh, writer);
+    fresh.assert_sound();
+}

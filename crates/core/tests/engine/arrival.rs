@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
+use herma_core::engine::Stage;
 use herma_core::restore::KeptWhy;
 
 use super::project::TestProject;
+use super::reviewed::restore_when;
 use super::reviewed::restore_while;
 
 /// The state the last restore noted is the one that is found by whoever reads everything anew.
@@ -97,6 +99,65 @@ fn many_files_at_once_are_noted_as_they_are() {
         p.write(&name(number), format!("{number} changed\n"));
     }
     assert_eq!(p.restore("1").written, 200);
+    assert_noted_state_is_the_present(&p);
+}
+
+/// All files are replaced when it happens, and none was looked at.
+fn after_only_files_were_replaced(happens: impl Fn(&TestProject) + Sync) -> (TestProject, bool) {
+    let p = project_with_directories();
+    for path in ["a/one", "a/b/one", "d/e/two.txt"] {
+        p.write(path, "changed\n");
+    }
+    let kept = restore_when(&p, "1", Stage::Verifying, || happens(&p));
+    let is_named = kept == [("a/b/one".to_owned(), KeptWhy::ChangedMeanwhile)];
+    assert!(is_named || kept.is_empty(), "{kept:?}");
+    (p, is_named)
+}
+
+#[test]
+fn a_replaced_file_that_changes_before_it_is_looked_at_is_named() {
+    let edits: [&(dyn Fn(&TestProject) + Sync); 6] = [
+        &|p| p.write("a/b/one", "edi\n"),
+        &|p| p.write("a/b/one", "a/b\nand more\n"),
+        &|p| p.write("a/b/one", ""),
+        &|p| p.chmod("a/b/one", 0o600),
+        &|p| p.remove("a/b/one"),
+        &|p| {
+            p.remove("a/b/one");
+            symlink("two.txt", p.path("a/b/one")).unwrap();
+        },
+    ];
+    for (number, edit) in edits.into_iter().enumerate() {
+        let (p, is_named) = after_only_files_were_replaced(edit);
+        assert!(is_named, "edit {number}");
+        assert_noted_state_is_the_present(&p);
+    }
+}
+
+#[test]
+fn where_nobody_interferes_replaced_files_are_the_state_they_were_to_be() {
+    let (p, is_named) = after_only_files_were_replaced(|_| ());
+    assert!(!is_named);
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn a_directory_whose_mode_changes_meanwhile_is_not_called_restored() {
+    let p = project_with_directories();
+    p.write("a/b/one", "changed\n");
+    let kept = restore_when(&p, "1", Stage::Verifying, || p.chmod("a/b", 0o700));
+    assert_eq!(kept, [("a/b".to_owned(), KeptWhy::ChangedMeanwhile)]);
+    assert_noted_state_is_the_present(&p);
+}
+
+#[test]
+fn what_an_ignore_file_that_comes_back_lets_in_is_part_of_the_state() {
+    let p = project_with_directories();
+    p.write(".gitignore", "nothing\n");
+    p.save("rules for nothing");
+    p.write(".gitignore", "*.dat\n");
+    let kept = restore_while(&p, "1", || p.write("new.dat", "theirs\n"));
+    assert_eq!(kept, [("new.dat".to_owned(), KeptWhy::ChangedMeanwhile)]);
     assert_noted_state_is_the_present(&p);
 }
 

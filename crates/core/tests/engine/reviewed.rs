@@ -13,28 +13,39 @@ use herma_core::restore::RestoreOptions;
 use super::child;
 use super::project::TestProject;
 
-/// Does something at the moment the first file is about to change.
-struct WhenRestoring<F: Fn() + Sync>(F);
+/// Does something at the moment a stage begins.
+struct When<F: Fn() + Sync>(Stage, F);
 
-impl<F: Fn() + Sync> Progress for WhenRestoring<F> {
+impl<F: Fn() + Sync> Progress for When<F> {
     fn stage(&self, stage: Stage) {
-        if stage == Stage::Restoring {
-            (self.0)();
+        if stage == self.0 {
+            (self.1)();
         }
     }
 
     fn files(&self, _done: u64, _total: Option<u64>) {}
 }
 
+/// Restores, and edits at the moment the first file is about to change.
 pub(super) fn restore_while(
     p: &TestProject,
     spec: &str,
     edit: impl Fn() + Sync,
 ) -> Vec<(String, KeptWhy)> {
+    restore_when(p, spec, Stage::Restoring, edit)
+}
+
+/// Restores, and edits at the moment a stage begins.
+pub(super) fn restore_when(
+    p: &TestProject,
+    spec: &str,
+    stage: Stage,
+    edit: impl Fn() + Sync,
+) -> Vec<(String, KeptWhy)> {
     let project = p.project();
     let target = project.find(&Spec::parse(spec).unwrap()).unwrap();
     let restored = project
-        .restore(&target, &RestoreOptions::default(), &WhenRestoring(edit))
+        .restore(&target, &RestoreOptions::default(), &When(stage, edit))
         .unwrap();
     let kept = restored.kept.into_iter();
     kept.map(|kept| (kept.path.to_string(), kept.why)).collect()
