@@ -64,11 +64,19 @@ fn list() {
     }
 }
 
-/// Rows by their number or name; anything else is a filter for the fault tests of the program.
+/// Rows by their number or name, or by what their tests of the engine are called; anything else is a filter for the fault tests of
+/// the program.
 fn run_words(words: &[&String], size: Size) -> Result<()> {
-    let row = |word: &&&String| ROWS.iter().find(|row| row.key == word.as_str());
-    let rows: Vec<&Row> = words.iter().filter_map(|word| row(&word)).collect();
-    let filters: Vec<&&String> = words.iter().filter(|word| row(word).is_none()).collect();
+    let rows: Vec<&Row> = words.iter().filter_map(|word| row_of(word)).collect();
+    let filters: Vec<&&String> = words.iter().filter(|w| row_of(w).is_none()).collect();
+    for filter in &filters {
+        if !fits_a_fault_test(filter)? {
+            return Err(format!(
+                "faults: no row and no test is called {filter}; --list has the rows"
+            )
+            .into());
+        }
+    }
     if words.is_empty() || !filters.is_empty() {
         let all = Step::Tests {
             package: "herma",
@@ -82,6 +90,37 @@ fn run_words(words: &[&String], size: Size) -> Result<()> {
         return Ok(());
     }
     run_rows(&rows, size)
+}
+
+fn row_of(word: &str) -> Option<&'static Row> {
+    let is_its_module = |step: &Step| match step {
+        Step::Tests {
+            package: "herma-core",
+            filters,
+            ..
+        } => filters.iter().any(|f| f.trim_end_matches("::") == word),
+        _ => false,
+    };
+    let mut rows = ROWS.iter();
+    rows.find(|row| row.key == word || row.steps.iter().any(is_its_module))
+}
+
+/// Is there a fault test of the program whose name may contain this? What runs nothing would pass.
+fn fits_a_fault_test(filter: &str) -> Result<bool> {
+    let tests = workspace::root()?.join("crates/cli/tests");
+    let mut files = vec![tests.join("faults.rs")];
+    for entry in std::fs::read_dir(tests.join("faults"))? {
+        files.push(entry?.path());
+    }
+    let mut names = String::new();
+    for file in files {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        names.push_str(&format!("{stem}\n"));
+        let text = std::fs::read_to_string(&file)?;
+        let functions = text.lines().filter(|line| line.trim().starts_with("fn "));
+        functions.for_each(|line| names.push_str(&format!("{line}\n")));
+    }
+    Ok(filter.split("::").all(|part| names.contains(part)))
 }
 
 /// What came of a row.
@@ -280,6 +319,16 @@ mod tests {
     }
 
     #[test]
+    fn rows_and_tests_are_known_by_their_names() {
+        assert_eq!(row_of("16").unwrap().key, "16");
+        assert_eq!(row_of("bit_rot").unwrap().key, "16");
+        assert!(row_of("kill::a_restore").is_none());
+        for filter in ["kill", "kill::a_restore", "crash_syncs", "faults::crash"] {
+            assert!(fits_a_fault_test(filter).unwrap(), "{filter}");
+        }
+    }
+
+    #[test]
     fn every_chore_is_known() {
         let main = std::fs::read_to_string(root().join("xtask/src/main.rs")).unwrap();
         for step in ROWS.iter().flat_map(|row| row.steps) {
@@ -295,6 +344,8 @@ mod tests {
             ["--sometimes"].as_slice(),
             &["--list", "3"],
             &["--full", "--list"],
+            &["no_such_test"],
+            &["--full", "kill::no_such_test"],
         ] {
             let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
             assert!(run(&args).is_err(), "{args:?}");
