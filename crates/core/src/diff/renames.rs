@@ -20,6 +20,7 @@ use crate::diff::Side;
 use crate::diff::lines::is_binary;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
 
 /// The id of a file without content.
@@ -224,32 +225,30 @@ fn fingerprints(
     side: &dyn Side,
     budget: &ReadBudget,
 ) -> Result<Option<Vec<Fingerprint>>, DiffError> {
-    files
-        .par_iter()
-        .map(|(position, id)| {
-            if budget.used.load(Ordering::Relaxed) > budget.limit {
-                return Ok(None);
-            }
-            let Some(content) = side.content(&changes[*position].path, id, budget.limit)? else {
-                budget.used.store(u64::MAX / 2, Ordering::Relaxed);
-                return Ok(None);
-            };
-            let length = content.len() as u64;
-            if budget
-                .used
-                .fetch_add(length, Ordering::Relaxed)
-                .saturating_add(length)
-                > budget.limit
-            {
-                return Ok(None);
-            }
-            Ok(Some(Fingerprint {
-                position: *position,
-                size: length,
-                pieces: pieces(&content),
-            }))
-        })
-        .collect()
+    let fingerprint = |(position, id): &(usize, ObjectId)| {
+        if budget.used.load(Ordering::Relaxed) > budget.limit {
+            return Ok(None);
+        }
+        let Some(content) = side.content(&changes[*position].path, id, budget.limit)? else {
+            budget.used.store(u64::MAX / 2, Ordering::Relaxed);
+            return Ok(None);
+        };
+        let length = content.len() as u64;
+        if budget
+            .used
+            .fetch_add(length, Ordering::Relaxed)
+            .saturating_add(length)
+            > budget.limit
+        {
+            return Ok(None);
+        }
+        Ok(Some(Fingerprint {
+            position: *position,
+            size: length,
+            pieces: pieces(&content),
+        }))
+    };
+    in_shared_pool(|| files.par_iter().map(fingerprint).collect())
 }
 
 /// Git's `hash_chars`: the measure must be git's, so that similarities are the ones people know.
@@ -307,20 +306,19 @@ fn similar_pairs(
     targets: &[Fingerprint],
     min: u8,
 ) -> Vec<Pair> {
-    let mut candidates: Vec<_> = targets
-        .par_iter()
-        .flat_map_iter(|new| {
-            sources.iter().filter_map(move |old| {
-                let similarity = similarity(old, new, min);
-                let pair = Pair {
-                    source: old.position,
-                    target: new.position,
-                    similarity,
-                };
-                (similarity > 0 && similarity >= min).then_some(pair)
-            })
+    let pairs_of = |new| {
+        sources.iter().filter_map(move |old| {
+            let similarity = similarity(old, new, min);
+            let pair = Pair {
+                source: old.position,
+                target: new.position,
+                similarity,
+            };
+            (similarity > 0 && similarity >= min).then_some(pair)
         })
-        .collect();
+    };
+    let mut candidates: Vec<_> =
+        in_shared_pool(|| targets.par_iter().flat_map_iter(pairs_of).collect());
     let name = |position: usize| file_name(&changes[position].path);
     candidates.sort_by_key(|pair| {
         let same_name = name(pair.source) == name(pair.target);

@@ -12,6 +12,7 @@ use crate::diff::lines::count;
 use crate::diff::lines::is_binary;
 use crate::diff::text_of;
 use crate::path::RelPath;
+use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
 
 /// How many changes are read at once. The budget is looked at in between, so the answer does not
@@ -131,10 +132,9 @@ fn count_files(
     }
     let mut left = budget.max_bytes;
     for batch in changes.chunks(BATCH) {
-        let counted: Vec<_> = batch
-            .par_iter()
-            .map(|change| count_file(change, old, new, left))
-            .collect::<Result<_, _>>()?;
+        let count = |change| count_file(change, old, new, left);
+        let counted = in_shared_pool(|| batch.par_iter().map(count).collect::<Result<Vec<_>, _>>());
+        let counted = counted?;
         for counted in counted {
             match counted {
                 Some((file, bytes)) if bytes <= left => {

@@ -18,6 +18,7 @@ use crate::diff::FileState;
 use crate::diff::Side;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
 use crate::store::object::TreeEntry;
 
@@ -67,7 +68,7 @@ pub fn compare(
         let batch = walk.pending.split_off(first);
         let read: Vec<_> = match &batch[..] {
             [one] => vec![walk.read(one)],
-            many => many.par_iter().map(|each| walk.read(each)).collect(),
+            many => in_shared_pool(|| many.par_iter().map(|each| walk.read(each)).collect()),
         };
         for (directory, read) in batch.iter().zip(read) {
             walk.compare_directory(directory, read?)?;

@@ -1,6 +1,6 @@
 //! Mending refs that name nothing and records that cannot be read.
 //!
-//! A torn ref is set aside. If something else still tells which commit it named, it is made again: a pin,
+//! A ref that keeps a receipt and names something else names it again. A torn ref is set aside. If something else still tells which commit it named, it is made again: a pin,
 //! the checkpoint after it, or the ref Hermes reads. A record is written again with what was good in the
 //! old one; the times come from the checkpoints, and the directory, which nobody can guess, only from
 //! places whose word can be checked against the project's id.
@@ -17,8 +17,10 @@ use super::adopt::project_ids;
 use super::open::OpenStore;
 use super::purge_refs::lock_project;
 use super::verify::OUR_REFS;
+use super::verify::other_extra;
 use super::verify::read_record;
 use crate::error::Error;
+use crate::history::Entry;
 use crate::history::History;
 use crate::history::extra_ref;
 use crate::history::pin_ref;
@@ -41,7 +43,7 @@ pub struct RepairedRef {
     pub sequence: Option<u64>,
     /// Where its file is now, relative to the store.
     pub set_aside: String,
-    /// The commit it names again; `None` if nobody knows which it was.
+    /// The commit, or the receipt, it names again; `None` if nobody knows which it was.
     pub recovered: Option<ObjectId>,
 }
 
@@ -83,6 +85,16 @@ impl Engine {
                 });
             }
         }
+        for project in project_ids(store)? {
+            let wait = self.options.settings.lock_wait;
+            if !other_extras(store, &project)?.is_empty() {
+                let _lock = lock_project(&store.dirs, &project, wait)?;
+                // Again under the lock: a save makes such refs, too.
+                for wrong in other_extras(store, &project)? {
+                    repaired.push(correct_extra(store, wrong, set_aside)?);
+                }
+            }
+        }
         Ok(repaired)
     }
 
@@ -115,6 +127,56 @@ impl Engine {
     }
 }
 
+/// A ref that is to keep a receipt and names something else.
+struct OtherExtra {
+    name: String,
+    sequence: u64,
+    named: ObjectId,
+    extra: ObjectId,
+}
+
+fn other_extras(store: &OpenStore, project: &ProjectId) -> Result<Vec<OtherExtra>, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let other = |entry: &Entry| {
+        // What is not there cannot be named; the checkpoint is reported as damaged.
+        let extra = receipt_in(store, &entry.id)?;
+        let (name, named) = other_extra(store, project, entry, extra)?;
+        Some(OtherExtra {
+            name,
+            sequence: entry.sequence,
+            named,
+            extra,
+        })
+    };
+    Ok(history.entries.iter().filter_map(other).collect())
+}
+
+fn correct_extra(
+    store: &OpenStore,
+    wrong: OtherExtra,
+    set_aside: &SetAside,
+) -> Result<RepairedRef, Error> {
+    let (parent, leaf) = wrong.name.rsplit_once('/').unwrap_or(("", &wrong.name));
+    let directory = store.dirs.store().open_beneath(parent.as_bytes());
+    let kept = directory
+        .map_err(Into::into)
+        .and_then(|dir| set_aside.keep_as(&dir, leaf, &wrong.name.replace('/', "+")));
+    let set_aside = match kept {
+        Ok(kept) => kept,
+        // It is one of many in one file.
+        Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
+        Err(e) => return Err(e.into()),
+    };
+    let refs = store.dirs.refs();
+    refs.update(&wrong.name, Some(wrong.named), wrong.extra)?;
+    Ok(RepairedRef {
+        name: wrong.name,
+        sequence: Some(wrong.sequence),
+        set_aside,
+        recovered: Some(wrong.extra),
+    })
+}
+
 /// Commits that torn refs may have named and that the store does not have.
 pub(super) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
     let mut missing = Vec::new();
@@ -145,7 +207,7 @@ fn repair_ref(
         return Ok(None);
     }
     let checkpoint = checkpoint_of(name);
-    let mut recovered = None;
+    let mut recovered = receipt_of(store, name);
     if let Some((project, sequence)) = &checkpoint {
         recovered = lost_commit(store, project, *sequence)?;
     }
@@ -179,6 +241,21 @@ fn repair_ref(
         set_aside: aside,
         recovered,
     }))
+}
+
+/// The receipt that the ref beside a checkpoint's own must have named.
+fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
+    let checkpoint = name.strip_suffix(".extra")?;
+    checkpoint_of(checkpoint)?;
+    let id = store.dirs.refs().read(checkpoint).ok()??;
+    receipt_in(store, &id)
+}
+
+/// The receipt a commit names, if it is there.
+fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
+    let commit = store.objects.read_commit(id).ok()?;
+    let extra = Message::parse(&commit.message).extra?;
+    store.objects.read_tree(&extra).ok().map(|_| extra)
 }
 
 /// The commit that the ref of a checkpoint must have named, if something else tells.

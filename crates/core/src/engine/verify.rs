@@ -12,7 +12,9 @@ use super::Stage;
 use super::adopt::project_ids;
 use super::open::OpenStore;
 use crate::error::Error;
+use crate::history::Entry;
 use crate::history::History;
+use crate::history::extra_ref;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::message::Message;
@@ -170,7 +172,7 @@ pub(super) fn verify_store(
             continue;
         }
         record(store, &project, &mut verified);
-        match checkpoints(store, &project, &mut survey) {
+        match checkpoints(store, &project, &mut survey, &mut verified.refs) {
             Ok(found) => candidates.extend(found),
             Err(e) => verified.refs.push(BrokenRef {
                 name: format!("refs/herma/{project}"),
@@ -217,6 +219,7 @@ fn checkpoints(
     store: &OpenStore,
     project: &ProjectId,
     survey: &mut Survey<'_>,
+    broken: &mut Vec<BrokenRef>,
 ) -> Result<Vec<Candidate>, Error> {
     let history = History::load(&store.dirs, &store.objects, project)?;
     let workdir = read_record(store, project)
@@ -231,6 +234,11 @@ fn checkpoints(
         for id in tree.iter().chain(&extra) {
             survey.tree(id);
         }
+        let other = extra.and_then(|extra| other_extra(store, project, entry, extra));
+        broken.extend(other.map(|(name, _)| BrokenRef {
+            name,
+            what: "it names something else than the receipt of its checkpoint".to_owned(),
+        }));
         found.push(Candidate {
             project: project.clone(),
             workdir: workdir.clone(),
@@ -242,6 +250,19 @@ fn checkpoints(
         });
     }
     Ok(found)
+}
+
+/// The ref that keeps the receipt of a checkpoint, and what it names, if that is something else.
+pub(super) fn other_extra(
+    store: &OpenStore,
+    project: &ProjectId,
+    entry: &Entry,
+    extra: ObjectId,
+) -> Option<(String, ObjectId)> {
+    let name = extra_ref(project, entry.sequence);
+    let named = store.dirs.refs().read(&name).ok().flatten();
+    let other = named.filter(|named| entry.has_ref && *named != extra)?;
+    Some((name, other))
 }
 
 fn finding(of: Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {

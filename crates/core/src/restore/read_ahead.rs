@@ -18,6 +18,7 @@ use super::plan::Content;
 use super::write::read_link_target;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::snapshot::pool::in_shared_pool;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::sink::Sink;
 use crate::store::error::StoreError;
@@ -56,7 +57,7 @@ impl ReadAhead {
             to_read: AtomicU64::new(READ),
             to_keep: AtomicU64::new(KEPT),
         };
-        let read = contents.par_iter().map(|(path, content)| {
+        let read = |(path, content): (&RelPath, &Content)| {
             let found = match content.mode {
                 EntryMode::Symlink => read_link_target(objects, &content.id).map(|_| None),
                 _ => read_blob(objects, &content.id, &room),
@@ -66,8 +67,9 @@ impl ReadAhead {
                 source,
             })?;
             Ok(kept.map(|bytes| (content.id, bytes)))
-        });
-        let read: Vec<Result<_, RestoreError>> = read.collect();
+        };
+        let read: Vec<Result<_, RestoreError>> =
+            in_shared_pool(|| contents.par_iter().map(read).collect());
         let contents = read.into_iter().filter_map(Result::transpose);
         let contents: HashMap<_, _> = contents.collect::<Result<_, _>>()?;
         let sums = contents.iter().map(|(id, data)| (xxh3_64(data), *id));

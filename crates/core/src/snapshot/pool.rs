@@ -12,6 +12,7 @@ use std::thread;
 use std::thread::JoinHandle;
 
 use rayon::ThreadBuilder;
+use rayon::ThreadPool;
 use rayon::ThreadPoolBuilder;
 
 use super::present::ScanError;
@@ -57,6 +58,37 @@ pub(crate) fn in_waiting_pool<T: Send>(
 ) -> Result<T, ScanError> {
     let threads = thread_count(threads) * WAITING;
     in_pool_with(threads.min(most_with_files()), WAITING_STACK, work)
+}
+
+/// Runs `work` on threads that all work of this process shares which is too short to start its own, or in the pool it is called in.
+/// Where no thread can be had it runs on this one alone.
+pub(crate) fn in_shared_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static SHARED: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    thread_local! {
+        static ALONE: Option<ThreadPool> = alone();
+    }
+    if rayon::current_thread_index().is_some() {
+        return work();
+    }
+    // The library's own pool, which is there for this, ends the program where it cannot be made.
+    let shared = SHARED.get_or_init(|| shared(thread_count(0)).or_else(|| shared(1)));
+    match shared {
+        Some(pool) => pool.install(work),
+        None => ALONE.with(|alone| match alone {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }),
+    }
+}
+
+fn shared(threads: usize) -> Option<ThreadPool> {
+    ThreadPoolBuilder::new().num_threads(threads).build().ok()
+}
+
+/// A pool of the thread that asks for it, and of no other.
+fn alone() -> Option<ThreadPool> {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    builder.use_current_thread().build().ok()
 }
 
 /// How many threads can each have some files open at once.

@@ -5,6 +5,8 @@
 
 use std::io;
 
+use herma_fs::Errno;
+
 use super::inflate::InflateError;
 use super::pack_files::OpenFile;
 use crate::id::ObjectId;
@@ -62,6 +64,12 @@ impl CopyError {
             InflateError::Sink(e) => Self::Sink(e),
             InflateError::Corrupt(what) => Self::damaged(file, what),
         }
+    }
+
+    /// Is it the process that cannot, and not the file? It may have too many files open, or no memory left.
+    pub fn is_want_of_resources(&self) -> bool {
+        let wants = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+        matches!(self, Self::Fs(e) if e.errno().is_some_and(|errno| wants.contains(&errno)))
     }
 
     /// Did the file go away between being listed and being opened?

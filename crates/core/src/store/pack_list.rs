@@ -56,7 +56,8 @@ impl PackList {
         self.slots.len()
     }
 
-    /// The pack at a place of the list; `None` if its index cannot be used. An error only if it is gone by now.
+    /// The pack at a place of the list; `None` if its index cannot be used. An error if it is gone by now, or if this process
+    /// cannot open any more files.
     pub(crate) fn open(&self, at: usize) -> Result<Option<&Arc<Pack>>, CopyError> {
         let slot = &self.slots[at];
         if let Some(opened) = slot.opened.get() {
@@ -65,7 +66,7 @@ impl PackList {
         let serial = self.next_serial.fetch_add(1, Ordering::Relaxed);
         let opened = match Pack::open(&self.files, &slot.stem, serial) {
             Ok(pack) => Ok(Arc::new(pack)),
-            Err(e) if e.is_vanished() => return Err(e),
+            Err(e) if e.is_vanished() || e.is_want_of_resources() => return Err(e),
             Err(e) => Err(unreadable(&slot.stem, &e)),
         };
         // Of two threads that open it at once, one is heard.

@@ -412,6 +412,32 @@ fn torn_refs_are_made_again_if_anything_tells_what_they_named() {
 }
 
 #[test]
+fn a_ref_that_does_not_name_the_receipt_of_its_checkpoint_is_noticed_and_made_again() {
+    let p = three();
+    let extra = checkpoint_ref(&p, 2).with_extension("extra");
+    let whole = std::fs::read_to_string(&extra).unwrap();
+    let other_digit = if whole.starts_with('0') { "1" } else { "0" };
+    let wrong = [
+        format!("{other_digit}{}", &whole[1..]),
+        std::fs::read_to_string(checkpoint_ref(&p, 1)).unwrap(),
+        "no id\n".to_owned(),
+    ];
+    for (number, wrong) in wrong.iter().enumerate() {
+        overwrite(&extra, wrong.as_bytes());
+        let verify = || p.engine.verify(&VerifyOptions::default(), &NoProgress);
+        assert_eq!(verify().unwrap().refs.len(), 1, "{wrong}");
+        let repaired = repair(&p);
+        assert_eq!(repaired.refs.len(), 1, "{wrong}");
+        assert_eq!(std::fs::read_to_string(&extra).unwrap(), whole);
+        assert_eq!(set_aside(&p).len(), number + 1);
+        assert!(repaired.after.is_whole() && verify().unwrap().is_whole());
+    }
+    assert!(!repair(&p).has_changed());
+    p.fsck();
+    assert_eq!(p.list().len(), 3);
+}
+
+#[test]
 fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
     let p = three();
     // Without the receipt's ref nothing tells which commit it was.
