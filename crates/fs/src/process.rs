@@ -292,11 +292,6 @@ pub fn raise_open_file_limit() {
     }
 }
 
-/// How many files this process may have open at once; `None`: as many as it likes.
-pub fn open_file_limit() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
-}
-
 /// How far the stack of the main thread may grow; `None`: as far as it likes.
 pub fn stack_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Stack).current

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 
 use herma_fs::Dir;
@@ -22,8 +23,11 @@ use herma_fs::sync::Mutex;
 
 use super::copy::CopyError;
 
-/// How many pack files are kept open.
+/// How many pack files are kept open, where files may be.
 const MOST_OPEN: usize = 64;
+
+/// Where few files may be open, this part of them may be those.
+const SHARE: u64 = 6;
 
 /// A file of the store, open for reading.
 #[derive(Debug)]
@@ -72,6 +76,15 @@ impl OpenFile {
     }
 }
 
+/// How many pack files may be kept open by a process that may open so many in all.
+fn most_open() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let share = herma_fs::process::descriptor_limit().map(|limit| limit / SHARE);
+        share.map_or(MOST_OPEN, |share| (share as usize).clamp(1, MOST_OPEN))
+    })
+}
+
 /// A pack that the directory lists: its name without `.pack`, and what its index file is.
 #[derive(Clone, Debug)]
 pub struct Listed {
@@ -116,14 +129,25 @@ impl PackFiles {
                 return Ok(file);
             }
         }
-        let dir = self.above.open_dir(self.name.as_c_str())?;
-        let file = Arc::new(OpenFile::open(&dir, name)?);
+        let file = match self.open_anew(name) {
+            // Those that are only kept open for later have to go first.
+            Err(e) if matches!(e.errno(), Some(Errno::MFILE | Errno::NFILE)) => {
+                self.close_all_but(|_| false);
+                self.open_anew(name)?
+            }
+            opened => opened?,
+        };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= MOST_OPEN {
+        while open.len() >= most_open() {
             open.remove(0);
         }
         open.push((name.to_owned(), Arc::clone(&file)));
         Ok(file)
+    }
+
+    fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, herma_fs::Error> {
+        let dir = self.above.open_dir(self.name.as_c_str())?;
+        OpenFile::open(&dir, name).map(Arc::new)
     }
 
     /// Closes all files but those `keep` wants, so that the space of deleted packs becomes free.

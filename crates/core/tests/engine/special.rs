@@ -300,7 +300,7 @@ fn paths_longer_than_the_kernel_takes_are_saved_and_brought_back() {
     // What is worked out per directory takes longer the deeper it is: too long without optimisation.
     const LEVELS: usize = if cfg!(debug_assertions) { 800 } else { 2000 };
     herma_fs::process::raise_open_file_limit();
-    if herma_fs::process::open_file_limit().is_some_and(|limit| limit < 3 * LEVELS as u64) {
+    if herma_fs::process::descriptor_limit().is_some_and(|limit| limit < 3 * LEVELS as u64) {
         eprintln!("SKIPPED: too few files may be open at once for so deep a tree");
         return;
     }

@@ -95,7 +95,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     sessions::look(&mut findings, env);
     hosts::look(&mut findings, env);
     look_at_settings(&mut findings, env);
-    match herma_fs::process::open_file_limit() {
+    match herma_fs::process::descriptor_limit() {
         Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(
             "open files",
             Level::Attention,
