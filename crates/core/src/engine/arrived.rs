@@ -1,8 +1,9 @@
 //! Is the project where a restore was to bring it, and does the disk know?
 //!
 //! The look before a restore saw everything, so the look after it enters only the directories the restore changed
-//! something in, and those of which the first look could not be sure; if it only replaced files, it reads only these. Every file that was written is read and
-//! compared, or hashed, here. What others do elsewhere meanwhile is theirs, and the next save sees it.
+//! something in, and those of which the first look could not be sure; after one that only replaced files, only these are
+//! read. Every file that was written is read and compared, or hashed, here. What others do elsewhere meanwhile is theirs,
+//! and the next save sees it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
