@@ -31,6 +31,11 @@ struct Refusal {
     why: String,
 }
 
+/// Does the process have too many files open, or no memory left? Then the answer says nothing about what was asked for.
+pub fn is_want_of_resources(errno: Errno) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM].contains(&errno)
+}
+
 impl Error {
     /// An error for `name` below `dir`.
     pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {
@@ -76,10 +81,12 @@ impl Error {
     /// May the same call succeed a moment later, or in a process with more room? Then it says nothing about what was
     /// asked for.
     pub fn is_passing(&self) -> bool {
-        matches!(
-            self.errno(),
-            Some(Errno::STALE | Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN)
-        )
+        self.is_want_of_resources() || matches!(self.errno(), Some(Errno::STALE | Errno::AGAIN))
+    }
+
+    /// Is it the process that cannot, whatever it asks for? See [`is_want_of_resources`].
+    pub fn is_want_of_resources(&self) -> bool {
+        self.errno().is_some_and(is_want_of_resources)
     }
 
     /// Is the answer that nothing is there?

@@ -52,6 +52,7 @@ pub use dir::Dir;
 pub use dir::Entry;
 pub use error::Error;
 pub use error::Result;
+pub use error::is_want_of_resources;
 pub use inode::Inode;
 pub use rustix::io::Errno;
 pub use stat::FileKind;

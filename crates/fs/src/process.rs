@@ -287,7 +287,7 @@ pub fn raise_open_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current < limit.maximum {
         limit.current = limit.maximum;
-        // Best effort: with the old limit only very deep trees suffer, and they are reported.
+        // Best effort: with the old limit only very deep trees suffer, and the save says so.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }

@@ -202,6 +202,36 @@ fn real_errors_with_few_descriptors_no_file_is_skipped() {
     assert!(worked > 0 && failed > 0, "{worked} worked, {failed} failed");
 }
 
+/// At one depth no descriptor is left for the file, at the next none for the directory it is in.
+#[test]
+fn real_errors_with_few_descriptors_what_cannot_be_opened_is_named_and_not_left_out() {
+    if !has_program("prlimit") {
+        return;
+    }
+    let (mut whole, mut no_file, mut no_directory) = (0, 0, 0);
+    let limit = format!("--nofile={}", MANY / 2);
+    for depth in 1..MANY as usize / 2 {
+        let env = test_env();
+        let project = env.work_dir("project");
+        // With this one the pack is open before the other is met.
+        project.write("a/first", "first\n");
+        project.write(&format!("{}file", "d/".repeat(depth)), "deep\n");
+        let output = limited(&env, &limit, &["save", "--json"]);
+        if output.status.success() {
+            let left_out = json(&output)["left_out"].as_array().map(Vec::len);
+            assert_eq!(left_out, Some(0), "{depth} levels: {output}");
+            whole += 1;
+            continue;
+        }
+        let said = output.code(1).to_string();
+        assert!(said.contains("Too many open files"), "{said}");
+        no_file += usize::from(said.contains("d/file"));
+        no_directory += usize::from(said.contains("could not open d/") && !said.contains("file\n"));
+    }
+    let seen = [whole, no_file, no_directory];
+    assert!(seen.iter().all(|times| *times > 0), "{seen:?}");
+}
+
 #[test]
 fn real_errors_with_few_descriptors_a_restore_is_whole_or_can_be_reversed() {
     if !has_program("prlimit") {

@@ -32,6 +32,7 @@ use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::StatCache;
+use crate::store::error::StoreError;
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once.
 const SYNC_EACH: usize = 64;
@@ -90,13 +91,16 @@ impl Project<'_> {
                 &NoProgress,
             )
         };
-        let mut after = look()?;
-        if let Some(seen) = &after
-            && newly_unreadable(&before.cache, &seen.cache).is_some()
-        {
-            // What stands in the way may pass.
-            after = look()?;
-        }
+        let hidden = |seen: &Option<Present>| {
+            let seen = seen.as_ref()?;
+            newly_unreadable(&before.cache, &seen.cache)
+        };
+        // What stands in the way may pass.
+        let after = match look() {
+            Ok(seen) if hidden(&seen).is_none() => seen,
+            Err(e) if !is_want_of_resources(&e) => return Err(e),
+            _ => look()?,
+        };
         let Some(after) = after else {
             return Ok((target.tree, target.modes));
         };
@@ -128,7 +132,12 @@ fn touched(plan: &Plan) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Something that could be read before a restore and cannot be after it: descriptors or memory ran out.
+/// Could this process open no more files while it looked?
+fn is_want_of_resources(error: &Error) -> bool {
+    matches!(error, Error::Scan(ScanError::Store(StoreError::Fs(e))) if e.is_want_of_resources())
+}
+
+/// Something that could be read before a restore and cannot be after it.
 fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
     let count = |cache: &StatCache| {
         let counts = &cache.header().summary.left_out;

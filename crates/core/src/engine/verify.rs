@@ -10,15 +10,18 @@ use super::Engine;
 use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
+use super::interrupted::own_state;
 use super::open::OpenStore;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
+use crate::history::checkpoint_ref;
 use crate::history::extra_ref;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::message::Message;
 use crate::project::Identity;
+use crate::purge::record::PurgeRecord;
 use crate::snapshot::present::ScanError;
 use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
@@ -262,7 +265,29 @@ pub(super) fn other_extra(
     let name = extra_ref(project, entry.sequence);
     let named = store.dirs.refs().read(&name).ok().flatten();
     let other = named.filter(|named| entry.has_ref && *named != extra)?;
-    Some((name, other))
+    (!is_purged(store, project, entry, &name, other)).then_some((name, other))
+}
+
+/// A purge moves the ref of a receipt before that of its checkpoint, and may have been cut off between them.
+fn is_purged(
+    store: &OpenStore,
+    project: &ProjectId,
+    entry: &Entry,
+    extra: &str,
+    named: ObjectId,
+) -> bool {
+    let state = own_state(store, project).ok().flatten();
+    let record = state.and_then(|state| PurgeRecord::read(&state).ok().flatten());
+    let moves = record.map(|record| record.refs).unwrap_or_default();
+    // ORDER: the record is read before the ref. It is there until both refs have moved.
+    let checkpoint = || {
+        store
+            .dirs
+            .refs()
+            .read(&checkpoint_ref(project, entry.sequence))
+    };
+    moves.iter().any(|m| m.name == extra && m.new == named)
+        || checkpoint().ok().flatten() != Some(entry.id)
 }
 
 fn finding(of: Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {

@@ -1,8 +1,9 @@
 //! Reads one file of the project into a sink, and notices when it changes meanwhile.
 //!
 //! The descriptor is examined before and after reading. If the file moved under us it is read again, a
-//! few times; then what was read last is kept and the file is listed as unstable. Whatever goes wrong
-//! with one file costs one line in the receipt, never the checkpoint.
+//! few times; then what was read last is kept and the file is listed as unstable. Whatever is wrong
+//! with one file costs one line in the receipt, never the checkpoint. A process that can open no more files learns
+//! nothing about any of them, and there is no checkpoint.
 //!
 //! A file that changed a moment ago may be changing still without its times telling: they move when a write
 //! begins and when a page is first stored to, not with every byte. Such a file is read twice. If both
@@ -27,6 +28,7 @@ use herma_fs::Stat;
 use herma_fs::file::read_at;
 use herma_fs::file::stat_file;
 use herma_fs::file::write_back;
+use herma_fs::is_want_of_resources;
 
 use super::reason::Reason;
 use super::secrets::Finding;
@@ -119,7 +121,8 @@ enum Attempt {
 }
 
 impl Reader<'_> {
-    /// Captures the file or link `name`, last seen as `stat`. `None` when it is gone.
+    /// Captures the file or link `name`, last seen as `stat`. `None` when it is gone; [`StoreError::Source`] when this
+    /// process cannot open it, whatever it is.
     pub(super) fn capture(
         &self,
         dir: &Dir,
@@ -212,6 +215,9 @@ impl Reader<'_> {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(Attempt::Gone),
             Err(Errno::LOOP) => return Ok(Attempt::Again),
+            Err(errno) if is_want_of_resources(errno) => {
+                return Err(StoreError::Source(errno.into()));
+            }
             Err(_) => return Ok(unreadable),
         };
         self.write_back_if_recent(&file, &seen);

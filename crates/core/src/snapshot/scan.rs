@@ -6,6 +6,10 @@
 //! only for names not seen before, and only if that happens are paths built and ignore files read.
 
 use std::ffi::CStr;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
@@ -16,6 +20,7 @@ use std::sync::atomic::Ordering;
 use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::Stat;
+use herma_fs::is_want_of_resources;
 use rayon::prelude::*;
 
 use super::excludes::Rules;
@@ -237,7 +242,7 @@ impl<'r> Walk<'r> {
         let dir = match opened {
             Ok(dir) => dir,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Walked::Gone,
-            Err(_) => return Walked::LeftOut(Reason::Unreadable),
+            Err(errno) => return self.unreadable(parent, name.to_bytes(), errno),
         };
         let mut here = Here::new(dir, Some(parent), name.to_bytes(), judged);
         self.walk_open(&mut here, cached, rules_changed)
@@ -262,8 +267,9 @@ impl<'r> Walk<'r> {
         let known = cached.and_then(|index| Some((index, self.cache?, self.cache?.dir(index)?)));
         let mut names = Vec::new();
         let listed = listing::list(self, here, &stat, known, rules_changed, &mut names);
-        let Ok(listed) = listed else {
-            return Walked::LeftOut(Reason::Unreadable);
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(errno) => return self.unreadable(here, b"", errno),
         };
         let seen = self
             .files_seen
@@ -292,6 +298,14 @@ impl<'r> Walk<'r> {
     fn stop_if_cancelled(&self, seen: u64) {
         if (self.cancelled)(seen) {
             self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A directory that cannot be listed is left out, unless it is this process that can open no more.
+    fn unreadable(&self, here: &Here<'_, 'r>, name: &[u8], errno: Errno) -> Walked {
+        match is_want_of_resources(errno) {
+            true => self.fail(not_opened(here, name, errno.into())),
+            false => Walked::LeftOut(Reason::Unreadable),
         }
     }
 
@@ -423,13 +437,26 @@ impl<'r> Walk<'r> {
                 return Ok(None);
             }
             let judge = |content: &[u8]| self.judge_content(here, name.to_bytes(), content);
-            self.reader.capture(&here.dir, name, stat, &judge)
+            let captured = self.reader.capture(&here.dir, name, stat, &judge);
+            captured.map_err(|error| match error {
+                StoreError::Source(e) => not_opened(here, name.to_bytes(), e),
+                error => error,
+            })
         };
         if changed.len() < 2 {
             return changed.iter().map(capture).collect();
         }
         changed.par_iter().with_max_len(8).map(capture).collect()
     }
+}
+
+/// Something in the project that this process could not open.
+fn not_opened(here: &Here<'_, '_>, name: &[u8], source: io::Error) -> StoreError {
+    let path = match name {
+        b"" => here.path(),
+        name => here.path_of(name),
+    };
+    herma_fs::Error::on("open", Path::new(OsStr::from_bytes(&path)), source).into()
 }
 
 /// A stat cache with a correct checksum that makes no sense. Removing the file helps; `rehash` does too.

@@ -5,8 +5,6 @@
 
 use std::io;
 
-use herma_fs::Errno;
-
 use super::inflate::InflateError;
 use super::pack_files::OpenFile;
 use crate::id::ObjectId;
@@ -68,8 +66,7 @@ impl CopyError {
 
     /// Is it the process that cannot, and not the file? It may have too many files open, or no memory left.
     pub fn is_want_of_resources(&self) -> bool {
-        let wants = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
-        matches!(self, Self::Fs(e) if e.errno().is_some_and(|errno| wants.contains(&errno)))
+        matches!(self, Self::Fs(e) if e.is_want_of_resources())
     }
 
     /// Did the file go away between being listed and being opened?
