@@ -303,9 +303,10 @@ impl<'r> Walk<'r> {
 
     /// A directory that cannot be listed is left out, unless it is this process that can open no more.
     fn unreadable(&self, here: &Here<'_, 'r>, name: &[u8], errno: Errno) -> Walked {
-        match is_want_of_resources(errno) {
-            true => self.fail(not_opened(here, name, errno.into())),
-            false => Walked::LeftOut(Reason::Unreadable),
+        if is_want_of_resources(errno) {
+            self.fail(not_opened(here, name, errno.into()))
+        } else {
+            Walked::LeftOut(Reason::Unreadable)
         }
     }
 
