@@ -215,7 +215,7 @@ fn real_errors_with_few_descriptors_what_cannot_be_opened_is_named_and_not_left_
         let project = env.work_dir("project");
         // With this one the pack is open before the other is met.
         project.write("a/first", "first\n");
-        project.write(&format!("{}file", "d/".repeat(depth)), "deep\n");
+        project.write(format!("{}file", "d/".repeat(depth)), "deep\n");
         let output = limited(&env, &limit, &["save", "--json"]);
         if output.status.success() {
             let left_out = json(&output)["left_out"].as_array().map(Vec::len);
