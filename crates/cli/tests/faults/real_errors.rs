@@ -208,7 +208,7 @@ fn real_errors_with_few_descriptors_what_cannot_be_opened_is_named_and_not_left_
     if !has_program("prlimit") {
         return;
     }
-    let (mut whole, mut named) = (0, 0);
+    let (mut whole, mut failed, mut named) = (0, 0, 0);
     let limit = format!("--nofile={}", MANY / 2);
     for depth in 1..MANY as usize / 2 {
         let env = test_env();
@@ -225,9 +225,13 @@ fn real_errors_with_few_descriptors_what_cannot_be_opened_is_named_and_not_left_
         }
         let said = output.code(1).to_string();
         assert!(said.contains("Too many open files"), "{said}");
+        failed += 1;
         named += usize::from(said.contains("could not open d/"));
     }
-    assert!(whole > 0 && named > 0, "{whole} whole, {named} named");
+    // Where one was left out, the save only fails later, for want of the descriptors of the store.
+    let seen =
+        format!("{whole} whole, {failed} failed, {named} of these for what is in the project");
+    assert!(whole > 0 && named > failed / 2, "{seen}");
 }
 
 #[test]
