@@ -57,6 +57,8 @@ pub struct Walk<'a> {
     lost: HashSet<ObjectId>,
     by_name: HashMap<BString, ObjectId>,
     unreadable: Vec<Unreadable>,
+    /// What commits name as their receipts.
+    receipts: Vec<ObjectId>,
     /// How many objects had been met when stock was taken.
     settled: usize,
     /// How many of them could not be read.
@@ -86,6 +88,7 @@ impl<'a> Walk<'a> {
             lost: HashSet::new(),
             by_name: HashMap::new(),
             unreadable: Vec::new(),
+            receipts: Vec::new(),
             settled: 0,
             known_unreadable: 0,
             go_on,
@@ -150,7 +153,20 @@ impl<'a> Walk<'a> {
             let like = newer.insert(place, *id);
             self.root(*id, like)?;
         }
+        self.named_receipts()?;
         Ok(self.order.len() > before)
+    }
+
+    /// Walks receipts whose own ref is lost, or names something else: `repair` makes it again, if the receipt is still there.
+    /// Last, so that what has its ref is where it would be without this.
+    fn named_receipts(&mut self) -> Result<(), WalkError> {
+        for receipt in std::mem::take(&mut self.receipts) {
+            let is_tree = |id| matches!(self.objects.read_header(id), Ok((Kind::Tree, _)));
+            if !self.has(&receipt) && is_tree(&receipt) {
+                self.tree(receipt, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// Walks one checkpoint without those before it: its commit, its tree and its extra data.
@@ -207,6 +223,7 @@ impl<'a> Walk<'a> {
         };
         let newer = like.and_then(|like| self.objects.read_commit(&like).ok());
         self.tree(commit.tree, newer.map(|newer| newer.tree))?;
+        self.receipts.extend(Message::parse(&commit.message).extra);
         if self.shallow.contains(&id) {
             return Ok(Vec::new());
         }

@@ -412,6 +412,29 @@ fn torn_refs_are_made_again_if_anything_tells_what_they_named() {
 }
 
 #[test]
+fn a_receipt_that_lost_its_ref_outlives_a_collection() {
+    let damage: [fn(&Path, &[u8]); 3] = [
+        |extra, _| std::fs::remove_file(extra).unwrap(),
+        |extra, other| overwrite(extra, other),
+        |extra, _| overwrite(extra, b""),
+    ];
+    for damage in damage {
+        let p = TestProject::new();
+        for number in 0..3 {
+            p.write(&format!("{number}"), "one more file: another receipt");
+            p.save(&format!("save {number}"));
+        }
+        let extra = |number| checkpoint_ref(&p, number).with_extension("extra");
+        let other = std::fs::read(extra(1)).unwrap();
+        assert_ne!(std::fs::read(extra(2)).unwrap(), other);
+        damage(&extra(2), &other);
+        p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+        let repaired = repair(&p);
+        assert!(repaired.after.is_whole(), "{:?}", repaired.after);
+    }
+}
+
+#[test]
 fn a_ref_that_does_not_name_the_receipt_of_its_checkpoint_is_noticed_and_made_again() {
     let p = three();
     let extra = checkpoint_ref(&p, 2).with_extension("extra");
