@@ -1,4 +1,4 @@
-//! Marking: everything that refs keep alive, in the order a merged pack should have it.
+//! Marking: everything that refs keep alive, and the receipts their commits name, in the order a merged pack should have it.
 //!
 //! The walk goes from the newest checkpoint of a project to the oldest and compares each tree with that of
 //! the next newer one. An object is met at the newest place it is used; beside it stands the object that
@@ -157,8 +157,8 @@ impl<'a> Walk<'a> {
         Ok(self.order.len() > before)
     }
 
-    /// Walks receipts whose own ref is lost, or names something else: `repair` makes it again, if the receipt is still there.
-    /// Last, so that what has its ref is where it would be without this.
+    /// Walks receipts that no ref keeps: theirs is lost, or names something else, which `repair` can mend only as long as the
+    /// receipt is there. Last, so that in a merged pack all others are where they would be without this.
     fn named_receipts(&mut self) -> Result<(), WalkError> {
         for receipt in std::mem::take(&mut self.receipts) {
             let is_tree = |id| matches!(self.objects.read_header(id), Ok((Kind::Tree, _)));

@@ -1,9 +1,9 @@
 //! Mending refs that name nothing and records that cannot be read.
 //!
-//! A ref that keeps a receipt and names something else names it again. A torn ref is set aside. If something else still tells which commit it named, it is made again: a pin,
-//! the checkpoint after it, or the ref Hermes reads. A record is written again with what was good in the
-//! old one; the times come from the checkpoints, and the directory, which nobody can guess, only from
-//! places whose word can be checked against the project's id.
+//! A ref that keeps a receipt and names something else names it again. A torn ref is set aside. If something else
+//! still tells which commit it named, it is made again: a pin, the checkpoint after it, or the ref Hermes reads.
+//! A record is written again with what was good in the old one; the times come from the checkpoints, and the
+//! directory, which nobody can guess, only from places whose word can be checked against the project's id.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
