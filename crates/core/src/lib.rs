@@ -16,6 +16,7 @@
 //! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
 //! * [`watch`]: what changed since the last save, as somebody who watches tells it
+//! * [`threads`]: those that work is done on, and their end
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
@@ -42,6 +43,7 @@ mod side;
 pub mod snapshot;
 pub mod steps;
 pub mod store;
+pub mod threads;
 pub mod watch;
 
 pub use checkpoint::Checkpoint;

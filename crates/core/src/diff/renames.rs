@@ -20,8 +20,8 @@ use crate::diff::Side;
 use crate::diff::lines::is_binary;
 use crate::id::ObjectId;
 use crate::path::RelPath;
-use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
+use crate::threads::in_shared_pool;
 
 /// The id of a file without content.
 const EMPTY_FILE: ObjectId = ObjectId::from_bytes([

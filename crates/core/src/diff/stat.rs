@@ -12,8 +12,8 @@ use crate::diff::lines::count;
 use crate::diff::lines::is_binary;
 use crate::diff::text_of;
 use crate::path::RelPath;
-use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
+use crate::threads::in_shared_pool;
 
 /// How many changes are read at once. The budget is looked at in between, so the answer does not
 /// depend on which thread was faster.

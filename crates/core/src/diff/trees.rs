@@ -18,9 +18,9 @@ use crate::diff::FileState;
 use crate::diff::Side;
 use crate::id::ObjectId;
 use crate::path::RelPath;
-use crate::snapshot::pool::in_shared_pool;
 use crate::store::object::EntryMode;
 use crate::store::object::TreeEntry;
+use crate::threads::in_shared_pool;
 
 /// More entries than any project has.
 const MAX_ENTRIES: usize = 10_000_000;

@@ -26,13 +26,13 @@ use crate::restore::apply::Applied;
 use crate::restore::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::StateIds;
-use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
+use crate::threads::in_waiting_pool;
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once.
 const SYNC_EACH: usize = 64;

@@ -24,10 +24,10 @@ use crate::restore::journal::Journal;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::UndoRecord;
 use crate::restore::write::Writer;
-use crate::snapshot::pool::in_waiting_pool;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
 use crate::store::pack_recent::RecentContents;
+use crate::threads::in_waiting_pool;
 
 /// The state before a restore.
 pub(super) struct Before<'a> {

@@ -26,7 +26,6 @@ use crate::project::Identity;
 use crate::project::Place;
 use crate::purge::record::PurgeRecord;
 use crate::purge::record::read_rewritten;
-use crate::snapshot::pool::thread_count;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::error::StoreError;
 use crate::store::layout;
@@ -35,6 +34,7 @@ use crate::store::locks::Guard;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
 use crate::store::pack_write::Known;
+use crate::threads::thread_count;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;

@@ -18,7 +18,6 @@ use super::plan::Content;
 use super::write::read_link_target;
 use crate::id::ObjectId;
 use crate::path::RelPath;
-use crate::snapshot::pool::in_shared_pool;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::sink::Sink;
 use crate::store::error::StoreError;
@@ -27,6 +26,7 @@ use crate::store::object::Kind;
 use crate::store::object::Object;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
+use crate::threads::in_shared_pool;
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;

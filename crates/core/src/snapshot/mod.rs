@@ -24,7 +24,6 @@ pub mod heard;
 pub(crate) mod judge;
 mod listing;
 pub mod lists;
-pub(crate) mod pool;
 pub mod present;
 mod read_file;
 pub mod reason;

@@ -19,7 +19,6 @@ use super::excludes::Tracked;
 use super::excludes::Verdict;
 use super::heard::Heard;
 use super::lists::UsualModes;
-use super::pool::in_pool;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
 use super::reason::Reason;
@@ -41,6 +40,8 @@ use crate::id::ObjectId;
 use crate::restore::undo::StateIds;
 use crate::settings::Settings;
 use crate::store::error::StoreError;
+use crate::threads::NoThreads;
+use crate::threads::in_pool;
 
 /// Time stamps of files are at most this coarse on file systems that keep them well.
 const TICK: i64 = 10_000_000;
@@ -62,7 +63,7 @@ pub enum ScanError {
     Unreadable(std::path::PathBuf),
     /// The scanning threads could not be started.
     #[error("could not start threads: {0}")]
-    Threads(String),
+    Threads(#[from] NoThreads),
     /// The caller asked to stop.
     #[error("stopped before anything was changed")]
     Cancelled,

@@ -14,7 +14,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use herma_fs::publish::Durability;
-use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::cache::Cache;
@@ -32,6 +31,8 @@ use super::pack_finish::IndexEntry;
 use super::pack_finish::PackName;
 use super::pack_write::WHOLE_ENTRY;
 use crate::id::ObjectId;
+use crate::threads::NoThreads;
+use crate::threads::Threads;
 
 mod encode;
 mod large;
@@ -98,7 +99,7 @@ pub enum MergeError {
     Cancelled,
     /// The threads could not be started.
     #[error("the threads to merge packs could not be started: {0}")]
-    Threads(String),
+    Threads(#[from] NoThreads),
     /// A wanted object could not be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
@@ -134,10 +135,7 @@ pub fn merge(
     }
     let count = u32::try_from(items.len()).map_err(|_| MergeError::TooLarge)?;
     let herma = dirs.for_writing()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads.max(1))
-        .build()
-        .map_err(|e| MergeError::Threads(e.to_string()))?;
+    let threads = Threads::start(options.threads)?;
     let mut merge = Merge {
         objects,
         items: &items,
@@ -148,7 +146,7 @@ pub fn merge(
         known: Vec::with_capacity(items.len()),
         entries: Vec::with_capacity(items.len()),
     };
-    merge.run(&pool)?;
+    merge.run(&threads)?;
     let deltas = merge.known.iter().filter(|known| known.base.is_some());
     let deltas = deltas.count() as u64;
     let bytes = merge.final_size();
@@ -218,11 +216,11 @@ enum Next {
 }
 
 impl Merge<'_> {
-    fn run(&mut self, pool: &ThreadPool) -> Result<(), MergeError> {
+    fn run(&mut self, threads: &Threads) -> Result<(), MergeError> {
         self.go_on(0)?;
         while self.entries.len() < self.items.len() {
             match self.next()? {
-                Next::Chunk(count) => self.append_chunk(pool, count)?,
+                Next::Chunk(count) => self.append_chunk(threads, count)?,
                 Next::Stream => self.append_large()?,
             }
         }
@@ -268,11 +266,11 @@ impl Merge<'_> {
         Ok(Next::Chunk(self.items.len() - from))
     }
 
-    fn append_chunk(&mut self, pool: &ThreadPool, count: usize) -> Result<(), MergeError> {
+    fn append_chunk(&mut self, threads: &Threads, count: usize) -> Result<(), MergeError> {
         let from = self.entries.len();
         let items = &self.items[from..from + count];
         let this = &*self;
-        let read = pool.install(|| {
+        let read = threads.install(|| {
             let read = items
                 .par_iter()
                 .map(|item| this.objects.read_stored(&item.id));
@@ -287,7 +285,7 @@ impl Merge<'_> {
             self.known.push(known);
         }
         let this = &*self;
-        let encoded = pool.install(|| {
+        let encoded = threads.install(|| {
             let positions = (from..from + count).into_par_iter();
             let encoded = positions
                 .zip(forms)

@@ -14,8 +14,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
 use bstr::BString;
-use rayon::ThreadPool;
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::commit::Commit;
@@ -25,6 +23,7 @@ use super::object::TreeEntry;
 use super::objects::ObjectError;
 use super::objects::Objects;
 use crate::id::ObjectId;
+use crate::threads::Threads;
 
 /// How many paths are named for one checkpoint; the others are counted.
 const MOST_PATHS: usize = 100;
@@ -142,27 +141,27 @@ impl<'a> Survey<'a> {
         let mut waiting = std::mem::take(&mut self.waiting);
         // All are looked up before any is read: a single missing one would have the packs listed again,
         // and a lost pack makes thousands of them.
-        let pool = ThreadPoolBuilder::new().build().ok();
-        let mut missing = self.take_missing(&mut waiting, pool.as_ref());
+        let threads = Threads::start(0).ok();
+        let mut missing = self.take_missing(&mut waiting, threads.as_ref());
         if !missing.is_empty() {
             self.objects.packs()?;
-            let still = self.take_missing(&mut missing, pool.as_ref());
+            let still = self.take_missing(&mut missing, threads.as_ref());
             waiting.append(&mut missing);
             for id in still {
                 self.note(&id, &ObjectError::Missing { id });
             }
         }
         if read_data {
-            self.read_blobs(&waiting, pool.as_ref(), each);
+            self.read_blobs(&waiting, threads.as_ref(), each);
         }
         Ok(())
     }
 
-    /// Takes those out of `ids` that no index has. Without a pool, on this thread alone.
-    fn take_missing(&self, ids: &mut Vec<ObjectId>, pool: Option<&ThreadPool>) -> Vec<ObjectId> {
+    /// Takes those out of `ids` that no index has. Without others, on this thread alone.
+    fn take_missing(&self, ids: &mut Vec<ObjectId>, threads: Option<&Threads>) -> Vec<ObjectId> {
         let is_missing = |id: &ObjectId| !self.objects.contains_listed(id).is_ok_and(|is| is);
-        let (missing, found) = match pool {
-            Some(pool) => pool.install(|| ids.par_iter().partition(|id| is_missing(id))),
+        let (missing, found) = match threads {
+            Some(threads) => threads.install(|| ids.par_iter().partition(|id| is_missing(id))),
             None => ids.iter().partition(|id| is_missing(id)),
         };
         *ids = found;
@@ -172,7 +171,7 @@ impl<'a> Survey<'a> {
     fn read_blobs(
         &mut self,
         ids: &[ObjectId],
-        pool: Option<&ThreadPool>,
+        threads: Option<&Threads>,
         each: &(dyn Fn(u64, u64) -> bool + Sync),
     ) {
         let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -190,8 +189,8 @@ impl<'a> Survey<'a> {
             each(done, ids.len() as u64).then_some(())
         };
         // Nothing is lost when it stops early: the caller who asked for that does not use the result.
-        let _ = match pool {
-            Some(pool) => pool.install(|| ids.par_iter().try_for_each(read)),
+        let _ = match threads {
+            Some(threads) => threads.install(|| ids.par_iter().try_for_each(read)),
             None => ids.iter().try_for_each(read),
         };
         self.bytes += bytes.into_inner();
@@ -379,13 +378,13 @@ mod tests {
         writer.finish(Durability::Cache).unwrap();
         let lost = ObjectId::from_bytes([7; 20]);
         let objects = Objects::open(fresh.dirs.objects().try_clone().unwrap());
-        let pool = ThreadPoolBuilder::new().build().unwrap();
-        for pool in [None, Some(&pool)] {
+        let threads = Threads::start(0).unwrap();
+        for threads in [None, Some(&threads)] {
             let mut survey = Survey::new(&objects);
             let mut ids = vec![whole, lost, tree];
-            assert_eq!(survey.take_missing(&mut ids, pool), [lost]);
+            assert_eq!(survey.take_missing(&mut ids, threads), [lost]);
             assert_eq!(ids, [whole, tree]);
-            survey.read_blobs(&ids, pool, &|_, _| true);
+            survey.read_blobs(&ids, threads, &|_, _| true);
             assert_eq!(survey.damaged().collect::<Vec<_>>(), [&tree]);
         }
     }

@@ -1,8 +1,11 @@
-//! The threads that walk: made for one piece of work, with room for deep trees.
+//! The threads of one piece of work: a walk, a restore, a merge of packs.
 //!
 //! They end by themselves when the work is done, and nobody waits for that: on a busy machine a thread that has nothing left
 //! to do may be given its last moment milliseconds later. Who starts the next ones waits only if too many are still there;
 //! and where address space is limited, what they reserve for their stacks must be free again at once.
+//!
+//! A process that is about to fork does wait, with [`wait_until_gone`]: a fork takes along only the thread that forks, and a
+//! lock that a thread on its way out holds at that moment, of the standard library or of C's, stays locked in the child.
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -15,7 +18,16 @@ use rayon::ThreadBuilder;
 use rayon::ThreadPool;
 use rayon::ThreadPoolBuilder;
 
-use super::present::ScanError;
+/// The system gives no threads, for the reason it says.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoThreads(String);
+
+impl From<NoThreads> for crate::Error {
+    fn from(error: NoThreads) -> Self {
+        Self::Scan(error.into())
+    }
+}
 
 /// Deep trees recurse once per level; the stack is reserved, not used, until then.
 const STACK: usize = 256 << 20;
@@ -27,6 +39,8 @@ const FILES_EACH: u64 = 4;
 const OTHER_FILES: u64 = 32;
 /// Room for the longest path, one level at a time.
 const WAITING_STACK: usize = 32 << 20;
+/// What reads, compares and compresses goes no deeper than a chain of deltas.
+const PART_STACK: usize = 8 << 20;
 
 /// So many threads may be on their way out before somebody waits for them.
 const MOST_LEAVING: usize = 32;
@@ -47,7 +61,7 @@ struct Leaving {
 pub(crate) fn in_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
-) -> Result<T, ScanError> {
+) -> Result<T, NoThreads> {
     in_pool_with(thread_count(threads), STACK, work)
 }
 
@@ -55,7 +69,7 @@ pub(crate) fn in_pool<T: Send>(
 pub(crate) fn in_waiting_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
-) -> Result<T, ScanError> {
+) -> Result<T, NoThreads> {
     let threads = thread_count(threads) * WAITING;
     in_pool_with(threads.min(most_with_files()), WAITING_STACK, work)
 }
@@ -63,21 +77,41 @@ pub(crate) fn in_waiting_pool<T: Send>(
 /// Runs `work` on threads that all work of this process shares which is too short to start its own, or in the pool it is called in.
 /// Where no thread can be had it runs on this one alone.
 pub(crate) fn in_shared_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    static SHARED: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    static SHARED: OnceLock<Shared> = OnceLock::new();
     thread_local! {
         static ALONE: Option<ThreadPool> = alone();
     }
     if rayon::current_thread_index().is_some() {
         return work();
     }
-    // The library's own pool, which is there for this, ends the program where it cannot be made.
-    let shared = SHARED.get_or_init(|| shared(thread_count(0)).or_else(|| shared(1)));
-    match shared {
+    match &SHARED.get_or_init(Shared::start).pool_here() {
         Some(pool) => pool.install(work),
         None => ALONE.with(|alone| match alone {
             Some(pool) => pool.install(work),
             None => work(),
         }),
+    }
+}
+
+/// The library's own pool, which is there for this, ends the program where it cannot be made.
+struct Shared {
+    /// Whose threads they are.
+    process: u32,
+    pool: Option<ThreadPool>,
+}
+
+impl Shared {
+    fn start() -> Self {
+        Self {
+            process: std::process::id(),
+            pool: shared(thread_count(0)).or_else(|| shared(1)),
+        }
+    }
+
+    /// The pool, unless this process was split off from the one that has its threads: they would never answer.
+    fn pool_here(&self) -> Option<&ThreadPool> {
+        let pool = self.pool.as_ref();
+        pool.filter(|_| self.process == std::process::id())
     }
 }
 
@@ -115,42 +149,77 @@ fn in_pool_with<T: Send>(
     threads: usize,
     stack: usize,
     work: impl FnOnce() -> T + Send,
-) -> Result<T, ScanError> {
-    wait_for_earlier();
-    let mut work = Some(work);
-    let mut run = |threads| {
+) -> Result<T, NoThreads> {
+    // Under a limit of memory or of processes there may be room for one where there is none for several.
+    let started = Threads::start_with(threads, stack).or_else(|_| Threads::start_with(1, stack));
+    Ok(started?.install(work))
+}
+
+/// Threads for one piece of work of several parts. They are told to end when this goes.
+pub(crate) struct Threads {
+    /// Only while this is being dropped there is none.
+    pool: Option<ThreadPool>,
+    started: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// So many threads; none given means one for each processor.
+    pub(crate) fn start(count: usize) -> Result<Self, NoThreads> {
+        Self::start_with(thread_count(count), PART_STACK)
+    }
+
+    fn start_with(count: usize, stack: usize) -> Result<Self, NoThreads> {
+        wait_for_earlier();
         let mut started = Vec::new();
         let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(count)
             .spawn_handler(|thread| {
                 started.push(start(thread, stack)?);
                 Ok(())
             })
             .build();
         match pool {
-            Ok(pool) => {
-                let done = pool.install(|| work.take().map(|work| work()));
-                drop(pool);
-                leave(started);
-                Ok(done)
-            }
+            Ok(pool) => Ok(Self {
+                pool: Some(pool),
+                started,
+            }),
             Err(error) => {
                 join(started);
-                Err(error)
+                Err(NoThreads(error.to_string()))
             }
         }
-    };
-    // Under a limit of memory or of processes there may be room for one where there is none for several.
-    let done = run(threads)
-        .or_else(|_| run(1))
-        .map_err(|e| ScanError::Threads(e.to_string()))?;
-    Ok(done.expect("the one pool that was built did the work"))
+    }
+
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let pool = self.pool.as_ref();
+        pool.expect("it is there until the drop").install(work)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // ORDER: they end because the pool is gone.
+        drop(self.pool.take());
+        leave(std::mem::take(&mut self.started));
+    }
 }
 
 fn start(thread: ThreadBuilder, stack: usize) -> std::io::Result<JoinHandle<()>> {
     thread::Builder::new()
         .stack_size(stack)
         .spawn(|| thread.run())
+}
+
+/// Waits until the threads of all work that is done are gone. For a process that is about to fork.
+pub fn wait_until_gone() {
+    let Some(mut leaving) = try_lock() else {
+        return;
+    };
+    if leaving.process == std::process::id() {
+        let threads = std::mem::take(&mut leaving.threads);
+        drop(leaving);
+        join(threads);
+    }
 }
 
 /// Lets go of threads that were told to end.
