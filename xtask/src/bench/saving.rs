@@ -197,6 +197,8 @@ impl<'a> Saving<'a> {
                     continue;
                 }
                 peer.prepare()?;
+                // Nobody waits for what the one before left to be written.
+                rustix::fs::sync();
                 let spent = peer.first()?;
                 self.record.time(FIRST, peer.name(), spent);
             }
