@@ -14,6 +14,7 @@ use herma_core::project::identity::Identity;
 use herma_core::snapshot::excludes::Tracked;
 use herma_core::snapshot::lists;
 use herma_core::snapshot::stat_cache::CacheBuilder;
+use herma_core::snapshot::stat_cache::CacheSize;
 use herma_core::snapshot::stat_cache::StatCache;
 use herma_core::snapshot::stat_cache::checksum;
 use herma_core::snapshot::tracked::TrackedFiles;
@@ -57,7 +58,10 @@ pub fn stat_cache(bytes: &[u8]) {
 }
 
 fn copied(cache: &StatCache, directory: u32) {
-    let mut builder = CacheBuilder::with_room_for(None);
+    let size = CacheSize::of_subtree(cache, directory);
+    let Some(mut builder) = size.and_then(CacheBuilder::new) else {
+        return;
+    };
     if builder.copy(cache, directory).is_none() {
         return;
     }

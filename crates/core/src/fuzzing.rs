@@ -25,6 +25,7 @@ use crate::steps::record;
 use crate::store::git_config;
 use crate::store::head;
 use crate::store::head::Head;
+use crate::store::learned_deflate;
 use crate::store::objects::Objects;
 use crate::store::pack_finish;
 use crate::store::pack_rebuild;
@@ -41,6 +42,11 @@ pub fn merge_within<'a>(
     work: u64,
 ) -> crate::diff::merge::Merge<'a> {
     crate::diff::merge::merge_within(base, ours, theirs, work)
+}
+
+/// What codes learned from `known` compress comes back.
+pub fn learned_deflate(known: &[u8], data: &[u8]) {
+    learned_deflate::comes_back(&[known], data);
 }
 
 /// `packed-refs`: every ref is found under its name, and taking one out leaves all the others.

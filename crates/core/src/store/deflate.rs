@@ -13,6 +13,7 @@ use libdeflater::Compressor;
 use libdeflater::Decompressor;
 
 use super::error::StoreError;
+use super::learned_deflate::Learned;
 use super::object::Hasher;
 use super::object::Kind;
 use crate::id::ObjectId;
@@ -37,6 +38,7 @@ thread_local! {
     static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new(
         CompressionLvl::new(FAST_LEVEL).expect("a level between 1 and 12"),
     ));
+    static LEARNED: RefCell<Learned> = RefCell::default();
     static STORING: RefCell<Compressor> = RefCell::new(Compressor::new(
         CompressionLvl::new(0).expect("the level that does not compress"),
     ));
@@ -89,7 +91,11 @@ fn start_entry(number: u8, size: u64) -> Vec<u8> {
 
 /// A whole pack entry.
 pub(super) fn entry(kind: Kind, data: &[u8]) -> Vec<u8> {
-    let header = entry_header(kind, data.len() as u64);
+    let mut header = entry_header(kind, data.len() as u64);
+    if kind == Kind::Blob && LEARNED.with_borrow_mut(|learned| learned.compress(&mut header, data))
+    {
+        return header;
+    }
     let compressor = match kind {
         Kind::Tree if data.len() <= SMALL_TREE => &STORING,
         _ => &COMPRESSOR,

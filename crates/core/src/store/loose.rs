@@ -47,10 +47,10 @@ impl Loose {
 
     /// Opens an object and reads its header; `None` when there is no such file.
     pub fn open(&self, id: &ObjectId) -> Result<Option<LooseObject>, CopyError> {
-        let hex = id.to_hex();
         let Some(dir) = self.open_fan(id.as_bytes()[0])? else {
             return Ok(None);
         };
+        let hex = id.to_hex();
         let name = CString::new(&hex[2..]).expect("digits have no zero byte");
         let file = match OpenFile::open(&dir, &name) {
             Ok(file) => Arc::new(file),
@@ -122,7 +122,10 @@ impl Loose {
     }
 
     fn open_fan(&self, first: u8) -> Result<Option<Dir>, CopyError> {
-        let name = CString::new(format!("{first:02x}")).expect("digits have no zero byte");
+        // Asked for every object that is new.
+        let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+        let digits = [digit(first >> 4), digit(first & 15)];
+        let name = CString::new(digits).expect("digits have no zero byte");
         match self.objects.open_dir_for_walk(&name) {
             Ok(dir) => Ok(Some(dir)),
             Err(Errno::NOENT) => Ok(None),

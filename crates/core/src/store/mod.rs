@@ -25,6 +25,7 @@ pub mod head;
 pub(crate) mod id_table;
 mod inflate;
 pub mod layout;
+pub(crate) mod learned_deflate;
 pub(crate) mod lock_file;
 pub mod locks;
 pub mod loose;
