@@ -84,7 +84,7 @@ pub(crate) fn in_shared_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if rayon::current_thread_index().is_some() {
         return work();
     }
-    match &SHARED.get_or_init(Shared::start).pool_here() {
+    match SHARED.get_or_init(Shared::start).pool_here() {
         Some(pool) => pool.install(work),
         None => ALONE.with(|alone| match alone {
             Some(pool) => pool.install(work),
@@ -93,7 +93,7 @@ pub(crate) fn in_shared_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// The library's own pool, which is there for this, ends the program where it cannot be made.
+/// Not the library's own pool, which is there for this: that one ends the program where it cannot be made.
 struct Shared {
     /// Whose threads they are.
     process: u32,
@@ -150,9 +150,7 @@ fn in_pool_with<T: Send>(
     stack: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, NoThreads> {
-    // Under a limit of memory or of processes there may be room for one where there is none for several.
-    let started = Threads::start_with(threads, stack).or_else(|_| Threads::start_with(1, stack));
-    Ok(started?.install(work))
+    Ok(Threads::with_stack(threads, stack)?.install(work))
 }
 
 /// Threads for one piece of work of several parts. They are told to end when this goes.
@@ -163,12 +161,17 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// So many threads; none given means one for each processor.
+    /// So many threads, or one where there is no room for them; none given means one for each processor.
     pub(crate) fn start(count: usize) -> Result<Self, NoThreads> {
-        Self::start_with(thread_count(count), PART_STACK)
+        Self::with_stack(thread_count(count), PART_STACK)
     }
 
-    fn start_with(count: usize, stack: usize) -> Result<Self, NoThreads> {
+    /// Under a limit of memory or of processes there may be room for one where there is none for several.
+    fn with_stack(count: usize, stack: usize) -> Result<Self, NoThreads> {
+        Self::exactly(count, stack).or_else(|_| Self::exactly(1, stack))
+    }
+
+    fn exactly(count: usize, stack: usize) -> Result<Self, NoThreads> {
         wait_for_earlier();
         let mut started = Vec::new();
         let pool = ThreadPoolBuilder::new()

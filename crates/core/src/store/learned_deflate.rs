@@ -11,6 +11,7 @@
 mod codes;
 mod finder;
 mod huffman;
+
 use codes::Codes;
 use codes::Counts;
 use finder::Finder;
@@ -26,9 +27,9 @@ const COUNT_EVERY: u32 = 32;
 /// After so many that were counted codes are made anew.
 const LEARN_EVERY: u32 = 8;
 
-/// After so many in a row that did not come out well,
+/// So many in a row may not come out well before fewer are tried: photographs come in directories.
 const PATIENCE: u32 = 8;
-/// only one of so many is tried: photographs come in directories.
+/// One of so many is tried then.
 const TRY_EVERY: u32 = 8;
 
 /// What a thread has learned of the files it compressed.

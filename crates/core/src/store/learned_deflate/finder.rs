@@ -11,7 +11,7 @@ const LONGEST: usize = 258;
 const FARTHEST: usize = 32 << 10;
 
 const TABLE_BITS: u32 = 13;
-/// The first place. None is in the table, which is to say zero, is too far away from it.
+/// The first place. What the table has to begin with, zero, is too far away from it.
 const FIRST_PLACE: u32 = FARTHEST as u32 + 1;
 
 /// After so many places in a row that repeat nothing every second one is looked at, after twice as many every third.
