@@ -30,6 +30,7 @@ pub mod error;
 pub mod fuzzing;
 mod history;
 pub mod id;
+mod meanwhile;
 pub mod message;
 pub mod path;
 pub mod project;

@@ -5,9 +5,11 @@
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 
+use super::disturb::ENOSPC;
 use super::scene::Scene;
 use super::shapes;
 use super::sweep::sweep_at;
+use super::sweep::sweep_end;
 
 /// `per_cent` says where in the command, when only one call of it is visited.
 fn die_everywhere(name: &str, scene: &Scene, per_cent: u64) {
@@ -101,3 +103,14 @@ commands_in!(wide, shapes::WIDE, 70);
 commands_in!(deep, shapes::DEEP, 60);
 commands_in!(hostile, shapes::HOSTILE, 80);
 commands_in!(big, shapes::BIG, 40);
+
+#[test]
+fn the_end_of_a_save_of_several_packs() {
+    if !is_asked_for() {
+        return;
+    }
+    let scene = shapes::MUCH.first_save();
+    for fault in [Fault::Kill, Fault::ErrorFrom(ENOSPC)] {
+        sweep_end("first save", &scene, fault, 60);
+    }
+}

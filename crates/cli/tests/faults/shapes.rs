@@ -1,5 +1,5 @@
 //! The projects that commands are disturbed in: one of everything, very wide, very deep, with names and modes
-//! nobody should use, with a big file.
+//! nobody should use, with a big file, with more than one pack holds.
 
 use std::sync::LazyLock;
 
@@ -70,6 +70,15 @@ pub(super) const BIG: Shape = Shape {
     first: || big(0, "old"),
     second: || big(1, "new"),
     third: || big(2, "newer"),
+    pipe: None,
+};
+
+/// So much that a save writes three packs.
+pub(super) const MUCH: Shape = Shape {
+    name: "much",
+    first: || much(0),
+    second: || much(1),
+    third: || much(2),
     pipe: None,
 };
 
@@ -195,6 +204,16 @@ fn big(version: usize, directory: &str) -> Tree {
     for n in 0..60 {
         let text = format!("the content of {n}, which stays the same\n");
         tree.insert(format!("{directory}/{n:02}.txt"), file(&text, 0o644));
+    }
+    tree
+}
+
+fn much(version: u64) -> Tree {
+    let mut random = Random::new(7 + version);
+    let mut tree = Tree::new();
+    for n in 0..36 {
+        let bytes = random.bytes(8 << 20);
+        tree.insert(format!("all/{n}.bin"), Node::File { bytes, mode: 0o644 });
     }
     tree
 }

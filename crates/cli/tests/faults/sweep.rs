@@ -59,6 +59,14 @@ pub(super) fn sweep_at(name: &str, scene: &Scene, fault: Fault, per_cent: u64) {
     });
 }
 
+/// Delivers `fault` at each of the last so many calls.
+#[track_caller]
+pub(super) fn sweep_end(name: &str, scene: &Scene, fault: Fault, calls: u64) {
+    visit(name, scene, fault, &|plain| {
+        (plain.count.saturating_sub(calls) + 1..=plain.count).collect()
+    });
+}
+
 #[track_caller]
 fn visit(name: &str, scene: &Scene, fault: Fault, positions: &dyn Fn(&Outcome) -> BTreeSet<u64>) {
     if !faults::available() || !herma_testkit::git::available() {

@@ -26,7 +26,6 @@ mod legacy;
 mod lineage;
 mod listening;
 mod maintenance;
-mod meanwhile;
 mod open;
 mod patience;
 mod preview;

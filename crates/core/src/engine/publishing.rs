@@ -7,7 +7,6 @@ use herma_fs::publish::Durability;
 
 use super::Project;
 use super::SaveOptions;
-use super::meanwhile::meanwhile;
 use super::open::OpenStore;
 use super::saving::Saved;
 use super::saving::Waited;
@@ -24,6 +23,7 @@ use crate::history::extra_ref;
 use crate::history::mirror_ref;
 use crate::history::name_ref;
 use crate::id::ObjectId;
+use crate::meanwhile::meanwhile;
 use crate::message::MAX_REASON;
 use crate::message::Message;
 use crate::receipt::Receipt;

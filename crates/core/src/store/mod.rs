@@ -41,6 +41,7 @@ mod pack_lengths;
 mod pack_list;
 pub(crate) mod pack_mend;
 pub mod pack_merge;
+mod pack_parts;
 pub mod pack_read;
 pub mod pack_rebuild;
 pub(crate) mod pack_recent;

@@ -1,6 +1,7 @@
 //! The bytes of a pack before it has a name: in memory while they are few, else in `herma/tmp`.
 
 use herma_fs::file::read_at;
+use herma_fs::publish::Durability;
 use herma_fs::publish::Temp;
 use sha1::Digest;
 use sha1::Sha1;
@@ -9,6 +10,7 @@ use super::error::StoreError;
 use super::layout::HermaDirs;
 use super::layout::private_temp;
 use super::pack_finish;
+use super::pack_finish::Settled;
 use crate::id::ObjectId;
 
 /// Packs up to this size are kept in memory until they are published.
@@ -25,6 +27,8 @@ pub(super) struct Bytes<'a> {
     buffer: Vec<u8>,
     objects: u64,
     ahead: Option<Ahead>,
+    /// The checksum at the end, once it is there.
+    trailer: Option<ObjectId>,
 }
 
 /// The checksum of the first bytes, if the pack gets as many entries as were expected.
@@ -45,6 +49,7 @@ impl<'a> Bytes<'a> {
             buffer,
             objects: 0,
             ahead: None,
+            trailer: None,
         }
     }
 
@@ -156,39 +161,57 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Sets the count, appends the checksum, and returns the file with all of it.
-    pub(super) fn seal(mut self, count: u32) -> Result<(Temp<'a>, ObjectId), StoreError> {
-        let ahead = self.ahead.take().filter(|ahead| ahead.count == count);
+    /// Sets the count and appends the checksum. What is here can still be read; nothing can be added.
+    pub(super) fn seal(&mut self) -> Result<(), StoreError> {
+        let count = u32::try_from(self.objects).map_err(|_| StoreError::Abandoned)?;
         let mut checksum = Sha1::new();
         if self.file.is_none() {
             self.buffer[..12].copy_from_slice(&pack_finish::header(count));
             let mut done = 0;
-            if let Some(ahead) = ahead {
+            if let Some(ahead) = self.ahead.take().filter(|ahead| ahead.count == count) {
                 (checksum, done) = (ahead.checksum, ahead.length);
             }
             checksum.update(&self.buffer[done..]);
         } else {
             self.flush()?;
+            self.read_into(&mut checksum, count)?;
         }
-        let mut file = match self.file.take() {
-            None => private_temp(&self.herma.tmp)?,
-            Some(file) => {
-                file.write_at(&pack_finish::header(count), 0)?;
-                let mut chunk = vec![0; WRITE_SIZE];
-                let mut done = 0;
-                while done < self.flushed {
-                    let wanted = (self.flushed - done).min(WRITE_SIZE as u64) as usize;
-                    read_temp(self.herma, &file, &mut chunk[..wanted], done)?;
-                    checksum.update(&chunk[..wanted]);
-                    done += wanted as u64;
-                }
-                file
-            }
-        };
         let trailer = ObjectId::from_bytes(checksum.finalize().into());
         self.buffer.extend_from_slice(trailer.as_bytes());
-        file.write(&self.buffer)?;
-        Ok((file, trailer))
+        self.flush()?;
+        self.trailer = Some(trailer);
+        Ok(())
+    }
+
+    /// Sets the count in the file, and reads all of it.
+    fn read_into(&self, checksum: &mut Sha1, count: u32) -> Result<(), StoreError> {
+        let file = self.file.as_ref().ok_or(StoreError::Abandoned)?;
+        file.write_at(&pack_finish::header(count), 0)?;
+        let mut chunk = vec![0; WRITE_SIZE];
+        let mut done = 0;
+        while done < self.flushed {
+            let wanted = (self.flushed - done).min(WRITE_SIZE as u64) as usize;
+            read_temp(self.herma, file, &mut chunk[..wanted], done)?;
+            checksum.update(&chunk[..wanted]);
+            done += wanted as u64;
+        }
+        Ok(())
+    }
+
+    /// Are there so few that they need no file?
+    pub(super) fn are_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// The file with all of it, sealed now if it was not.
+    pub(super) fn into_pack(mut self, durability: Durability) -> Result<Settled<'a>, StoreError> {
+        if self.trailer.is_none() {
+            self.seal()?;
+        }
+        match (self.file, self.trailer) {
+            (Some(file), Some(trailer)) => Settled::new(file, trailer, self.objects, durability),
+            _ => Err(StoreError::Abandoned),
+        }
     }
 }
 

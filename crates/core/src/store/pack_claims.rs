@@ -1,9 +1,9 @@
-//! Which objects a pack being written has been asked to take, and where they are in it.
+//! Which objects the packs being written have been asked to take, and where they are.
 //!
 //! The first save of a million files asks about more than a million objects, so an object costs 36 bytes
 //! here and five in the table that finds it. The table is in pieces by the first bits of the id: threads
 //! seldom wait for one another, no more than one piece is ever moved at a time to make room, and the
-//! pieces, each sorted, are the index of the pack.
+//! pieces, each sorted, are the indexes of the packs.
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -17,11 +17,13 @@ use crate::id::ObjectId;
 const PIECES: usize = 64;
 
 /// The offset of an object that somebody else has, or is about to write. No pack is this long.
-const ELSEWHERE: u64 = u64::MAX;
+const ELSEWHERE: [u8; 6] = [u8::MAX; 6];
 
-/// Where an object is in the pack.
+/// Where an object is in the packs being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
+    /// The number of the pack.
+    pub(super) pack: u16,
     pub(super) offset: u64,
     /// How many bytes its entry has.
     pub(super) length: u64,
@@ -45,9 +47,11 @@ struct Piece {
 struct Claim {
     id: ObjectId,
     crc: u32,
-    offset: [u8; 8],
     /// The largest number if it is larger: such an entry is not read back.
     length: u32,
+    /// Little-endian.
+    offset: [u8; 6],
+    pack: u16,
 }
 
 impl Claim {
@@ -55,14 +59,21 @@ impl Claim {
         Self {
             id,
             crc: 0,
-            offset: ELSEWHERE.to_ne_bytes(),
             length: 0,
+            offset: ELSEWHERE,
+            pack: 0,
         }
     }
 
     fn offset(&self) -> Option<u64> {
-        let offset = u64::from_ne_bytes(self.offset);
-        (offset != ELSEWHERE).then_some(offset)
+        let mut offset = [0; 8];
+        offset[..6].copy_from_slice(&self.offset);
+        (self.offset != ELSEWHERE).then_some(u64::from_le_bytes(offset))
+    }
+
+    /// In the order of the indexes: pack by pack, and by id.
+    fn order(&self) -> (u16, ObjectId) {
+        (self.pack, self.id)
     }
 }
 
@@ -104,16 +115,19 @@ impl Claims {
         if let Some(number) = piece.find(id) {
             let claim = &mut piece.objects[number];
             claim.crc = place.crc;
-            claim.offset = place.offset.to_ne_bytes();
+            claim.pack = place.pack;
+            let [offset @ .., _, _] = place.offset.to_le_bytes();
+            claim.offset = offset;
             claim.length = u32::try_from(place.length).unwrap_or(u32::MAX);
         }
     }
 
-    /// Where an object is; `None` if it is not in this pack, or of 4 GiB and more.
+    /// Where an object is; `None` if it is in none of these packs, or of 4 GiB and more.
     pub(super) fn get(&self, id: &ObjectId) -> Option<Place> {
         let piece = self.piece(id);
         let claim = &piece.objects[piece.find(id)?];
         Some(Place {
+            pack: claim.pack,
             offset: claim.offset()?,
             length: Some(claim.length)
                 .filter(|length| *length < u32::MAX)?
@@ -122,36 +136,35 @@ impl Claims {
         })
     }
 
-    /// What is in the pack, in order: the entries of its index.
-    pub(super) fn into_index(self) -> SortedClaims {
+    /// What is in the packs, in the order of their indexes.
+    pub(super) fn into_sorted(self) -> SortedClaims {
         let pieces = self.pieces.into_iter().map(|piece| {
             let Piece { table, mut objects } =
                 piece.into_inner().unwrap_or_else(PoisonError::into_inner);
             drop(table);
             objects.retain(|claim| claim.offset().is_some());
-            objects.sort_unstable_by_key(|claim| claim.id);
+            objects.sort_unstable_by_key(Claim::order);
             objects
         });
         SortedClaims(pieces.collect())
     }
 }
 
-/// What is in a pack, sorted by id.
+/// What is in the packs, sorted.
 pub(super) struct SortedClaims(Vec<Vec<Claim>>);
 
 impl SortedClaims {
-    /// How many objects there are.
-    pub(super) fn len(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
-    }
-
-    /// The entries of the index.
-    pub(super) fn iter(&self) -> impl Iterator<Item = IndexEntry> + Clone {
-        self.0.iter().flatten().filter_map(|claim| {
-            Some(IndexEntry {
-                id: claim.id,
-                crc: claim.crc,
-                offset: claim.offset()?,
+    /// The entries of the index of one pack.
+    pub(super) fn of_pack(&self, pack: u16) -> impl Iterator<Item = IndexEntry> + Clone {
+        self.0.iter().flat_map(move |piece| {
+            let from = piece.partition_point(|claim| claim.pack < pack);
+            let length = piece[from..].partition_point(|claim| claim.pack == pack);
+            piece[from..from + length].iter().filter_map(|claim| {
+                Some(IndexEntry {
+                    id: claim.id,
+                    crc: claim.crc,
+                    offset: claim.offset()?,
+                })
             })
         })
     }
@@ -169,6 +182,7 @@ mod tests {
 
     fn place(number: u32) -> Place {
         Place {
+            pack: (number % 5) as u16,
             offset: u64::from(number) << 20,
             length: u64::from(number) + 1,
             crc: !number,
@@ -191,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_is_sorted_and_has_only_what_is_in_the_pack() {
+    fn the_indexes_are_sorted_and_have_only_what_is_in_their_packs() {
         let claims = Claims::new();
         for number in 0..5000 {
             claims.claim(id(number));
@@ -199,14 +213,19 @@ mod tests {
                 claims.set(&id(number), place(number));
             }
         }
-        let index = claims.into_index();
-        let entries: Vec<IndexEntry> = index.iter().collect();
-        assert_eq!((index.len(), entries.len()), (1667, 1667));
-        assert!(entries.is_sorted_by(|a, b| a.id < b.id));
-        for number in (0..5000).step_by(3) {
-            let at = entries.binary_search_by_key(&id(number), |entry| entry.id);
-            assert_eq!(entries[at.unwrap()].offset, place(number).offset);
+        let sorted = claims.into_sorted();
+        for pack in 0..5 {
+            let entries: Vec<IndexEntry> = sorted.of_pack(pack).collect();
+            assert!(entries.is_sorted_by(|a, b| a.id < b.id));
+            let mut expected: Vec<u32> = (0..5000).step_by(3).collect();
+            expected.retain(|number| place(*number).pack == pack);
+            assert_eq!(entries.len(), expected.len());
+            for number in expected {
+                let at = entries.binary_search_by_key(&id(number), |entry| entry.id);
+                assert_eq!(entries[at.unwrap()].offset, place(number).offset);
+            }
         }
+        assert_eq!(sorted.of_pack(5).count(), 0);
     }
 
     #[test]
@@ -216,6 +235,6 @@ mod tests {
         let length = u64::from(u32::MAX);
         claims.set(&id(1), Place { length, ..place(1) });
         assert_eq!(claims.get(&id(1)), None);
-        assert_eq!(claims.into_index().len(), 1);
+        assert_eq!(claims.into_sorted().of_pack(place(1).pack).count(), 1);
     }
 }

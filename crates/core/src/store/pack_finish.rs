@@ -1,4 +1,4 @@
-//! Publishes a finished pack: its index, then both under their names, in the one safe order.
+//! Publishes finished packs: for each its index, then both under their names, in the one safe order.
 
 use std::fmt;
 
@@ -112,59 +112,109 @@ pub(crate) fn index(entries: impl Iterator<Item = IndexEntry> + Clone, pack: Obj
     bytes
 }
 
-/// Makes the pack in `pack` visible with its `index`. On an error neither is.
-pub(super) fn publish(
-    dirs: &StoreDirs,
-    herma: &HermaDirs,
-    pack: Temp<'_>,
+/// A pack that is complete, and on disk if that matters. It has no index and no name.
+pub(super) struct Settled<'a> {
+    file: Temp<'a>,
     trailer: ObjectId,
-    index: &[u8],
-    durability: Durability,
-) -> Result<PackName, StoreError> {
-    let name = PackName(trailer);
-    let synced = durability == Durability::Synced;
-    let directory = dirs.objects().open_dir("pack")?;
-    pack.set_mode(0o400)?;
-    // ORDER: both files are on disk before either has its name: a name that survives a power cut
-    // then never stands for missing bytes.
-    if synced {
-        pack.sync()?;
-    }
-    let mut index_temp = private_temp(&herma.tmp)?;
-    index_temp.write(index)?;
-    index_temp.set_mode(0o400)?;
-    if synced {
-        index_temp.sync()?;
-    }
-    let existed = directory.stat_opt(name.pack_file().as_str())?.is_some();
-    // ORDER: the index last, because a pack counts only once its index is there.
-    pack.publish(&directory, &name.pack_file())?;
-    let mut published = index_temp.publish(&directory, &name.index_file());
-    if synced && published.is_ok() {
-        published = directory.sync();
-    }
-    match published {
-        Ok(()) => Ok(name),
-        Err(e) => {
-            if !existed {
-                // The first error is the one to report; without a ref the pack is only litter.
-                let _ = withdraw(&directory, name);
-            }
-            Err(e.into())
+    objects: u64,
+}
+
+impl<'a> Settled<'a> {
+    /// Sees to a pack of so many objects that ends with `trailer`.
+    pub(super) fn new(
+        file: Temp<'a>,
+        trailer: ObjectId,
+        objects: u64,
+        durability: Durability,
+    ) -> Result<Self, StoreError> {
+        file.set_mode(0o400)?;
+        // ORDER: both files are on disk before either has its name: a name that survives a power cut
+        // then never stands for missing bytes.
+        if durability == Durability::Synced {
+            file.sync()?;
         }
+        Ok(Self {
+            file,
+            trailer,
+            objects,
+        })
     }
 }
 
-/// Takes back a pack that nothing refers to yet.
-fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
-    // ORDER: the index first: an index without its pack would be reported as damage.
-    let index_file = name.index_file();
-    let removed = remove_if_there(directory, &index_file);
-    let stat = directory.stat_opt(index_file.as_str())?;
-    if stat.is_some_and(|stat| stat.kind == FileKind::File) {
-        return removed.map(drop);
+/// A pack and its index, complete, without their names.
+pub(super) struct Finished<'a> {
+    name: PackName,
+    pack: Temp<'a>,
+    index: Temp<'a>,
+}
+
+impl<'a> Finished<'a> {
+    /// Adds the index. `entries` are those of the pack, sorted by id.
+    pub(super) fn new(
+        herma: &'a HermaDirs,
+        pack: Settled<'a>,
+        entries: impl Iterator<Item = IndexEntry> + Clone,
+        durability: Durability,
+    ) -> Result<Self, StoreError> {
+        if entries.clone().count() as u64 != pack.objects {
+            return Err(StoreError::Abandoned);
+        }
+        let mut file = private_temp(&herma.tmp)?;
+        file.write(&index(entries, pack.trailer))?;
+        file.set_mode(0o400)?;
+        // ORDER: before it has its name, as the pack.
+        if durability == Durability::Synced {
+            file.sync()?;
+        }
+        Ok(Self {
+            name: PackName(pack.trailer),
+            pack: pack.file,
+            index: file,
+        })
     }
-    remove_if_there(directory, &name.pack_file())?;
+
+    /// What it is going to be called.
+    pub(super) fn name(&self) -> PackName {
+        self.name
+    }
+
+    fn publish(self, directory: &Dir) -> Result<PackName, StoreError> {
+        let existed = directory.stat_opt(self.name.pack_file().as_str())?;
+        // ORDER: the index last, because a pack counts only once its index is there.
+        self.pack.publish(directory, &self.name.pack_file())?;
+        let published = self.index.publish(directory, &self.name.index_file());
+        if let (Err(_), None) = (&published, existed) {
+            // The first error is the one to report; without an index the pack is only litter.
+            let _ = withdraw(directory, self.name);
+        }
+        published?;
+        Ok(self.name)
+    }
+}
+
+/// Makes packs visible, in their order.
+///
+/// On an error those that are visible stay, as litter: somebody else may already rely on what is in them.
+pub(super) fn publish(
+    dirs: &StoreDirs,
+    packs: Vec<Finished<'_>>,
+    durability: Durability,
+) -> Result<Vec<PackName>, StoreError> {
+    let directory = dirs.objects().open_dir("pack")?;
+    let published = packs.into_iter().map(|pack| pack.publish(&directory));
+    let names = published.collect::<Result<_, _>>()?;
+    if durability == Durability::Synced {
+        directory.sync()?;
+    }
+    Ok(names)
+}
+
+/// Takes back a pack that has no index.
+fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
+    let stat = directory.stat_opt(name.index_file().as_str())?;
+    if stat.is_none_or(|stat| stat.kind != FileKind::File) {
+        remove_if_there(directory, &name.pack_file())?;
+    }
     Ok(())
 }
 

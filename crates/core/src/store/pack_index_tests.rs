@@ -19,7 +19,7 @@ fn large_pack(fresh: &Fresh) -> String {
     for number in 0..OBJECTS {
         writer.add(Kind::Blob, &number.to_le_bytes()).unwrap();
     }
-    let name = writer.finish(Durability::Synced).unwrap().unwrap();
+    let name = writer.finish(Durability::Synced).unwrap()[0];
     format!("pack-{}", name.checksum().to_hex())
 }
 

@@ -27,6 +27,7 @@ use super::objects::Objects;
 use super::objects::stored::Form;
 use super::pack_bytes::Bytes;
 use super::pack_finish;
+use super::pack_finish::Finished;
 use super::pack_finish::IndexEntry;
 use super::pack_finish::PackName;
 use super::pack_write::WHOLE_ENTRY;
@@ -152,9 +153,10 @@ pub fn merge(
     let bytes = merge.final_size();
     let mut entries = merge.entries;
     entries.sort_unstable_by_key(|entry| entry.id);
-    let (temp, trailer) = merge.bytes.seal(count)?;
-    let index = pack_finish::index(entries.iter().copied(), trailer);
-    let name = pack_finish::publish(dirs, herma, temp, trailer, &index, options.durability)?;
+    let pack = merge.bytes.into_pack(options.durability)?;
+    let pack = Finished::new(herma, pack, entries.iter().copied(), options.durability)?;
+    let name = pack.name();
+    pack_finish::publish(dirs, vec![pack], options.durability)?;
     Ok(Some(Merged {
         name,
         objects: u64::from(count),

@@ -89,7 +89,7 @@ pub(crate) fn salvage(
     }
     // ORDER: what was saved is durable before the pack it comes from goes.
     let new = writer.finish(Durability::Synced)?;
-    let is_replaced = new.is_some_and(|new| files.contains(&new.pack_file()));
+    let is_replaced = new.iter().any(|new| files.contains(&new.pack_file()));
     if set_aside.is_some() && !is_replaced {
         for file in &files {
             match directory.remove_file(file.as_str()) {
@@ -178,7 +178,7 @@ mod tests {
         let nothing = |_: &ObjectId| Ok(false);
         let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
         let id = writer.add(Kind::Blob, b"content").unwrap();
-        let name = writer.finish(Durability::Synced).unwrap().unwrap();
+        let name = writer.finish(Durability::Synced).unwrap()[0];
         let path = fresh.store().join("objects/pack").join(name.pack_file());
         let whole = std::fs::read(&path).unwrap();
         let mut damaged = whole.clone();

@@ -1,4 +1,4 @@
-//! Collects the new objects of one checkpoint into one pack.
+//! Collects the new objects of one checkpoint into one pack, or several if they are many.
 //!
 //! Many threads add objects through `&PackWriter`: each hashes and compresses its own, and only the
 //! appending is serialised. A small pack never touches the disk before it is published; a larger one
@@ -7,12 +7,9 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use herma_fs::publish::Durability;
-use herma_fs::sync::Mutex;
-use herma_fs::sync::MutexGuard;
 use herma_fs::sync::atomic::AtomicBool;
 
 use super::deflate;
@@ -23,15 +20,18 @@ use super::layout::private_temp;
 use super::object;
 use super::object::Kind;
 use super::object::Object;
-use super::pack_bytes::Bytes;
 use super::pack_claims::Claims;
 use super::pack_claims::Place;
+use super::pack_claims::SortedClaims;
 use super::pack_finish;
+use super::pack_finish::Finished;
 use super::pack_finish::PackName;
+use super::pack_parts::Parts;
 use super::pack_read;
 use super::pack_read::EntryKind;
 use super::pack_recent::RecentContents;
 use crate::id::ObjectId;
+use crate::meanwhile::meanwhile;
 
 /// Objects above this size are compressed as a stream.
 pub(super) const WHOLE_ENTRY: usize = 16 << 20;
@@ -54,14 +54,14 @@ impl<F: Fn(&ObjectId) -> Result<bool, StoreError> + Sync> Known for F {
     }
 }
 
-/// A pack being written.
+/// Packs being written, most often one.
 pub struct PackWriter<'a> {
     dirs: &'a StoreDirs,
     herma: &'a HermaDirs,
     known: &'a dyn Known,
-    /// Every object asked for, with its place if it is in this pack.
+    /// Every object asked for, with its place if it is in one of these packs.
     claims: Claims,
-    bytes: Mutex<Bytes<'a>>,
+    parts: Parts<'a>,
     recent: Arc<RecentContents>,
     /// Set when an object that somebody may already rely on could not be added.
     failed: AtomicBool,
@@ -76,7 +76,7 @@ impl<'a> PackWriter<'a> {
             herma,
             known,
             claims: Claims::new(),
-            bytes: Mutex::new(Bytes::new(herma)),
+            parts: Parts::new(herma),
             recent: Arc::default(),
             failed: AtomicBool::new(false),
         })
@@ -86,6 +86,15 @@ impl<'a> PackWriter<'a> {
     pub(crate) fn remembering(self, bytes: usize) -> Self {
         Self {
             recent: RecentContents::with_room(bytes).into(),
+            ..self
+        }
+    }
+
+    /// Packs are full with so many bytes.
+    #[cfg(test)]
+    fn full_with(self, bytes: u64) -> Self {
+        Self {
+            parts: self.parts.full_with(bytes),
             ..self
         }
     }
@@ -106,9 +115,10 @@ impl<'a> PackWriter<'a> {
             let entry = deflate::entry(kind, data);
             let crc = crc32fast::hash(&entry);
             let length = entry.len() as u64;
-            let offset = lock(&self.bytes).append(&entry)?;
+            let (pack, offset) = self.parts.append(|bytes| bytes.append(&entry))?;
             self.recent.keep(id, kind, data);
             Ok(Place {
+                pack,
                 offset,
                 length,
                 crc,
@@ -131,10 +141,13 @@ impl<'a> PackWriter<'a> {
             streamed.id,
             || false,
             || {
-                let offset = lock(&self.bytes).append_file(&spill, streamed.length)?;
+                let length = streamed.length;
+                let append = self.parts.append(|bytes| bytes.append_file(&spill, length));
+                let (pack, offset) = append?;
                 Ok(Place {
+                    pack,
                     offset,
-                    length: streamed.length,
+                    length,
                     crc: streamed.crc,
                 })
             },
@@ -200,9 +213,10 @@ impl<'a> PackWriter<'a> {
         if let Some(object) = self.recent.get(id) {
             return Ok(Some(object));
         }
-        let mut start = [0; LONGEST_HEADER];
-        let known = &mut start[..place.length.min(LONGEST_HEADER as u64) as usize];
-        lock(&self.bytes).read(place.offset, known)?;
+        let mut known = [0; LONGEST_HEADER];
+        let known = &mut known[..place.length.min(LONGEST_HEADER as u64) as usize];
+        let start = (place.pack, place.offset);
+        self.parts.read(start, known)?;
         let damaged = || StoreError::Damaged {
             id: *id,
             what: "it did not read back as it was written".to_owned(),
@@ -215,7 +229,7 @@ impl<'a> PackWriter<'a> {
             return Ok(None);
         }
         let mut entry = vec![0; place.length as usize];
-        lock(&self.bytes).read(place.offset, &mut entry)?;
+        self.parts.read(start, &mut entry)?;
         let compressed = entry.get(header..).ok_or_else(damaged)?;
         let data = deflate::inflate(compressed, size as usize).ok_or_else(damaged)?;
         if object::id_of(kind, &data) != Some(*id) {
@@ -224,53 +238,59 @@ impl<'a> PackWriter<'a> {
         Ok(Some(Object { kind, data }))
     }
 
-    /// Begins to check the pack, for which so many objects are still to come.
+    /// Begins to compute the checksum of the pack, for which so many objects are still to come.
     pub(crate) fn hash_ahead(&self, to_come: u32) {
-        let mut bytes = lock(&self.bytes);
-        if let Ok(objects) = u32::try_from(bytes.objects()) {
-            bytes.hash_ahead(objects.saturating_add(to_come));
-        }
+        self.parts.hash_ahead(to_come);
     }
 
     /// Has nothing been added?
     pub fn is_empty(&self) -> bool {
-        lock(&self.bytes).objects() == 0
+        self.object_count() == 0
     }
 
-    /// How many objects the pack has.
+    /// How many objects were added.
     pub fn object_count(&self) -> usize {
-        lock(&self.bytes).objects() as usize
+        self.parts.objects() as usize
     }
 
-    /// The size of the pack so far.
+    /// The size of the packs so far.
     pub fn bytes(&self) -> u64 {
-        lock(&self.bytes).length()
+        self.parts.length()
     }
 
-    /// Publishes the pack; `None` if it is empty. On an error nothing of it is visible.
-    pub fn finish(self, durability: Durability) -> Result<Option<PackName>, StoreError> {
+    /// Publishes what was added: a pack, none if it is nothing, several if it is much. On an error no ref can name
+    /// anything of it yet, and what of it is visible is litter.
+    pub fn finish(self, durability: Durability) -> Result<Vec<PackName>, StoreError> {
         if self.failed.into_inner() {
             return Err(StoreError::Abandoned);
         }
-        let index = self.claims.into_index();
-        if index.len() == 0 {
-            return Ok(None);
-        }
-        let bytes = self
-            .bytes
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let count = u32::try_from(index.len()).map_err(|_| StoreError::Abandoned)?;
-        let (temp, trailer) = bytes.seal(count)?;
-        let index = pack_finish::index(index.iter(), trailer);
-        pack_finish::publish(self.dirs, self.herma, temp, trailer, &index, durability).map(Some)
+        let mut before = self.parts.into_packs()?;
+        let Some(last) = before.pop() else {
+            return Ok(Vec::new());
+        };
+        let finished = |number, pack, claims: &SortedClaims| {
+            Finished::new(self.herma, pack, claims.of_pack(number), durability)
+        };
+        let last_number = before.len() as u16;
+        let is_small = last.are_in_memory() && before.is_empty();
+        let finish_others = || {
+            let claims = self.claims.into_sorted();
+            let packs = (0..)
+                .zip(before)
+                .map(|(number, bytes)| finished(number, bytes.into_pack(durability)?, &claims));
+            (packs.collect::<Result<Vec<_>, _>>(), claims)
+        };
+        let settle_last = || last.into_pack(durability);
+        // The disk is waited for while a checksum is computed.
+        let ((packs, claims), last) = if is_small {
+            (finish_others(), settle_last())
+        } else {
+            meanwhile(finish_others, settle_last)
+        };
+        let mut packs = packs?;
+        packs.push(finished(last_number, last?, &claims)?);
+        pack_finish::publish(self.dirs, packs, durability)
     }
-}
-
-/// A thread that panicked while holding the lock has poisoned nothing: every change under these locks
-/// is a single step, and its error is reported on its own.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

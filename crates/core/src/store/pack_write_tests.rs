@@ -40,37 +40,46 @@ fn packs(fresh: &Fresh) -> Vec<String> {
     names(&fresh.store().join("objects/pack"))
 }
 
-/// Publishes the pack and has git check every byte of it.
+/// Publishes the pack, which is the only one, and has git check every byte of it.
 fn finish(fresh: &Fresh, writer: PackWriter<'_>) -> PackName {
-    let name = writer.finish(Durability::Synced).unwrap().unwrap();
+    let [name] = finish_all(fresh, writer)[..] else {
+        panic!("one pack")
+    };
+    name
+}
+
+/// Publishes the packs and has git check every byte of them.
+fn finish_all(fresh: &Fresh, writer: PackWriter<'_>) -> Vec<PackName> {
+    let names = writer.finish(Durability::Synced).unwrap();
     let directory = fresh.store().join("objects/pack");
-    for file in [name.pack_file(), name.index_file()] {
-        let mode = std::fs::metadata(directory.join(&file))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o7777, 0o400, "{file}");
+    for name in &names {
+        for file in [name.pack_file(), name.index_file()] {
+            let mode = std::fs::metadata(directory.join(&file))
+                .unwrap()
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o7777, 0o400, "{file}");
+        }
+        let pack = directory.join(name.pack_file());
+        fresh.git(&["verify-pack", pack.to_str().unwrap()]);
+        let rebuilt = fresh.directory.path().join("rebuilt.idx");
+        fresh.git(&[
+            "index-pack",
+            "-o",
+            rebuilt.to_str().unwrap(),
+            pack.to_str().unwrap(),
+        ]);
+        let ours = std::fs::read(directory.join(name.index_file())).unwrap();
+        assert_eq!(
+            ours,
+            std::fs::read(&rebuilt).unwrap(),
+            "the index is the one git makes"
+        );
+        std::fs::remove_file(rebuilt).unwrap();
     }
-    let pack = directory.join(name.pack_file());
-    fresh.git(&["verify-pack", pack.to_str().unwrap()]);
-    let rebuilt = fresh.directory.path().join("rebuilt.idx");
-    fresh.git(&[
-        "index-pack",
-        "--strict",
-        "-o",
-        rebuilt.to_str().unwrap(),
-        pack.to_str().unwrap(),
-    ]);
-    let ours = std::fs::read(directory.join(name.index_file())).unwrap();
-    assert_eq!(
-        ours,
-        std::fs::read(&rebuilt).unwrap(),
-        "the index is the one git makes"
-    );
-    std::fs::remove_file(rebuilt).unwrap();
     fresh.assert_sound();
     assert!(fresh.temporary_files().is_empty());
-    name
+    names
 }
 
 #[test]
@@ -91,7 +100,7 @@ fn an_empty_pack_is_not_written() {
     let fresh = Fresh::new();
     let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
     assert!(writer.is_empty());
-    assert_eq!(writer.finish(Durability::Synced).unwrap(), None);
+    assert_eq!(writer.finish(Durability::Synced).unwrap(), []);
     assert!(packs(&fresh).is_empty());
 }
 
@@ -116,6 +125,97 @@ fn ten_thousand_objects_from_many_threads_share_one_pack() {
     assert_eq!(last.data, object_content(9_999));
     finish(&fresh, writer);
     assert_eq!(packs(&fresh).len(), 2);
+}
+
+#[test]
+fn many_objects_from_many_threads_fill_several_packs_each_once() {
+    let fresh = Fresh::new();
+    let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+    let writer = writer.full_with(200 << 10);
+    let ids: Vec<ObjectId> = (0..4_000_u64)
+        .into_par_iter()
+        .map(|i| writer.add(Kind::Blob, &object_content(i / 2)).unwrap())
+        .collect();
+    assert_eq!(writer.object_count(), 2_000);
+    let packed = writer.bytes();
+    (0..).zip(ids.iter().step_by(2)).for_each(|(i, id)| {
+        let read = writer.read(id).unwrap().unwrap();
+        assert_eq!(read.data, object_content(i), "from whichever pack");
+    });
+    let names = finish_all(&fresh, writer);
+    // 1.24 MB: six full ones and what was left.
+    assert_eq!((names.len(), packs(&fresh).len()), (7, 14));
+    let shown = names.iter().map(|name| {
+        let index = std::fs::read(fresh.store().join("objects/pack").join(name.index_file()));
+        let shown =
+            crate::store::testing::git_output(&fresh.store(), &["show-index"], &index.unwrap());
+        String::from_utf8(shown.stdout).unwrap().lines().count()
+    });
+    assert_eq!(shown.sum::<usize>(), 2_000, "no object is in two packs");
+    let sizes = names.iter().map(|name| {
+        let pack = fresh.store().join("objects/pack").join(name.pack_file());
+        std::fs::metadata(pack).unwrap().len() - 20
+    });
+    assert_eq!(sizes.sum::<u64>(), packed);
+    for id in ids.iter().step_by(97) {
+        fresh.git(&["cat-file", "-e", &id.to_hex()]);
+    }
+}
+
+#[test]
+fn a_pack_grows_with_those_before_it() {
+    let fresh = Fresh::new();
+    let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+    let writer = writer.full_with(600);
+    for number in 0..1_000 {
+        writer.add(Kind::Blob, &object_content(number)).unwrap();
+    }
+    let names = writer.finish(Durability::Cache).unwrap();
+    // One for each of the first sixteen, then each is a sixteenth of all before it.
+    assert!((40..100).contains(&names.len()), "{}", names.len());
+    fresh.assert_sound();
+}
+
+#[test]
+fn when_a_later_pack_cannot_be_published_the_earlier_ones_are_whole() {
+    let fresh = Fresh::new();
+    let write = || {
+        let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+        let writer = writer.full_with(2_000);
+        for number in 0..8 {
+            writer.add(Kind::Blob, &object_content(number)).unwrap();
+        }
+        writer.finish(Durability::Synced)
+    };
+    let names = write().unwrap();
+    assert_eq!(names.len(), 2);
+    let directory = fresh.store().join("objects/pack");
+    for file in packs(&fresh) {
+        std::fs::remove_file(directory.join(file)).unwrap();
+    }
+    // A directory in the place of the second index makes the last rename fail.
+    std::fs::create_dir(directory.join(names[1].index_file())).unwrap();
+    assert!(write().is_err());
+    assert!(fresh.temporary_files().is_empty());
+    std::fs::remove_dir(directory.join(names[1].index_file())).unwrap();
+    let mut left = [names[0].pack_file(), names[0].index_file()];
+    left.sort();
+    assert_eq!(packs(&fresh), left, "somebody may rely on what they saw");
+    fresh.assert_sound();
+    assert_eq!(write().unwrap(), names);
+}
+
+#[test]
+fn several_packs_that_are_not_finished_leave_nothing_behind() {
+    let fresh = Fresh::new();
+    let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
+    let writer = writer.full_with(2_000);
+    for number in 0..8 {
+        writer.add(Kind::Blob, &object_content(number)).unwrap();
+    }
+    assert_eq!(fresh.temporary_files().len(), 2, "both are full");
+    drop(writer);
+    assert!(fresh.temporary_files().is_empty() && packs(&fresh).is_empty());
 }
 
 #[test]
@@ -241,7 +341,7 @@ fn known_objects_are_not_written_again() {
     assert_eq!(writer.add(Kind::Blob, b"known").unwrap(), known_id);
     assert_eq!(writer.add_stream(5, &mut &b"known"[..]).unwrap(), known_id);
     assert!(writer.is_empty());
-    assert_eq!(writer.finish(Durability::Cache).unwrap(), None);
+    assert_eq!(writer.finish(Durability::Cache).unwrap(), []);
 }
 
 #[test]
@@ -279,7 +379,7 @@ fn a_pack_that_cannot_be_published_leaves_nothing_behind() {
     let fresh = Fresh::new();
     let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
     writer.add(Kind::Blob, b"a").unwrap();
-    let name = writer.finish(Durability::Synced).unwrap().unwrap();
+    let name = writer.finish(Durability::Synced).unwrap()[0];
     let directory = fresh.store().join("objects/pack");
     std::fs::remove_file(directory.join(name.pack_file())).unwrap();
     std::fs::remove_file(directory.join(name.index_file())).unwrap();

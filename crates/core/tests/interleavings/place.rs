@@ -49,7 +49,7 @@ impl Place {
         for content in contents {
             writer.add(Kind::Blob, content).unwrap();
         }
-        let name = writer.finish(Durability::Cache).unwrap().unwrap();
+        let name = writer.finish(Durability::Cache).unwrap()[0];
         ["pack", "idx"].map(|kind| self.packs().join(format!("{name}.{kind}")))
     }
 

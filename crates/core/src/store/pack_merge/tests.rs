@@ -39,7 +39,7 @@ fn write_pack(fresh: &Fresh, contents: &[(Kind, &[u8])]) -> (PackName, Vec<Objec
     let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
     let added = contents.iter().map(|(kind, data)| writer.add(*kind, data));
     let ids = added.collect::<Result<_, _>>().unwrap();
-    let name = writer.finish(Durability::Cache).unwrap().unwrap();
+    let name = writer.finish(Durability::Cache).unwrap()[0];
     (name, ids)
 }
 
