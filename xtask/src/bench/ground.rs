@@ -135,6 +135,16 @@ impl Ground {
             .try_for_each(|(path, size)| end_with(&root.join(path), *size, line.as_bytes()))
     }
 
+    /// Reads every file, so that the next one to do so finds it in memory.
+    pub fn read(&self) -> Result<()> {
+        for root in self.roots() {
+            for (path, _) in &self.files {
+                fs::read(root.join(path))?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the files that change say now, in this tree.
     pub fn content(&self, root: &Path, count: usize) -> Result<Vec<Vec<u8>>> {
         self.chosen(count)

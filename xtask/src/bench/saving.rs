@@ -59,6 +59,9 @@ const ONLY_HERMA: usize = 500_000;
 /// Rounds of what takes long.
 const FEW: usize = 3;
 
+/// A first save takes seconds, in which the machine may have other work.
+const FIRST_ROUNDS: usize = 5;
+
 /// The numbers of changed files that make a curve, and whose saves do.
 const CHANGE_COUNTS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 pub const CHANGE_PEERS: [&str; 3] = [HERMA, "git", "jj"];
@@ -188,8 +191,10 @@ impl<'a> Saving<'a> {
         let rounds = if self.ground.len() > ONLY_HERMA {
             1
         } else {
-            FEW
+            FIRST_ROUNDS
         };
+        // Nobody waits for the disk because it is the first to read the files.
+        self.ground.read()?;
         for round in 1..=rounds {
             self.say(&format!("first saves, round {round} of {rounds}"));
             for peer in &mut self.peers {
