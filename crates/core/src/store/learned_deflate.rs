@@ -72,8 +72,8 @@ impl Learned {
     fn count(&mut self, data: &[u8]) {
         let mut here = Counts::none();
         self.finder.find(data, &mut here);
-        // What no codes would make half as long is nothing to learn from.
-        if here.bits() > data.len() as f64 * 8.0 / 2.0 {
+        // What no codes would make short enough is nothing to learn from.
+        if here.bits() > most_bytes(data.len()) as f64 * 8.0 {
             return;
         }
         self.counts.add(&here);
@@ -91,11 +91,16 @@ impl Learned {
     }
 }
 
-/// Appends the stream, unless it is longer than half of `data`: then these codes do not suit it.
+/// Longer than this, a stream of so many bytes was not worth it.
+fn most_bytes(length: usize) -> usize {
+    length - length / 4
+}
+
+/// Appends the stream, unless it is longer than three quarters of `data`: then these codes do not suit it.
 fn write(finder: &mut Finder, codes: &Codes, bytes: &mut Vec<u8>, data: &[u8]) -> bool {
     let start = bytes.len();
     put(finder, codes, bytes, data);
-    let suits = bytes.len() - start <= data.len() / 2;
+    let suits = bytes.len() - start <= most_bytes(data.len());
     if !suits {
         bytes.truncate(start);
     }
