@@ -46,12 +46,11 @@ impl<'s> StoreSide<'s> {
         }
     }
 
-    fn pending(&self, id: &ObjectId, path: &RelPath) -> Result<Option<Vec<u8>>, DiffError> {
+    fn pending(&self, id: &ObjectId) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(pending) = self.pending else {
             return Ok(None);
         };
-        let object = pending(id).map_err(|e| store_error(path, e))?;
-        Ok(object.map(|object| object.data))
+        Ok(pending(id)?.map(|object| object.data))
     }
 }
 
@@ -67,7 +66,7 @@ impl Side for StoreSide<'_> {
         if *id == ObjectId::EMPTY_TREE {
             return Ok(Vec::new());
         }
-        if let Some(data) = self.pending(id, path)? {
+        if let Some(data) = self.pending(id).map_err(|e| store_error(path, e))? {
             return parse_tree(&data).map_err(|e| store_error(path, e));
         }
         self.objects.read_tree(id).map_err(|e| store_error(path, e))
@@ -79,8 +78,12 @@ impl Side for StoreSide<'_> {
         id: &ObjectId,
         limit: u64,
     ) -> Result<Option<Vec<u8>>, DiffError> {
-        if let Some(data) = self.pending(id, path)? {
-            return Ok((data.len() as u64 <= limit).then_some(data));
+        match self.pending(id) {
+            // More than any limit: nobody reads so much to compare it.
+            Err(StoreError::TooLarge { .. }) => return Ok(None),
+            Err(e) => return Err(store_error(path, e)),
+            Ok(Some(data)) => return Ok((data.len() as u64 <= limit).then_some(data)),
+            Ok(None) => {}
         }
         let (kind, size) = self
             .objects

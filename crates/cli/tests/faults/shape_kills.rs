@@ -111,6 +111,6 @@ fn the_end_of_a_save_of_several_packs() {
     }
     let scene = shapes::MUCH.first_save();
     for fault in [Fault::Kill, Fault::ErrorFrom(ENOSPC)] {
-        sweep_end("first save", &scene, fault, 60);
+        sweep_end("first save", &scene, fault, 40);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::BString;
+use herma_fs::publish::Durability;
 
 use super::Progress;
 use super::Project;
@@ -35,6 +36,7 @@ use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::present::scan_unless;
 use crate::snapshot::stat_cache::StatCache;
+use crate::store::error::StoreError;
 use crate::store::pack_recent::RecentContents;
 use crate::store::pack_write::PackWriter;
 
@@ -309,7 +311,8 @@ impl Project<'_> {
                 // That something is not there any more is news to one that says nothing about it.
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 saved => {
-                    let saved = saved?;
+                    let mut saved = saved?;
+                    saved.notes.extend(store_again(writer)?);
                     return Ok(SavedState {
                         saved,
                         present,
@@ -458,6 +461,23 @@ pub(super) fn named_at_once(present: &Present) -> Receipt {
         receipt.left_out.sort_unstable();
     }
     receipt
+}
+
+/// A state that was saved before brings nothing new, unless something of it is not in the store any more, or cannot be read there.
+fn store_again(writer: PackWriter<'_>) -> Result<Option<String>, StoreError> {
+    let count = writer.object_count();
+    if count == 0 {
+        return Ok(None);
+    }
+    writer.finish(Durability::Synced)?;
+    Ok(Some(format!(
+        "of what was saved before, {count} {} missing or damaged in the store; stored again",
+        if count == 1 {
+            "object was"
+        } else {
+            "objects were"
+        }
+    )))
 }
 
 /// The newest checkpoint that can be read, and its state. A damaged one is lost itself, but does not

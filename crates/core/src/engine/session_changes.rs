@@ -40,6 +40,7 @@ use crate::steps::Step;
 use crate::steps::StepChoice;
 use crate::steps::StepEnd;
 use crate::steps::timeline::Belongs;
+use crate::store::error::StoreError;
 use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::pack_write::PackWriter;
@@ -138,10 +139,14 @@ impl Project<'_> {
         };
         let mut changes = self.compose(&ground, &chosen, scope, renames)?;
         for change in &changes.comparison.changes {
-            if let Some(new) = change.new
-                && let Some(object) = writer.read(&new.id)?
-            {
-                told.made.add(Kind::Blob, &object.data)?;
+            let Some(new) = change.new else { continue };
+            match writer.read(&new.id) {
+                Ok(Some(object)) => {
+                    told.made.add(Kind::Blob, &object.data)?;
+                }
+                // Too much to be shown as well.
+                Ok(None) | Err(StoreError::TooLarge { .. }) => {}
+                Err(e) => return Err(e.into()),
             }
         }
         drop(writer);

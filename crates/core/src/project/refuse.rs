@@ -1,5 +1,6 @@
 //! Directories that are never a project: too broad to go back in time, or Herma's own.
 
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -107,18 +108,18 @@ fn check_store(root: &Path, herma_home: &Path, base: &Path) -> Result<(), RootRe
 
 /// A directory as it was given and as it is: a home reached through a link is the same home.
 ///
-/// One that cannot be resolved is compared as given; a relative or empty path names nothing.
+/// One that cannot be resolved is compared as given, and only such a one if it goes up on its way: what it begins with
+/// tells nothing. A relative or empty path names nothing.
 pub(super) fn spellings(path: Option<&Path>) -> Vec<PathBuf> {
     let Some(path) = path.filter(|path| path.is_absolute()) else {
         return Vec::new();
     };
-    let mut spellings = vec![path.to_owned()];
-    spellings.extend(
-        herma_fs::dir::canonicalize(path)
-            .ok()
-            .filter(|canonical| canonical != path),
-    );
-    spellings
+    let goes_up = path.components().any(|name| name == Component::ParentDir);
+    match herma_fs::dir::canonicalize(path) {
+        Err(_) => vec![path.to_owned()],
+        Ok(canonical) if canonical == path || goes_up => vec![canonical],
+        Ok(canonical) => vec![path.to_owned(), canonical],
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +143,20 @@ mod tests {
     /// With the store where it usually is.
     fn check_root_at(root: &Path, home: Option<&Path>, herma: &Path) -> Result<(), RootRefused> {
         check_root(root, home, herma, &herma.join("checkpoints"))
+    }
+
+    #[test]
+    fn a_home_beside_the_project_may_be_named_by_way_of_it() {
+        let (_dir, path) = place();
+        let root = path.join("home/me/project");
+        for home in ["project/../.hermes", "project/.././project/../.hermes"] {
+            let herma = path.join("home/me").join(home);
+            check_root_at(&root, None, &herma).unwrap();
+        }
+        let inside = path.join("home/me/.hermes/../project");
+        std::fs::create_dir_all(inside.join("checkpoints")).unwrap();
+        let refused = check_root(&root, None, &path, &inside.join("checkpoints"));
+        assert!(matches!(refused, Err(RootRefused::ContainsStore(_))));
     }
 
     #[test]

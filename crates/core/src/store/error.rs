@@ -82,6 +82,14 @@ pub enum StoreError {
         /// What is there.
         found: Option<ObjectId>,
     },
+    /// An object that is not published yet is more than is read at once.
+    #[error("object {id} has {size} bytes, which is too much to be read at once")]
+    TooLarge {
+        /// The object.
+        id: ObjectId,
+        /// How many bytes it has.
+        size: u64,
+    },
     /// The content is a forged SHA-1 collision and cannot be stored under its name.
     #[error("the content is a forged SHA-1 collision")]
     Collision,

@@ -205,7 +205,8 @@ impl<'a> PackWriter<'a> {
         }
     }
 
-    /// Reads back an object added to this pack; `None` if it is not in it, or above 64 MiB.
+    /// Reads back an object added to this pack; `None` if it is not in it. One above 64 MiB is [too
+    /// large](StoreError::TooLarge).
     pub fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
         let Some(place) = self.claims.get(id) else {
             return Ok(None);
@@ -226,7 +227,7 @@ impl<'a> PackWriter<'a> {
             return Err(damaged());
         };
         if size > READ_LIMIT {
-            return Ok(None);
+            return Err(StoreError::TooLarge { id: *id, size });
         }
         let mut entry = vec![0; place.length as usize];
         self.parts.read(start, &mut entry)?;

@@ -9,6 +9,7 @@ use herma_core::engine::Stage;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
+use herma_core::settings::Settings;
 
 use super::child;
 use super::project::TestProject;
@@ -145,6 +146,48 @@ fn a_save_that_reads_everything_does_not_rely_on_damaged_objects() {
     p.remove("a");
     p.restore(&format!("id:{}", saved.checkpoint.id));
     assert_eq!(p.read("a"), content);
+}
+
+#[test]
+fn a_rehash_stores_again_what_is_damaged_though_nothing_changed() {
+    let p = TestProject::new();
+    let numbers: Vec<String> = (0..3000).map(|n| (n * 7919 % 10007).to_string()).collect();
+    let content = numbers.join("\n");
+    p.write("a", &content);
+    p.save("first");
+    damage_packs(&p);
+    let options = SaveOptions {
+        rehash: true,
+        ..SaveOptions::default()
+    };
+    let saved = p.project().save(&options, &NoProgress).unwrap();
+    assert!(!saved.is_new);
+    assert!(
+        saved.notes.iter().any(|note| note.contains("stored again")),
+        "{:?}",
+        saved.notes
+    );
+    let again = p.project().save(&options, &NoProgress).unwrap();
+    assert!(again.notes.is_empty(), "{:?}", again.notes);
+    p.remove("a");
+    p.restore(&format!("id:{}", saved.checkpoint.id));
+    assert_eq!(p.read("a"), content);
+}
+
+#[test]
+fn a_file_too_large_to_be_read_at_once_is_saved_without_a_warning() {
+    let p = TestProject::with(Settings {
+        max_file_size: None,
+        ..Settings::default()
+    });
+    p.write("a", "1\n");
+    p.save("first");
+    let file = std::fs::File::create(p.path("zero")).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
+    let saved = p.save("second");
+    assert!(saved.is_new && saved.notes.is_empty(), "{:?}", saved.notes);
+    let changes = saved.checkpoint.changes.unwrap();
+    assert_eq!((changes.files, changes.lines_known), (1, false));
 }
 
 #[test]
