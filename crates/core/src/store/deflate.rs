@@ -18,6 +18,9 @@ use super::object::Hasher;
 use super::object::Kind;
 use crate::id::ObjectId;
 
+/// So many bytes of what is streamed tell how to compress it.
+const SAMPLE: u64 = 256 << 10;
+
 /// How much of a streamed file is held in memory.
 const STREAM_BUFFER: usize = 128 * 1024;
 
@@ -175,7 +178,12 @@ fn copy(
     hasher: &mut Hasher,
     spill: &mut Spill<'_, '_>,
 ) -> Result<(), StoreError> {
-    let mut encoder = ZlibEncoder::new(spill, Compression::new(1));
+    let mut beginning = Vec::new();
+    Read::take(&mut *read, SAMPLE)
+        .read_to_end(&mut beginning)
+        .map_err(StoreError::Source)?;
+    let mut encoder = ZlibEncoder::new(spill, level_for(&beginning));
+    let mut read = beginning.as_slice().chain(read);
     let mut buffer = vec![0; STREAM_BUFFER];
     let mut total = 0;
     loop {
@@ -207,6 +215,14 @@ fn copy(
     }
     encoder.finish().map_err(|_| StoreError::Abandoned)?;
     Ok(())
+}
+
+/// The fastest level has the same codes for everything, by which what cannot be compressed becomes a twentieth longer.
+fn level_for(beginning: &[u8]) -> Compression {
+    let compressed =
+        COMPRESSOR.with_borrow_mut(|compressor| compress(compressor, Vec::new(), beginning));
+    let is_shorter = compressed.len() < beginning.len() - beginning.len() / 16;
+    Compression::new(if is_shorter { 1 } else { 2 })
 }
 
 /// Writes to a temporary file, counting and summing, and keeps the error `io::Write` cannot carry.

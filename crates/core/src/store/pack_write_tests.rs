@@ -259,6 +259,8 @@ fn a_big_file_is_streamed() {
     writer.add(Kind::Blob, b"after").unwrap();
     assert_eq!(writer.object_count(), 3);
     assert!(writer.read(&id).unwrap().unwrap().data == data);
+    let most = SIZE as u64 + SIZE as u64 / 1000;
+    assert!(writer.bytes() < most, "what cannot be compressed stays");
     finish(&fresh, writer);
     assert_eq!(
         fresh.git(&["cat-file", "-s", &id.to_hex()]),
