@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::codes::Codes;
 use super::codes::Counts;
-use super::finder::FARTHEST;
 use super::finder::Finder;
 use super::finder::Seen;
 use super::*;
@@ -104,30 +103,16 @@ fn what_another_file_left_in_the_table_is_never_a_match() {
 }
 
 #[test]
-fn what_is_farther_back_than_places_are_told_apart_is_no_repetition() {
+fn places_begin_anew_before_they_run_out() {
     let codes = learned_from(&[]);
-    let mut finder = Finder::default();
-    let block = noise(3_000, 9);
-    let alone = checked(&mut finder, &codes, &block).len();
-    for far in [
-        FARTHEST - 1,
-        FARTHEST,
-        FARTHEST + 1,
-        (1 << 16) - 1,
-        1 << 16,
-        (1 << 16) + 1,
-        (1 << 16) + FARTHEST,
-        (1 << 17) + 4,
-    ] {
-        let mut file = block.clone();
-        file.resize(far, 0);
-        let once = checked(&mut finder, &codes, &file).len();
-        file.extend(&block);
-        let twice = checked(&mut finder, &codes, &file).len();
-        let is_told = twice < once + alone / 2;
-        assert_eq!(is_told, far <= FARTHEST, "{far} bytes back");
-        // Another file of the same length, which says something else at each place.
-        checked(&mut finder, &codes, &noise(file.len(), 1));
+    let file = text(3);
+    let largest = vec![b'x'; *SIZES.end()];
+    for before in [0, 1, 30_000, 262_144, 294_912, 294_913, 294_914, 500_000] {
+        let mut finder = Finder::at_place(u32::MAX - before);
+        checked(&mut finder, &codes, &largest);
+        for _ in 0..4 {
+            checked(&mut finder, &codes, file.as_bytes());
+        }
     }
 }
 

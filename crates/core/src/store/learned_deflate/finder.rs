@@ -1,17 +1,19 @@
 //! Finds what a file repeats of itself.
 //!
-//! A table has for each four bytes, by a hash of them, the last 16 bits of the place where they were seen last. It is not cleared between files:
-//! whatever it says is looked at before it is believed. So it takes no more than half of the memory next to one
-//! processor, where another thread has its own table.
+//! A table has for each four bytes, by a hash of them, where they were seen last. It is not cleared between files: places are counted on
+//! from file to file with a gap that is wider than any distance, so what was left by another file is always too far away.
 
 /// Fewer bytes are not worth a distance.
 const SHORTEST: usize = 4;
 /// The longest that deflate can say.
 const LONGEST: usize = 258;
 /// As far back as deflate can say.
-pub(super) const FARTHEST: usize = 32 << 10;
+const FARTHEST: usize = 32 << 10;
 
 const TABLE_BITS: u32 = 13;
+/// The first place. What the table has to begin with, zero, is too far away from it.
+const FIRST_PLACE: u32 = FARTHEST as u32 + 1;
+
 /// After so many places in a row that repeat nothing every second one is looked at, after twice as many every third.
 const PATIENCE_BITS: u32 = 6;
 
@@ -24,7 +26,9 @@ pub(super) trait Seen {
 }
 
 pub(super) struct Finder {
-    table: Box<[u16; 1 << TABLE_BITS]>,
+    table: Box<[u32; 1 << TABLE_BITS]>,
+    /// The place of the first byte of the next file.
+    next: u32,
 }
 
 impl Default for Finder {
@@ -32,38 +36,60 @@ impl Default for Finder {
         let table = vec![0; 1 << TABLE_BITS].into_boxed_slice();
         Self {
             table: table.try_into().expect("it has that length"),
+            next: FIRST_PLACE,
         }
     }
 }
 
 impl Finder {
+    #[cfg(test)]
+    pub(super) fn at_place(next: u32) -> Self {
+        Self {
+            next,
+            ..Self::default()
+        }
+    }
+
     /// Tells `seen` what `data` is made of.
     pub(super) fn find(&mut self, data: &[u8], seen: &mut impl Seen) {
+        let first = self.begin(data.len());
         let mut told = 0;
         let mut at = 0;
-        while let Some((from, distance)) = self.next_repeat(data, at) {
+        while let Some((from, distance)) = self.next_repeat(data, first, at) {
             seen.bytes(&data[told..from]);
             let length = same(data, from - distance, from);
             seen.repeat(length, distance);
             at = from + length;
             told = at;
-            self.note(data, from + 1);
-            self.note(data, at - 2);
+            self.note(data, first, from + 1);
+            self.note(data, first, at - 2);
         }
         seen.bytes(&data[told..]);
     }
 
+    /// The place of the first byte of a file of this length.
+    fn begin(&mut self, length: usize) -> u32 {
+        let used = u32::try_from(length + FARTHEST + 1).expect("only small files come here");
+        let after = self.next.checked_add(used);
+        let first = if after.is_some() {
+            self.next
+        } else {
+            self.table.fill(0);
+            FIRST_PLACE
+        };
+        self.next = first + used;
+        first
+    }
+
     /// Where from `at` on something is repeated, and how far back it was seen.
-    fn next_repeat(&mut self, data: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    fn next_repeat(&mut self, data: &[u8], first: u32, mut at: usize) -> Option<(usize, usize)> {
         let mut step = 1 << PATIENCE_BITS;
         loop {
             let four = four_at(data, at)?;
-            let place = at as u16;
+            let place = first + at as u32;
             let last = std::mem::replace(&mut self.table[hash(four)], place);
-            let distance = usize::from(place.wrapping_sub(last));
-            // Of another file, or of this one long before, it may be anything.
-            let back = at.checked_sub(distance).filter(|back| *back < at);
-            if distance <= FARTHEST && back.and_then(|back| four_at(data, back)) == Some(four) {
+            let distance = (place - last) as usize;
+            if distance <= FARTHEST && four_at(data, at - distance) == Some(four) {
                 return Some((at, distance));
             }
             at += step >> PATIENCE_BITS;
@@ -71,9 +97,9 @@ impl Finder {
         }
     }
 
-    fn note(&mut self, data: &[u8], at: usize) {
+    fn note(&mut self, data: &[u8], first: u32, at: usize) {
         if let Some(four) = four_at(data, at) {
-            self.table[hash(four)] = at as u16;
+            self.table[hash(four)] = first + at as u32;
         }
     }
 }
