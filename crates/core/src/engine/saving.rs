@@ -312,7 +312,9 @@ impl Project<'_> {
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 saved => {
                     let mut saved = saved?;
-                    saved.notes.extend(store_again(writer)?);
+                    if options.rehash {
+                        saved.notes.extend(store_again(writer)?);
+                    }
                     return Ok(SavedState {
                         saved,
                         present,
@@ -463,21 +465,14 @@ pub(super) fn named_at_once(present: &Present) -> Receipt {
     receipt
 }
 
-/// A state that was saved before brings nothing new, unless something of it is not in the store any more, or cannot be read there.
+/// Stores what the store does not have, or not whole, of a state that was saved before.
 fn store_again(writer: PackWriter<'_>) -> Result<Option<String>, StoreError> {
     let count = writer.object_count();
-    if count == 0 {
-        return Ok(None);
-    }
     writer.finish(Durability::Synced)?;
-    Ok(Some(format!(
-        "of what was saved before, {count} {} missing or damaged in the store; stored again",
-        if count == 1 {
-            "object was"
-        } else {
-            "objects were"
-        }
-    )))
+    let what = format!(
+        "{count} objects of this state, which the store did not have whole, were stored again"
+    );
+    Ok((count > 0).then_some(what))
 }
 
 /// The newest checkpoint that can be read, and its state. A damaged one is lost itself, but does not

@@ -169,6 +169,13 @@ fn a_rehash_stores_again_what_is_damaged_though_nothing_changed() {
     );
     let again = p.project().save(&options, &NoProgress).unwrap();
     assert!(again.notes.is_empty(), "{:?}", again.notes);
+    // What is left out is none of the state, and a list of it that is new is no damage.
+    std::fs::File::create(p.path("large"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    let plain = p.save("plain");
+    assert!(!plain.is_new && plain.notes.is_empty(), "{:?}", plain.notes);
     p.remove("a");
     p.restore(&format!("id:{}", saved.checkpoint.id));
     assert_eq!(p.read("a"), content);
