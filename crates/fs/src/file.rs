@@ -35,6 +35,17 @@ pub fn set_file_mode(file: &File, mode: u32) -> std::io::Result<()> {
 
 /// Reads into `buffer` at `offset`, as far as the file goes; returns how much was read.
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    let enough = buffer.len();
+    read_at_least(file, buffer, offset, enough)
+}
+
+/// Like [`read_at`], but does not ask whether there is more after so many bytes, unless they come with it.
+pub fn read_at_least(
+    file: &File,
+    buffer: &mut [u8],
+    offset: u64,
+    enough: usize,
+) -> std::io::Result<usize> {
     use std::os::unix::fs::FileExt;
     let mut done = 0;
     while done < buffer.len() {
@@ -43,6 +54,9 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<u
             Ok(n) => done += n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
+        }
+        if done >= enough {
+            break;
         }
     }
     Ok(done)

@@ -26,6 +26,7 @@ use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
 use herma_fs::file::read_at;
+use herma_fs::file::read_at_least;
 use herma_fs::file::stat_file;
 use herma_fs::file::write_back;
 use herma_fs::is_want_of_resources;
@@ -265,9 +266,10 @@ impl Reader<'_> {
 
     fn whole(&self, file: &File, size: u64, judge: JudgeContent<'_>) -> Result<Stored, StoreError> {
         BUFFER.with_borrow_mut(|buffer| {
-            // One byte more than expected, so that growth shows without another call.
-            buffer.resize(size as usize + 1, 0);
-            let read = read_at(file, buffer, 0).map_err(StoreError::Source)?;
+            // One byte more than expected, so that growth shows without another call; later growth shows in the stat after.
+            let expected = size as usize;
+            buffer.resize(expected + 1, 0);
+            let read = read_at_least(file, buffer, 0, expected).map_err(StoreError::Source)?;
             buffer.truncate(read);
             let content = &buffer[..];
             match judge(content) {

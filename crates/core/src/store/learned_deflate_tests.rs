@@ -70,8 +70,12 @@ fn every_byte_length_and_distance_comes_back() {
 
 #[test]
 fn every_symbol_is_written_as_deflate_wants_it() {
-    // Told one by one, so that none depends on what the finder finds.
-    let codes = learned_from(&[]);
+    every_symbol_comes_back(&learned_from(&[]));
+    every_symbol_comes_back(&Codes::well_known());
+}
+
+/// Told one by one, so that none depends on what the finder finds.
+fn every_symbol_comes_back(codes: &Codes) {
     let before = noise(32 << 10, 3);
     let distances = (1..=32 << 10).step_by(13).chain([1, 2, 3, 4, 32 << 10]);
     let lengths = (4..=258).cycle();
@@ -89,6 +93,23 @@ fn every_symbol_is_written_as_deflate_wants_it() {
     let checksum = zlib_rs::adler32::adler32(1, &expected);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     assert!(inflated(&bytes, expected.len()) == expected);
+}
+
+#[test]
+fn a_small_file_is_written_without_telling_codes() {
+    let mut learned = Learned::default();
+    for number in 0..64 {
+        learned.compress(&mut Vec::new(), text(number).as_bytes());
+    }
+    let mut bytes = Vec::new();
+    let small = &text(70)[..WORTH_TELLING - 1];
+    assert!(learned.compress(&mut bytes, small.as_bytes()));
+    assert_eq!(bytes[2] & 0b111, 0b011, "one block, of well-known codes");
+    assert!(inflated(&bytes, small.len()) == small.as_bytes());
+    assert!(bytes.len() < small.len() / 2, "{}", bytes.len());
+    let start = bytes.len();
+    assert!(!learned.compress(&mut bytes, &noise(200, 5)));
+    assert_eq!(bytes.len(), start, "nothing is left behind");
 }
 
 #[test]

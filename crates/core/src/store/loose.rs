@@ -6,9 +6,12 @@
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 use herma_fs::Dir;
 use herma_fs::Errno;
+use herma_fs::sync::atomic::AtomicU32;
 
 use super::copy::CopyError;
 use super::copy::MEMORY_LIMIT;
@@ -19,6 +22,9 @@ use super::pack_files::OpenFile;
 use super::prefix::IdPrefix;
 use crate::id::ObjectId;
 
+/// Asked more often than this, what there is is listed.
+const OFTEN: u32 = 100;
+
 /// A kind, a space, twenty digits and a zero byte fit.
 const LONGEST_HEADER: usize = 32;
 
@@ -26,6 +32,10 @@ const LONGEST_HEADER: usize = 32;
 #[derive(Debug)]
 pub struct Loose {
     objects: Arc<Dir>,
+    /// How often it was asked whether there is an object, by who does not mind an old answer.
+    asked: AtomicU32,
+    /// Which directories of objects there were when that had been asked often.
+    fans: OnceLock<Option<[bool; 256]>>,
 }
 
 /// A loose object whose header has been read.
@@ -42,7 +52,11 @@ pub struct LooseObject {
 impl Loose {
     /// The loose objects below this `objects` directory. Opens nothing.
     pub fn new(objects: Arc<Dir>) -> Self {
-        Self { objects }
+        Self {
+            objects,
+            asked: AtomicU32::new(0),
+            fans: OnceLock::new(),
+        }
     }
 
     /// Opens an object and reads its header; `None` when there is no such file.
@@ -87,6 +101,32 @@ impl Loose {
             Err(CopyError::Damaged { .. }) => Ok(false),
             Err(e) => Err(e),
         }
+    }
+
+    /// Like [`Loose::contains`], but who asks often is told what was so a moment ago: a save of many new files would else try
+    /// to open a directory for each, and Herma's own stores have none.
+    pub fn contains_listed(&self, id: &ObjectId) -> Result<bool, CopyError> {
+        let is_often = self.asked.fetch_add(1, Ordering::Relaxed) >= OFTEN;
+        let fans = self.fans.get().or_else(|| {
+            let list = || self.list_fans().ok();
+            is_often.then(|| self.fans.get_or_init(list))
+        });
+        match fans {
+            Some(Some(fans)) if !fans[usize::from(id.as_bytes()[0])] => Ok(false),
+            _ => self.contains(id),
+        }
+    }
+
+    fn list_fans(&self) -> Result<[bool; 256], CopyError> {
+        let mut fans = [false; 256];
+        for entry in self.objects.entries()? {
+            let digits = std::str::from_utf8(entry.name.to_bytes()).ok();
+            let first = digits.filter(|digits| digits.len() == 2);
+            if let Some(first) = first.and_then(|first| u8::from_str_radix(first, 16).ok()) {
+                fans[usize::from(first)] = true;
+            }
+        }
+        Ok(fans)
     }
 
     /// Reads an object whole; `None` when there is no such file. It is not checked against its id.
@@ -180,6 +220,35 @@ fn parse_header(bytes: &[u8]) -> Option<(Kind, u64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn who_asks_often_is_told_what_was_there_a_moment_ago() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |id: ObjectId| {
+            let (fan, name) = (&id.to_hex()[..2], &id.to_hex()[2..]);
+            let empty_blob = super::super::deflate::compress_well(b"blob 0\0");
+            std::fs::create_dir_all(place.path().join(fan)).unwrap();
+            std::fs::write(place.path().join(fan).join(name), empty_blob).unwrap();
+        };
+        let id = |first| ObjectId::from_bytes([first; 20]);
+        put(id(0xab));
+        let loose = Loose::new(Arc::new(Dir::open(place.path()).unwrap()));
+        for _ in 0..=OFTEN {
+            assert!(loose.contains_listed(&id(0xab)).unwrap());
+            assert!(!loose.contains_listed(&id(0)).unwrap());
+        }
+        put(id(0));
+        assert!(!loose.contains_listed(&id(0)).unwrap(), "not listed again");
+        assert!(loose.contains(&id(0)).unwrap());
+        // What has a directory is looked for in it.
+        let mut other = [0xab; 20];
+        other[19] = 1;
+        let other = ObjectId::from_bytes(other);
+        assert!(!loose.contains_listed(&other).unwrap());
+        put(other);
+        assert!(loose.contains_listed(&other).unwrap());
+    }
 
     #[test]
     fn only_headers_that_git_writes_are_read() {

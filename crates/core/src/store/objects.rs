@@ -198,7 +198,7 @@ impl Objects {
             if round > 0 {
                 list = self.packs.list_again()?;
             }
-            match self.has(&list, id) {
+            match self.has(&list, id, |loose| loose.contains(id)) {
                 Ok(true) => return Ok(true),
                 Ok(false) if round == 0 => {}
                 Err(e) if e.is_vanished() => {}
@@ -212,10 +212,11 @@ impl Objects {
         }
     }
 
-    /// Like [`Objects::contains`], but never lists the packs again: for deciding whether a new object
+    /// Like [`Objects::contains`], but never lists anything again: for deciding whether a new object
     /// must be written, where a wrong "no" only costs space and most answers are "no".
     pub fn contains_listed(&self, id: &ObjectId) -> Result<bool, ObjectError> {
-        match self.has(&*self.packs.list()?, id) {
+        let list = self.packs.list()?;
+        match self.has(&list, id, |loose| loose.contains_listed(id)) {
             Err(e) if e.is_vanished() => Ok(false),
             other => other.map_err(|e| ObjectError::of(id, e)),
         }

@@ -29,6 +29,9 @@ const FIRST_LENGTHS: [u16; 29] = [
 const EXTRA_OF_LENGTHS: [u8; 29] = [
     0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
 ];
+/// Kinds of blocks, by what their codes are.
+const CODES_KNOWN: u32 = 1;
+const CODES_TOLD: u32 = 2;
 /// In which order the codes of lengths of codes are told.
 const ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
@@ -124,7 +127,29 @@ impl Codes {
     pub(super) fn suited_to(counts: &Counts) -> Self {
         let of_symbols = lengths(&counts.symbols, LONGEST_CODE);
         let of_distances = lengths(&counts.distances, LONGEST_CODE);
-        let symbols = codes(&of_symbols);
+        Self::new(&codes(&of_symbols), &codes(&of_distances), |stream| {
+            stream.begin_block(CODES_TOLD);
+            stream.tell_codes(&of_symbols, &of_distances);
+        })
+    }
+
+    /// Those that whoever reads deflate knows without being told.
+    pub(super) fn well_known() -> Self {
+        let length = |symbol| match symbol {
+            144..256 => 9,
+            END..280 => 7,
+            _ => 8,
+        };
+        // Two symbols at the end, which never come up, have codes as well, and so have two distances.
+        let symbols = codes::<288>(&std::array::from_fn(length));
+        let distances = codes::<32>(&[5; 32]);
+        Self::new(&symbols, &distances, |stream| {
+            stream.begin_block(CODES_KNOWN);
+        })
+    }
+
+    /// These codes, as far as symbols can come up, and how a stream with them begins.
+    fn new(symbols: &[Code], distances: &[Code], begin: impl FnOnce(&mut Stream<'_>)) -> Self {
         let with_extra = |length: usize| {
             let Some(symbol) = (length >= 3).then(|| length_symbol(length)) else {
                 return Code::default();
@@ -139,13 +164,13 @@ impl Codes {
         let mut start = Vec::new();
         let mut stream = Stream::on(&mut start, 2048);
         stream.put(0x0178, 16);
-        stream.tell_codes(&of_symbols, &of_distances);
+        begin(&mut stream);
         let (rest, rest_length, at) = (stream.word, stream.filled, stream.at);
         start.truncate(at);
         Self {
-            symbols,
+            symbols: std::array::from_fn(|symbol| symbols[symbol]),
             lengths: Box::new(std::array::from_fn(with_extra)),
-            distances: codes(&of_distances),
+            distances: std::array::from_fn(|symbol| distances[symbol]),
             start,
             rest,
             rest_length,
@@ -181,7 +206,9 @@ impl Coded<'_> {
     }
 }
 
+// Called for every few bytes: what they have in common stays in registers.
 impl Seen for Coded<'_> {
+    #[inline(always)]
     fn bytes(&mut self, bytes: &[u8]) {
         let code = |byte: u8| Several::from(self.codes.symbols[usize::from(byte)]);
         // What does not depend on the stream is put together first: the processor does that ahead.
@@ -197,6 +224,7 @@ impl Seen for Coded<'_> {
         self.stream.flush();
     }
 
+    #[inline(always)]
     fn repeat(&mut self, length: usize, distance: usize) {
         let (symbol, extra) = distance_symbol(distance);
         let length = Several::from(self.codes.lengths[length]);
@@ -228,7 +256,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Adds bits, with those since the last flush no more than 56.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, codes: impl Into<Several>) {
         let codes = codes.into();
         self.word |= codes.bits << self.filled;
@@ -236,7 +264,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Writes out whole bytes.
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) {
         let room = &mut self.bytes[self.at..self.at + 8];
         room.copy_from_slice(&self.word.to_le_bytes());
@@ -256,7 +284,12 @@ impl<'a> Stream<'a> {
         self.bytes.truncate(used);
     }
 
-    /// Begins a block, the last one, with the codes it is written in.
+    /// Begins a block, the only one.
+    fn begin_block(&mut self, kind: u32) {
+        self.put(1 | kind << 1, 3);
+    }
+
+    /// Tells the codes that a block is written in.
     fn tell_codes(&mut self, symbols: &[u8; SYMBOLS], distances: &[u8; DISTANCES]) {
         let told = shortened(symbols.iter().chain(distances).copied());
         let mut counts = [0; LENGTHS_OF_CODES];
@@ -265,7 +298,6 @@ impl<'a> Stream<'a> {
         }
         let of_lengths = lengths(&counts, LONGEST_CODE_OF_LENGTHS);
         let codes_of_lengths = codes(&of_lengths);
-        self.put(0b101, 3);
         self.put(SYMBOLS as u32 - 257, 5);
         self.put(DISTANCES as u32 - 1, 5);
         self.put(ORDER.len() as u32 - 4, 4);
@@ -322,6 +354,7 @@ fn length_symbol(length: usize) -> usize {
 }
 
 /// Which symbol a distance has, and which bits tell the distance.
+#[inline(always)]
 fn distance_symbol(distance: usize) -> (usize, Code) {
     let before = distance as u32 - 1;
     let Some(doublings) = before.checked_ilog2().filter(|log| *log > 1) else {

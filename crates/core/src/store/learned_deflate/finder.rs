@@ -51,6 +51,7 @@ impl Finder {
     }
 
     /// Tells `seen` what `data` is made of.
+    #[inline(always)]
     pub(super) fn find(&mut self, data: &[u8], seen: &mut impl Seen) {
         let first = self.begin(data.len());
         let mut told = 0;
@@ -58,11 +59,11 @@ impl Finder {
         while let Some((from, distance)) = self.next_repeat(data, first, at) {
             seen.bytes(&data[told..from]);
             let length = same(data, from - distance, from);
-            seen.repeat(length, distance);
             at = from + length;
             told = at;
+            // More of what is repeated would be worth 1 % of the bytes, and take 5 % of the time.
             self.note(data, first, from + 1);
-            self.note(data, first, at - 2);
+            seen.repeat(length, distance);
         }
         seen.bytes(&data[told..]);
     }
@@ -82,6 +83,7 @@ impl Finder {
     }
 
     /// Where from `at` on something is repeated, and how far back it was seen.
+    #[inline(always)]
     fn next_repeat(&mut self, data: &[u8], first: u32, mut at: usize) -> Option<(usize, usize)> {
         let mut step = 1 << PATIENCE_BITS;
         loop {
@@ -97,6 +99,7 @@ impl Finder {
         }
     }
 
+    #[inline(always)]
     fn note(&mut self, data: &[u8], first: u32, at: usize) {
         if let Some(four) = four_at(data, at) {
             self.table[hash(four)] = first + at as u32;
@@ -104,17 +107,20 @@ impl Finder {
     }
 }
 
+#[inline(always)]
 fn four_at(data: &[u8], at: usize) -> Option<u32> {
     let bytes = data.get(at..at + SHORTEST)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
+#[inline(always)]
 fn hash(four: u32) -> usize {
     // Multiplied by 2^32 divided by the golden ratio, the highest bits depend on all of them.
     (four.wrapping_mul(0x9e37_79b1) >> (32 - TABLE_BITS)) as usize
 }
 
 /// How many bytes from `here` on are those from `back` on, of which the first four are known to be.
+#[inline(always)]
 fn same(data: &[u8], back: usize, here: usize) -> usize {
     let end = data.len().min(here + LONGEST);
     let mut length = SHORTEST;

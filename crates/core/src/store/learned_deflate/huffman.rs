@@ -28,7 +28,7 @@ impl From<Code> for Several {
 
 impl Several {
     /// With `next` after it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn then(self, next: impl Into<Self>) -> Self {
         let next = next.into();
         Self {

@@ -9,6 +9,7 @@ use super::super::chain;
 use super::super::chain::Base;
 use super::super::chain::Bases;
 use super::super::copy::CopyError;
+use super::super::loose::Loose;
 use super::super::loose::LooseObject;
 use super::super::object;
 use super::super::object::Hasher;
@@ -263,7 +264,13 @@ impl Objects {
         Ok(object)
     }
 
-    pub(super) fn has(&self, list: &PackList, id: &ObjectId) -> Result<bool, CopyError> {
+    /// Is the object in one of these packs, or loose as `is_loose` says?
+    pub(super) fn has(
+        &self,
+        list: &PackList,
+        id: &ObjectId,
+        is_loose: impl FnOnce(&Loose) -> Result<bool, CopyError>,
+    ) -> Result<bool, CopyError> {
         let mut failures = Failures::default();
         for at in 0..list.len() {
             let found = list.open(at).and_then(|pack| match pack {
@@ -276,7 +283,7 @@ impl Objects {
                 Err(e) => failures.note(e),
             }
         }
-        if self.loose.contains(id)? {
+        if is_loose(&self.loose)? {
             return Ok(true);
         }
         failures.first.or(failures.vanished).map_or(Ok(false), Err)
