@@ -130,6 +130,7 @@ impl<'a> Bytes<'a> {
         }
         self.flushed += self.buffer.len() as u64;
         self.buffer.clear();
+        self.buffer.shrink_to(2 * WRITE_SIZE);
         Ok(())
     }
 
@@ -179,6 +180,8 @@ impl<'a> Bytes<'a> {
         let trailer = ObjectId::from_bytes(checksum.finalize().into());
         self.buffer.extend_from_slice(trailer.as_bytes());
         self.flush()?;
+        // A save of a million files has fifteen packs at once.
+        self.buffer = Vec::new();
         self.trailer = Some(trailer);
         Ok(())
     }
@@ -229,4 +232,24 @@ fn read_temp(
         return Err(fail(std::io::ErrorKind::UnexpectedEof.into()).into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::Fresh;
+
+    #[test]
+    fn a_full_pack_that_waits_for_others_takes_no_memory() {
+        let fresh = Fresh::new();
+        let mut bytes = Bytes::new(fresh.dirs.for_writing().unwrap());
+        bytes.append(&vec![7; MEMORY_PACK + 1]).unwrap();
+        assert!(bytes.buffer.capacity() <= 2 * WRITE_SIZE);
+        bytes.append(b"more").unwrap();
+        bytes.seal().unwrap();
+        assert_eq!(bytes.buffer.capacity(), 0);
+        let mut more = [0; 4];
+        bytes.read(12 + MEMORY_PACK as u64 + 1, &mut more).unwrap();
+        assert_eq!(&more, b"more");
+    }
 }
