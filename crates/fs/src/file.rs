@@ -52,7 +52,7 @@ pub fn read_at_least(
         match file.read_at(&mut buffer[done..], offset + done as u64) {
             Ok(0) => break,
             Ok(n) => done += n,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         }
         if done >= enough {
