@@ -19,6 +19,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Threads for scanning and hashing; 0 takes one per core.
     pub threads: usize,
+    /// How many directories a project must have for a look at all of them before a walk. Fewer are walked as soon.
+    pub glance_from: u32,
     /// What is kept, and for how long.
     pub keeping: Keeping,
 }
@@ -65,6 +67,7 @@ impl Default for Settings {
             lock_wait: Duration::from_secs(10),
             durability: Durability::Synced,
             threads: 0,
+            glance_from: 200,
             keeping: Keeping::default(),
         }
     }

@@ -45,7 +45,7 @@ pub mod stdin;
 pub mod sync;
 pub mod tree;
 pub mod trust;
-mod walking;
+pub mod walking;
 pub mod watch;
 
 pub use dir::Dir;

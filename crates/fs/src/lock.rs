@@ -149,7 +149,7 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
     }))
 }
 
-fn ask(file: &File, operation: FlockOperation) -> rustix::io::Result<()> {
+pub(crate) fn ask(file: &File, operation: FlockOperation) -> rustix::io::Result<()> {
     rustix::io::retry_on_intr(|| flock(file, operation))
 }
 

@@ -17,7 +17,9 @@ use rustix::io::Errno;
 
 use crate::Dir;
 use crate::Error;
+use crate::FileKind;
 use crate::Result;
+use crate::memory::Bytes;
 use crate::process::TempName;
 
 /// Does the caller need the bytes to survive a power cut?
@@ -205,15 +207,21 @@ pub fn sweep(dir: &Dir) {
 
 /// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
 /// allocating them; `changed` says where it differs from that, if it does not everywhere. The file is taken out of
-/// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it.
+/// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it. Where somebody has
+/// mapped the old one, it is left alone, and a new file takes its place.
 pub fn rewrite_cache(
     temp_dir: &Dir,
     to: &Dir,
     name: &str,
-    bytes: &[u8],
+    bytes: &Bytes,
     changed: &[Range<usize>],
 ) -> Result<()> {
     let aside = TempName::next().to_string();
+    // What is no file is not ours, and could not be swept as one.
+    let there = to.stat_opt(name)?;
+    if there.is_some_and(|stat| stat.kind != FileKind::File) {
+        return Err(Error::on("write", &to.path().join(name), Errno::EXIST));
+    }
     match to.rename(name, temp_dir, aside.as_str()) {
         Ok(()) => {}
         Err(e) if e.is_not_found() => {
@@ -221,17 +229,23 @@ pub fn rewrite_cache(
         }
         Err(e) => return Err(e),
     }
-    let written = temp_dir.open_existing(aside.as_str()).and_then(|file| {
+    let written = temp_dir.open_file(aside.as_str()).and_then(|locked| {
+        if !bytes.may_be_written_over(&locked) {
+            return Ok(false);
+        }
+        let file = temp_dir.open_existing(aside.as_str())?;
         write_over(&file, bytes, changed)
+            .map(|()| true)
             .map_err(|e| Error::on("write", &temp_dir.path().join(&aside), e))
     });
+    if let Ok(true) = written {
+        return temp_dir.rename(aside.as_str(), to, name);
+    }
+    // Swept with this process if it cannot be removed now.
+    let _ = temp_dir.remove_file(aside.as_str());
     match written {
-        Ok(()) => temp_dir.rename(aside.as_str(), to, name),
-        Err(e) => {
-            // Swept with this process if it cannot be removed now.
-            let _ = temp_dir.remove_file(aside.as_str());
-            Err(e)
-        }
+        Ok(_) => write_file(temp_dir, to, name, bytes, Durability::Cache),
+        Err(e) => Err(e),
     }
 }
 
@@ -253,6 +267,17 @@ mod tests {
     use rustix::fs::fsetxattr;
 
     use super::*;
+
+    #[test]
+    fn what_is_no_cache_is_left_where_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        dir.ensure_dir("cache", 0o700).unwrap();
+        let bytes = Bytes::from(b"content".to_vec());
+        rewrite_cache(&dir, &dir, "cache", &bytes, &[]).unwrap_err();
+        assert_eq!(dir.entries().unwrap().len(), 1);
+        assert_eq!(dir.stat("cache").unwrap().kind, FileKind::Directory);
+    }
 
     #[test]
     fn a_file_that_takes_an_owner_takes_the_notes_of_the_owner_too() {

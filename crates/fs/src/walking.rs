@@ -1,13 +1,17 @@
-//! Directories on a walk: opened by the thousand, so each costs as little as it can.
+//! Directories on a walk: opened or stepped into by the thousand, so each costs as little as it can.
 
 use std::ffi::CStr;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use rustix::fs::AtFlags;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::Dir;
+use crate::Stat;
 use crate::dir::DIR_FLAGS;
 
 /// For a directory that is not listed.
@@ -40,5 +44,105 @@ impl Dir {
     /// The same directory, opened once more so that it can be listed.
     pub fn reopened(&self) -> std::result::Result<Self, Errno> {
         self.open_dir_for_walk(c".")
+    }
+}
+
+/// A working directory that belongs to the present thread alone, to ask about what is in it.
+pub struct Standpoint {
+    /// It is that of the thread it was taken by.
+    _of_this_thread: PhantomData<*const ()>,
+}
+
+#[cfg(target_os = "linux")]
+impl Standpoint {
+    /// Parts the working directory of this thread from that of all others, for as long as the thread lives. `None` where that is not
+    /// allowed.
+    pub fn take() -> Option<Self> {
+        use rustix::thread::UnshareFlags;
+        use rustix::thread::unshare_unsafe;
+        // SAFETY: descriptors stay shared. What this thread no longer shares are the working directory, the root directory and the mask for new
+        // files.
+        unsafe { unshare_unsafe(UnshareFlags::FS) }.ok()?;
+        Some(Self {
+            _of_this_thread: PhantomData,
+        })
+    }
+
+    /// Steps into a directory. Follows links: [`Standpoint::stat_self`] says where that led.
+    pub fn step_into(&mut self, path: &CStr) -> std::result::Result<(), Errno> {
+        rustix::process::chdir(path)
+    }
+
+    /// What the directory itself is.
+    pub fn stat_self(&self) -> std::result::Result<Stat, Errno> {
+        stat_from_here(c"", AtFlags::EMPTY_PATH)
+    }
+
+    /// What `name` in it is, following no link.
+    pub fn stat(&self, name: &CStr) -> std::result::Result<Stat, Errno> {
+        stat_from_here(name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+}
+
+/// What is at `name`, from where this thread stands.
+#[cfg(target_os = "linux")]
+fn stat_from_here(name: &CStr, flags: AtFlags) -> std::result::Result<Stat, Errno> {
+    use rustix::fs::CWD;
+    use rustix::fs::StatxFlags;
+    // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
+    let stat = rustix::fs::statx(CWD, name, flags, StatxFlags::BASIC_STATS)?;
+    Ok(Stat::from_statx(&stat))
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Standpoint {
+    /// Not here.
+    pub fn take() -> Option<Self> {
+        None
+    }
+
+    /// Steps into a directory.
+    pub fn step_into(&mut self, _path: &CStr) -> std::result::Result<(), Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    /// What the directory itself is.
+    pub fn stat_self(&self) -> std::result::Result<Stat, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    /// What `name` in it is.
+    pub fn stat(&self, _name: &CStr) -> std::result::Result<Stat, Errno> {
+        Err(Errno::NOSYS)
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn where_one_thread_stands_is_nothing_to_the_others() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("file"), "12345").unwrap();
+        std::os::unix::fs::symlink("file", temp.path().join("link")).unwrap();
+        let path = CString::new(temp.path().as_os_str().as_bytes()).unwrap();
+        let before = std::env::current_dir().unwrap();
+        let look = move || {
+            let mut standpoint = Standpoint::take().unwrap();
+            standpoint.step_into(&path).unwrap();
+            let size = standpoint.stat(c"file").unwrap().size;
+            let link = standpoint.stat(c"link").unwrap().kind;
+            let gone = standpoint.stat(c"gone").unwrap_err();
+            (standpoint.stat_self().unwrap().ino, size, link, gone)
+        };
+        let seen = std::thread::spawn(look).join().unwrap();
+        let ino = Dir::open(temp.path()).unwrap().stat_self().unwrap().ino;
+        assert_eq!(seen, (ino, 5, crate::FileKind::Symlink, Errno::NOENT));
+        assert_eq!(std::env::current_dir().unwrap(), before);
     }
 }

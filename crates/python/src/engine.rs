@@ -210,6 +210,7 @@ impl Engine {
             },
             threads: threads.map_or(0, |threads| threads.0),
             keeping,
+            ..Settings::default()
         };
         let (home, inner) = open(py, home, user_home, base, settings)?;
         Ok(Self {

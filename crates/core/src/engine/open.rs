@@ -34,7 +34,6 @@ use crate::store::locks::Guard;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
 use crate::store::pack_write::Known;
-use crate::threads::thread_count;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;
@@ -213,7 +212,7 @@ impl Project<'_> {
     pub(super) fn read_cache(&self, store: &OpenStore) -> Option<StatCache> {
         let herma = store.dirs.herma()?;
         let state = herma.projects.open_dir(self.id.as_str()).ok()?;
-        StatCache::read(&state, thread_count(self.settings().threads))
+        StatCache::read(&state)
     }
 
     /// Is there a stat cache that takes its time to read?

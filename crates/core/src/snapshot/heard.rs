@@ -72,6 +72,8 @@ pub(crate) struct HeardDirs {
     entered: HashSet<u32>,
     /// Those something happened in.
     changed: HashSet<u32>,
+    /// Was everything looked at, and not only told?
+    is_seen: bool,
 }
 
 impl HeardDirs {
@@ -90,7 +92,30 @@ impl HeardDirs {
             }
             changed.insert(index);
         }
-        Self { entered, changed }
+        Self {
+            entered,
+            changed,
+            is_seen: false,
+        }
+    }
+
+    /// For whoever has just looked at everything.
+    pub(crate) fn seen(entered: HashSet<u32>, changed: HashSet<u32>) -> Self {
+        Self {
+            entered,
+            changed,
+            is_seen: true,
+        }
+    }
+
+    /// Is everything else to be believed without another look?
+    pub(crate) fn is_seen(&self) -> bool {
+        self.is_seen
+    }
+
+    /// Is there nothing to enter?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty()
     }
 
     /// Did something happen to the entries of this directory themselves?

@@ -8,6 +8,7 @@
 //! * [`lists`]: full modes and left-out names, stored beside the tree
 //! * [`present`]: one whole scan, for a save or for a comparison
 //! * `same_shape`: the stat cache brought up to date in place
+//! * `glance`: which directories are not as the stat cache has them
 //! * [`heard`]: what a watcher said before a scan
 //! * `judge`: the rules, asked about a path at which nothing is yet
 //!
@@ -20,6 +21,7 @@
 
 mod build;
 pub mod excludes;
+mod glance;
 pub mod heard;
 pub(crate) mod judge;
 mod listing;

@@ -17,7 +17,9 @@ use super::build::emit;
 use super::excludes::Rules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
+use super::glance::Glance;
 use super::heard::Heard;
+use super::heard::HeardDirs;
 use super::lists::UsualModes;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
@@ -216,7 +218,7 @@ fn scan_for(
         !same_rules || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
-    let walk = Walk {
+    let mut walk = Walk {
         cache,
         reader: Reader {
             sink,
@@ -250,7 +252,7 @@ fn scan_for(
     };
     let aim = Aim { expected, is_ours };
     let threads = options.settings.threads;
-    let outcome = in_pool(threads, || run(&walk, &options, &header, &aim))??;
+    let outcome = in_pool(threads, || run(&mut walk, &options, &header, &aim))??;
     let usual = walk.usual;
     let same_as_cache = matches!(outcome, Outcome::Same);
     let mut edits = None;
@@ -290,12 +292,34 @@ fn unless_null(id: ObjectId) -> Option<ObjectId> {
     (!id.is_null()).then_some(id)
 }
 
+/// Which directories have to be walked, by a look at all of them; `None` if that is what the walk is for.
+fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<HeardDirs> {
+    let is_enough = walk.trust_listings && !walk.judge_all && !walk.rebuild;
+    let is_large = |cache: &StatCache| cache.directories() >= options.settings.glance_from;
+    let cache = walk.cache.filter(|cache| is_enough && is_large(cache))?;
+    if walk.heard.is_some() {
+        return None;
+    }
+    let root = options.root.path();
+    let glance = Glance::new(cache, root, walk.root_dev, options.cancelled);
+    let seen = glance.take()?;
+    walk.files_seen.store(glance.names(), Ordering::Relaxed);
+    Some(seen)
+}
+
 fn run(
-    walk: &Walk<'_>,
+    walk: &mut Walk<'_>,
     options: &ScanOptions<'_>,
     header: &CacheHeader,
     aim: &Aim,
 ) -> Result<Outcome, ScanError> {
+    if let Some(seen) = seen_at_a_glance(walk, options) {
+        if seen.is_empty() {
+            let same = Walked::Same(StatCache::ROOT);
+            return conclude(walk, options, header, aim, same);
+        }
+        walk.heard = Some(seen);
+    }
     let mut here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
     let cached = walk.cache.map(|_| StatCache::ROOT);
     let mut walked = walk.walk_open(&mut here, cached, false);
@@ -303,6 +327,17 @@ fn run(
         here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
         walked = walk.walk_open(&mut here, cached, false);
     }
+    conclude(walk, options, header, aim, walked)
+}
+
+/// What came of a walk.
+fn conclude(
+    walk: &Walk<'_>,
+    options: &ScanOptions<'_>,
+    header: &CacheHeader,
+    aim: &Aim,
+    walked: Walked,
+) -> Result<Outcome, ScanError> {
     if let Some(error) = walk
         .failure
         .lock()

@@ -50,6 +50,9 @@ const RECENT: i64 = 60_000_000_000;
 /// Writing back is a courtesy to such files; a bulk save does not pay for it.
 const WRITE_BACKS: u32 = 32;
 
+/// In nanoseconds, as all times.
+const SECOND: i64 = 1_000_000_000;
+
 /// What is done about a file that changed lately, so that no change to come is missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recent {
@@ -122,6 +125,13 @@ enum Attempt {
 }
 
 impl Reader<'_> {
+    /// Was the last change long enough ago for the next one to be seen by its time?
+    pub(super) fn is_settled(&self, ctime: i64) -> bool {
+        // Old file systems know no parts of a second, and a change up to one later has the same time.
+        let later = if ctime % SECOND == 0 { SECOND } else { 0 };
+        ctime.saturating_add(later) < self.settle_before
+    }
+
     /// Captures the file or link `name`, last seen as `stat`. `None` when it is gone; [`StoreError::Source`] when this
     /// process cannot open it, whatever it is.
     pub(super) fn capture(
@@ -243,7 +253,7 @@ impl Reader<'_> {
         };
         match read {
             Ok(Stored::As(id, secret)) => {
-                let is_settled = before.ctime < self.settle_before;
+                let is_settled = self.is_settled(before.ctime);
                 let steady = (is_settled || has_still(&file, before.size, id))
                     && stat_file(&file).is_ok_and(|after| after == before);
                 let content = Content {
@@ -310,15 +320,14 @@ impl Reader<'_> {
         let mut record = EntryRecord::new(kind, Some(stat), content.id);
         record.secret = content.secret;
         record.unstable = unstable;
-        record.unsettled =
-            unstable || stat.ctime >= self.settle_before || self.may_change_unseen(stat);
+        record.unsettled = unstable || !self.is_settled(stat.ctime) || self.may_change_unseen(stat);
         record
     }
 
     fn watched(&self, kind: EntryKind, stat: &Stat) -> EntryRecord {
         let mut record = EntryRecord::new(kind, Some(stat), ObjectId::NULL);
         record.unsettled =
-            kind.left_out() == Some(Reason::Unreadable) || stat.ctime >= self.settle_before;
+            kind.left_out() == Some(Reason::Unreadable) || !self.is_settled(stat.ctime);
         record
     }
 }
@@ -392,6 +401,22 @@ mod tests {
         let record = reader.capture(&dir, c"file", stat, &|_| Judged::Saved(None));
         let record = record.unwrap();
         record.expect("it is there")
+    }
+
+    #[test]
+    fn a_time_without_parts_of_a_second_is_believed_a_second_later() {
+        let reader = Reader {
+            sink: &HashOnly,
+            max_size: None,
+            started: 0,
+            settle_before: 10 * SECOND + SECOND / 2,
+            recent: Recent::WrittenBack,
+            write_backs: AtomicU32::new(0),
+        };
+        assert!(reader.is_settled(10 * SECOND + SECOND / 4));
+        assert!(!reader.is_settled(10 * SECOND));
+        assert!(reader.is_settled(9 * SECOND));
+        assert!(!reader.is_settled(10 * SECOND + SECOND / 2));
     }
 
     #[test]

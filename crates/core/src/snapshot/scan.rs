@@ -209,8 +209,9 @@ impl<'r> Walk<'r> {
             return false;
         };
         let record = cache.dir(index);
+        let needs_look = |record: &DirRecord| record.look && !heard.is_seen();
         !heard.leads_to_changes(index)
-            && record.is_some_and(|record| !record.look && !record.pending_below)
+            && record.is_some_and(|record| !needs_look(&record) && !record.pending_below)
     }
 
     /// What was heard, as far as it can be believed.
@@ -384,7 +385,7 @@ impl<'r> Walk<'r> {
                 below: walked,
             });
         }
-        let unsettled = stat.ctime >= self.reader.settle_before;
+        let unsettled = !self.reader.is_settled(stat.ctime);
         let mut dir = NewDir {
             record: DirRecord::new(stat, unsettled),
             entries,
@@ -430,7 +431,8 @@ impl<'r> Walk<'r> {
             .collect();
         let capture = |&(name, stat): &(&CStr, Stat)| {
             // It may have got a second name elsewhere, of which nothing was told.
-            if has_other_names(&stat) {
+            let is_told = self.heard().is_some_and(|heard| !heard.is_seen());
+            if is_told && has_other_names(&stat) {
                 self.distrust.store(true, Ordering::Relaxed);
             }
             self.stop_if_cancelled(self.files_seen.load(Ordering::Relaxed));

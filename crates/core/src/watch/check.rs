@@ -61,7 +61,7 @@ impl Check {
             .map(|(place, _)| *place)
             .collect();
         let wants_all = self.whole || self.doubtful.everywhere.is_some();
-        let cache = wants_all.then(|| StatCache::read(&self.state, 1)).flatten();
+        let cache = wants_all.then(|| StatCache::read(&self.state)).flatten();
         // Only what came by since this watch began was told: an older one may have files where they are not any more.
         let cache = cache.and_then(|cache| {
             let token = cache.header().token?;

@@ -252,7 +252,7 @@ impl Root {
         if self.is_ready && self.queue.is_empty() && self.agrees() {
             return;
         }
-        if let Some(cache) = StatCache::read(&self.state, 1) {
+        if let Some(cache) = StatCache::read(&self.state) {
             // A cache that does not hold together leads nowhere; the next one will.
             let _ = self.adopt(&cache, unneeded);
         }

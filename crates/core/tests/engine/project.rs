@@ -56,7 +56,11 @@ pub fn engine_with_clock(
         home: home.to_owned(),
         user_home: user_home.map(Path::to_owned),
         clock,
-        settings,
+        // Also where there are few directories. What does without is tested beside the code, and by the program.
+        settings: Settings {
+            glance_from: 0,
+            ..settings
+        },
         watcher: None,
     })
 }

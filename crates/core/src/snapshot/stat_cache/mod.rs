@@ -13,6 +13,7 @@
 mod blocks;
 mod build;
 mod file;
+mod in_order;
 mod record;
 mod summit;
 mod update;
@@ -27,6 +28,8 @@ pub use build::CacheBuilder;
 pub use build::CacheSize;
 pub use build::EncodedEntries;
 pub(crate) use file::CACHE_FILE;
+use herma_fs::memory::Bytes;
+pub(crate) use in_order::InOrder;
 pub use record::DirRecord;
 pub use record::EntryKind;
 pub use record::EntryRecord;
@@ -44,7 +47,7 @@ use crate::receipt::Summary;
 use crate::store::object::compare_names;
 use crate::watch::Token;
 
-const MAGIC: &[u8; 8] = b"HERMASC3";
+const MAGIC: &[u8; 8] = b"HERMASC4";
 const HEADER: usize = 256;
 const DIR_RECORD: usize = 104;
 const ENTRY_RECORD: usize = 72;
@@ -90,7 +93,7 @@ impl LeftOutWhy {
 
 /// A cache, checked and ready to be asked.
 pub struct StatCache {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     header: CacheHeader,
     dirs: u32,
     entries: u32,
@@ -120,12 +123,11 @@ fn id_at(bytes: &[u8], at: usize) -> ObjectId {
 impl StatCache {
     /// Reads a cache back; `None` when it is not one, is damaged, or was written by another version.
     pub fn parse(bytes: Vec<u8>) -> Option<Self> {
-        let checksum = checksum(&bytes);
-        Self::of_bytes(bytes, checksum)
+        Self::of_bytes(bytes.into())
     }
 
-    /// The cache in these bytes, whose checksum this is.
-    fn of_bytes(bytes: Vec<u8>, checksum: u64) -> Option<Self> {
+    fn of_bytes(bytes: Bytes) -> Option<Self> {
+        let checksum = checksum(&bytes);
         if bytes.len() < HEADER || &bytes[..8] != MAGIC || u64_at(&bytes, 8) != checksum {
             return None;
         }
@@ -180,6 +182,8 @@ impl StatCache {
         Some((record.first..end).map(move |index| self.entry(index, dir)))
     }
 
+    // Who asks for a part of it gets that part made, and no more.
+    #[inline]
     fn entry(&self, index: u32, dir: u32) -> Option<EntryRecord> {
         let b = self.one_entry(index);
         let child = u32_at(b, 60);
@@ -442,11 +446,11 @@ impl StatCache {
 
     /// The bytes to write, for a cache that describes `checkpoint`.
     pub fn into_bytes(self, checkpoint: ObjectId) -> Vec<u8> {
-        self.into_changed_bytes(checkpoint).0
+        self.into_changed_bytes(checkpoint).0.into_vec()
     }
 
     /// The bytes to write, and where they are not those that were read.
-    fn into_changed_bytes(mut self, checkpoint: ObjectId) -> (Vec<u8>, Vec<Range<usize>>) {
+    fn into_changed_bytes(mut self, checkpoint: ObjectId) -> (Bytes, Vec<Range<usize>>) {
         self.changed.note(&self.bytes, 0..HEADER);
         let header = &self.header;
         let b = &mut self.bytes;
