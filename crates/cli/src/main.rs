@@ -53,6 +53,7 @@ const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
     herma_fs::process::raise_open_file_limit();
+    herma_fs::process::make_room_for_open_files();
     let is_enough = |limit| limit >= STACK as u64;
     if herma_fs::process::stack_limit().is_none_or(is_enough) {
         return start();

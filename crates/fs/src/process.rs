@@ -292,6 +292,20 @@ pub fn raise_open_file_limit() {
     }
 }
 
+/// So many files are open at once in a store of many packs; most work needs fewer.
+const USUALLY_OPEN: u64 = 512;
+
+/// Makes room for as many open files as there usually are, before the first thread starts. The system gives room for 64, and doubles it
+/// when it is needed; where there are several threads, whoever needs it then waits until all processors have taken note: 8 to 15 ms.
+pub fn make_room_for_open_files() {
+    let last = descriptor_limit().map_or(USUALLY_OPEN, |limit| limit.min(USUALLY_OPEN));
+    let Ok(last) = i32::try_from(last.saturating_sub(1)) else {
+        return;
+    };
+    // Best effort: it only takes longer without. The copy is closed at once, the room stays.
+    let _ = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), last);
+}
+
 /// How far the stack of the main thread may grow; `None`: as far as it likes.
 pub fn stack_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Stack).current
