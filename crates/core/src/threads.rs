@@ -11,6 +11,8 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::TryLockError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::thread::JoinHandle;
 
@@ -91,6 +93,38 @@ pub(crate) fn in_shared_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
             None => work(),
         }),
     }
+}
+
+/// Does `work` with every item, on one thread for each processor, of which this one is one: what is short is done before a thread
+/// that others have to wake is where it could work beside them. What came of it is in the order of the items.
+pub(crate) fn shared_out<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        items.get(at).map(|item| (at, work(item)))
+    };
+    let share = || std::iter::from_fn(take).collect::<Vec<_>>();
+    let mut others = thread_count(0).min(items.len()).saturating_sub(1);
+    // What their stacks would reserve may be all that is left for the work.
+    if herma_fs::process::has_address_space_limit() {
+        others = 0;
+    }
+    let mut done = thread::scope(|scope| {
+        let start = |_| {
+            let thread = thread::Builder::new().stack_size(PART_STACK);
+            thread.spawn_scoped(scope, share)
+        };
+        // Where no more threads can be had, there are fewer.
+        let started: Vec<_> = (0..others).map_while(|at| start(at).ok()).collect();
+        let mut done = share();
+        for thread in started {
+            let others = thread.join();
+            done.extend(others.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, came)| came).collect()
 }
 
 /// Not the library's own pool, which is there for this: that one ends the program where it cannot be made.
@@ -281,5 +315,31 @@ fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
         // What they panicked of was told by the work.
         let _ = thread.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_out_comes_back_in_order_and_once() {
+        for count in [0, 1, 2, 3, 1000] {
+            let items: Vec<usize> = (0..count).collect();
+            let calls = AtomicUsize::new(0);
+            let doubled = shared_out(&items, |item| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                item * 2
+            });
+            assert!(doubled.iter().copied().eq((0..count).map(|item| item * 2)));
+            assert_eq!(calls.into_inner(), count);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the last one")]
+    fn a_panic_of_any_of_them_is_one_of_the_whole() {
+        let items: Vec<usize> = (0..100).collect();
+        shared_out(&items, |item| assert!(*item < 99, "the last one"));
     }
 }

@@ -22,7 +22,7 @@ use super::write::Done;
 use super::write::WriteError;
 use super::write::Writer;
 use crate::path::RelPath;
-use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;
 
 /// So many files of a directory are written one after another.
@@ -199,12 +199,9 @@ impl<'a> Applier<'a> {
     /// Present directories that a file or link takes the place of, with everything below them.
     fn replaced_directories(&self) -> Vec<RelPath> {
         let mut found = Vec::new();
-        for path in self.prepared.contents.keys() {
-            let Some(dir) = self
-                .present
-                .dir_at(path.as_bytes())
-                .filter(|_| !path.is_root())
-            else {
+        let mut search = DirSearch::in_cache(self.present);
+        for path in self.prepared.contents.keys().filter(|path| !path.is_root()) {
+            let Some(dir) = search.find(path.as_bytes()) else {
                 continue;
             };
             let mut stack = vec![(path.clone(), dir)];
@@ -221,8 +218,8 @@ impl<'a> Applier<'a> {
     }
 
     fn make_directories(&self) -> Result<(), RestoreError> {
-        for path in self.prepared.directory_modes.keys() {
-            if self.present.dir_at(path.as_bytes()).is_none() {
+        for (path, mode) in &self.prepared.directory_modes {
+            if mode.seen.is_none() {
                 self.make_directory(path)?;
             }
         }
@@ -258,7 +255,7 @@ impl<'a> Applier<'a> {
             Done::Yes => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
                 let wanted = self.prepared.directory_modes.get(path);
-                opened.extend(wanted.map(|mode| (path.clone(), *mode)));
+                opened.extend(wanted.map(|mode| (path.clone(), mode.wanted)));
                 drop(opened);
                 if self.writer.sync_each {
                     dir.sync().map_err(stopped)?;
@@ -392,8 +389,8 @@ impl<'a> Applier<'a> {
             .clone();
         for (path, mode) in &self.prepared.directory_modes {
             // One that was seen with this mode, and was neither opened up nor made, has it.
-            if modes.contains_key(path) || self.mode_seen(path) != Some(*mode) {
-                modes.insert(path.clone(), *mode);
+            if modes.contains_key(path) || mode.seen != Some(mode.wanted) {
+                modes.insert(path.clone(), mode.wanted);
             }
         }
         for (path, mode) in modes.into_iter().rev() {
@@ -416,12 +413,6 @@ impl<'a> Applier<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The mode a directory had when the present was looked at.
-    fn mode_seen(&self, path: &RelPath) -> Option<u32> {
-        let dir = self.present.dir(self.present.dir_at(path.as_bytes())?)?;
-        Some(u32::from(dir.mode) & KEPT_BITS)
     }
 
     fn note(&self, change: impl FnOnce(&mut Applied)) {

@@ -60,7 +60,9 @@ fn open_as_planned(root: &Dir, path: &RelPath, prepared: &Prepared) -> Option<Di
     let dir = root.open_beneath(path.as_bytes()).ok()?;
     let mode = dir.stat_self().ok()?.mode & KEPT_BITS;
     let wanted = prepared.directory_modes.get(path);
-    wanted.is_none_or(|wanted| *wanted == mode).then_some(dir)
+    wanted
+        .is_none_or(|directory| directory.wanted == mode)
+        .then_some(dir)
 }
 
 /// Is this a file with this content and mode? Only what was small enough to be kept in memory can be compared.

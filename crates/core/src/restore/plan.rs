@@ -26,6 +26,7 @@ use crate::path::RelPath;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
+use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::object::EntryMode;
 
@@ -54,8 +55,8 @@ pub(crate) struct Prepared {
     pub(crate) plan: Plan,
     /// Blob and full mode of each file to write, target of each link.
     pub(crate) contents: BTreeMap<RelPath, Content>,
-    /// The mode every directory of the target that the plan touches ends up with.
-    pub(crate) directory_modes: BTreeMap<RelPath, u32>,
+    /// The directories of the target that the plan touches.
+    pub(crate) directory_modes: BTreeMap<RelPath, DirectoryMode>,
     /// As much of that as was read already.
     pub(crate) read_ahead: Arc<ReadAhead>,
     /// A path that was asked for and is neither in the checkpoint nor in the project.
@@ -76,6 +77,15 @@ pub(crate) struct Content {
     pub(crate) id: ObjectId,
     pub(crate) mode: EntryMode,
     pub(crate) bits: u32,
+}
+
+/// The mode of a directory of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DirectoryMode {
+    /// The one it ends up with.
+    pub(crate) wanted: u32,
+    /// The one it had when the present was looked at, if it was there.
+    pub(crate) seen: Option<u32>,
 }
 
 #[derive(Default)]
@@ -216,6 +226,7 @@ impl Planner<'_> {
     /// Finds files that belong where a directory stands that holds something no checkpoint holds, and
     /// nested repositories, of which the checkpoint does not hold the files.
     fn block(&self, changes: &[Change], draft: &mut Draft) {
+        let mut search = DirSearch::in_cache(self.present);
         for change in changes {
             let Some(new) = change.new.filter(|_| !self.is_to_be_kept(&change.path)) else {
                 continue;
@@ -226,7 +237,7 @@ impl Planner<'_> {
                 draft.blocked.insert(change.path.clone());
                 continue;
             }
-            if let Some(dir) = self.present.dir_at(change.path.as_bytes()) {
+            if let Some(dir) = search.find(change.path.as_bytes()) {
                 let keeps = self.keeps_below(&change.path);
                 let found = self.left_out_below(dir);
                 if let Some(reason) = found.or(keeps.then_some(Reason::Own)) {

@@ -13,6 +13,7 @@ use herma_fs::FileKind;
 
 use super::ActionKind;
 use super::KeptWhy;
+use super::plan::DirectoryMode;
 use super::plan::Draft;
 use super::plan::Planner;
 use crate::diff::Change;
@@ -22,6 +23,7 @@ use crate::path::RelPath;
 use crate::snapshot::lists;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::lists::UsualModes;
+use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::snapshot::stat_cache::StatCache;
@@ -31,13 +33,12 @@ use crate::store::object::EntryMode;
 type Lists = (Option<ObjectId>, Option<u32>);
 
 impl Planner<'_> {
-    /// Plans directories and modes. Returns the directories of the checkpoint the plan has to do with,
-    /// and the mode each ends up with.
+    /// Plans directories and modes. Returns the directories of the checkpoint the plan has to do with.
     pub(super) fn directories(
         &self,
         changes: &[Change],
         draft: &mut Draft,
-    ) -> Result<BTreeMap<RelPath, u32>, Error> {
+    ) -> Result<BTreeMap<RelPath, DirectoryMode>, Error> {
         let differing = self.directories_with_other_lists()?;
         let mut wanted = if let Some(differing) = &differing {
             let mut wanted = self.directories_around(changes);
@@ -51,26 +52,7 @@ impl Planner<'_> {
             let ours = self.is_asked_for(path) || self.is_missing_above(path);
             ours && !self.is_to_be_kept(path) && !draft.is_blocked(path)
         });
-        let mut obstructed = BTreeSet::new();
-        for (path, to) in &wanted {
-            match self
-                .present
-                .dir_at(path.as_bytes())
-                .and_then(|dir| self.present.dir(dir))
-            {
-                Some(now) => {
-                    let from = u32::from(now.mode) & KEPT_BITS;
-                    if from != *to {
-                        draft
-                            .actions
-                            .insert(path.clone(), ActionKind::Mode { from, to: *to });
-                    }
-                }
-                None if self.make_directory(path, draft) => {}
-                None => drop(obstructed.insert(path.clone())),
-            }
-        }
-        wanted.retain(|path, _| !obstructed.contains(path));
+        let modes = self.plan_modes(wanted, draft);
         let candidates = match differing {
             Some(differing) => {
                 let mut candidates = removed_around(changes);
@@ -80,14 +62,39 @@ impl Planner<'_> {
             None => self.all_present(),
         };
         for path in candidates {
-            if self.is_surplus(&path, &wanted, draft)? {
+            if self.is_surplus(&path, &modes, draft)? {
                 draft
                     .actions
                     .entry(path)
                     .or_insert(ActionKind::RemoveDirectory);
             }
         }
-        Ok(wanted)
+        Ok(modes)
+    }
+
+    /// Plans the directories that are to have these modes: those that are there with another one, and those that are not.
+    fn plan_modes(
+        &self,
+        wanted: BTreeMap<RelPath, u32>,
+        draft: &mut Draft,
+    ) -> BTreeMap<RelPath, DirectoryMode> {
+        let mut modes = BTreeMap::new();
+        let mut search = DirSearch::in_cache(self.present);
+        for (path, wanted) in wanted {
+            let now = search.find(path.as_bytes());
+            let now = now.and_then(|dir| self.present.dir(dir));
+            let seen = now.map(|now| u32::from(now.mode) & KEPT_BITS);
+            match seen {
+                Some(from) if from != wanted => {
+                    let action = ActionKind::Mode { from, to: wanted };
+                    draft.actions.insert(path.clone(), action);
+                }
+                None if !self.make_directory(&path, draft) => continue,
+                _ => {}
+            }
+            modes.insert(path, DirectoryMode { wanted, seen });
+        }
+        modes
     }
 
     /// Is this a directory that something asked for is in and that is not there?
@@ -133,11 +140,13 @@ impl Planner<'_> {
 
     /// The mode a directory ends up with.
     fn directory_mode(&self, path: &RelPath) -> u32 {
-        let now = self.present.dir_at(path.as_bytes());
-        match now.and_then(|dir| self.present.dir(dir)) {
-            Some(now) if self.target_modes.unknown => u32::from(now.mode) & KEPT_BITS,
-            _ => self.target_modes.directory(path),
+        if self.target_modes.unknown {
+            let now = self.present.dir_at(path.as_bytes());
+            if let Some(now) = now.and_then(|dir| self.present.dir(dir)) {
+                return u32::from(now.mode) & KEPT_BITS;
+            }
         }
+        self.target_modes.directory(path)
     }
 
     /// Every directory of the checkpoint, with its mode.
@@ -345,7 +354,7 @@ impl Planner<'_> {
     fn is_surplus(
         &self,
         path: &RelPath,
-        wanted: &BTreeMap<RelPath, u32>,
+        wanted: &BTreeMap<RelPath, DirectoryMode>,
         draft: &mut Draft,
     ) -> Result<bool, Error> {
         let Some(dir) = self.present.dir_at(path.as_bytes()) else {

@@ -10,7 +10,6 @@ use std::io::Read;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::RestoreError;
@@ -26,7 +25,7 @@ use crate::store::object::Kind;
 use crate::store::object::Object;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
-use crate::threads::in_shared_pool;
+use crate::threads::shared_out;
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;
@@ -57,19 +56,19 @@ impl ReadAhead {
             to_read: AtomicU64::new(READ),
             to_keep: AtomicU64::new(KEPT),
         };
-        let read = |(path, content): (&RelPath, &Content)| {
+        let read = |(path, content): &(&RelPath, &Content)| {
             let found = match content.mode {
                 EntryMode::Symlink => read_link_target(objects, &content.id).map(|_| None),
                 _ => read_blob(objects, &content.id, &room),
             };
             let kept = found.map_err(|source| RestoreError::Damaged {
-                path: path.clone(),
+                path: (*path).clone(),
                 source,
             })?;
             Ok(kept.map(|bytes| (content.id, bytes)))
         };
-        let read: Vec<Result<_, RestoreError>> =
-            in_shared_pool(|| contents.par_iter().map(read).collect());
+        let contents: Vec<_> = contents.iter().collect();
+        let read: Vec<Result<_, RestoreError>> = shared_out(&contents, read);
         let contents = read.into_iter().filter_map(Result::transpose);
         let contents: HashMap<_, _> = contents.collect::<Result<_, _>>()?;
         let sums = contents.iter().map(|(id, data)| (xxh3_64(data), *id));

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::meanwhile::meanwhile;
+
 /// A page: what a mapped file is copied by when it changes. Small enough that a file that changed costs little, large enough that a
 /// checksum is worth its call.
 const BLOCK: usize = 4 << 10;
@@ -14,12 +16,26 @@ const BLOCK: usize = 4 << 10;
 /// What comes before it is not part of what is summed up: the magic number and the checksum itself.
 const BEGIN: usize = 16;
 
+/// So many blocks take longer to sum up than a thread takes to begin.
+const MANY: usize = 512;
+
 /// The checksum of a whole cache, as it belongs in its header.
 pub fn checksum(bytes: &[u8]) -> u64 {
-    let blocks = bytes.chunks(BLOCK).enumerate();
-    blocks.fold(0, |sum, (index, block)| {
-        sum.wrapping_add(of_block(block, index))
-    })
+    let blocks = bytes.len().div_ceil(BLOCK);
+    if blocks < MANY {
+        return of_blocks(bytes, 0..blocks);
+    }
+    let half = blocks / 2;
+    let (last, first) = meanwhile(
+        || of_blocks(bytes, half..blocks),
+        || of_blocks(bytes, 0..half),
+    );
+    first.wrapping_add(last)
+}
+
+fn of_blocks(bytes: &[u8], blocks: Range<usize>) -> u64 {
+    let sums = blocks.map(|index| of_block(&bytes[place(bytes, index)], index));
+    sums.fold(0, u64::wrapping_add)
 }
 
 fn of_block(block: &[u8], index: usize) -> u64 {
@@ -109,6 +125,14 @@ mod tests {
         assert_ne!(sum, before);
         let last = 3 * BLOCK..3 * BLOCK + 100;
         assert_eq!(places, [0..BLOCK, BLOCK..2 * BLOCK, last]);
+    }
+
+    #[test]
+    fn the_checksum_of_many_blocks_is_the_sum_of_all() {
+        for blocks in [MANY - 1, MANY, MANY + 1] {
+            let bytes: Vec<u8> = (0..blocks * BLOCK - 100).map(|at| (at / 9) as u8).collect();
+            assert_eq!(checksum(&bytes), of_blocks(&bytes, 0..blocks));
+        }
     }
 
     #[test]

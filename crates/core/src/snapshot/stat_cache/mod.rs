@@ -12,6 +12,7 @@
 
 mod blocks;
 mod build;
+mod dir_search;
 mod file;
 mod in_order;
 mod record;
@@ -27,6 +28,7 @@ pub use blocks::checksum;
 pub use build::CacheBuilder;
 pub use build::CacheSize;
 pub use build::EncodedEntries;
+pub(crate) use dir_search::DirSearch;
 pub(crate) use file::CACHE_FILE;
 use herma_fs::memory::Bytes;
 pub(crate) use in_order::InOrder;
