@@ -78,7 +78,11 @@ impl Keeping {
         if !has_git {
             record.note("git is not installed: its rows are missing");
         }
-        let restic = install::restic(&places.peers);
+        let restic = if options.without.iter().any(|name| name == "restic") {
+            Err("restic, as asked".into())
+        } else {
+            install::restic(&places.peers)
+        };
         if let Err(error) = &restic {
             record.note(format!("left out: {error}"));
         }

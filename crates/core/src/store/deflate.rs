@@ -1,28 +1,12 @@
-//! Entries of a pack: the header, and compression whole or streamed.
+//! Entries of a pack: the header, and compression of what is held in memory.
 
-use std::cell::RefCell;
-use std::io;
-use std::io::Read;
-use std::io::Write;
-
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
-use herma_fs::publish::Temp;
 use libdeflater::CompressionLvl;
 use libdeflater::Compressor;
 use libdeflater::Decompressor;
+use std::cell::RefCell;
 
-use super::error::StoreError;
 use super::learned_deflate::Learned;
-use super::object::Hasher;
 use super::object::Kind;
-use crate::id::ObjectId;
-
-/// So many bytes of what is streamed tell how to compress it.
-const SAMPLE: u64 = 256 << 10;
-
-/// How much of a streamed file is held in memory.
-const STREAM_BUFFER: usize = 128 * 1024;
 
 /// How hard a save compresses, which somebody waits for. Not the library's "fastest": that is level 0, which
 /// does not compress at all.
@@ -132,119 +116,7 @@ pub(super) fn inflate(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
     (length == size).then_some(data)
 }
 
-/// An entry that was streamed into a temporary file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Streamed {
-    pub(super) id: ObjectId,
-    pub(super) crc: u32,
-    pub(super) length: u64,
-}
-
-/// Writes the entry of an object of exactly `size` bytes to `temp` while hashing it.
-pub(super) fn stream_entry(
-    kind: Kind,
-    size: u64,
-    read: &mut dyn Read,
-    temp: &mut Temp<'_>,
-) -> Result<Streamed, StoreError> {
-    let mut spill = Spill {
-        temp,
-        crc: crc32fast::Hasher::new(),
-        length: 0,
-        failure: None,
-    };
-    let mut hasher = Hasher::new(kind, size);
-    let done = spill
-        .write_all(&entry_header(kind, size))
-        .map_err(|_| StoreError::Abandoned)
-        .and_then(|()| copy(size, read, &mut hasher, &mut spill));
-    if let Some(failure) = spill.failure {
-        return Err(failure.into());
-    }
-    done?;
-    let id = hasher.finish().ok_or(StoreError::Collision)?;
-    Ok(Streamed {
-        id,
-        crc: spill.crc.finalize(),
-        length: spill.length,
-    })
-}
-
-/// Compresses `size` bytes of `read` into `spill`. If the spill could not be written, the error is
-/// there and the one returned only says so.
-fn copy(
-    size: u64,
-    read: &mut dyn Read,
-    hasher: &mut Hasher,
-    spill: &mut Spill<'_, '_>,
-) -> Result<(), StoreError> {
-    let mut beginning = Vec::new();
-    Read::take(&mut *read, SAMPLE)
-        .read_to_end(&mut beginning)
-        .map_err(StoreError::Source)?;
-    let mut encoder = ZlibEncoder::new(spill, level_for(&beginning));
-    let mut read = beginning.as_slice().chain(read);
-    let mut buffer = vec![0; STREAM_BUFFER];
-    let mut total = 0;
-    loop {
-        // One byte more than announced is asked for, to notice a file that has grown.
-        let wanted = (size - total + 1).min(STREAM_BUFFER as u64) as usize;
-        let count = match read.read(&mut buffer[..wanted]) {
-            Ok(0) if total == size => break,
-            Ok(0) => {
-                return Err(StoreError::Changed {
-                    expected: size,
-                    read: total,
-                });
-            }
-            Ok(count) => count.min(wanted),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(StoreError::Source(e)),
-        };
-        total += count as u64;
-        if total > size {
-            return Err(StoreError::Changed {
-                expected: size,
-                read: total,
-            });
-        }
-        hasher.update(&buffer[..count]);
-        encoder
-            .write_all(&buffer[..count])
-            .map_err(|_| StoreError::Abandoned)?;
-    }
-    encoder.finish().map_err(|_| StoreError::Abandoned)?;
-    Ok(())
-}
-
-/// The fastest level has the same codes for everything, by which what cannot be compressed becomes a twentieth longer.
-fn level_for(beginning: &[u8]) -> Compression {
-    let compressed =
-        COMPRESSOR.with_borrow_mut(|compressor| compress(compressor, Vec::new(), beginning));
-    let is_shorter = compressed.len() < beginning.len() - beginning.len() / 16;
-    Compression::new(if is_shorter { 1 } else { 2 })
-}
-
-/// Writes to a temporary file, counting and summing, and keeps the error `io::Write` cannot carry.
-struct Spill<'t, 'd> {
-    temp: &'t mut Temp<'d>,
-    crc: crc32fast::Hasher,
-    length: u64,
-    failure: Option<herma_fs::Error>,
-}
-
-impl Write for Spill<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Err(failure) = self.temp.write(bytes) {
-            self.failure.get_or_insert(failure);
-            return Err(io::Error::other("the temporary file could not be written"));
-        }
-        self.crc.update(bytes);
-        self.length += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// How long it is when it is compressed as a save does it.
+pub(super) fn compressed_length(data: &[u8]) -> usize {
+    COMPRESSOR.with_borrow_mut(|compressor| compress(compressor, Vec::new(), data).len())
 }

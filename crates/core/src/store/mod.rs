@@ -17,6 +17,7 @@ pub mod chain;
 pub mod commit;
 pub mod copy;
 mod deflate;
+mod deflate_stream;
 pub mod delta;
 pub mod delta_encode;
 pub mod error;

@@ -13,6 +13,7 @@ use herma_fs::publish::Durability;
 use herma_fs::sync::atomic::AtomicBool;
 
 use super::deflate;
+use super::deflate_stream;
 use super::error::StoreError;
 use super::layout::HermaDirs;
 use super::layout::StoreDirs;
@@ -136,7 +137,7 @@ impl<'a> PackWriter<'a> {
 
     fn stream(&self, kind: Kind, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
         let mut spill = private_temp(&self.herma.tmp)?;
-        let streamed = deflate::stream_entry(kind, size, read, &mut spill)?;
+        let streamed = deflate_stream::stream_entry(kind, size, read, &mut spill)?;
         self.claim(
             streamed.id,
             || false,
