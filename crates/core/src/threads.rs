@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rayon::ThreadBuilder;
 use rayon::ThreadPool;
@@ -46,6 +47,11 @@ const PART_STACK: usize = 8 << 20;
 
 /// So many threads may be on their way out before somebody waits for them.
 const MOST_LEAVING: usize = 32;
+
+/// Where no thread can be had, it is tried again so often,
+const PATIENCE: usize = 200;
+/// each time after so long.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// Threads whose work is done.
 static LEAVING: Mutex<Leaving> = Mutex::new(Leaving {
@@ -202,7 +208,19 @@ impl Threads {
 
     /// Under a limit of memory or of processes there may be room for one where there is none for several.
     fn with_stack(count: usize, stack: usize) -> Result<Self, NoThreads> {
-        Self::exactly(count, stack).or_else(|_| Self::exactly(1, stack))
+        Self::exactly(count, stack)
+            .or_else(|_| Self::exactly(1, stack))
+            .or_else(|refused| Self::after_others(stack).ok_or(refused))
+    }
+
+    /// One thread, once those of the work before are gone: under a limit they may be all that is in the way.
+    fn after_others(stack: usize) -> Option<Self> {
+        (0..PATIENCE).find_map(|_| {
+            wait_until_gone();
+            // The system counts a thread for a moment longer than it can be waited for.
+            thread::sleep(MOMENT);
+            Self::exactly(1, stack).ok()
+        })
     }
 
     fn exactly(count: usize, stack: usize) -> Result<Self, NoThreads> {

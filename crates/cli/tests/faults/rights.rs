@@ -18,6 +18,8 @@ use super::has_program;
 use super::json;
 
 const NOBODY: &str = "65534";
+/// A user without other processes, where their number counts.
+const LONELY: &str = "65531";
 
 /// A world whose user is not root.
 struct Nobody {
@@ -64,6 +66,12 @@ impl Nobody {
     /// Runs the program as the user.
     #[track_caller]
     fn run(&self, args: &[&str]) -> Output {
+        self.run_as(NOBODY, &[], args)
+    }
+
+    /// Runs the program as a user, if that can be chosen, by way of `wrapper`.
+    #[track_caller]
+    fn run_as(&self, user: &str, wrapper: &[&str], args: &[&str]) -> Output {
         let project = self.env.work_dir("project");
         let mut plain = self.env.command(project.path());
         plain.args(args);
@@ -72,7 +80,8 @@ impl Nobody {
         }
         let mut command = Command::new("setpriv");
         command
-            .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+            .args(["--reuid", user, "--regid", NOBODY, "--clear-groups"])
+            .args(wrapper)
             .arg(plain.get_program())
             .args(args)
             .env_clear()
@@ -153,6 +162,54 @@ fn read_only_directories_are_restored_and_stay_read_only() {
     assert_same(&old, &project.tree(), "restored");
     nobody.run(&["undo"]).success();
     assert_same(&new, &project.tree(), "undone");
+}
+
+#[test]
+fn names_that_differ_in_case_come_back_below_a_read_only_directory() {
+    let Some(nobody) = Nobody::new() else { return };
+    let mut old = Tree::of_files([("locked/new/a", "lower\n"), ("locked/new/A", "upper\n")]);
+    old.insert("locked", Node::Dir { mode: 0o555 });
+    let project = nobody.project(&old);
+    nobody.run(&["save"]).success();
+    let locked = project.path().join("locked");
+    chmod(&locked, 0o755);
+    std::fs::remove_dir_all(locked.join("new")).unwrap();
+    chmod(&locked, 0o555);
+    nobody.run(&["restore", "1"]).success();
+    assert_same(&old, &project.tree(), "restored");
+}
+
+#[test]
+fn a_restore_ends_where_hardly_any_threads_can_be_had() {
+    let Some(nobody) = Nobody::new().filter(|nobody| nobody.is_root) else {
+        return;
+    };
+    if !has_program("prlimit") {
+        return;
+    }
+    let files: Vec<String> = (0..40).map(|number| format!("{number}/file")).collect();
+    let old = Tree::of_files(files.iter().map(|file| (file.as_str(), "old\n")));
+    let project = nobody.project(&old);
+    let owner = format!("{LONELY}:{NOBODY}");
+    let give = || {
+        run(Command::new("chown")
+            .args(["-hR", &owner])
+            .arg(nobody.env.root()));
+    };
+    give();
+    let save = ["save", "--name", "old"];
+    nobody.run_as(LONELY, &[], &save).success();
+    for file in &files {
+        std::fs::write(project.path().join(file), "new\n").unwrap();
+    }
+    give();
+    // The first one, one beside it, those for short work, of which there is one for each processor, and one that looks or writes.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let limit = format!("--nproc={}", processors + 3);
+    let restore = ["restore", "old", "--all"];
+    let wrapper = ["prlimit", &limit];
+    nobody.run_as(LONELY, &wrapper, &restore).success();
+    assert_same(&old, &project.tree(), "restored");
 }
 
 /// A store nobody must trust: everything refuses it and says why.

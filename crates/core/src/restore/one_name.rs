@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use herma_fs::Dir;
+use herma_fs::Errno;
 use unicode_normalization::UnicodeNormalization;
 
 use super::ActionKind;
@@ -149,7 +150,7 @@ fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPat
         }
     }
     if alike.new.len() > 1 && asking == Asking::ByTrying {
-        let blind = Blind::of(&dir)?;
+        let blind = Blind::near(root, directory.clone())?;
         let mut by_key: BTreeMap<Vec<u8>, Vec<&[u8]>> = BTreeMap::new();
         for name in &alike.new {
             by_key.entry(blind.key(name)).or_default().push(name);
@@ -159,6 +160,11 @@ fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPat
     }
     let paths = one.into_iter().map(|name| directory.join(name));
     Ok(paths.collect())
+}
+
+/// Does a directory not let anything be made in it?
+fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::Fs(e) if matches!(e.errno(), Some(Errno::ACCESS | Errno::PERM)))
 }
 
 /// The directory itself, or the deepest above it that is there: new ones treat names as the one they are made in.
@@ -176,6 +182,19 @@ fn nearest(root: &Dir, directory: &RelPath) -> Result<Dir, Error> {
 }
 
 impl Blind {
+    /// In the nearest directory above that lets a file be made: one that is read-only now is opened up only when its content is
+    /// written. New directories treat names as those they are made in, so they are mostly alike.
+    fn near(root: &Dir, mut path: RelPath) -> Result<Self, Error> {
+        loop {
+            let probed = nearest(root, &path).and_then(|dir| Self::of(&dir));
+            let is_refused = probed.as_ref().is_err_and(is_refusal);
+            match path.split().filter(|_| is_refused) {
+                Some((above, _)) => path = above,
+                None => return probed,
+            }
+        }
+    }
+
     /// Makes a file, looks for it under other names, and removes it.
     fn of(dir: &Dir) -> Result<Self, Error> {
         match dir.create_new(PROBE) {
