@@ -338,6 +338,17 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn there_is_room_for_open_files_before_they_are_opened() {
+        make_room_for_open_files();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let room = status.lines().find_map(|line| line.strip_prefix("FDSize:"));
+        let room: u64 = room.unwrap().trim().parse().unwrap();
+        let allowed = descriptor_limit().unwrap_or(USUALLY_OPEN);
+        assert!(room >= USUALLY_OPEN.min(allowed), "{room}");
+    }
+
+    #[test]
     fn a_file_has_an_owner_only_while_the_very_process_that_made_it_lives() {
         let own = TempName::next();
         assert!(own.owner_lives());

@@ -80,40 +80,28 @@ fn copy(
 ) -> Result<(), StoreError> {
     let abandoned = |_| StoreError::Abandoned;
     let mut pieces = Pieces::begin(spill).map_err(abandoned)?;
-    let mut buffer = vec![0; PIECE];
+    let mut piece = Vec::with_capacity(PIECE);
     let mut total = 0;
     loop {
         // One byte more than announced is asked for, to notice a file that has grown.
-        let wanted = (size - total + 1).min(PIECE as u64) as usize;
-        let count = fill(read, &mut buffer[..wanted]).map_err(StoreError::Source)?;
+        let wanted = (size - total + 1).min(PIECE as u64);
+        piece.clear();
+        let taken = Read::take(&mut *read, wanted).read_to_end(&mut piece);
+        let count = taken.map_err(StoreError::Source)? as u64;
         let is_end = count < wanted;
-        total += count as u64;
+        total += count;
         if total > size || (is_end && total < size) {
             return Err(StoreError::Changed {
                 expected: size,
                 read: total,
             });
         }
-        hasher.update(&buffer[..count]);
-        pieces.add(&buffer[..count]).map_err(abandoned)?;
+        hasher.update(&piece);
+        pieces.add(&piece).map_err(abandoned)?;
         if is_end {
             return pieces.finish().map_err(abandoned);
         }
     }
-}
-
-/// Reads until `buffer` is full, or there is no more.
-fn fill(read: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match read.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(filled)
 }
 
 /// A zlib stream in the making.
