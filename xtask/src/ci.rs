@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use herma_testkit::skips::VARIABLE;
+
 use crate::Result;
 use crate::workspace::cargo;
 use crate::workspace::run;
@@ -19,11 +21,15 @@ pub fn check_everything() -> Result<()> {
     ];
     run(cargo()?.args(clippy))?;
     crate::fuzz::check()?;
-    run(cargo()?.args(["test", "--workspace"]))?;
+    let skipped = crate::workspace::target()?.join("skipped");
+    std::fs::write(&skipped, "")?;
+    let mut tests = cargo()?;
+    run(tests.args(["test", "--workspace"]).env(VARIABLE, &skipped))?;
     check_python()?;
     let doc = ["doc", "--workspace", "--no-deps", "--quiet"];
     run(cargo()?.args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
-    check_licences()
+    check_licences()?;
+    crate::skips::tell(&skipped)
 }
 
 /// The Python package needs an interpreter, and the package index for its test runner.

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
 
 mod bench;
 mod ci;
@@ -12,6 +12,7 @@ mod mutants;
 mod power;
 mod python;
 mod serve_load;
+mod skips;
 mod workspace;
 
 use std::process::ExitCode;
@@ -80,6 +81,8 @@ Usage: cargo xtask <COMMAND>
       --clients N           Clients at once [default: 8]
       --calls N             Calls of each [default: 500]
       --herma PATH          Load this program instead of building one
+  skips FILE                Lists and counts the tests that could not run and wrote so to this file (HERMA_SKIPPED);
+                            fails if one is of a ring that .ci/may-skip does not name
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
       --schedules N         Orders for each test [default: 20000]
   huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Some("interleavings") => interleavings::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
+        Some("skips") => skips::run(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

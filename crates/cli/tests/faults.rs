@@ -82,14 +82,11 @@ mod faults {
         said.map(str::to_owned).chain(failed).collect()
     }
 
-    /// Is a program there? Says so on standard error if not; a test then returns.
+    /// Is a program there? The calling test counts as skipped if not, and returns.
     fn has_program(name: &str) -> bool {
         let found = std::env::var_os("PATH").is_some_and(|path| {
             std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
         });
-        if !found {
-            eprintln!("SKIPPED: {name} is not installed");
-        }
-        found
+        herma_testkit::skips::needs(name, found, format!("{name} is not installed"))
     }
 }

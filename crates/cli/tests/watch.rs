@@ -310,7 +310,8 @@ fn with_mounts(env: &TestEnv, project: &WorkDir<'_>, script: &str) -> Option<Vec
         .env("HERMA", env!("CARGO_BIN_EXE_herma"));
     let output = command.output().unwrap();
     if output.status.code() == Some(77) {
-        eprintln!("SKIPPED: no file systems can be mounted here (unshare -m, mount)");
+        let reason = "no file systems can be mounted here (unshare -m, mount)";
+        herma_testkit::skipped("mounts", reason);
         return None;
     }
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -42,7 +42,7 @@ impl SymlinkSwapper {
             .and_then(|()| swap(victim, &link))
             .is_err()
         {
-            eprintln!("SKIPPED: this file system cannot exchange two names");
+            crate::skipped("exchange", "this file system cannot exchange two names");
             std::fs::remove_file(&link).expect("the link was just made");
             return None;
         }

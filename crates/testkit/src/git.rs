@@ -16,19 +16,15 @@ use crate::output::Output;
 use crate::tree::Node;
 use crate::tree::Tree;
 
-/// Is git installed? Says so on standard error once if not; a test then returns.
+/// Is git installed? The calling test counts as skipped if not, and returns.
 pub fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| {
-        let found = Command::new("git")
-            .arg("--version")
-            .output()
-            .is_ok_and(|o| o.status.success());
-        if !found {
-            eprintln!("SKIPPED: git is not installed, nothing is compared with it");
-        }
-        found
-    })
+    let found = AVAILABLE.get_or_init(|| {
+        let said = Command::new("git").arg("--version").output();
+        said.is_ok_and(|output| output.status.success())
+    });
+    let otherwise = "git is not installed, nothing is compared with it";
+    crate::skips::needs("git", *found, otherwise)
 }
 
 /// A git command that sees only what is set here.

@@ -12,6 +12,7 @@
 //! * [`power`]: power cuts of a mounted file system
 //! * [`attack`]: directories swapped for links under the program's hands
 //! * `schedules`: orders of what threads do, tried one by one (`cargo xtask interleavings`)
+//! * [`skips`]: tests that cannot run here, counted
 //! * [`terminal`]: a terminal with somebody at it who answers questions
 //! * [`raw`]: what is in the bytes of files, for contents that must be gone
 //! * [`redact`]: makes output the same from run to run
@@ -38,11 +39,13 @@ pub mod redact;
 #[cfg(shuttle)]
 pub mod schedules;
 pub mod secrets;
+pub mod skips;
 pub mod terminal;
 pub mod tree;
 
 pub use env::TestEnv;
 pub use env::WorkDir;
 pub use output::Output;
+pub use skips::skipped;
 pub use tree::Node;
 pub use tree::Tree;

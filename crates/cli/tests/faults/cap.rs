@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use herma_testkit::faults;
 use herma_testkit::random::Random;
 use herma_testkit::tree::bytes_below;
 
@@ -31,11 +30,8 @@ impl Drop for Done<'_> {
 }
 
 #[test]
+#[ignore = "takes minutes: cargo xtask faults --full cap::"]
 fn the_store_stays_within_its_limit_by_itself() {
-    if !faults::is_full() {
-        eprintln!("SKIPPED: takes minutes; `cargo xtask faults --full` runs it");
-        return;
-    }
     let mut env = test_env();
     env.set("HERMA_NO_BACKGROUND", "");
     let first = env.work_dir("project-0");

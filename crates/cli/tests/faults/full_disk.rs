@@ -18,10 +18,8 @@ pub(super) fn can_mount() -> bool {
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
         .output();
     let can = tried.is_ok_and(|output| output.status.success());
-    if !can {
-        eprintln!("SKIPPED: no file systems can be mounted here (unshare -m, mount)");
-    }
-    can
+    let otherwise = "no file systems can be mounted here (unshare -m, mount)";
+    herma_testkit::skips::needs("mounts", can, otherwise)
 }
 
 /// Runs a script in the project, with a tmpfs on `$MOUNT` that goes away with the script.

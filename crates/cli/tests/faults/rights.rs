@@ -11,6 +11,7 @@ use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::Tree;
 use herma_testkit::WorkDir;
+use herma_testkit::skipped;
 use herma_testkit::tree::assert_same;
 use tempfile::TempDir;
 
@@ -181,9 +182,10 @@ fn names_that_differ_in_case_come_back_below_a_read_only_directory() {
 
 #[test]
 fn a_restore_ends_where_hardly_any_threads_can_be_had() {
-    let Some(nobody) = Nobody::new().filter(|nobody| nobody.is_root) else {
-        return;
-    };
+    let Some(nobody) = Nobody::new() else { return };
+    if !nobody.is_root {
+        return skipped("root", "only root can be a user who runs nothing else");
+    }
     if !has_program("prlimit") {
         return;
     }
@@ -243,8 +245,7 @@ fn with_a_store() -> Option<Nobody> {
 fn a_store_of_another_user_is_refused() {
     let Some(nobody) = with_a_store() else { return };
     if !nobody.is_root {
-        eprintln!("SKIPPED: only root can give a store to another user");
-        return;
+        return skipped("root", "only root can give a store to another user");
     }
     let store = nobody.env.store();
     run(Command::new("chown").args(["-R", "1:1"]).arg(&store));
@@ -302,8 +303,7 @@ fn a_store_that_cannot_be_written_can_still_be_read() {
 fn real_errors_what_belongs_to_others_stops_a_restore_that_can_be_reversed() {
     let Some(nobody) = Nobody::new() else { return };
     if !nobody.is_root {
-        eprintln!("SKIPPED: only root can give a directory to another user");
-        return;
+        return skipped("root", "only root can give a directory to another user");
     }
     let tree = |text: &str| Tree::of_files([("mine.txt", text), ("theirs/f.txt", text)]);
     let project = nobody.project(&tree("one\n"));

@@ -1,8 +1,8 @@
 //! The same deaths in projects of other shapes: very wide, very deep, with hostile names, with a big file.
 //!
-//! With every change a few calls of saves and restores are visited; `HERMA_FAULT_STEP=1` visits all of them.
+//! With every change a few calls of saves and restores are visited. The other commands do here what they do elsewhere as well, and
+//! run only with `--include-ignored`: `cargo xtask faults --full 2` visits every call of all of them.
 
-use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 
 use super::disturb::ENOSPC;
@@ -16,15 +16,6 @@ fn die_everywhere(name: &str, scene: &Scene, per_cent: u64) {
     sweep_at(name, scene, Fault::Kill, per_cent);
     sweep_at(name, scene, Fault::KillAfter, 99 - per_cent);
     sweep_at(name, scene, Fault::ShortWrite, per_cent);
-}
-
-/// Is more asked for than what every change is tried with? These commands do what others here do as well.
-fn is_asked_for() -> bool {
-    let is_asked_for = faults::step() != faults::DEFAULT_STEP;
-    if !is_asked_for {
-        eprintln!("SKIPPED: `cargo xtask faults --full 2` runs it");
-    }
-    is_asked_for
 }
 
 /// All commands in one shape, each a test of its own.
@@ -49,50 +40,38 @@ macro_rules! commands_in {
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn an_undo() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("undo", &$shape.undo(), $per_cent);
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn a_redo() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("redo", &$shape.redo(), $per_cent);
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn the_end_of_a_restore_that_was_killed_before() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("continue", &$shape.finish(), $per_cent);
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn the_reversal_of_a_restore_that_was_killed_before() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("reverse", &$shape.reverse(), $per_cent);
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn a_collection() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("gc", &$shape.gc(), $per_cent);
             }
 
             #[test]
+            #[ignore = "in full: cargo xtask faults --full 2"]
             fn a_cleaning() {
-                if !is_asked_for() {
-                    return;
-                }
                 die_everywhere("prune", &$shape.prune(), $per_cent);
             }
         }
@@ -105,10 +84,8 @@ commands_in!(hostile, shapes::HOSTILE, 80);
 commands_in!(big, shapes::BIG, 40);
 
 #[test]
+#[ignore = "in full: cargo xtask faults --full 2"]
 fn the_end_of_a_save_of_several_packs() {
-    if !is_asked_for() {
-        return;
-    }
     let scene = shapes::MUCH.first_save();
     for fault in [Fault::Kill, Fault::ErrorFrom(ENOSPC)] {
         sweep_end("first save", &scene, fault, 40);

@@ -83,7 +83,7 @@ impl Marked {
         if marked.change('+') {
             return Some(marked);
         }
-        eprintln!("SKIPPED: chattr cannot be used here (not root, or not on this file system)");
+        herma_testkit::skipped("chattr", "it needs root, and a file system that knows it");
         None
     }
 

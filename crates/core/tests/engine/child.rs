@@ -43,10 +43,8 @@ pub fn is_run_on_small_disk(test: &str, options: &str) -> bool {
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
         .output();
     if !tried.is_ok_and(|output| output.status.success()) {
-        #[allow(clippy::print_stderr, reason = "a test that tests nothing says so")]
-        {
-            eprintln!("SKIPPED: no file systems can be mounted here (unshare -m, mount)");
-        }
+        let reason = "no file systems can be mounted here (unshare -m, mount)";
+        herma_testkit::skipped("mounts", reason);
         return true;
     }
     let place = tempfile::tempdir().unwrap();

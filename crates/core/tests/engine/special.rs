@@ -48,7 +48,7 @@ fn pipes_sockets_and_devices_are_named_and_never_opened() {
         device,
     ) {
         Ok(()) => expected.insert(0, "device"),
-        Err(e) => eprintln!("SKIPPED: no device could be made here: {e}"),
+        Err(e) => herma_testkit::skipped("devices", e),
     }
     let saved = p.save("special");
     assert_eq!(saved.receipt.summary.files, 1);
@@ -183,8 +183,7 @@ fn a_mount_point_is_named_and_not_entered() {
         .output()
         .is_ok_and(|o| o.status.success());
     if !can_mount {
-        eprintln!("SKIPPED: no mount namespace can be made here");
-        return;
+        return herma_testkit::skipped("mounts", "no mount namespace can be made here");
     }
     // In a namespace of its own: the mounts go away with it.
     let setup = "exec unshare -m /proc/self/fd/0 \"$@\"";
@@ -301,8 +300,8 @@ fn paths_longer_than_the_kernel_takes_are_saved_and_brought_back() {
     const LEVELS: usize = if cfg!(debug_assertions) { 800 } else { 2000 };
     herma_fs::process::raise_open_file_limit();
     if herma_fs::process::descriptor_limit().is_some_and(|limit| limit < 3 * LEVELS as u64) {
-        eprintln!("SKIPPED: too few files may be open at once for so deep a tree");
-        return;
+        let reason = "too few files may be open at once for so deep a tree";
+        return herma_testkit::skipped("descriptors", reason);
     }
     let p = TestProject::new();
     p.write("a.txt", "one\n");

@@ -190,7 +190,7 @@ fn a_store_through_a_mapping_is_saved() {
             return;
         }
         if generation == 1 {
-            eprintln!("SKIPPED: no python3 here, so the files are written instead");
+            herma_testkit::skipped("python3", "the files are written instead of mapped");
         }
         for file in 0..FILES {
             rewrite(&p.path(&name(file)), &content(file, generation));

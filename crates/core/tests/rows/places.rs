@@ -17,7 +17,7 @@ pub fn is_in_memory(path: &Path) -> bool {
 pub fn project_on_disk(settings: Settings) -> Option<TestProject> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
     if is_in_memory(place) {
-        eprintln!("SKIPPED: {} is in memory", place.display());
+        herma_testkit::skipped("disk", format!("{} is in memory", place.display()));
         return None;
     }
     Some(TestProject::at(

@@ -199,7 +199,7 @@ with open(sys.argv[1], 'r+b') as file:
         .spawn()
         .ok();
     if child.is_none() {
-        eprintln!("SKIPPED: no python3 here, so nobody writes through a mapping");
+        herma_testkit::skipped("python3", "nobody writes through a mapping");
     }
     child.map(Mapping)
 }

@@ -44,21 +44,20 @@ json.dump(answer, sys.stdout, default=plain)
 /// A Python that has `PyYAML`.
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    PYTHON
-        .get_or_init(|| {
-            let named = std::env::var_os("HERMA_PYTHON").map(PathBuf::from);
-            let candidates = [named, Some("python3".into())];
-            let found = candidates
-                .into_iter()
-                .flatten()
-                .find(|python| has_pyyaml(python));
-            let found = found.or_else(install);
-            if found.is_none() {
-                eprintln!("SKIPPED: no python3 with PyYAML, and it could not be installed");
-            }
-            found
-        })
-        .as_deref()
+    let python = PYTHON.get_or_init(|| {
+        let named = std::env::var_os("HERMA_PYTHON").map(PathBuf::from);
+        let candidates = [named, Some("python3".into())];
+        let found = candidates
+            .into_iter()
+            .flatten()
+            .find(|python| has_pyyaml(python));
+        found.or_else(install)
+    });
+    if python.is_none() {
+        let reason = "no python3 with PyYAML, and it could not be installed";
+        herma_testkit::skipped("pyyaml", reason);
+    }
+    python.as_deref()
 }
 
 fn has_pyyaml(python: &Path) -> bool {

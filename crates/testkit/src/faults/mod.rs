@@ -256,16 +256,13 @@ pub fn step() -> u64 {
     set.unwrap_or(DEFAULT_STEP).max(1)
 }
 
-/// Can faults be injected here? Says so on standard error once if not; a test then returns.
+/// Can faults be injected here? The calling test counts as skipped if not, and returns.
 pub fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| {
-        let supported = Faults::new("/bin/true").run(Fault::Count, 0).is_supported();
-        if !supported {
-            eprintln!("SKIPPED: no faults can be injected here (no ptrace, or not x86-64 Linux)");
-        }
-        supported
-    })
+    let can =
+        AVAILABLE.get_or_init(|| Faults::new("/bin/true").run(Fault::Count, 0).is_supported());
+    let otherwise = "no faults can be injected here (no ptrace, or not x86-64 Linux)";
+    crate::skips::needs("ptrace", *can, otherwise)
 }
 
 #[cfg(test)]

@@ -85,25 +85,21 @@ impl Drop for Twin {
 
 /// Runs a test in a thread with a mount namespace of its own; skips it loudly where that cannot be had.
 pub fn apart(test: impl FnOnce() + Send) {
-    let missing = [Path::new("/dev/fuse")]
-        .into_iter()
-        .find(|path| !path.exists());
-    if let Some(path) = missing {
-        eprintln!("SKIPPED: there is no {}", path.display());
-        return;
+    if !Path::new("/dev/fuse").exists() {
+        return crate::skipped("fuse", "there is no /dev/fuse");
     }
     let finished = std::thread::scope(|scope| {
         let work = || {
-            if let Err(error) = leave() {
-                eprintln!("SKIPPED: no mount namespace can be made here ({error})");
-                return;
-            }
+            leave()?;
             test();
+            nix::Result::Ok(())
         };
         scope.spawn(work).join()
     });
-    if let Err(panic) = finished {
-        std::panic::resume_unwind(panic);
+    match finished {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => crate::skipped("mounts", format!("no mount namespace: {error}")),
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
