@@ -56,7 +56,9 @@ use crate::settings::Problem;
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
 ///
 /// Environment: `HERMES_HOME` says where settings and checkpoints are, `HERMA_PAGER` or `PAGER` which pager to
-/// use, `NO_COLOR` that there be no colour. A save starts `herma maintain` in the background when a limit of
+/// use, `NO_COLOR` that there be no colour. `HERMA_CHECKPOINTS=off` keeps an agent that is started with it from being
+/// saved, `on` has it saved whatever the settings say. `HERMES_CHECKPOINT_TIMEOUT` is how many seconds a command waits for
+/// another one that works on the same project, between 10 and 60. A save starts `herma maintain` in the background when a limit of
 /// the store is near, and `herma watch` when the project is large; with `HERMA_NO_BACKGROUND=1` it does not, and the
 /// store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
 /// steps that begin meanwhile are known to be part of it.
@@ -99,6 +101,25 @@ pub(crate) struct GlobalArgs {
     /// Do not send long output through a pager
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
+    /// Save automatically, or not, whatever the settings say
+    #[arg(
+        long,
+        value_name = "SWITCH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on",
+        global = true
+    )]
+    pub(crate) checkpoints: Option<Switch>,
+}
+
+/// On or off.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// They are saved
+    On,
+    /// They are not
+    Off,
 }
 
 /// When to use colour.
@@ -223,6 +244,7 @@ impl GlobalArgs {
             color: ColorChoice::Never,
             quiet: true,
             no_pager: true,
+            checkpoints: None,
         }
     }
 }

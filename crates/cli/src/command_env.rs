@@ -96,14 +96,18 @@ impl CommandEnv {
         ui: Ui,
         environment: &Environment,
         global: &GlobalArgs,
-        overrides: Overrides,
+        mut overrides: Overrides,
     ) -> Result<Self, CommandError> {
         let home = environment.home(global.home.as_deref()).ok_or_else(|| {
             CommandError::usage("cannot tell where checkpoints are kept: `HOME` is not set")
                 .with_hint("Set `HERMES_HOME`, or use `--home DIR`.")
         })?;
         let directory = start_directory(environment, global)?;
-        let settings = Loaded::read(&home);
+        let mut settings = Loaded::read(&home);
+        if let Some(on) = environment.checkpoints {
+            settings.switch(on);
+        }
+        overrides.wait = overrides.wait.or(environment.timeout);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let watcher = match settings.watch() {
             Watch::Off => None,

@@ -397,7 +397,7 @@ impl From<SessionsError> for CommandError {
             E::Active(_) => new.with_state("Nothing was removed.").with_hint(
                 "If its process is gone, `herma sessions prune --reap` ends it after a week without activity.",
             ),
-            E::Newer { .. } => new.with_state("Nothing was changed.").with_hint(
+            E::Newer { .. } | E::ForeignIndex(_) => new.with_state("Nothing was changed.").with_hint(
                 "Listing, searching and exporting work; to change it, use a newer Herma, or Hermes itself.",
             ),
             E::Busy { .. } | E::OtherCleaner { .. } | E::OtherMove { .. } => {

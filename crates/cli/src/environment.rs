@@ -6,12 +6,16 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use herma_core::clock::Clock;
 use herma_core::clock::Timestamp;
 use herma_hosts::install::PLACE_VARIABLES;
 use herma_hosts::install::Places;
 use jiff::tz::TimeZone;
+
+use crate::cli::GlobalArgs;
+use crate::cli::Switch;
 
 /// What the system says about the user and the terminal.
 #[derive(Clone, Debug)]
@@ -38,6 +42,10 @@ pub(crate) struct Environment {
     pub(crate) background: bool,
     /// The step under whose command we run.
     pub(crate) outer_step: Option<OuterStep>,
+    /// Does this session want to be saved automatically, or not, whatever the settings say?
+    pub(crate) checkpoints: Option<bool>,
+    /// How long to wait for another process: `$HERMES_CHECKPOINT_TIMEOUT`, within Hermes's bounds.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// What `herma run` tells the command it runs, and so everything the command runs.
@@ -83,6 +91,22 @@ impl Environment {
                     project: project.to_string_lossy().into_owned(),
                 },
             ),
+            checkpoints: set("HERMA_CHECKPOINTS")
+                .and_then(|value| switch(&value))
+                // Set by `hermes chat --checkpoints --tui`, which never says no.
+                .or_else(|| {
+                    set("HERMES_TUI_CHECKPOINTS").and_then(|value| switch(&value).filter(|on| *on))
+                }),
+            timeout: set("HERMES_CHECKPOINT_TIMEOUT").and_then(|value| timeout(&value)),
+        }
+    }
+
+    /// The same, as a command line with these options has it.
+    pub(crate) fn with_options(self, global: &GlobalArgs) -> Self {
+        let switched = global.checkpoints.map(|switch| switch == Switch::On);
+        Self {
+            checkpoints: switched.or(self.checkpoints),
+            ..self
         }
     }
 
@@ -97,6 +121,21 @@ impl Environment {
             None => home.is_absolute().then_some(home),
         }
     }
+}
+
+/// What the value of a switch means; `None` if nobody can tell.
+fn switch(value: &OsStr) -> Option<bool> {
+    match value.to_str()?.trim().to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" | "yes" => Some(true),
+        "0" | "off" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// A number of seconds as Hermes takes it: between 10 and 60.
+fn timeout(value: &OsStr) -> Option<Duration> {
+    let seconds: i64 = value.to_str()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds.clamp(10, 60) as u64))
 }
 
 /// What agents say in variables. No others are looked at.
@@ -225,7 +264,29 @@ mod tests {
             size: None,
             background: false,
             outer_step: None,
+            checkpoints: None,
+            timeout: None,
         }
+    }
+
+    #[test]
+    fn a_switch_is_a_word_and_a_timeout_is_within_bounds() {
+        let switched = |value: &str| switch(OsStr::new(value));
+        assert_eq!(
+            (switched("on"), switched(" TRUE ")),
+            (Some(true), Some(true))
+        );
+        assert_eq!((switched("0"), switched("no")), (Some(false), Some(false)));
+        assert_eq!((switched("perhaps"), switched("")), (None, None));
+        let seconds = |value: &str| timeout(OsStr::new(value)).map(|time| time.as_secs());
+        assert_eq!(
+            (seconds("30"), seconds("1"), seconds("900")),
+            (Some(30), Some(10), Some(60))
+        );
+        assert_eq!(
+            (seconds("-5"), seconds("30s"), seconds("")),
+            (Some(10), None, None)
+        );
     }
 
     #[test]

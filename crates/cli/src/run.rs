@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&environment, &error, wants_json),
     };
+    let environment = environment.with_options(&cli.global);
     let ui = Ui::new(&environment, &cli.global);
     match dispatch(&ui, &environment, &cli) {
         Ok(outcome) => outcome.exit_code(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+import threading
 from datetime import datetime
 from pathlib import Path
 from unittest.mock import patch
@@ -52,6 +53,24 @@ class TestEnsureCheckpoint:
     def test_disabled_does_nothing(self, root, base):
         assert CheckpointManager().ensure_checkpoint(str(root)) is False
         assert not base.exists()
+
+    def test_once_per_turn_for_threads_that_ask_at_once(self, manager, root):
+        count = 12
+        together = threading.Barrier(count)
+        answers = []
+
+        def ask(number: int) -> None:
+            together.wait(60)
+            (root / f"{number}.txt").write_text("made by this thread\n")
+            answers.append(manager.ensure_checkpoint(str(root), f"thread {number}"))
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert sorted(answers) == [False] * (count - 1) + [True]
+        assert len(manager.list_checkpoints(str(root))) == 1
 
     def test_once_per_turn_and_directory(self, manager, root, tmp_path):
         other = tmp_path / "other"

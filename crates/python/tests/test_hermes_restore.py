@@ -172,6 +172,32 @@ class TestSafeRestore:
         assert manager.restore(str(root), hash_, safe=True)["success"]
         assert (root / "a.txt").read_text() == "one\n"
 
+    def test_without_a_ledger_a_file_made_since_stays_and_is_named(self, manager, root):
+        manager.ensure_checkpoint(str(root))
+        hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+        change(root, "two\n")
+        (root / "new").mkdir()
+        (root / "new" / "mine.txt").write_text("an hour of work\n")
+        answer = manager.restore(str(root), hash_, safe=True)
+        assert answer["success"] and "skipped_user_edits" not in answer
+        assert [kept["path"] for kept in answer["kept"]] == ["new/mine.txt"]
+        assert (root / "a.txt").read_text() == "one\n"
+        assert (root / "new" / "mine.txt").read_text() == "an hour of work\n"
+
+    @pytest.mark.parametrize("edited", [False, True])
+    def test_a_file_that_hermes_moved_is_back_under_its_old_name(self, manager, root, edited):
+        manager.ensure_checkpoint(str(root))
+        hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+        text = (root / "a.txt").read_text() + ("and more\n" if edited else "")
+        (root / "moved.txt").write_text(text)
+        manager.record_agent_write(str(root / "moved.txt"))
+        (root / "a.txt").unlink()
+        answer = manager.restore(str(root), hash_, safe=True)
+        assert sorted(answer["restored_files"]) == ["a.txt", "moved.txt"]
+        assert answer["skipped_user_edits"] == []
+        assert (root / "a.txt").read_text() == "one\n"
+        assert not (root / "moved.txt").exists()
+
     def test_if_everything_was_edited_by_hand_nothing_is_done(self, manager, root):
         manager.ensure_checkpoint(str(root))
         hash_ = manager.list_checkpoints(str(root))[0]["hash"]

@@ -27,9 +27,9 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::export;
 use crate::filters::Filter;
-use crate::filters::LAST_ACTIVE;
 use crate::filters::MESSAGES;
 use crate::filters::Within;
+use crate::filters::last_active;
 use crate::pending;
 use crate::pending::Workplace;
 use crate::prune;
@@ -165,8 +165,9 @@ fn ends_by_session(files: &Dir) -> Result<BTreeMap<String, Vec<End>>> {
 /// Writes one archive, reads it back, and remembers what the session was like; returns its size.
 fn write(database: &Database, files: &Dir, ends: &[End], directory: &Dir, id: &str) -> Result<u64> {
     let remember = format!(
-        "INSERT INTO temp.archived SELECT s.id, {MESSAGES}, {LAST_ACTIVE}, NULL
-         FROM main.sessions s WHERE s.id = ?1"
+        "INSERT INTO temp.archived SELECT s.id, {MESSAGES}, {}, NULL
+         FROM main.sessions s WHERE s.id = ?1",
+        last_active(database.schema())
     );
     // What is remembered is from before the export: a message that comes in between is a difference.
     database.connection().execute(&remember, [id])?;

@@ -40,6 +40,11 @@ pub enum Error {
         /// The newest version that is known here.
         known: i64,
     },
+    /// Hermes keeps an index of the messages that nobody else can keep: it is read, and not written.
+    #[error(
+        "the session database has a search index, `{0}`, that only Hermes can write: it can be read, not changed"
+    )]
+    ForeignIndex(&'static str),
     /// It was opened for reading, or the file system does not let it be written.
     #[error("the session database can only be read")]
     ReadOnly,

@@ -1,16 +1,21 @@
 //! Which sessions are meant.
 //!
-//! The age of a session is its last activity: when it began, when it ended, or when its last message
-//! came, whichever is latest. A time that is no number counts as the future, so that such a session is
-//! never taken for an old one.
+//! The age of a session is its last activity: when it began, when it ended, when its last message came, or
+//! what a newer Hermes notes as such, whichever is latest. A time that is no number counts as the future, so
+//! that such a session is never taken for an old one.
 
 use rusqlite::types::Value;
 
 use crate::db::Schema;
 
 /// The last activity of a row of `sessions s`.
-pub(crate) const LAST_ACTIVE: &str = "MAX(COALESCE(s.started_at, 0), COALESCE(s.ended_at, 0),
-    COALESCE((SELECT MAX(m.timestamp) FROM main.messages m WHERE m.session_id = s.id), 0))";
+pub(crate) fn last_active(schema: &Schema) -> String {
+    format!(
+        "MAX(COALESCE(s.started_at, 0), COALESCE(s.ended_at, 0), COALESCE({}, 0),
+         COALESCE((SELECT MAX(m.timestamp) FROM main.messages m WHERE m.session_id = s.id), 0))",
+        schema.session_column("last_activity_at")
+    )
+}
 
 /// The number of messages of a row of `sessions s`.
 pub(crate) const MESSAGES: &str =
@@ -62,6 +67,8 @@ pub struct Filter {
     pub max_messages: Option<u64>,
     /// Ended or not.
     pub ended: Ended,
+    /// Only those that nobody pinned, which a newer Hermes lets people do.
+    pub unpinned: bool,
     /// Only this one.
     pub id: Option<String>,
     /// What an operation of this crate adds.
@@ -80,6 +87,7 @@ impl Filter {
 
     /// The condition on a row of `sessions s`, and its parameters in order.
     pub(crate) fn condition(&self, schema: &Schema) -> (String, Vec<Value>) {
+        let last_active = last_active(schema);
         let mut parts = vec!["1".to_owned()];
         let mut values = Vec::new();
         let mut add = |part: String, value: Value| {
@@ -111,20 +119,24 @@ impl Filter {
             add(format!("{MESSAGES} <= ?"), number(most));
         }
         if let Some(time) = self.idle_since {
-            add(format!("{LAST_ACTIVE} < ?"), Value::Real(time));
+            add(format!("{last_active} < ?"), Value::Real(time));
         }
         if let Some(time) = self.active_since {
-            add(format!("{LAST_ACTIVE} >= ?"), Value::Real(time));
+            add(format!("{last_active} >= ?"), Value::Real(time));
         }
         match self.within {
             Within::All => {}
             Within::Archived => parts.push(format!(
                 "EXISTS (SELECT 1 FROM temp.archived a WHERE a.id = s.id
-                 AND a.messages = {MESSAGES} AND a.last_active = {LAST_ACTIVE})"
+                 AND a.messages = {MESSAGES} AND a.last_active = {last_active})"
             )),
             Within::NotInGateway => {
                 parts.push("s.id NOT IN (SELECT id FROM temp.gateway)".to_owned());
             }
+        }
+        if self.unpinned {
+            let column = schema.session_column("pinned");
+            parts.push(format!("COALESCE({column}, 0) = 0"));
         }
         match self.ended {
             Ended::Either => {}

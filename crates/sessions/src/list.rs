@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use crate::db::Database;
 use crate::error::Result;
 use crate::filters::Filter;
-use crate::filters::LAST_ACTIVE;
+use crate::filters::last_active;
 use crate::session::Session;
 use crate::session::columns;
 
@@ -32,8 +32,9 @@ pub fn for_each(
     let limit = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
     values.push(Value::Integer(limit));
     let sql = format!(
-        "SELECT {} FROM main.sessions s WHERE {condition} ORDER BY {LAST_ACTIVE} DESC, s.id LIMIT ?",
-        columns(schema)
+        "SELECT {} FROM main.sessions s WHERE {condition} ORDER BY {} DESC, s.id LIMIT ?",
+        columns(schema),
+        last_active(schema)
     );
     let mut statement = database.connection().prepare(&sql)?;
     let mut rows = statement.query(rusqlite::params_from_iter(values))?;

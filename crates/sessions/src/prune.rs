@@ -18,15 +18,16 @@ pub fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result
 }
 
 /// Deletes the sessions `filter` means that have ended, with their messages and their files. Their
-/// children stay, without a parent. Active sessions are never touched.
+/// children stay, without a parent. Active and pinned sessions are never touched.
 pub fn prune(database: &mut Database, files: Option<&Dir>, filter: &Filter) -> Result<Removed> {
     removal::remove(database, files, &ended(filter))
 }
 
-/// The ended ones among them, whatever the filter says about that.
+/// The ended ones among them that nobody pinned, whatever the filter says about that.
 pub(crate) fn ended(filter: &Filter) -> Filter {
     Filter {
         ended: Ended::Yes,
+        unpinned: true,
         ..filter.clone()
     }
 }

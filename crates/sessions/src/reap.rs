@@ -14,8 +14,8 @@ use crate::db::Database;
 use crate::error::Result;
 use crate::filters::Ended;
 use crate::filters::Filter;
-use crate::filters::LAST_ACTIVE;
 use crate::filters::Within;
+use crate::filters::last_active;
 use crate::index;
 use crate::list;
 use crate::removal::Kept;
@@ -75,8 +75,9 @@ pub fn reap(
                 String::new()
             };
             let sql = format!(
-                "UPDATE main.sessions AS s SET ended_at = {LAST_ACTIVE}{reason} WHERE s.rowid IN
-                 (SELECT s.rowid FROM main.sessions s WHERE {condition} LIMIT {BATCH})"
+                "UPDATE main.sessions AS s SET ended_at = {}{reason} WHERE s.rowid IN
+                 (SELECT s.rowid FROM main.sessions s WHERE {condition} LIMIT {BATCH})",
+                last_active(schema)
             );
             let params = rusqlite::params_from_iter(values);
             Ok(transaction.execute(&sql, params)? as u64)

@@ -8,8 +8,8 @@ use crate::db::Schema;
 use crate::db::value;
 use crate::error::Error;
 use crate::error::Result;
-use crate::filters::LAST_ACTIVE;
 use crate::filters::MESSAGES;
+use crate::filters::last_active;
 
 /// How many ids are named when several could be meant.
 const NAMED: usize = 5;
@@ -60,7 +60,7 @@ pub(crate) fn columns(schema: &Schema) -> String {
         column("ended_at"),
         "s.ended_at IS NULL".to_owned(),
         column("end_reason"),
-        LAST_ACTIVE.to_owned(),
+        last_active(schema),
         MESSAGES.to_owned(),
         column("tool_call_count"),
         column("input_tokens"),

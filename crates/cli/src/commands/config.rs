@@ -92,6 +92,7 @@ fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
             Origin::Default => "default".to_owned(),
             Origin::File(Some(line)) => format!("config.yaml:{line}"),
             Origin::File(None) => "config.yaml".to_owned(),
+            Origin::Session => "only this session".to_owned(),
         };
         let about = format!("# {from}; {}", key.about);
         let about = env.ui.theme.paint(Label::Faint, &about);
@@ -117,6 +118,7 @@ fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
     let (origin, line) = match origin {
         Origin::Default => ("default", None),
         Origin::File(line) => ("file", line),
+        Origin::Session => ("session", None),
     };
     SettingJson {
         key: key.full_name(),

@@ -160,7 +160,7 @@ fn call(
     let environment = Environment {
         // The agent says where it is, and a hook may be started in a directory that is gone.
         directory: Some(environment.directory.clone().unwrap_or_else(|| "/".into())),
-        ..environment.clone()
+        ..environment.clone().with_options(&cli.global)
     };
     let overrides = Overrides {
         wait: Some(WAITING),

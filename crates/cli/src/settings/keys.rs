@@ -215,7 +215,7 @@ const CLEANING: [&str; 7] = [
 /// Every key, in the order they are shown.
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
-    key("enabled", Default::Bool(false), "save automatically when an agent asks; `herma save` always works"),
+    key("enabled", Default::Bool(true), "save automatically when an agent asks; `herma save` always works"),
     key("max_snapshots", Default::Number(200), "checkpoints kept per project; 0 is no limit"),
     key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
     key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),

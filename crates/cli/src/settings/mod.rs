@@ -36,6 +36,8 @@ pub(crate) enum Origin {
     Default,
     /// This line of the file; `None` where the line is not known.
     File(Option<u64>),
+    /// Only this call, or everything that is started with a variable.
+    Session,
 }
 
 /// Something in the file that makes no sense.
@@ -151,9 +153,14 @@ impl Loaded {
 
     /// May agents' hooks save? They were installed for that, so only somebody who says no keeps them from it.
     pub(crate) fn saves_by_itself(&self) -> bool {
-        let key = Key::find("enabled");
-        let set = key.and_then(|key| self.values.get(&(key.section, key.name)));
-        !matches!(set, Some((Value::Bool(false), Origin::File(_))))
+        self.bool("enabled")
+    }
+
+    /// Turns automatic saves on or off for this session, whatever the file says.
+    pub(crate) fn switch(&mut self, on: bool) {
+        let place = (keys::CHECKPOINTS, "enabled");
+        self.values
+            .insert(place, (Value::Bool(on), Origin::Session));
     }
 
     fn bool(&self, name: &str) -> bool {

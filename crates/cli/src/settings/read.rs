@@ -288,7 +288,7 @@ mod tests {
             .all()
             .filter_map(|(key, value, origin)| match origin {
                 Origin::File(line) => Some(format!("{} {value} {line:?}", key.name)),
-                Origin::Default => None,
+                Origin::Default | Origin::Session => None,
             })
             .collect()
     }

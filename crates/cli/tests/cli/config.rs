@@ -37,8 +37,43 @@ fn show_tells_where_each_setting_comes_from() {
     };
     assert_eq!(of("checkpoints.max_snapshots")["value"], 50);
     assert_eq!(of("checkpoints.max_snapshots")["line"], 3);
+    // Hooks save unless somebody says no, so that is what is shown.
+    assert_eq!(of("checkpoints.enabled")["value"], true);
     assert_eq!(of("checkpoints.enabled")["origin"], "default");
     assert_eq!(of("checkpoints.exclude")["value"][0], "*.bin");
+}
+
+#[test]
+fn one_session_switches_saves_on_or_off_whatever_the_file_says() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    let shown = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = project.command();
+        command.args(["config", "show", "--json"]).args(arguments);
+        command.envs(variable.map(|value| ("HERMA_CHECKPOINTS", value)));
+        let output = command.output().expect("herma starts");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let settings = json["settings"].as_array().unwrap();
+        let enabled = settings
+            .iter()
+            .find(|setting| setting["key"] == "checkpoints.enabled")
+            .unwrap();
+        (
+            enabled["value"].as_bool().unwrap(),
+            enabled["origin"].as_str().unwrap().to_owned(),
+        )
+    };
+    let session = |on: bool| (on, "session".to_owned());
+    assert_eq!(shown(&[], Some("off")), session(false));
+    assert_eq!(shown(&["--checkpoints"], Some("off")), session(true));
+    assert_eq!(shown(&["--checkpoints=off"], Some("on")), session(false));
+    write_config(&env, "checkpoints: false\n");
+    assert_eq!(shown(&[], None), (false, "file".to_owned()));
+    assert_eq!(shown(&[], Some("1")), session(true));
+    assert_eq!(shown(&[], Some("perhaps")), (false, "file".to_owned()));
+    project
+        .run(["config", "show", "--checkpoints=perhaps"])
+        .code(2);
 }
 
 #[test]

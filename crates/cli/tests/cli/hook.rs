@@ -121,6 +121,29 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
+fn a_session_that_wants_no_checkpoints_gets_none() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    let agent = Agent {
+        project: &project,
+        host: "claude",
+    };
+    let payload = json!({
+        "session_id": "s-1", "cwd": project.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go",
+    });
+    let saved = || {
+        json(&project.run(["list", "--json"]).success())["checkpoints"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    agent.sends(&["--checkpoints=off"], payload.to_string().as_bytes());
+    assert_eq!(saved(), 0);
+    agent.sends(&[], payload.to_string().as_bytes());
+    assert_eq!(saved(), 1);
+}
+
+#[test]
 fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     let env = test_env();
     let project = repository(&env);

@@ -170,7 +170,7 @@ fn checkpoints_go_by_number_id_name_and_place() {
         let list = json(&project.run(["list", "--json"]).success());
         let id = list["checkpoints"][1]["id"].as_str().unwrap().to_owned();
         project.run(["name", "2", "before-refactor"]).success();
-        let named = named.replace("the id", &id[..8]);
+        let named = named.replace("the id", &id);
         let output = ask(&project, &format!("/rollback {named} a.txt")).success();
         let said = format!("  ✅ Restored a.txt from checkpoint {}: one\n", &id[..8]);
         assert!(output.text().starts_with(&said), "{output}");

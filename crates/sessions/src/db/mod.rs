@@ -96,7 +96,7 @@ impl Database {
             access,
         };
         if access == Access::Write {
-            database.refuse_newer()?;
+            database.refuse_writing()?;
             database.prepare_writing()?;
         }
         Ok(database)
@@ -117,18 +117,24 @@ impl Database {
         self.schema.version
     }
 
-    /// Is the schema newer than what may be written here?
-    pub fn is_newer(&self) -> bool {
-        self.refuse_newer().is_err()
+    /// Why it can only be read, if it can.
+    pub fn only_read(&self) -> Option<Error> {
+        self.refuse_writing().err()
     }
 
-    fn refuse_newer(&self) -> Result<()> {
+    fn refuse_writing(&self) -> Result<()> {
         match self.schema.version {
-            Some(version) if version > KNOWN_VERSION => Err(Error::Newer {
-                version,
-                known: KNOWN_VERSION,
-            }),
-            _ => Ok(()),
+            Some(version) if version > KNOWN_VERSION => {
+                return Err(Error::Newer {
+                    version,
+                    known: KNOWN_VERSION,
+                });
+            }
+            _ => {}
+        }
+        match self.schema.foreign_index() {
+            Some(index) => Err(Error::ForeignIndex(index)),
+            None => Ok(()),
         }
     }
 

@@ -12,8 +12,9 @@ use rusqlite::OptionalExtension;
 use crate::error::Result;
 
 /// The newest schema version this crate may write to. What came after [`MADE_VERSION`] are columns, tables that
-/// go with their session by themselves, and notes that expire; sessions and messages are deleted as before.
-pub const KNOWN_VERSION: i64 = 22;
+/// go with their session by themselves, notes that expire, a search index without a text of its own, and system
+/// prompts that sessions share; sessions and messages are deleted as before.
+pub const KNOWN_VERSION: i64 = 26;
 /// The version of a database that is made here. A newer Hermes brings it up to its own.
 pub const MADE_VERSION: i64 = 11;
 
@@ -131,6 +132,17 @@ impl Schema {
             }
         }
         None
+    }
+
+    /// The search index that only Hermes can write to, if there is one: its tokenizer is not part of SQLite.
+    pub(crate) fn foreign_index(&self) -> Option<&'static str> {
+        let index = "messages_fts_cjk";
+        self.has_table(index).then_some(index)
+    }
+
+    /// Do sessions share their system prompts?
+    pub(crate) fn shares_prompts(&self) -> bool {
+        self.has_table("system_prompts") && self.has_session_column("system_prompt_hash")
     }
 
     /// Is there such a table?

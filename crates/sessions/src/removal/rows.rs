@@ -139,6 +139,12 @@ fn delete_at_once(database: &mut Database, filter: &Filter, range: Range) -> Res
         let messages = transaction.prepare_cached(messages)?.execute([])?;
         let sessions = "DELETE FROM main.sessions WHERE id IN (SELECT id FROM temp.batch)";
         let sessions = transaction.prepare_cached(sessions)?.execute([])?;
+        if schema.shares_prompts() {
+            let unused = "DELETE FROM main.system_prompts WHERE hash NOT IN
+                          (SELECT system_prompt_hash FROM main.sessions
+                           WHERE system_prompt_hash IS NOT NULL)";
+            transaction.prepare_cached(unused)?.execute([])?;
+        }
         Ok((sessions as u64, messages as u64))
     })
 }

@@ -23,14 +23,14 @@ use super::older_than;
 fn a_newer_schema_is_read_and_not_written() {
     let home = Home::new();
     home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
-    home.sql("UPDATE schema_version SET version = 24");
+    home.sql("UPDATE schema_version SET version = 27");
     let refused = Database::open(&home.database(), Access::Write);
     assert!(
-        matches!(refused, Err(Error::Newer { version: 24, .. })),
+        matches!(refused, Err(Error::Newer { version: 27, .. })),
         "{refused:?}"
     );
     let mut database = home.open_to_read();
-    assert!(database.is_newer());
+    assert!(matches!(database.only_read(), Some(Error::Newer { .. })));
     assert_eq!(
         list::list(&database, &Filter::default(), None)
             .unwrap()
@@ -94,7 +94,6 @@ fn what_later_versions_added_goes_with_its_session() {
          INSERT INTO session_model_usage VALUES ('old', 'm'), ('new', 'm');",
     );
     let mut database = home.open();
-    assert_eq!(database.version(), Some(KNOWN_VERSION));
     let pruned = prune::prune(&mut database, None, &older_than(90.0)).unwrap();
     assert_eq!(pruned.sessions, 1);
     assert_eq!(home.number("SELECT COUNT(*) FROM session_model_usage"), 1);
@@ -103,6 +102,75 @@ fn what_later_versions_added_goes_with_its_session() {
         1
     );
     home.assert_sound();
+}
+
+/// What August 2026's Hermes has more: an index over the messages themselves, prompts that sessions share, a time
+/// of the last activity, pins.
+const AUGUST_2026: &str = "
+    DROP TRIGGER messages_fts_insert; DROP TRIGGER messages_fts_delete; DROP TRIGGER messages_fts_update;
+    DROP TRIGGER messages_fts_trigram_insert; DROP TRIGGER messages_fts_trigram_delete;
+    DROP TRIGGER messages_fts_trigram_update; DROP TABLE messages_fts; DROP TABLE messages_fts_trigram;
+    CREATE VIEW indexed AS SELECT id, substr(content, 1, 8192) AS content, tool_name, tool_calls FROM messages;
+    CREATE VIRTUAL TABLE messages_fts USING fts5(content, tool_name, tool_calls, content='indexed', content_rowid='id');
+    CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+      INSERT INTO messages_fts(rowid, content, tool_name, tool_calls)
+      VALUES (new.id, substr(new.content, 1, 8192), new.tool_name, new.tool_calls); END;
+    CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
+      INSERT INTO messages_fts(messages_fts, rowid, content, tool_name, tool_calls)
+      VALUES ('delete', old.id, substr(old.content, 1, 8192), old.tool_name, old.tool_calls); END;
+    CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL);
+    ALTER TABLE sessions ADD COLUMN system_prompt_hash TEXT REFERENCES system_prompts(hash);
+    ALTER TABLE sessions ADD COLUMN last_activity_at REAL;
+    ALTER TABLE sessions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+    UPDATE schema_version SET version = 26;";
+
+#[test]
+fn a_database_of_august_2026_is_read_searched_and_pruned() {
+    let home = Home::new();
+    home.sql(AUGUST_2026);
+    home.sql(
+        "INSERT INTO system_prompts VALUES ('h1', 'only of the old one'), ('h2', 'of two');
+         INSERT INTO sessions (id, source, started_at, ended_at, system_prompt_hash, last_activity_at, pinned) VALUES
+           ('old', 'cli', 1, 2, 'h1', 2, 0), ('pinned', 'cli', 1, 2, 'h2', 2, 1),
+           ('busy', 'cli', 1, 2, 'h2', 4e9, 0);
+         INSERT INTO messages (session_id, role, content, tool_name, timestamp) VALUES
+           ('old', 'user', 'some words', NULL, 1), ('pinned', 'tool', 'other words', 'bash', 1);",
+    );
+    let mut database = home.open();
+    assert_eq!(database.version(), Some(KNOWN_VERSION));
+    let found = search::search(&database, "some words", &Filter::default(), 9).unwrap();
+    assert_eq!(found.len(), 1);
+    let pruned = prune::prune(&mut database, None, &older_than(90.0)).unwrap();
+    assert_eq!(pruned.sessions, 1);
+    let left = "SELECT COUNT(*) FROM sessions WHERE id IN ('pinned', 'busy')";
+    assert_eq!(home.number(left), 2);
+    assert_eq!(
+        home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h1'"),
+        0
+    );
+    assert_eq!(
+        home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h2'"),
+        1
+    );
+    // The index compares itself with the messages it is made of, and fails if they differ.
+    home.sql("INSERT INTO messages_fts(messages_fts, rank) VALUES ('integrity-check', 1)");
+    assert!(delete::delete(&mut database, None, "pinned").is_ok());
+    assert_eq!(home.number("SELECT COUNT(*) FROM messages"), 0);
+    home.sql("INSERT INTO messages_fts(messages_fts, rank) VALUES ('integrity-check', 1)");
+}
+
+#[test]
+fn an_index_that_only_hermes_can_write_keeps_the_database_from_being_changed() {
+    let home = Home::new();
+    home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    home.sql("CREATE TABLE messages_fts_cjk (content)");
+    let refused = Database::open(&home.database(), Access::Write);
+    assert!(
+        matches!(refused, Err(Error::ForeignIndex(_))),
+        "{refused:?}"
+    );
+    let database = home.open_to_read();
+    assert_eq!(list::count(&database, &Filter::default()).unwrap(), 1);
 }
 
 #[test]

@@ -40,13 +40,9 @@ fn look_at_database(findings: &mut Findings, database: &Database) -> Result<(), 
     let count = herma_sessions::list::count(database, &herma_sessions::Filter::default())?;
     let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "session");
     let text = format!("{count} in a database of {}", size(database.size()?));
-    match database.version() {
-        Some(version) if database.is_newer() => findings.add(
-            ABOUT,
-            Level::Attention,
-            format!("{text}, with schema version {version}: newer than this Herma, so only read"),
-        ),
-        _ => findings.add(ABOUT, Level::Fine, text),
+    match database.only_read() {
+        Some(why) => findings.add(ABOUT, Level::Attention, format!("{text}; {why}")),
+        None => findings.add(ABOUT, Level::Fine, text),
     }
     Ok(())
 }

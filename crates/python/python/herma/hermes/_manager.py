@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from pathlib import Path
 
 from .. import Error, NoStore, PathUnknown
@@ -23,11 +24,14 @@ _SHORT = 7
 #: Why the engine leaves a file as it is.
 _TOO_LARGE = "too-large"
 
+#: One lock for each directory that is being saved. A forked child has its own: nobody would ever open its parent's.
+_saving: dict[tuple[int, str], threading.Lock] = {}
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
-    from .. import Checkpoint, Engine, Project, Restored
+    from .. import Checkpoint, Engine, Plan, Project, Restored
     from ._paths import AnyPath
 
     Answer = dict[str, Any]
@@ -83,9 +87,11 @@ class CheckpointManager(GitSteps):
             if directory in ("/", str(Path.home())):
                 logger.debug("Not saved: %s is too broad", directory)
                 return False
-            if directory in self._checkpointed_dirs or self._says_no_git(directory):
-                return False
-            return self._take(directory, reason)
+            # Who finds a save under way waits for it: no tool may run before it is done, and one a turn is enough.
+            with _saving.setdefault((os.getpid(), directory), threading.Lock()):
+                if directory in self._checkpointed_dirs or self._says_no_git(directory):
+                    return False
+                return self._take(directory, reason)
         except Exception as error:
             logger.debug("Not saved: %s", error)
             return False
@@ -154,7 +160,8 @@ class CheckpointManager(GitSteps):
     ) -> Answer:
         """Brings a checkpoint back, or one file of it. The present is saved first.
 
-        ``safe`` leaves alone what was edited by hand since Hermes wrote it, if it is known what Hermes wrote.
+        ``safe`` leaves alone what was edited by hand since Hermes wrote it, if it is known what Hermes wrote. A file
+        that the checkpoint does not have is removed only if Hermes made it; one that is missing always comes back.
         """
         problem = _validate_commit_hash(commit_hash)
         # What names no file must not bring everything back; the empty text does, as in the original.
@@ -282,12 +289,14 @@ class CheckpointManager(GitSteps):
             return {"success": True, "restore": [], "skipped": [], "ledger_empty": True}
         plan = project.plan_restore(target, all=True)
         large = {kept.path for kept in plan.kept if kept.reason == _TOO_LARGE}
-        files = [action.path for action in plan.actions if not action.kind.endswith("directory")]
-        own = [path for path in files if _ledger.wrote(ledger, project.root / path)]
+        files = [action for action in plan.actions if not action.kind.endswith("directory")]
+        # Nothing is lost by a file that comes back, and of a moved file the old name may be all that is left.
+        own = [file.path for file in files if file.kind == "create" or _ledger.wrote(ledger, project.root / file.path)]
+        restored = set(own)
         return {
             "success": True,
             "restore": own,
-            "skipped": [path for path in files if path not in set(own)],
+            "skipped": [file.path for file in files if file.path not in restored],
             "skipped_oversize": sorted(large.union(self._oversize(project, ledger, own))),
         }
 
@@ -305,7 +314,7 @@ class CheckpointManager(GitSteps):
     def _restore_safely(self, project: Project, target: Checkpoint, answer: Answer) -> Answer:
         plan = self._plan_safely(project, target)
         if plan.get("ledger_empty"):
-            return _with_kept(answer, project.restore(target, all=True))
+            return _with_kept(answer, project.restore(_removing_nothing(project, target)))
         answer["restored_files"] = plan["restore"]
         answer["skipped_user_edits"] = plan["skipped"]
         answer["skipped_oversize"] = plan["skipped_oversize"]
@@ -323,6 +332,13 @@ class CheckpointManager(GitSteps):
 
 def _failure(error: str, **more: Any) -> Answer:
     return {"success": False, "error": error, **more}
+
+
+def _removing_nothing(project: Project, target: Checkpoint) -> Plan:
+    """Everything as in the checkpoint, but nothing removed that it does not have: nobody knows who made that."""
+    plan = project.plan_restore(target, all=True)
+    made_since = [action.path for action in plan.actions if action.kind == "remove"]
+    return project.plan_restore(target, keep=made_since, all=True) if made_since else plan
 
 
 def _why_nothing(plan: Answer) -> str:
