@@ -231,6 +231,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         }
         Error::PathUnknown { .. } => new
             .with_hint("`herma diff --name-only 1` lists the files that differ from a checkpoint."),
+        Error::NotInCheckpoint { .. } => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma show N` names what checkpoint N left out, and why."),
         Error::Restore(error) => explain_restore(new, error),
         Error::NoSuchStep(_) | Error::StepIsOver(_) => {
             new.with_hint("`herma steps --all` shows the steps of this project.")

@@ -10,6 +10,7 @@ use herma_core::restore::ActionKind;
 use herma_core::restore::Kept;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::Plan;
+use herma_core::snapshot::reason::Reason;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;
@@ -85,8 +86,7 @@ pub(crate) fn report_plan(
     write_files(&env.ui, plan, &plan.kept, format)?;
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
-        env.ui
-            .status(format_args!("Nothing to do: the files are as in {target}."));
+        tell_of_nothing(&env.ui, &plan.kept, &target);
     } else {
         let count = counted(plan.actions.len(), "change");
         env.ui.status(format_args!(
@@ -117,27 +117,52 @@ pub(crate) fn report_restored(
     write_files(&env.ui, &restored.plan, &restored.kept, format)?;
     let target = listing::in_words(&restored.target);
     if restored.plan.actions.is_empty() {
-        if restored.kept.is_empty() {
-            env.ui
-                .status(format_args!("Nothing to do: the files are as in {target}."));
-        } else {
-            let kept = counted(restored.kept.len(), "entry");
-            env.ui.status(format_args!(
-                "Nothing was changed: {kept} kept, the rest is as in {target}."
-            ));
-        }
+        tell_of_nothing(&env.ui, &restored.kept, &target);
         return told.tell(env, outcome);
     }
+    let (missing, kept) = missing_and_kept(&restored.kept);
+    let missing = match missing {
+        0 => String::new(),
+        count => format!(", {count} not in the checkpoint"),
+    };
     env.ui.status(format_args!(
-        "Restored {target}: {} written, {} deleted, {} kept.",
+        "Restored {target}: {} written, {} deleted, {kept} kept{missing}.",
         counted(restored.written, "file"),
         restored.removed,
-        restored.kept.len()
     ));
     env.ui.status(format_args!(
         "`{what_reverses}` brings back the state from before."
     ));
     told.tell(env, outcome)
+}
+
+/// Tells that no file has to change, and why that is not to say that all is as in the checkpoint.
+fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str) {
+    let (missing, kept) = missing_and_kept(kept);
+    let kept = match kept {
+        0 => None,
+        count => Some(format!("{} kept", counted(count, "entry"))),
+    };
+    let missing = match missing {
+        0 => None,
+        count => Some(format!("{} not in it", counted(count, "entry"))),
+    };
+    let but: Vec<String> = kept.into_iter().chain(missing).collect();
+    if but.is_empty() {
+        ui.status(format_args!("Nothing to do: the files are as in {target}."));
+    } else {
+        let but = but.join(", ");
+        ui.status(format_args!(
+            "Nothing was changed: {but}, the rest is as in {target}."
+        ));
+    }
+}
+
+/// How many entries cannot be brought back because the checkpoint left them out, and how many stay for other reasons.
+fn missing_and_kept(kept: &[Kept]) -> (usize, usize) {
+    let is_missing = |kept: &&Kept| matches!(kept.why, KeptWhy::LeftOut(_));
+    let missing = kept.iter().filter(is_missing).count();
+    (missing, kept.len() - missing)
 }
 
 /// Tells that there was nothing to finish.
@@ -228,16 +253,9 @@ fn to_json(
 }
 
 fn kept_json(kept: &Kept) -> KeptJson {
-    let reason = match kept.why {
-        KeptWhy::NotSaved(reason) | KeptWhy::InTheWay(reason) => Some(reason.word()),
-        KeptWhy::Asked
-        | KeptWhy::NestedRepository
-        | KeptWhy::ChangedMeanwhile
-        | KeptWhy::ReceiptDamaged => None,
-    };
     KeptJson {
         why: kept.why.word(),
-        reason,
+        reason: kept.why.reason().map(Reason::word),
         text: kept.why.to_string(),
         path: PathJson::new(kept.path.as_bytes()),
     }
@@ -280,7 +298,11 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -
             }
             write_more(&mut out, plan.actions.len(), limit)?;
             for kept in kept.iter().take(limit) {
-                let word = ui.theme.paint(Label::Warning, "keep  ");
+                let word = match kept.why {
+                    KeptWhy::LeftOut(_) => "miss  ",
+                    _ => "keep  ",
+                };
+                let word = ui.theme.paint(Label::Warning, word);
                 writeln!(out, "{word} {} ({})", kept.path, kept.why)?;
             }
             write_more(&mut out, kept.len(), limit)?;
@@ -312,7 +334,6 @@ pub(crate) fn write_record(out: &mut dyn Write, word: &str, path: &[u8]) -> io::
 #[cfg(test)]
 mod tests {
     use herma_core::RelPath;
-    use herma_core::snapshot::reason::Reason;
 
     use super::*;
 
@@ -327,6 +348,7 @@ mod tests {
         for why in [
             KeptWhy::NotSaved(Reason::Ignored),
             KeptWhy::NotSaved(Reason::TooLarge),
+            KeptWhy::LeftOut(Reason::Secret),
             KeptWhy::ChangedMeanwhile,
             KeptWhy::ReceiptDamaged,
         ] {

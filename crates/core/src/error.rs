@@ -14,6 +14,7 @@ use crate::path::BadName;
 use crate::path::RelPath;
 use crate::project::RootError;
 use crate::project::RootRefused;
+use crate::restore::Kept;
 use crate::restore::RestoreError;
 use crate::snapshot::present::ScanError;
 use crate::store::error::StoreError;
@@ -100,6 +101,12 @@ pub enum Error {
     PathUnknown {
         /// The path.
         path: RelPath,
+    },
+    /// The checkpoint holds none of the paths that were asked for, nor does it vouch for their absence.
+    #[error("{}", not_held(.paths))]
+    NotInCheckpoint {
+        /// The paths, and why.
+        paths: Vec<Kept>,
     },
     /// The store could not be used.
     #[error(transparent)]
@@ -214,6 +221,7 @@ impl Error {
             | Self::NoSuchArchive { .. }
             | Self::NoSuchStep(_)
             | Self::NoSteps
+            | Self::NotInCheckpoint { .. }
             | Self::StepsForgotten(_)
             | Self::OutOfRange { .. } => ErrorKind::NothingThere,
             Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } | Self::PurgeOfAll => {
@@ -243,6 +251,14 @@ impl Error {
 pub(crate) fn is_forbidden_pack(error: &herma_fs::Error) -> bool {
     let is_pack = error.path.extension().is_some_and(|end| end == "pack");
     is_pack && matches!(error.errno(), Some(Errno::ACCESS | Errno::PERM))
+}
+
+fn not_held(paths: &[Kept]) -> String {
+    let words: Vec<String> = paths
+        .iter()
+        .map(|kept| format!("{} cannot be brought back: {}", kept.path, kept.why))
+        .collect();
+    words.join("\n")
 }
 
 fn no_such_step(which: &WhichStep) -> String {

@@ -63,6 +63,7 @@ mod engine {
     mod script;
     mod secret_content;
     mod session_changes;
+    mod single_paths;
     mod special;
     mod step_failures;
     mod step_kills;

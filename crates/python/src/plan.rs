@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use herma_core::engine::Restored as CoreRestored;
 use herma_core::engine::TakeBackPlan;
 use herma_core::restore::Kept as CoreKept;
-use herma_core::restore::KeptWhy;
 use herma_core::restore::Plan as CorePlan;
 use herma_core::restore::RestoreOptions;
 use herma_core::reversal::Outcome;
+use herma_core::snapshot::reason::Reason;
 use pyo3::prelude::*;
 
 use crate::arguments::name;
@@ -38,7 +38,7 @@ impl Action {
 pub(crate) struct Kept {
     /// Where.
     path: OsString,
-    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `edited`, `conflict`, …
+    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `edited`, `conflict`, …
     why: &'static str,
     /// Why, in a sentence.
     text: String,
@@ -48,15 +48,11 @@ pub(crate) struct Kept {
 
 impl From<&CoreKept> for Kept {
     fn from(kept: &CoreKept) -> Self {
-        let reason = match kept.why {
-            KeptWhy::NotSaved(reason) | KeptWhy::InTheWay(reason) => Some(reason.word()),
-            _ => None,
-        };
         Self {
             path: name(&kept.path),
             why: kept.why.word(),
             text: kept.why.to_string(),
-            reason,
+            reason: kept.why.reason().map(Reason::word),
         }
     }
 }

@@ -314,3 +314,30 @@ def test_a_safe_restore_says_why_there_is_nothing_to_restore(root):
     assert reason() == "nothing to restore: every changed file is too large for a checkpoint"
     (root / "b.txt").write_text("by hand\n")
     assert reason() == "nothing to restore: every changed file was edited by hand or is too large for a checkpoint"
+
+
+class TestOneFileTheCheckpointDoesNotHold:
+    def test_it_is_no_success_and_the_reason_is_told(self, manager, root):
+        (root / "secrets.yaml").write_text("key: 1\n")
+        assert manager.ensure_checkpoint(str(root), "first")
+        hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+        answer = manager.restore(str(root), hash_, "secrets.yaml")
+        assert answer["success"] is False
+        assert "left it out (secret)" in answer["error"]
+        (root / "secrets.yaml").unlink()
+        assert manager.restore(str(root), hash_, "secrets.yaml")["success"] is False
+
+    def test_one_that_came_later_and_no_checkpoint_holds_stays(self, manager, root):
+        assert manager.ensure_checkpoint(str(root), "first")
+        hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+        (root / "secrets.yaml").write_text("key: 1\n")
+        answer = manager.restore(str(root), hash_, "secrets.yaml")
+        assert answer["success"] is False
+        assert (root / "secrets.yaml").exists()
+
+    def test_one_that_was_not_there_is_removed_as_the_checkpoint_vouches(self, manager, root):
+        assert manager.ensure_checkpoint(str(root), "first")
+        hash_ = manager.list_checkpoints(str(root))[0]["hash"]
+        (root / "later.txt").write_text("later\n")
+        assert manager.restore(str(root), hash_, "later.txt")["success"] is True
+        assert not (root / "later.txt").exists()

@@ -33,6 +33,9 @@ use crate::transcript::Pending;
 ///
 /// The present state is saved first, so `herma undo` reverses this command. Files no checkpoint vouches
 /// for (excluded, ignored, too large) are never overwritten or deleted.
+///
+/// A path that was not there then is removed. One that the checkpoint left out is named with the reason: the exit
+/// code is 3 if others were restored, 10 if the checkpoint holds none of them.
 #[derive(Args, Debug)]
 #[command(visible_alias = "rollback")]
 pub(crate) struct RestoreArgs {

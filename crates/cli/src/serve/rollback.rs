@@ -97,8 +97,10 @@ impl Session {
         self.tell_of_restore(&root, "restore", &restored);
         let show = CommandLine::new(&["show"]).then(&[format!("id:{id}")]);
         let shown = self.run(request, &root, &show).map_err(failed)?;
+        // One file that stays as it is was not restored.
+        let failure = file.as_ref().and_then(|_| why_it_stays(&restored));
         let mut answer = json!({
-            "success": true,
+            "success": failure.is_none(),
             "restored_to": &id[..8],
             "reason": first_line(&shown["checkpoint"]),
             "directory": root.to_string_lossy(),
@@ -106,6 +108,9 @@ impl Session {
         });
         if let Some(file) = file {
             answer["file"] = file.into();
+        }
+        if let Some(why) = failure {
+            answer["error"] = format!("Restore failed: {why}").into();
         }
         // What was kept back is named; Hermes has no field for it.
         if restored["outcome"] != "done" {
@@ -139,6 +144,14 @@ impl Session {
         let stat = if diff.is_empty() { String::new() } else { stat };
         Ok(json!({"stat": stat, "diff": diff}))
     }
+}
+
+/// Why nothing of what was asked for was restored, if something was kept back.
+fn why_it_stays(restored: &Value) -> Option<String> {
+    let count = |field: &str| restored[field].as_u64().unwrap_or(0);
+    let kept = restored["kept"].as_array()?.first()?;
+    let words = kept["text"].as_str().or(kept["reason"].as_str())?;
+    (count("written") + count("removed") == 0).then(|| words.to_owned())
 }
 
 fn required(wanted: &Wanted) -> Result<&Named, RpcError> {

@@ -89,3 +89,63 @@ fn nothing_to_undo_is_said_with_what_to_type_instead() {
     assert!(!output.status.success());
     assert!(output.error_text().contains("Hint: "), "{output}");
 }
+
+#[test]
+fn a_file_no_checkpoint_holds_is_named_with_its_reason_and_not_called_restored() {
+    let env = test_env();
+    let files = [("a.txt", "one\n"), ("secrets.yaml", "key: 1\n")];
+    let project = env.work_dir("project").files(files);
+    project.run(["save", "--name", "first"]).code(3);
+    let words = "secrets.yaml cannot be brought back: the checkpoint left it out (secret)";
+    for arguments in [
+        &["restore", "first", "secrets.yaml"][..],
+        &["restore", "first", "secrets.yaml", "--dry-run"],
+        &["restore", "first", "secrets.yaml", "--all"],
+    ] {
+        let refused = project.run(arguments).code(10);
+        assert!(refused.error_text().contains(words), "{refused}");
+        assert!(
+            refused.error_text().contains("Nothing was changed."),
+            "{refused}"
+        );
+    }
+    let refused = json(
+        &project
+            .run(["restore", "first", "secrets.yaml", "--json"])
+            .code(10),
+    );
+    assert_eq!(refused["error"]["message"], words);
+    let refused = project.run(["slash", "/rollback first secrets.yaml"]);
+    assert!(
+        refused.to_string().contains("left it out (secret)"),
+        "{refused}"
+    );
+    assert!(!refused.to_string().contains('✅'), "{refused}");
+
+    project.write("a.txt", "two\n");
+    let both = project
+        .run(["restore", "first", "a.txt", "secrets.yaml"])
+        .code(3);
+    assert_eq!(
+        both.text(),
+        "write  a.txt\nmiss   secrets.yaml (the checkpoint left it out (secret))\n"
+    );
+    let again = project
+        .run(["restore", "first", "a.txt", "secrets.yaml"])
+        .code(3);
+    assert!(
+        again
+            .error_text()
+            .contains("Nothing was changed: 1 entry not in it, the rest is as in checkpoint"),
+        "{again}"
+    );
+    project.write("a.txt", "two\n");
+    let shown = project
+        .run(["slash", "/rollback first a.txt secrets.yaml"])
+        .code(3);
+    assert!(shown.text().contains("✅ Restored a.txt from"), "{shown}");
+    assert!(
+        shown.text().contains("Not restored: secrets.yaml"),
+        "{shown}"
+    );
+}

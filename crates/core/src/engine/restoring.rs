@@ -185,6 +185,8 @@ impl Project<'_> {
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
+        } else {
+            prepared.plan.forget_left_out();
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;

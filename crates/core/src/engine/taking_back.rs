@@ -29,8 +29,11 @@ use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::restore::Requested;
 use crate::restore::RestoreOptions;
+use crate::restore::Then;
 use crate::restore::modes::Modes;
+use crate::restore::requested;
 use crate::restore::undo::Move;
 use crate::reversal;
 use crate::reversal::Request;
@@ -212,6 +215,7 @@ impl Project<'_> {
                 }
                 if asked.file_by_file {
                     plan.reversed = self.whole(store, since, asked, present, pending)?;
+                    self.name_not_held(store, since, present, &mut plan)?;
                     plan.leave_all(&asked.keep);
                 } else {
                     plan.exact = Some(Box::new(since.clone()));
@@ -224,6 +228,10 @@ impl Project<'_> {
         };
         self.name_what_stays(store, &told, &sorted, present, pending, &mut plan)?;
         plan.reversed = self.reverse(store, &told, &sorted, asked, present, pending)?;
+        let begins = first.and_then(|first| told.line.points[first].checkpoint.as_ref());
+        if let Some(from) = asked.since.as_ref().or(begins) {
+            self.name_not_held(store, from, present, &mut plan)?;
+        }
         plan.leave_all(&asked.keep);
         let Sorted {
             steps, uncertain, ..
@@ -231,6 +239,50 @@ impl Project<'_> {
         plan.steps = steps.into_iter().collect();
         plan.doubts = doubts_of(&told, &uncertain);
         Ok(plan)
+    }
+
+    /// Names the paths that were asked for and cannot be brought back, because the state that is gone back to says
+    /// nothing about them. Refused if there are no others.
+    fn name_not_held(
+        &self,
+        store: &OpenStore,
+        from: &Checkpoint,
+        present: &Present,
+        plan: &mut TakeBackPlan,
+    ) -> Result<(), Error> {
+        if plan.asked.paths.is_empty() {
+            return Ok(());
+        }
+        let options = RestoreOptions {
+            paths: plan.asked.paths.clone(),
+            keep: plan.asked.keep.clone(),
+        };
+        let prepared = self.prepare(store, from, &options, present)?;
+        // A path that came and went between steps is known all the same.
+        if plan.asked.since.is_some() {
+            prepared.check_known()?;
+        }
+        let mut requested = prepared.plan.requested;
+        for one in &mut requested {
+            let mut changes = plan.reversed.changes.keys();
+            if changes.any(|path| path.starts_with(&one.path)) {
+                one.then = Then::Held;
+            }
+        }
+        requested::check(&requested)?;
+        let kept = &mut plan.reversed.kept;
+        for missing in requested.iter().filter_map(Requested::not_held) {
+            let is_named = kept.iter().any(|(path, _)| *path == missing.path);
+            kept.extend(
+                missing
+                    .why
+                    .reason()
+                    .filter(|_| !is_named)
+                    .map(|why| (missing.path, why)),
+            );
+        }
+        kept.sort_unstable();
+        Ok(())
     }
 
     /// Everything that leads from the present to a checkpoint, file by file.

@@ -59,8 +59,9 @@ impl Project<'_> {
             let history = self.some_history(&store)?;
             let present = self.look(&store, &history, progress)?;
             let (target, _) = self.target_of(&store, by, &history, &present)?;
-            let prepared = self.prepare(&store, &target, &options, &present)?;
-            return Ok(Undone::Planned(Box::new(prepared.plan)));
+            let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
+            plan.forget_left_out();
+            return Ok(Undone::Planned(Box::new(plan)));
         }
         self.read_store()?;
         let store = self.engine.open_for_writing()?;

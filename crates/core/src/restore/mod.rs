@@ -17,8 +17,12 @@ pub(crate) mod one_name;
 pub mod plan;
 mod plan_dirs;
 pub(crate) mod read_ahead;
+pub(crate) mod requested;
 pub mod undo;
 pub(crate) mod write;
+
+pub use requested::Requested;
+pub use requested::Then;
 
 use std::fmt;
 
@@ -45,10 +49,21 @@ pub struct Plan {
     /// Its modes, or what it left out, cannot be read: what is there keeps its mode, what is not there
     /// gets the usual one, and what may have been left out stays.
     pub receipt_damaged: bool,
+    /// The paths that were asked for by name, and what the checkpoint has there.
+    pub requested: Vec<Requested>,
     /// What will change, sorted by path.
     pub actions: Vec<Action>,
     /// What would have to change for an exact result but is left alone, sorted by path.
     pub kept: Vec<Kept>,
+}
+
+impl Plan {
+    /// The same for undo and redo, which go to a state nobody named: what was left out of it need not have been there
+    /// when it was left.
+    pub(crate) fn forget_left_out(&mut self) {
+        self.kept
+            .retain(|kept| !matches!(kept.why, KeptWhy::LeftOut(_)));
+    }
 }
 
 /// One change to the project.
@@ -121,6 +136,8 @@ pub enum KeptWhy {
     NotSaved(Reason),
     /// Something no checkpoint holds stands where the file belongs.
     InTheWay(Reason),
+    /// The checkpoint left it out, so there is nothing to bring back.
+    LeftOut(Reason),
     /// The checkpoint knows it only as a nested repository, without its content.
     NestedRepository,
     /// It changed while the restore was running.
@@ -136,9 +153,23 @@ impl KeptWhy {
             Self::Asked => "asked",
             Self::NotSaved(_) => "not-saved",
             Self::InTheWay(_) => "in-the-way",
+            Self::LeftOut(_) => "left-out",
             Self::NestedRepository => "nested-repository",
             Self::ChangedMeanwhile => "changed-meanwhile",
             Self::ReceiptDamaged => "receipt-damaged",
+        }
+    }
+}
+
+impl KeptWhy {
+    /// Why no checkpoint holds what it is about, where that is the reason.
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::NotSaved(reason) | Self::InTheWay(reason) | Self::LeftOut(reason) => Some(reason),
+            Self::Asked
+            | Self::NestedRepository
+            | Self::ChangedMeanwhile
+            | Self::ReceiptDamaged => None,
         }
     }
 }
@@ -155,6 +186,8 @@ impl fmt::Display for KeptWhy {
                     reason.word()
                 )
             }
+            Self::LeftOut(Reason::Purged) => f.write_str("it was purged from the checkpoint"),
+            Self::LeftOut(reason) => write!(f, "the checkpoint left it out ({})", reason.word()),
             Self::NestedRepository => f.write_str("only its commit was recorded, not its files"),
             Self::ChangedMeanwhile => f.write_str("it changed while the restore was running"),
             Self::ReceiptDamaged => {

@@ -15,6 +15,7 @@ use super::RestoreOptions;
 use super::apply::ancestors;
 use super::modes::Modes;
 use super::read_ahead::ReadAhead;
+use super::requested;
 use crate::checkpoint::Checkpoint;
 use crate::diff;
 use crate::diff::Change;
@@ -64,8 +65,14 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Checks that every path asked for is in the checkpoint or in the project.
+    /// Checks that every path asked for is in the checkpoint or in the project, and one of them can be brought back.
     pub(crate) fn check_paths(&self) -> Result<(), Error> {
+        self.check_known()?;
+        requested::check(&self.plan.requested)
+    }
+
+    /// Checks that every path asked for is in the checkpoint or in the project.
+    pub(crate) fn check_known(&self) -> Result<(), Error> {
         let unknown = self.unknown.clone();
         unknown.map_or(Ok(()), |path| Err(Error::PathUnknown { path }))
     }
@@ -123,10 +130,13 @@ impl Planner<'_> {
             self.take(change, &mut draft)?;
         }
         let wanted = self.directories(&changes, &mut draft)?;
+        let (requested, unknown) = self.requested()?;
+        self.note_not_held(&requested, &mut draft);
         let actions = draft.actions.into_iter();
         let plan = Plan {
             target: self.target.clone(),
             receipt_damaged: self.receipt_damaged,
+            requested,
             actions: actions.map(|(path, kind)| Action { path, kind }).collect(),
             kept: draft
                 .kept
@@ -139,7 +149,7 @@ impl Planner<'_> {
             contents: draft.contents,
             directory_modes: wanted,
             read_ahead: Arc::default(),
-            unknown: self.unknown_path()?,
+            unknown,
         })
     }
 
@@ -155,28 +165,6 @@ impl Planner<'_> {
                 &self.options.paths,
             ),
         }
-    }
-
-    /// The first path asked for that is neither in the checkpoint nor in the project.
-    fn unknown_path(&self) -> Result<Option<RelPath>, Error> {
-        for path in self.options.paths.iter().chain(&self.options.keep) {
-            let present = path.is_root()
-                || self.present.entry_at(path.as_bytes()).is_some()
-                || self
-                    .target_modes
-                    .directories
-                    .keys()
-                    .any(|dir| dir.starts_with(path));
-            let taken = !self.is_below_a_file(path) && self.is_taken(path);
-            if !present && !taken && !self.target_has(path)? {
-                return Ok(Some(path.clone()));
-            }
-        }
-        Ok(None)
-    }
-
-    fn target_has(&self, path: &RelPath) -> Result<bool, Error> {
-        Ok(path.is_root() || self.target_entry(path)?.is_some())
     }
 
     /// What the checkpoint has at a path.
@@ -398,7 +386,7 @@ impl Planner<'_> {
         None
     }
 
-    fn is_taken(&self, path: &RelPath) -> bool {
+    pub(super) fn is_taken(&self, path: &RelPath) -> bool {
         let Some((parent, name)) = path.split() else {
             return true;
         };
@@ -410,7 +398,7 @@ impl Planner<'_> {
     }
 
     /// Is a file or link of the project where a directory above this path would have to be?
-    fn is_below_a_file(&self, path: &RelPath) -> bool {
+    pub(super) fn is_below_a_file(&self, path: &RelPath) -> bool {
         ancestors(path).any(|dir| self.present.find_file(&dir))
     }
 

@@ -48,26 +48,20 @@ impl Asked<'_> {
     ) -> Result<Reply, CommandError> {
         let named: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let paths = self.env.project_paths(&self.project, &named)?;
-        let mut reply = Reply::new("restore");
-        let mut title = vec![Span::Words("✅ Restored ".to_owned())];
-        if files.is_empty() {
-            title.push(Span::Words("to".to_owned()));
-        } else {
-            title.extend(names(files.iter().map(|file| escape(file.as_bytes()))));
-            title.push(Span::Words(" from".to_owned()));
-        }
-        title.extend(named_checkpoint(&checkpoint));
-        reply.message.line(title);
         // A conversation that an interrupted command left behind is settled first.
         let aim = Conversation::none().aim();
         let mut following = Following::begin(self.env, &self.project, aim)?;
+        let mut reply = Reply::new("restore");
         if !all && self.project.has_steps_since(&checkpoint)? {
-            let taken = self.take_back(&checkpoint, paths);
+            let taken = self.take_back(&checkpoint, paths.clone());
             let taken = taken.inspect_err(|_| following.failed())?;
+            let kept = taken.plan.reversed.kept.iter();
+            let stay: Vec<_> = kept.map(|(path, _)| path).collect();
+            reply.message.line(title(&checkpoint, files, &paths, &stay));
             tell_taken_back(&mut reply, &taken);
         } else {
             let options = RestoreOptions {
-                paths,
+                paths: paths.clone(),
                 keep: Vec::new(),
             };
             let progress = self.env.ui.progress();
@@ -77,6 +71,8 @@ impl Asked<'_> {
                 following.failed();
                 with_state_of_files(&self.project, error)
             })?;
+            let stay: Vec<_> = restored.kept.iter().map(|kept| &kept.path).collect();
+            reply.message.line(title(&checkpoint, files, &paths, &stay));
             tell_restored(&mut reply, &restored, UNDO);
         }
         following.finish()?;
@@ -146,6 +142,30 @@ impl Asked<'_> {
             None => Ok(reply),
         }
     }
+}
+
+/// What was restored, without the files of those asked for that were not.
+fn title(
+    checkpoint: &Checkpoint,
+    files: &[String],
+    paths: &[RelPath],
+    stay: &[&RelPath],
+) -> Vec<Span> {
+    let done = files.iter().zip(paths);
+    let done = done.filter(|(_, path)| !stay.contains(path));
+    let done: Vec<_> = done.map(|(file, _)| escape(file.as_bytes())).collect();
+    let (words, is_named) = match (files.is_empty(), done.is_empty()) {
+        (true, _) => ("✅ Restored to", false),
+        (false, false) => ("✅ Restored ", true),
+        (false, true) => ("⚠ Nothing restored from", false),
+    };
+    let mut title = vec![Span::Words(words.to_owned())];
+    if is_named {
+        title.extend(names(done.into_iter()));
+        title.push(Span::Words(" from".to_owned()));
+    }
+    title.extend(named_checkpoint(checkpoint));
+    title
 }
 
 /// ` checkpoint 7f2c1ab0: why`.

@@ -182,6 +182,9 @@ class CheckpointManager(GitSteps):
         try:
             if file_path:
                 restored = project.restore(target, paths=[file_path], all=True)
+                stayed = [kept for kept in restored.kept if kept.why != "asked"]
+                if stayed and not restored.written and not restored.removed:
+                    return _failure(f"Restore failed: {stayed[0].path}: {stayed[0].text}", debug=stayed[0].text)
                 answer["file"] = file_path
             elif safe:
                 return self._restore_safely(project, target, answer)
