@@ -23,16 +23,27 @@ pub struct Settings {
     pub glance_from: u32,
     /// What is kept, and for how long.
     pub keeping: Keeping,
+    /// What this caller asks for the projects it saves.
+    pub asked: AskedLimits,
+}
+
+/// Limits a caller gives itself. They are recorded with each project it saves, and concern no other project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AskedLimits {
+    /// How many checkpoints the project may have; 0 is no limit.
+    pub max_snapshots: Option<usize>,
+    /// How many bytes the store may have; 0 is no limit.
+    pub max_total_size: Option<u64>,
 }
 
 /// What is kept, and for how long. Pinned and named checkpoints, and the newest of every project that was not
 /// deleted, are kept whatever the limits are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// How many checkpoints a project may have; 0 is no limit.
-    pub max_snapshots: usize,
-    /// How many bytes the store may have; 0 is no limit.
-    pub max_total_size: u64,
+    /// How many checkpoints a project may have, if somebody set that for the whole store; 0 is no limit.
+    pub max_snapshots: Option<usize>,
+    /// How many bytes the store may have, if somebody set that; 0 is no limit.
+    pub max_total_size: Option<u64>,
     /// How many bytes of the disk are to be left free; 0 is no limit.
     pub min_free_disk: u64,
     /// For how many days a project that is no longer saved keeps its older checkpoints; 0 is for ever.
@@ -45,11 +56,23 @@ pub struct Keeping {
     pub delete_orphans: bool,
 }
 
+impl Keeping {
+    /// How many checkpoints a project may have where nothing was asked for it.
+    pub fn usual_snapshots(&self) -> usize {
+        self.max_snapshots.unwrap_or(200)
+    }
+
+    /// How many bytes the store may have; `asked` is the largest number anybody asked for, where 0 is no limit.
+    pub fn size_limit(&self, asked: Option<u64>) -> u64 {
+        self.max_total_size.or(asked).unwrap_or(500 << 20)
+    }
+}
+
 impl Default for Keeping {
     fn default() -> Self {
         Self {
-            max_snapshots: 200,
-            max_total_size: 500 << 20,
+            max_snapshots: None,
+            max_total_size: None,
             min_free_disk: 0,
             retention_days: 7,
             auto_prune: true,
@@ -69,6 +92,7 @@ impl Default for Settings {
             threads: 0,
             glance_from: 200,
             keeping: Keeping::default(),
+            asked: AskedLimits::default(),
         }
     }
 }

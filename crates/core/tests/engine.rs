@@ -42,6 +42,7 @@ mod engine {
     pub mod interleavings;
     pub mod ledger;
     mod legacy_kills;
+    mod limits_of_projects;
     mod lost_receipts;
     mod missing_projects;
     mod model;

@@ -15,6 +15,7 @@ use herma_core::engine::KnownProject;
 use herma_core::engine::NoProgress;
 use herma_core::retention::Limits;
 use herma_core::retention::Orphans;
+use herma_core::settings::AskedLimits;
 use herma_core::settings::Keeping;
 use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_core::snapshot::excludes::SecretRules;
@@ -32,6 +33,7 @@ use crate::arguments::items;
 use crate::arguments::shown;
 use crate::arguments::whole;
 use crate::clock::SystemClock;
+use crate::config;
 use crate::errors::BadRequest;
 use crate::progress::Listener;
 use crate::progress::finishing;
@@ -119,7 +121,7 @@ fn open(
     home: Option<Place>,
     user_home: Option<Place>,
     base: Option<Place>,
-    settings: Settings,
+    mut settings: Settings,
 ) -> PyResult<(PathBuf, herma_core::Engine)> {
     let asked = || py.import("herma._home");
     let home: Place = match home {
@@ -132,6 +134,7 @@ fn open(
     };
     let home = home.absolute("home")?;
     let user_home = user_home.map(|path| path.absolute("user_home"));
+    config::read(&home, &mut settings.keeping);
     let engine = herma_core::Engine::new(EngineOptions {
         home: home.clone(),
         user_home: user_home.transpose()?,
@@ -151,12 +154,12 @@ impl Engine {
     #[new]
     #[pyo3(
         signature = (
-            home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=200,
-            max_total_size=500 << 20, min_free_disk=0, retention_days=7, auto_prune=true,
+            home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=None,
+            max_total_size=None, min_free_disk=0, retention_days=7, auto_prune=true,
             min_interval_hours=24, delete_orphans=true, exclude=Patterns::default(), include=Patterns::default(),
             secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, background=true
         ),
-        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=200, max_total_size=524288000, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
+        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[expect(
@@ -169,8 +172,8 @@ impl Engine {
         user_home: Option<Place>,
         base: Option<Place>,
         max_file_size: Option<u64>,
-        max_snapshots: usize,
-        max_total_size: u64,
+        max_snapshots: Option<usize>,
+        max_total_size: Option<u64>,
         min_free_disk: u64,
         retention_days: u32,
         auto_prune: bool,
@@ -185,13 +188,16 @@ impl Engine {
         background: bool,
     ) -> PyResult<Self> {
         let keeping = Keeping {
-            max_snapshots,
-            max_total_size,
             min_free_disk,
             retention_days,
             auto_prune,
             min_interval_hours,
             delete_orphans,
+            ..Keeping::default()
+        };
+        let asked = AskedLimits {
+            max_snapshots,
+            max_total_size,
         };
         let excludes = ExcludeSettings {
             exclude: exclude.0,
@@ -210,6 +216,7 @@ impl Engine {
             },
             threads: threads.map_or(0, |threads| threads.0),
             keeping,
+            asked,
             ..Settings::default()
         };
         let (home, inner) = open(py, home, user_home, base, settings)?;
@@ -279,15 +286,17 @@ impl Engine {
 
     /// Drops what the limits require, and frees its room. Without limits, only what is dead is collected.
     ///
-    /// `orphans` says what happens to projects that were deleted: `True` they go, `False` they stay, or
-    /// a collection of project ids that may go.
+    /// `max_snapshots` is for the project with the id `project`; without one it is for all projects, except
+    /// that one for which more was asked keeps more. `orphans` says what happens to projects that were
+    /// deleted: `True` they go, `False` they stay, or a collection of project ids that may go.
     #[pyo3(
         signature = (
             *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=OrphanChoice::All(false),
-            progress=None
+            project=None, progress=None
         ),
-        text_signature = "($self, *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=False, progress=None)"
+        text_signature = "($self, *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=False, project=None, progress=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn clean(
         &self,
         py: Python<'_>,
@@ -295,11 +304,14 @@ impl Engine {
         retention_days: u32,
         max_total_size: u64,
         orphans: OrphanChoice,
+        project: Option<&str>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Cleaned> {
         let request = CleanRequest {
             limits: Limits {
                 max_snapshots: (max_snapshots > 0).then_some(max_snapshots),
+                is_usual: false,
+                project: project.map(project_id).transpose()?,
                 retention_days: (retention_days > 0).then_some(retention_days),
                 max_total_bytes: (max_total_size > 0).then_some(max_total_size),
                 min_free_bytes: None,

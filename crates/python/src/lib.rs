@@ -24,6 +24,7 @@ mod change;
 mod checkpoint;
 mod clock;
 mod comparing;
+mod config;
 mod engine;
 mod errors;
 mod plan;

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
 import pytest
 
+import herma
 from herma import hermes
 from herma.hermes import CheckpointManager
 
@@ -36,6 +38,56 @@ def test_pruning_with_a_limit_of_any_size_removes_nothing(manager, root, base, v
     (base / ".last_prune").write_text(str(time.time() - 1e6))
     assert hermes.maybe_auto_prune_checkpoints(min_interval_hours=value) == {"skipped": True}
     assert len(manager.list_checkpoints(str(root))) == 1
+
+
+class TestLimitsBelongToAProject:
+    def saved(self, manager, root, times):
+        for number in range(times):
+            manager.new_turn()
+            (root / "a.txt").write_text(f"{id(manager)} {number}")
+            assert manager.ensure_checkpoint(str(root), str(number))
+
+    def record(self, base, root):
+        return json.loads((base / "store" / "projects" / f"{hermes._project_hash(root)}.json").read_text())
+
+    def left(self, root):
+        return len(CheckpointManager(max_snapshots=1000).list_checkpoints(str(root)))
+
+    def test_only_limits_that_were_passed_are_recorded(self, base, root):
+        self.saved(CheckpointManager(enabled=True), root, 1)
+        assert "max_snapshots" not in self.record(base, root)
+        self.saved(CheckpointManager(enabled=True, max_snapshots=20, max_total_size_mb=7), root, 1)
+        assert self.record(base, root)["max_snapshots"] == 20
+        assert self.record(base, root)["max_total_size"] == 7 << 20
+
+    def test_the_default_manager_and_a_small_one_cut_no_other_project(self, tmp_path, base, root):
+        other, small = tmp_path / "other", tmp_path / "small"
+        other.mkdir()
+        small.mkdir()
+        self.saved(CheckpointManager(enabled=True, max_snapshots=100), other, 30)
+        self.saved(CheckpointManager(enabled=True), root, 30)
+        self.saved(CheckpointManager(enabled=True, max_snapshots=3), small, 10)
+        herma.Engine(base.parent, background=False).maintain()
+        assert (self.left(other), self.left(root), self.left(small)) == (30, 30, 3)
+        CheckpointManager(max_snapshots=2)._prune(hermes._store_path(), str(small), "")
+        assert (self.left(other), self.left(root), self.left(small)) == (30, 30, 2)
+
+    @pytest.mark.parametrize(
+        ("text", "left"),
+        [
+            ("checkpoints:\n  max_snapshots: 5\n", 5),
+            ("checkpoints:\n  max_snapshots: 0\n", 10),
+            ("checkpoints:\n  max_snapshots: [\n", 10),
+            ("model: x\n", 3),
+        ],
+    )
+    def test_the_larger_of_record_and_configuration_applies(self, base, root, text, left):
+        self.saved(CheckpointManager(enabled=True), root, 10)
+        (root / "a.txt").write_text("last")
+        herma.Engine(base.parent, max_snapshots=3, background=False).project(root).save("last")
+        (base.parent / "config.yaml").write_text(text)
+        herma.Engine(base.parent, background=False).maintain()
+        assert self.left(root) == (11 if left == 10 else left)
 
 
 class TestSteps:

@@ -191,6 +191,15 @@ impl Loaded {
         }
     }
 
+    /// The number, if somebody wrote it down.
+    fn stated(&self, name: &str) -> Option<u64> {
+        let key = Key::find(name)?;
+        match self.values.get(&(key.section, key.name))? {
+            (Value::Number(number), Origin::File(_)) => u64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
     fn small_number(&self, name: &str) -> u32 {
         u32::try_from(self.number(name)).unwrap_or(u32::MAX)
     }
@@ -246,8 +255,12 @@ impl Loaded {
 
     fn keeping(&self) -> Keeping {
         Keeping {
-            max_snapshots: usize::try_from(self.number("max_snapshots")).unwrap_or(usize::MAX),
-            max_total_size: self.megabytes("max_total_size_mb"),
+            max_snapshots: self
+                .stated("max_snapshots")
+                .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+            max_total_size: self
+                .stated("max_total_size_mb")
+                .map(|mb| mb.saturating_mul(1 << 20)),
             min_free_disk: self.megabytes("min_free_disk_mb"),
             retention_days: self.small_number("retention_days"),
             auto_prune: self.bool("auto_prune"),

@@ -22,6 +22,7 @@ use super::cleaning_bytes::plan_with_bytes;
 use super::cleaning_bytes::store_bytes;
 use super::cleaning_record::CleaningRecord;
 use super::cleaning_record::PackFilesFacts;
+use super::facts::asked_size;
 use super::open::OpenStore;
 use super::patience::Patient;
 use crate::collect;
@@ -251,7 +252,7 @@ impl Engine {
 
     /// Has the store so little room left that the trash cannot be kept for a while?
     fn is_tight(&self, dirs: &StoreDirs) -> Result<bool, Error> {
-        let limit = self.options.settings.keeping.max_total_size;
+        let limit = self.size_limit_of(dirs)?;
         let bytes = store_bytes(dirs)?;
         Ok(limit > 0 && bytes > limit / 2 || dirs.store().free_bytes()? < bytes)
     }
@@ -375,7 +376,7 @@ impl Engine {
         if PackFilesFacts::of(dirs)?.is_burst() {
             effort.thoroughness = Thoroughness::Quick;
         }
-        let patient = Patient::new(progress, dirs, self.options.settings.keeping.max_total_size);
+        let patient = Patient::new(progress, dirs, self.size_limit_of(dirs)?);
         match self.collect_locked(dirs, effort, &patient) {
             Err(e) if e.kind() == ErrorKind::Cancelled && !progress.is_cancelled() => {
                 self.collect_locked(dirs, Effort::urgent(Thoroughness::Quick), progress)
@@ -401,7 +402,7 @@ impl Engine {
             threads: settings.threads,
             ..CollectOptions::default()
         };
-        let limit = settings.keeping.max_total_size;
+        let limit = self.size_limit_of(dirs)?;
         if limit > 0 {
             let share = (limit / PACKS_PER_STORE).max(SMALLEST_PACK);
             options.max_pack = options.max_pack.min(share);
@@ -445,6 +446,7 @@ impl Engine {
             at: self.options.clock.now().as_float(),
             store_bytes: cleaned.bytes_after,
             fixed_bytes: cleaned.bytes_after.saturating_sub(lengths.total),
+            asked_size: asked_size(dirs)?,
             packs: cleaned.collected.packs_after,
             dropped: cleaned.dropped.len(),
             freed_bytes: cleaned.bytes_freed(),

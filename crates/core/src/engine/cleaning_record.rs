@@ -24,6 +24,9 @@ pub struct CleaningRecord {
     pub store_bytes: u64,
     /// How much of that no checkpoint holds.
     pub fixed_bytes: u64,
+    /// The largest size of the store that was asked for a project.
+    #[serde(default)]
+    pub(super) asked_size: Option<u64>,
     /// How many packs were left.
     pub packs: usize,
     /// How many checkpoints it dropped.

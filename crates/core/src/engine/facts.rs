@@ -23,6 +23,7 @@ use crate::retention::CheckpointFacts;
 use crate::retention::ProjectFacts;
 use crate::retention::StoreFacts;
 use crate::retention::evidence;
+use crate::retention::larger;
 use crate::retention::marker;
 use crate::steps::log::StepLog;
 use crate::store::commit::Commit;
@@ -30,6 +31,24 @@ use crate::store::layout::StoreDirs;
 use crate::store::objects::Objects;
 
 impl Engine {
+    /// How many bytes the store may have: what the settings say, else the most that was asked for any project;
+    /// 0 is no limit.
+    pub(super) fn size_limit_of(&self, dirs: &StoreDirs) -> Result<u64, Error> {
+        let keeping = &self.options.settings.keeping;
+        Ok(match keeping.max_total_size {
+            Some(limit) => limit,
+            None => keeping.size_limit(asked_size(dirs)?),
+        })
+    }
+
+    /// How many bytes the store may have; 0 is no limit.
+    pub fn size_limit(&self) -> Result<u64, Error> {
+        match self.open_for_reading()? {
+            Some(store) => self.size_limit_of(&store.dirs),
+            None => Ok(self.options.settings.keeping.size_limit(None)),
+        }
+    }
+
     /// Everything but the bytes, which cost a walk over all objects.
     pub(crate) fn facts(&self, store: &OpenStore) -> Result<StoreFacts, Error> {
         let now = self.options.clock.now().as_float();
@@ -46,6 +65,20 @@ impl Engine {
             free_bytes: store.dirs.store().free_bytes()?,
         })
     }
+}
+
+/// The largest size of the store that was asked for a project.
+pub(super) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
+    let Ok(dir) = dirs.store().open_dir("projects") else {
+        return Ok(None);
+    };
+    let mut most = None;
+    for entry in dir.entries()? {
+        let bytes = dir.read_opt(entry.name.as_c_str(), 1 << 20).ok().flatten();
+        let asked = bytes.and_then(|bytes| Identity::parse(&bytes).asked().max_total_size);
+        most = most.into_iter().chain(asked).reduce(larger);
+    }
+    Ok(most)
 }
 
 /// When a cleaning by age was last due, as `.last_prune` says; a time that cannot be is none.
@@ -107,6 +140,7 @@ pub(super) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
         presence,
         last_touch: identity.last_touch(),
         missing_since: identity.missing_since(),
+        asked_snapshots: identity.asked().max_snapshots,
         checkpoints: history.entries.iter().map(facts).collect(),
         id,
     })

@@ -17,6 +17,7 @@ use super::cleaning_apply::in_words;
 use super::cleaning_bytes::store_bytes;
 use super::cleaning_record::CleaningRecord;
 use super::cleaning_record::PackFilesFacts;
+use super::facts::identity_of;
 use super::facts::last_run;
 use super::open::OpenStore;
 use crate::collect::trash;
@@ -26,6 +27,7 @@ use crate::history::Labels;
 use crate::id::ProjectId;
 use crate::retention::Limits;
 use crate::retention::Orphans;
+use crate::retention::larger;
 use crate::retention::marker;
 use crate::settings::Keeping;
 use crate::store::layout::StoreDirs;
@@ -90,7 +92,10 @@ impl Engine {
         now: f64,
     ) -> Result<Option<Due>, Error> {
         let keeping = &self.options.settings.keeping;
-        let most = keeping.max_snapshots;
+        let asked = self.options.settings.asked;
+        let recorded = || identity_of(store, project).asked().max_snapshots;
+        let most =
+            count_limits(keeping).snapshots_of(project, asked.max_snapshots.or_else(recorded));
         // The new one is not in the history yet.
         let checkpoints = history.entries.len() + 1;
         if exceeds(most, checkpoints) && exceeds(most, droppable(store, project, history)? + 2) {
@@ -101,7 +106,10 @@ impl Engine {
             return Ok(Some(Due::Packs));
         }
         let bytes = files.bytes + trash::bytes(&store.dirs)? + record.fixed_bytes;
-        let limit = keeping.max_total_size;
+        // A cleaning looks at what was asked for every project; a save goes by what the last one found.
+        let asked = asked.max_total_size.into_iter();
+        let asked = asked.chain(record.asked_size).reduce(larger);
+        let limit = keeping.size_limit(asked);
         let headroom = files.headroom(limit, record.took);
         // What the last cleaning had to leave does not call for another one.
         let has_grown = bytes > record.store_bytes + limit / 40;
@@ -149,9 +157,10 @@ impl Engine {
         let by_age = keeping.auto_prune && self.interval_is_over(dirs, now);
         let took = CleaningRecord::read(dirs).unwrap_or_default().took;
         let files = PackFilesFacts::of(dirs)?;
-        let headroom = files.headroom(keeping.max_total_size, took);
+        let limit = self.size_limit_of(dirs)?;
+        let headroom = files.headroom(limit, took);
         let request = CleanRequest {
-            limits: automatic_limits(&keeping, by_age, store_bytes(dirs)?, headroom),
+            limits: automatic_limits(&keeping, limit, by_age, store_bytes(dirs)?, headroom),
             attended: false,
             clock_is_right: false,
         };
@@ -179,7 +188,7 @@ impl Engine {
     /// Is a limit exceeded that a save would call for a cleaning for?
     fn is_over(&self, dirs: &StoreDirs) -> Result<bool, Error> {
         let keeping = &self.options.settings.keeping;
-        let limit = keeping.max_total_size;
+        let limit = self.size_limit_of(dirs)?;
         let took = CleaningRecord::read(dirs).unwrap_or_default().took;
         let files = PackFilesFacts::of(dirs)?;
         if limit > 0 && store_bytes(dirs)? > limit - files.headroom(limit, took) {
@@ -188,10 +197,9 @@ impl Engine {
         let store = self.open_for_writing()?;
         for project in project_ids(&store)? {
             let history = History::load(&store.dirs, &store.objects, &project)?;
-            if exceeds(
-                keeping.max_snapshots,
-                droppable(&store, &project, &history)?,
-            ) {
+            let asked = identity_of(&store, &project).asked().max_snapshots;
+            let most = count_limits(keeping).snapshots_of(&project, asked);
+            if exceeds(most, droppable(&store, &project, &history)?) {
                 return Ok(true);
             }
         }
@@ -232,12 +240,16 @@ fn exceeds(most: usize, checkpoints: usize) -> bool {
 }
 
 /// The limits as the settings have them, for a store of this size.
-fn automatic_limits(keeping: &Keeping, by_age: bool, bytes: u64, headroom: u64) -> Limits {
-    let limit = keeping.max_total_size;
+fn automatic_limits(
+    keeping: &Keeping,
+    limit: u64,
+    by_age: bool,
+    bytes: u64,
+    headroom: u64,
+) -> Limits {
     let is_near = limit > 0 && bytes > limit - headroom;
     let days = keeping.retention_days;
     Limits {
-        max_snapshots: Some(keeping.max_snapshots),
         retention_days: by_age.then_some(days),
         max_total_bytes: is_near.then_some(limit.saturating_sub(2 * headroom)),
         min_free_bytes: Some(keeping.min_free_disk),
@@ -247,6 +259,16 @@ fn automatic_limits(keeping: &Keeping, by_age: bool, bytes: u64, headroom: u64) 
         } else {
             Orphans::Keep
         },
+        ..count_limits(keeping)
+    }
+}
+
+/// How many checkpoints each project may have.
+fn count_limits(keeping: &Keeping) -> Limits {
+    Limits {
+        max_snapshots: Some(keeping.usual_snapshots()),
+        is_usual: keeping.max_snapshots.is_none(),
+        ..Limits::default()
     }
 }
 

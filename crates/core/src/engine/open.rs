@@ -408,6 +408,7 @@ impl Project<'_> {
         if let Some(own) = look(&self.root) {
             identity.note_own(&own);
         }
+        identity.ask(&self.settings().asked);
         identity
     }
 }

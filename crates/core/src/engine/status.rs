@@ -32,6 +32,8 @@ pub struct StoreStatus {
     pub exists: bool,
     /// The size of the store.
     pub store_bytes: u64,
+    /// The size it is kept to; 0 is no limit.
+    pub size_limit: u64,
     /// How much of it is in the trash.
     pub trash_bytes: u64,
     /// The size of archives of older repositories.
@@ -74,6 +76,7 @@ impl Engine {
             base: self.base(),
             legacy: self.legacy()?,
             pre_v2: self.pre_v2_projects()?,
+            size_limit: self.options.settings.keeping.size_limit(None),
             ..StoreStatus::default()
         };
         status.legacy_bytes = status.legacy.iter().map(|archive| archive.size_bytes).sum();
@@ -82,6 +85,7 @@ impl Engine {
         };
         status.exists = true;
         status.store_bytes = store_bytes(&store.dirs)?;
+        status.size_limit = self.size_limit_of(&store.dirs)?;
         status.trash_bytes = trash::bytes(&store.dirs)?;
         status.packs = store.objects.pack_names()?.len();
         status.last_cleaning = CleaningRecord::read(&store.dirs);

@@ -16,6 +16,7 @@ use super::json::Value;
 use super::place::Place;
 use super::place::Places;
 use crate::id::ProjectId;
+use crate::settings::AskedLimits;
 
 const WORKDIR: &str = "workdir";
 const CREATED_AT: &str = "created_at";
@@ -29,6 +30,8 @@ const WORKDIR_DEV: &str = "workdir_dev";
 const WORKDIR_INO: &str = "workdir_ino";
 const WORKDIR_BORN: &str = "workdir_born";
 const MISSING_SINCE: &str = "workdir_missing_since";
+const MAX_SNAPSHOTS: &str = "max_snapshots";
+const MAX_TOTAL_SIZE: &str = "max_total_size";
 
 /// What the store remembers about a project.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,6 +140,24 @@ impl Identity {
         } else {
             let key = json::text(MISSING_SINCE);
             self.members.retain(|(name, _)| *name != key);
+        }
+    }
+
+    /// The limits that were asked for it, by whoever last saved it with any.
+    pub fn asked(&self) -> AskedLimits {
+        AskedLimits {
+            max_snapshots: self.whole(MAX_SNAPSHOTS),
+            max_total_size: self.whole(MAX_TOTAL_SIZE),
+        }
+    }
+
+    /// Notes limits that are asked for it. One that is not asked for now stays as it was.
+    pub fn ask(&mut self, asked: &AskedLimits) {
+        if let Some(most) = asked.max_snapshots {
+            self.set_number(MAX_SNAPSHOTS, Some(most));
+        }
+        if let Some(most) = asked.max_total_size {
+            self.set_number(MAX_TOTAL_SIZE, Some(most));
         }
     }
 
@@ -452,6 +473,32 @@ mod tests {
         // Nobody could look: then what was known stays.
         identity.touch(Path::new("/p"), 3.0, None);
         assert_eq!(identity.parent(), Some(place(7, 8, None, None)));
+    }
+
+    #[test]
+    fn limits_are_kept_until_others_are_asked_for() {
+        let mut identity = Identity::default();
+        assert_eq!(identity.asked(), AskedLimits::default());
+        identity.touch(Path::new("/p"), 1.0, None);
+        let both = AskedLimits {
+            max_snapshots: Some(50),
+            max_total_size: Some(1 << 40),
+        };
+        identity.ask(&both);
+        assert!(
+            identity
+                .render()
+                .ends_with(r#""max_snapshots": 50, "max_total_size": 1099511627776}"#)
+        );
+        identity.ask(&AskedLimits::default());
+        assert_eq!(identity.asked(), both);
+        identity.ask(&AskedLimits {
+            max_snapshots: Some(0),
+            ..AskedLimits::default()
+        });
+        assert_eq!(identity.asked().max_snapshots, Some(0));
+        let wrong = Identity::parse(br#"{"max_snapshots": -1, "max_total_size": "much"}"#);
+        assert_eq!(wrong.asked(), AskedLimits::default());
     }
 
     #[test]

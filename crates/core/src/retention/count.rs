@@ -4,18 +4,17 @@
 //! protected than it allows does the list stay longer. Which ones go, [`thinning`] says.
 
 use super::draft::Draft;
+use super::limits::Limits;
 use super::notes::Note;
 use super::plan::Rule;
 use super::thinning;
 
-/// Drops what is too many; no limit and zero mean no end.
-pub(super) fn apply(draft: &mut Draft<'_>, limit: Option<usize>) {
-    let Some(limit) = limit.filter(|limit| *limit > 0) else {
-        return;
-    };
+/// Drops what is too many for each project.
+pub(super) fn apply(draft: &mut Draft<'_>, limits: &Limits) {
     for project in &mut draft.projects {
+        let limit = limits.snapshots_of(&project.facts.id, project.facts.asked_snapshots);
         let excess = project.staying().saturating_sub(limit);
-        if excess == 0 {
+        if limit == 0 || excess == 0 {
             continue;
         }
         let order = thinning::order(project, draft.now, draft.clock);
@@ -70,6 +69,21 @@ mod tests {
                 ..
             }]
         ));
+    }
+
+    #[test]
+    fn what_was_asked_for_one_project_is_not_taken_from_another() {
+        let times = [5, 4, 3, 2, 1].map(days_ago);
+        let store = Store::new().live("few", &times).live("many", &times);
+        let store = store
+            .change("few", |p| p.asked_snapshots = Some(2))
+            .change("many", |p| p.asked_snapshots = Some(4))
+            .keep_count(3);
+        assert_eq!(store.dropped("few"), [1, 2], "the settings say 3");
+        assert_eq!(store.dropped("many"), [1]);
+        let mut unset = store;
+        unset.limits.is_usual = true;
+        assert_eq!(unset.dropped("few"), [1, 2, 3]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct ProjectFacts {
     pub last_touch: Option<f64>,
     /// When an unattended cleaning first found it deleted, in seconds since 1970.
     pub missing_since: Option<f64>,
+    /// How many checkpoints somebody asked for it; 0 is no limit.
+    pub asked_snapshots: Option<usize>,
     /// Its checkpoints, oldest first.
     pub checkpoints: Vec<CheckpointFacts>,
 }

@@ -57,6 +57,7 @@ pub use facts::ProjectFacts;
 pub use facts::StoreFacts;
 pub use limits::Limits;
 pub use limits::Orphans;
+pub use limits::larger;
 pub use notes::Held;
 pub use notes::Note;
 pub use notes::Over;

@@ -101,7 +101,7 @@ pub fn plan(
     // Only a deleted project that is given up loses its newest checkpoint.
     protect::keep_newest(&mut draft);
     age::apply(&mut draft, limits.retention_days);
-    count::apply(&mut draft, limits.max_snapshots);
+    count::apply(&mut draft, limits);
     let outcome = bytes::apply(&mut draft, facts, limits, holdings)?;
     let mut notes = draft.notes;
     notes.sort_by(|a, b| a.project().cmp(&b.project()));

@@ -76,6 +76,8 @@ fn limits() -> impl Strategy<Value = Limits> {
         .prop_map(
             |(max_snapshots, retention_days, total, free, orphans)| Limits {
                 max_snapshots,
+                is_usual: false,
+                project: None,
                 retention_days,
                 max_total_bytes: total,
                 min_free_bytes: free,

@@ -74,6 +74,7 @@ impl Store {
         });
         self.facts.projects.push(ProjectFacts {
             missing_since: Some(NOW - 30.0 * super::DAY),
+            asked_snapshots: None,
             id: id(name),
             workdir: Some(PathBuf::from(name)),
             presence,

@@ -147,7 +147,7 @@ fn the_byte_limit_is_reached_in_one_pass_and_costs_no_more_than_needed() {
 #[test]
 fn a_save_says_when_it_is_time_and_what_must_stay_does_not_call_for_more() {
     let keeping = Keeping {
-        max_total_size: 1 << 20,
+        max_total_size: Some(1 << 20),
         ..Keeping::default()
     };
     let project = TestProject::with(Settings {

@@ -102,7 +102,7 @@ fn the_store_stays_within_its_limit_at_every_moment() {
     const SAVES: u64 = 300;
     let scene = TestProject::new();
     let keeping = Keeping {
-        max_total_size: LIMIT,
+        max_total_size: Some(LIMIT),
         ..Keeping::default()
     };
     let settings = Settings {

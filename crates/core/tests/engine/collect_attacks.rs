@@ -251,7 +251,7 @@ fn dropping_and_collecting_frees_room_on_a_disk_without_any() {
     }
     let mut p = TestProject::new();
     let keeping = Keeping {
-        max_total_size: 0,
+        max_total_size: Some(0),
         ..Keeping::default()
     };
     let settings = Settings {

@@ -30,7 +30,7 @@ use super::upkeep::with_clock;
 
 fn capped(max_total_size: u64) -> Settings {
     let keeping = Keeping {
-        max_total_size,
+        max_total_size: Some(max_total_size),
         ..Keeping::default()
     };
     Settings {
@@ -241,8 +241,8 @@ fn written(p: &TestProject, save: impl FnOnce()) -> BTreeMap<String, usize> {
 fn a_save_at_the_cap_writes_exactly_what_one_below_it_writes() {
     let (p, clock) = with_clock(Settings {
         keeping: Keeping {
-            max_snapshots: 5,
-            max_total_size: 512 << 10,
+            max_snapshots: Some(5),
+            max_total_size: Some(512 << 10),
             ..Keeping::default()
         },
         ..Settings::default()

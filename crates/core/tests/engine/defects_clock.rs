@@ -87,8 +87,8 @@ impl World {
         let (p, clock) = with_clock(Settings {
             keeping: Keeping {
                 // No other limit has a say.
-                max_snapshots: 0,
-                max_total_size: 0,
+                max_snapshots: Some(0),
+                max_total_size: Some(0),
                 retention_days: 14,
                 ..Keeping::default()
             },

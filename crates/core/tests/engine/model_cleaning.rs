@@ -88,6 +88,7 @@ impl Run<'_> {
             } else {
                 Orphans::Keep
             },
+            ..Limits::default()
         };
         self.note(format!("clean {limits:?}"));
         let request = CleanRequest {

@@ -70,7 +70,7 @@ pub fn with_clock(settings: Settings) -> (TestProject, Arc<HandClock>) {
 /// Settings with which a project keeps twenty checkpoints, as Hermes has it.
 pub fn keeping_twenty() -> Settings {
     let mut settings = Settings::default();
-    settings.keeping.max_snapshots = 20;
+    settings.keeping.max_snapshots = Some(20);
     settings
 }
 

@@ -504,8 +504,8 @@ class Engine:
         user_home: Optional[_AnyPath] = None,
         base: Optional[_AnyPath] = None,
         max_file_size: Optional[int] = 10485760,
-        max_snapshots: int = 200,
-        max_total_size: int = 524288000,
+        max_snapshots: Optional[int] = None,
+        max_total_size: Optional[int] = None,
         min_free_disk: int = 0,
         retention_days: int = 7,
         auto_prune: bool = True,
@@ -532,6 +532,7 @@ class Engine:
         retention_days: int = 0,
         max_total_size: int = 0,
         orphans: Union[bool, _Texts] = False,
+        project: Optional[str] = None,
         progress: _Progress = None,
     ) -> Cleaned: ...
     def maintain(self, *, progress: _Progress = None) -> Optional[Cleaned]: ...

@@ -16,11 +16,12 @@ pub(super) struct LimitsJson {
     delete_orphans: bool,
 }
 
-impl From<&Keeping> for LimitsJson {
-    fn from(keeping: &Keeping) -> Self {
+impl LimitsJson {
+    /// `max_total_size` is what the store is kept to.
+    pub(super) fn new(keeping: &Keeping, max_total_size: u64) -> Self {
         Self {
-            max_snapshots: keeping.max_snapshots,
-            max_total_size_bytes: keeping.max_total_size,
+            max_snapshots: keeping.usual_snapshots(),
+            max_total_size_bytes: max_total_size,
             min_free_disk_bytes: keeping.min_free_disk,
             retention_days: keeping.retention_days,
             delete_orphans: keeping.delete_orphans,
@@ -29,14 +30,14 @@ impl From<&Keeping> for LimitsJson {
 }
 
 /// The limits in one line.
-pub(super) fn in_words(keeping: &Keeping) -> String {
+pub(super) fn in_words(keeping: &Keeping, max_total_size: u64) -> String {
     let mut parts = Vec::new();
-    if keeping.max_snapshots > 0 {
-        let count = counted(keeping.max_snapshots, "checkpoint");
+    if keeping.usual_snapshots() > 0 {
+        let count = counted(keeping.usual_snapshots(), "checkpoint");
         parts.push(format!("{count} per project"));
     }
-    if keeping.max_total_size > 0 {
-        parts.push(format!("{} in all", size(keeping.max_total_size)));
+    if max_total_size > 0 {
+        parts.push(format!("{} in all", size(max_total_size)));
     }
     if keeping.retention_days > 0 {
         let days = counted(keeping.retention_days as usize, "day");
@@ -58,15 +59,14 @@ mod tests {
     #[test]
     fn the_defaults_read_as_a_sentence() {
         assert_eq!(
-            in_words(&Keeping::default()),
+            in_words(&Keeping::default(), 500 << 20),
             "200 checkpoints per project, 500.0 MB in all, 7 days without use"
         );
         let none = Keeping {
-            max_snapshots: 0,
-            max_total_size: 0,
+            max_snapshots: Some(0),
             retention_days: 0,
             ..Keeping::default()
         };
-        assert_eq!(in_words(&none), "none");
+        assert_eq!(in_words(&none, 0), "none");
     }
 }

@@ -11,6 +11,7 @@ use herma_core::retention::Orphans;
 use herma_core::retention::Rule;
 use herma_core::settings::Keeping;
 
+use super::limits::LimitsJson;
 use super::preview::Preview;
 use super::prune_report::PruneReport;
 use super::shown_first;
@@ -26,7 +27,8 @@ const DAY: f64 = 86_400.0;
 ///
 /// Pinned and named checkpoints stay, and so does the newest of every project that was not deleted. What
 /// goes is shown first. Projects that were deleted are asked about on a terminal; without one, and
-/// without `--force`, they are kept and named. The limits are those of the settings unless given here.
+/// without `--force`, they are kept and named. The limits are those of the settings unless given here; a
+/// project for which a program asked for more checkpoints keeps more.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
     /// Days after which a project that is not saved any more loses its older checkpoints; 0 or less is
@@ -59,8 +61,8 @@ impl PruneArgs {
         });
         let bytes = self.max_size_mb.map(|mb| mb.saturating_mul(1 << 20));
         Keeping {
-            max_snapshots: self.max_snapshots.unwrap_or(settings.max_snapshots),
-            max_total_size: bytes.unwrap_or(settings.max_total_size),
+            max_snapshots: self.max_snapshots.or(settings.max_snapshots),
+            max_total_size: bytes.or(settings.max_total_size),
             retention_days: days.unwrap_or(settings.retention_days),
             delete_orphans: settings.delete_orphans && !self.keep_orphans,
             ..settings
@@ -73,22 +75,29 @@ struct Prune<'a> {
     env: &'a CommandEnv,
     args: &'a PruneArgs,
     keeping: Keeping,
+    /// The bytes the store may have; 0 is no limit.
+    max_total_size: u64,
     /// Did somebody confirm it?
     clock_is_right: bool,
 }
 
 pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, CommandError> {
+    let keeping = args.keeping(env.engine.settings().keeping);
     let mut prune = Prune {
         env,
         args,
         clock_is_right: false,
-        keeping: args.keeping(env.engine.settings().keeping),
+        keeping,
+        max_total_size: match keeping.max_total_size {
+            Some(bytes) => bytes,
+            None => env.engine.size_limit()?,
+        },
     };
     shown_first(prune.write_header(), args.force || args.dry_run)?;
     let mut preview = prune.look()?;
     if args.dry_run {
         prune.write_preview(&preview)?;
-        return PruneReport::of_preview(&preview, prune.keeping).tell(env);
+        return PruneReport::of_preview(&preview, prune.limits_json(), prune.keeping).tell(env);
     }
     if prune.is_clock_confirmed(&preview)? {
         prune.clock_is_right = true;
@@ -117,8 +126,8 @@ impl Prune<'_> {
         writeln!(out, "Pruning checkpoint store…")?;
         writeln!(out, "  retention_days:    {days}")?;
         writeln!(out, "  delete_orphans:    {word}")?;
-        writeln!(out, "  max_total_size_mb: {}", keeping.max_total_size >> 20)?;
-        writeln!(out, "  max_snapshots:     {}", keeping.max_snapshots)?;
+        writeln!(out, "  max_total_size_mb: {}", self.max_total_size >> 20)?;
+        writeln!(out, "  max_snapshots:     {}", keeping.usual_snapshots())?;
         writeln!(out)?;
         Ok(out.finish()?)
     }
@@ -126,12 +135,18 @@ impl Prune<'_> {
     fn limits(&self, orphans: Orphans) -> Limits {
         let keeping = &self.keeping;
         Limits {
-            max_snapshots: (keeping.max_snapshots > 0).then_some(keeping.max_snapshots),
+            max_snapshots: Some(keeping.usual_snapshots()),
+            is_usual: keeping.max_snapshots.is_none(),
+            project: None,
             retention_days: (keeping.retention_days > 0).then_some(keeping.retention_days),
-            max_total_bytes: (keeping.max_total_size > 0).then_some(keeping.max_total_size),
+            max_total_bytes: Some(self.max_total_size),
             min_free_bytes: (keeping.min_free_disk > 0).then_some(keeping.min_free_disk),
             orphans,
         }
+    }
+
+    fn limits_json(&self) -> LimitsJson {
+        LimitsJson::new(&self.keeping, self.max_total_size)
     }
 
     fn request(&self, orphans: Orphans) -> CleanRequest {
@@ -233,7 +248,7 @@ impl Prune<'_> {
                 .with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")
         })?;
         drop(progress);
-        let mut report = PruneReport::new(preview, self.keeping, cleaned);
+        let mut report = PruneReport::new(preview, self.limits_json(), self.keeping, cleaned);
         report.orphans_kept = kept;
         let left = engine.legacy()?;
         for archive in &preview.stale {

@@ -90,7 +90,7 @@ fn word(rule: Rule) -> &'static str {
 
 impl PruneReport {
     /// What would be done.
-    pub(super) fn of_preview(preview: &Preview, keeping: Keeping) -> Self {
+    pub(super) fn of_preview(preview: &Preview, limits: LimitsJson, keeping: Keeping) -> Self {
         let plan = &preview.plan;
         let cleaned = Cleaned {
             scanned: preview.facts.projects.len(),
@@ -103,7 +103,7 @@ impl PruneReport {
         };
         let archives = preview.stale.iter();
         let archives: Vec<_> = archives.map(|one| ArchiveJson::new(one, false)).collect();
-        let mut report = Self::new(preview, keeping, cleaned);
+        let mut report = Self::new(preview, limits, keeping, cleaned);
         report.dry_run = true;
         report.bytes_freed = 0;
         report.store_bytes_after = plan.bytes_after;
@@ -113,7 +113,12 @@ impl PruneReport {
     }
 
     /// What was done.
-    pub(super) fn new(preview: &Preview, keeping: Keeping, cleaned: Cleaned) -> Self {
+    pub(super) fn new(
+        preview: &Preview,
+        limits: LimitsJson,
+        keeping: Keeping,
+        cleaned: Cleaned,
+    ) -> Self {
         let dropped = |dropped: &Dropped| DroppedJson {
             project: dropped.project.to_string(),
             workdir: preview
@@ -127,7 +132,7 @@ impl PruneReport {
         Self {
             schema: "herma.checkpoints-prune/1",
             dry_run: false,
-            limits: LimitsJson::from(&keeping),
+            limits,
             scanned: cleaned.scanned,
             deleted_orphan: cleaned.projects_by(Rule::Orphan),
             deleted_stale: cleaned.projects_by(Rule::Stale) + cleaned.archives,

@@ -196,7 +196,11 @@ fn write_disk(
     writeln!(out, "\nPacks:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
     let keeping = env.engine.settings().keeping;
-    writeln!(out, "Limits:          {}", limits::in_words(&keeping))?;
+    writeln!(
+        out,
+        "Limits:          {}",
+        limits::in_words(&keeping, status.size_limit)
+    )?;
     match &status.last_cleaning {
         None => writeln!(out, "Last cleaning:   never"),
         Some(record) => {

@@ -105,7 +105,7 @@ impl StatusJson {
             projects: status.projects.iter().map(ProjectJson::from).collect(),
             legacy_archives: status.legacy.iter().map(ArchiveJson::from).collect(),
             pre_v2: pre_v2.collect(),
-            limits: LimitsJson::from(&env.engine.settings().keeping),
+            limits: LimitsJson::new(&env.engine.settings().keeping, status.size_limit),
             last_cleaning: status.last_cleaning.as_ref().map(CleaningJson::from),
         }
     }

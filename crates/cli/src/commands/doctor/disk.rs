@@ -21,11 +21,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     if !status.exists {
         return;
     }
-    look_at_size(
-        findings,
-        &status,
-        env.engine.settings().keeping.max_total_size,
-    );
+    look_at_size(findings, &status, status.size_limit);
     look_at_cleaning(findings, &status, env.now().as_float());
     match env.engine.damaged_records() {
         Ok(damaged) => {

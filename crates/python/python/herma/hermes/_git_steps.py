@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ._git import _run_git
 from ._limits import in_bytes
-from ._paths import _normalize_path, engine_at
+from ._paths import _normalize_path, _project_hash, engine_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ class GitSteps:
     max_file_size_mb: int
 
     def _prune(self, store: AnyPath, working_dir: AnyPath, ref: str) -> None:
-        """Keeps ``max_snapshots`` checkpoints of every project. No id changes."""
-        engine_at(_base_of(store)).clean(max_snapshots=max(1, self.max_snapshots))
+        """Keeps ``max_snapshots`` checkpoints of this project. No id changes."""
+        engine = engine_at(_base_of(store))
+        engine.clean(max_snapshots=max(1, self.max_snapshots), project=_project_hash(working_dir))
 
     def _enforce_size_cap(self, store: AnyPath) -> None:
         """Drops the oldest checkpoints until the store is no larger than ``max_total_size_mb``."""

@@ -14,6 +14,24 @@ _LARGEST = 1 << 62
 _MOST_DAYS = (1 << 32) - 1
 
 
+class Usual(int):
+    """A limit that stands where nobody gave one. It is recorded with no project."""
+
+
+def is_usual(limit: Any) -> bool:
+    """Did nobody give this limit?"""
+    return isinstance(limit, Usual)
+
+
+def at_least(least: int, limit: Any) -> int:
+    """The limit, but no less than ``least``.
+
+    >>> at_least(1, -5), is_usual(at_least(1, Usual(20))), is_usual(at_least(1, 20))
+    (1, True, False)
+    """
+    return limit if is_usual(limit) else max(least, int(limit))
+
+
 def whole(number: Any, most: int = _LARGEST) -> int:
     """The number, between 0 and ``most``.
 

@@ -14,12 +14,16 @@ from ._checks import _validate_commit_hash, _validate_file_path
 from ._format import stat_text
 from ._git import _run_git
 from ._git_steps import GitSteps
-from ._limits import in_bytes, whole
+from ._limits import Usual, at_least, in_bytes, is_usual, whole
 from ._paths import _normalize_path, _store_path, checkpoint_base, engine_at, working_dir_for
 
 logger = logging.getLogger(__name__)
 
 _SHORT = 7
+
+#: What a list shows. Nobody asked for it, so it is not what a project is cut to.
+_SNAPSHOTS = Usual(20)
+_TOTAL_SIZE_MB = Usual(500)
 
 #: Why the engine leaves a file as it is.
 _TOO_LARGE = "too-large"
@@ -61,13 +65,13 @@ class CheckpointManager(GitSteps):
     def __init__(
         self,
         enabled: bool = False,
-        max_snapshots: int = 20,
-        max_total_size_mb: int = 500,
+        max_snapshots: int = _SNAPSHOTS,
+        max_total_size_mb: int = _TOTAL_SIZE_MB,
         max_file_size_mb: int = 10,
     ) -> None:
         self.enabled = enabled
-        self.max_snapshots = max(1, int(max_snapshots))
-        self.max_total_size_mb = max(0, int(max_total_size_mb))
+        self.max_snapshots = at_least(1, max_snapshots)
+        self.max_total_size_mb = at_least(0, max_total_size_mb)
         self.max_file_size_mb = max(0, int(max_file_size_mb))
         self._checkpointed_dirs: set[str] = set()
         self._git_available: Optional[bool] = None
@@ -263,8 +267,8 @@ class CheckpointManager(GitSteps):
     def _engine(self) -> Engine:
         return engine_at(
             checkpoint_base(),
-            max_snapshots=whole(self.max_snapshots),
-            max_total_size=in_bytes(self.max_total_size_mb),
+            max_snapshots=None if is_usual(self.max_snapshots) else whole(self.max_snapshots),
+            max_total_size=None if is_usual(self.max_total_size_mb) else in_bytes(self.max_total_size_mb),
             max_file_size=in_bytes(self.max_file_size_mb) or None,
             auto_prune=False,
         )
