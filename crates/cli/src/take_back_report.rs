@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use herma_core::RelPath;
+use herma_core::engine::Extent;
 use herma_core::engine::Project;
 use herma_core::engine::Restored;
+use herma_core::engine::StepOutcome;
 use herma_core::engine::TakeBackPlan;
 use herma_core::engine::TakenBack;
+use herma_core::engine::WhyLeft;
+use herma_core::restore::KeptWhy;
 use herma_core::reversal::Conflicts;
 use herma_core::reversal::Decided;
 use herma_core::reversal::Outcome as Becomes;
@@ -36,6 +40,7 @@ struct TakeBackJson {
     dry_run: bool,
     since: Option<CheckpointJson>,
     steps: Vec<u64>,
+    outcomes: Vec<OutcomeJson>,
     changes: Vec<ChangeJson>,
     conflicts: Vec<ConflictJson>,
     kept: Vec<KeptJson>,
@@ -61,6 +66,20 @@ struct ChangeJson {
 }
 
 #[derive(Serialize)]
+struct OutcomeJson {
+    step: u64,
+    outcome: &'static str,
+    left: Vec<LeftJson>,
+}
+
+#[derive(Serialize)]
+struct LeftJson {
+    text: String,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+#[derive(Serialize)]
 struct DoubtJson {
     step: u64,
     why: &'static str,
@@ -81,6 +100,9 @@ struct KeptJson {
     #[serde(flatten)]
     path: PathJson,
 }
+
+/// So many of the files a step leaves are named with it; all of them are named with their reason before.
+const SHOWN: usize = 3;
 
 /// Tells what a plan would do.
 pub(crate) fn report_planned(
@@ -119,14 +141,18 @@ pub(crate) fn report_planned(
     }
     tell(&env.ui, plan);
     let count = counted(plan.reversed.changes.len(), "change");
-    if plan.is_empty() {
-        env.ui.status("Nothing to take back.");
-    } else {
+    if !plan.is_empty() {
         env.ui.status(format_args!(
             "{count} would take back {}. Nothing was changed.",
             what(plan)
         ));
     }
+    let would = [
+        "would be undone in part",
+        "would not be undone",
+        "Nothing to take back.",
+    ];
+    tell_outcomes(&env.ui, plan, would);
     told.tell(env, outcome(plan))
 }
 
@@ -148,37 +174,115 @@ pub(crate) fn report_taken_back(
     if env.ui.json {
         let json = to_json(project, plan, taken.restored.as_deref(), false, &told);
         env.ui.write_json(&json)?;
-        return told.tell(env, outcome(plan));
+        return told.tell(env, outcome_of(taken));
     }
     if let Some(restored) = &taken.restored {
         write_files(&env.ui, &restored.plan, &restored.kept, format)?;
     }
     tell(&env.ui, plan);
-    match &taken.restored {
-        None => env.ui.status("Nothing to take back."),
-        Some(restored) => {
-            env.ui.status(format_args!(
-                "Took back {}: {} written, {} deleted.",
-                what(plan),
-                counted(restored.written, "file"),
-                restored.removed
-            ));
-            env.ui
-                .status("`herma undo` brings back the state from before.");
-        }
+    if let Some(restored) = &taken.restored {
+        env.ui.status(format_args!(
+            "Took back {}: {} written, {} deleted.",
+            what(plan),
+            counted(restored.written, "file"),
+            restored.removed
+        ));
     }
-    told.tell(env, outcome(plan))
+    let was = [
+        "was undone in part",
+        "was not undone",
+        "Nothing to take back.",
+    ];
+    tell_outcomes(&env.ui, plan, was);
+    if taken.restored.is_some() {
+        env.ui
+            .status("`herma undo` brings back the state from before.");
+    }
+    told.tell(env, outcome_of(taken))
 }
 
 /// What is taken back, in words.
 fn what(plan: &TakeBackPlan) -> String {
-    match &plan.steps[..] {
-        [] => "what changed since".to_owned(),
+    let outcomes = plan.outcomes();
+    let of = |extent: Extent| {
+        let all = outcomes.iter().filter(move |o| o.extent == extent);
+        all.map(|outcome| outcome.step).collect::<Vec<u64>>()
+    };
+    let (whole, part) = (of(Extent::Whole), of(Extent::Part));
+    match (&whole[..], &part[..]) {
+        ([], []) => "what changed since".to_owned(),
+        ([], part) => format!("a part of {}", steps_in_words(part)),
+        (whole, []) => steps_in_words(whole),
+        (whole, part) => format!(
+            "{} and a part of {}",
+            steps_in_words(whole),
+            steps_in_words(part)
+        ),
+    }
+}
+
+fn steps_in_words(steps: &[u64]) -> String {
+    match steps {
+        [] => "no step".to_owned(),
         [one] => format!("step {one}"),
-        [first, .., last] => {
-            let count = plan.steps.len();
-            format!("{count} steps between {first} and {last}")
+        [first, .., last] => format!("{} steps between {first} and {last}", steps.len()),
+    }
+}
+
+/// Says of each step that is not wholly undone what is left of it, and why.
+fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [&str; 3]) {
+    let outcomes = plan.outcomes();
+    let left: Vec<&StepOutcome> = outcomes
+        .iter()
+        .filter(|outcome| outcome.extent != Extent::Whole)
+        .collect();
+    if plan.is_empty() && left.is_empty() {
+        ui.status(nothing);
+    }
+    for outcome in left {
+        let verb = match outcome.extent {
+            Extent::Whole | Extent::Part => in_part,
+            Extent::Nothing => not_at_all,
+        };
+        let mut names: Vec<String> = outcome
+            .left
+            .iter()
+            .take(SHOWN)
+            .map(|(path, _)| path.to_string())
+            .collect();
+        let more = outcome.left.len() - names.len();
+        if more > 0 {
+            names.push(format!("{more} more"));
         }
+        let stay = if outcome.left.len() == 1 {
+            "stays as it is"
+        } else {
+            "stay as they are"
+        };
+        ui.status(format_args!(
+            "Step {} {verb}: {} {stay}.",
+            outcome.step,
+            in_a_row(&names)
+        ));
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn in_a_row(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn why_in_words(why: &WhyLeft) -> String {
+    match why {
+        WhyLeft::Conflict(why) => why.to_string(),
+        WhyLeft::NotSaved(reason) => {
+            format!("a checkpoint says nothing about it ({})", reason.word())
+        }
+        WhyLeft::Unattributed => "other steps were under way".to_owned(),
     }
 }
 
@@ -275,6 +379,16 @@ fn outcome(plan: &TakeBackPlan) -> Outcome {
     }
 }
 
+/// The same of what was done: what changed meanwhile was not.
+fn outcome_of(taken: &TakenBack) -> Outcome {
+    let restored = taken.restored.as_ref();
+    let mut kept = restored.iter().flat_map(|restored| &restored.kept);
+    if kept.any(|kept| kept.why != KeptWhy::Asked) {
+        return Outcome::LeftOut;
+    }
+    outcome(&taken.plan)
+}
+
 const fn word(becomes: &Becomes) -> &'static str {
     match becomes {
         Becomes::Gone => "gone",
@@ -304,6 +418,7 @@ fn to_json(
         dry_run,
         since: plan.asked.since.as_ref().map(CheckpointJson::from),
         steps: plan.steps.clone(),
+        outcomes: plan.outcomes().iter().map(outcome_json).collect(),
         changes: reversed
             .changes
             .iter()
@@ -349,5 +464,17 @@ fn to_json(
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
         transcript: told.to_json(),
+    }
+}
+
+fn outcome_json(outcome: &StepOutcome) -> OutcomeJson {
+    let left = |(path, why): &(RelPath, WhyLeft)| LeftJson {
+        text: why_in_words(why),
+        path: PathJson::new(path.as_bytes()),
+    };
+    OutcomeJson {
+        step: outcome.step,
+        outcome: outcome.extent.word(),
+        left: outcome.left.iter().map(left).collect(),
     }
 }

@@ -207,7 +207,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since
     Hint: `--conflicts=ours|theirs|markers` decides them.
-    Nothing to take back.
+    Step 1 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
     assert_eq!(project.read("code.txt"), mixed);
@@ -233,6 +233,48 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
             "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> taken back"
         )])
     );
+}
+
+#[test]
+fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_half_reverted() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("other.txt", "1\n")]);
+    project.write("config.py", &lines(&[]));
+    let claude = ["--agent", "claude"];
+    step(&project, &claude, &[("config.py", &lines(&[(3, "ONE")]))]);
+    project.write("config.py", &lines(&[(3, "MINE")]));
+    step(&project, &claude, &[("other.txt", "2\n")]);
+    let now = lines(&[(3, "MINE"), (12, "THREE")]);
+    let third = [("config.py", now.as_str()), ("other.txt", "3\n")];
+    step(&project, &claude, &third);
+    insta::assert_snapshot!(project.run(["undo", "1", "3"]).code(3), @"
+    write  other.txt
+    ------- stderr -------
+    Kept, edited by hand since:
+      config.py
+    Kept, changed by other steps:
+      other.txt
+    Warning: 1 conflict left as it is:
+      config.py: the same lines were changed since
+    Hint: `--conflicts=ours|theirs|markers` decides them.
+    Took back a part of step 3: 1 file written, 0 deleted.
+    Step 1 was not undone: config.py stays as it is.
+    Step 3 was undone in part: config.py stays as it is.
+    `herma undo` brings back the state from before.
+    [exit status: 3]
+    ");
+    assert_eq!(project.read("config.py"), now);
+    assert_eq!(project.read("other.txt"), "2\n");
+    project.run(["undo"]).success();
+    let answer = json(&project.run(["undo", "1", "3", "--json"]).code(3));
+    assert_eq!(answer["outcomes"][0]["outcome"], "not-undone");
+    assert_eq!(answer["outcomes"][0]["left"][0]["path"], "config.py");
+    assert_eq!(answer["outcomes"][1]["outcome"], "partly");
+    project.run(["undo"]).success();
+    project
+        .run(["undo", "1", "3", "--conflicts=ours"])
+        .success();
+    assert_eq!(project.read("config.py"), lines(&[(3, "MINE")]));
 }
 
 #[test]

@@ -4,12 +4,15 @@ use super::restoring::Restored;
 use crate::checkpoint::Checkpoint;
 use crate::path::RelPath;
 use crate::restore::undo::StateIds;
+use crate::reversal::ConflictWhy;
 use crate::reversal::Conflicts;
 use crate::reversal::Content;
 use crate::reversal::Outcome;
 use crate::reversal::Reversed;
+use crate::snapshot::reason::Reason;
 use crate::steps::Doubt;
 use crate::steps::StepChoice;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 /// What to take back.
@@ -49,8 +52,54 @@ pub struct TakeBackPlan {
     /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
     /// other.
     pub exact: Option<Box<Checkpoint>>,
+    /// What each of the chosen steps changed, as far as it is asked for.
+    pub(super) touched: BTreeMap<u64, BTreeSet<RelPath>>,
     /// The state all of this was worked out for.
     pub(super) present: StateIds,
+}
+
+/// What becomes of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepOutcome {
+    /// Its number.
+    pub step: u64,
+    /// How much of it is undone.
+    pub extent: Extent,
+    /// What it changed and stays as it is, and why, sorted by path.
+    pub left: Vec<(RelPath, WhyLeft)>,
+}
+
+/// How much of a step is undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All that is not as before it already.
+    Whole,
+    /// Some of its files are left as they are.
+    Part,
+    /// All of its files are.
+    Nothing,
+}
+
+impl Extent {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Whole => "undone",
+            Self::Part => "partly",
+            Self::Nothing => "not-undone",
+        }
+    }
+}
+
+/// Why something a step changed stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyLeft {
+    /// It was changed again since.
+    Conflict(ConflictWhy),
+    /// A checkpoint says nothing about it.
+    NotSaved(Reason),
+    /// Other steps were under way when it changed.
+    Unattributed,
 }
 
 impl TakeBackPlan {
@@ -62,6 +111,47 @@ impl TakeBackPlan {
     /// The steps of which it is not known where they began or ended.
     pub fn uncertain(&self) -> Vec<u64> {
         self.doubts.iter().map(|(step, _)| *step).collect()
+    }
+
+    /// What becomes of each of the steps that have anything to be taken back, ascending.
+    pub fn outcomes(&self) -> Vec<StepOutcome> {
+        let outcome = |(step, touched): (&u64, &BTreeSet<RelPath>)| {
+            let why = |path: &RelPath| Some((self.told_of(path)?, self.why_left(path)?));
+            let left: BTreeMap<RelPath, WhyLeft> = touched.iter().filter_map(why).collect();
+            let mut changes = touched.iter();
+            let extent = if left.is_empty() {
+                Extent::Whole
+            } else if changes.any(|path| self.reversed.changes.contains_key(path)) {
+                Extent::Part
+            } else {
+                Extent::Nothing
+            };
+            StepOutcome {
+                step: *step,
+                extent,
+                left: left.into_iter().collect(),
+            }
+        };
+        self.touched.iter().map(outcome).collect()
+    }
+
+    /// The path under which it is told what becomes of something that stays.
+    fn told_of(&self, path: &RelPath) -> Option<RelPath> {
+        let left = self.reversed.left.get(path);
+        left.or_else(|| self.unattributed.get(path)).cloned()
+    }
+
+    fn why_left(&self, path: &RelPath) -> Option<WhyLeft> {
+        let Some(told) = self.reversed.left.get(path) else {
+            return self.unattributed.get(path).map(|_| WhyLeft::Unattributed);
+        };
+        let mut conflicts = self.reversed.conflicts.iter();
+        if let Some(found) = conflicts.find(|conflict| conflict.path == *told) {
+            return Some(WhyLeft::Conflict(found.why.clone()));
+        }
+        let mut kept = self.reversed.kept.iter();
+        let found = kept.find(|(at, _)| at == told);
+        found.map(|(_, reason)| WhyLeft::NotSaved(*reason))
     }
 
     /// Leaves a file or directory as it is.

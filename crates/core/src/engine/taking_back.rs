@@ -19,16 +19,15 @@ use super::sorted::Sorted;
 use super::story::StateParts;
 use super::story::Story;
 use super::story::parts_of;
+use super::stretches::Stretches;
 use super::take_back_plan::TakeBack;
 use super::take_back_plan::TakeBackPlan;
 use super::take_back_plan::TakenBack;
 use crate::checkpoint::Checkpoint;
-use crate::diff;
 use crate::diff::merge::Labels;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::Requested;
 use crate::restore::RestoreOptions;
 use crate::restore::Then;
@@ -45,7 +44,6 @@ use crate::snapshot::present::Present;
 use crate::steps::Doubt;
 use crate::steps::Step;
 use crate::steps::StepEnd;
-use crate::steps::timeline::Belongs;
 use crate::store::pack_write::PackWriter;
 
 /// What markers say about the two sides of a conflict.
@@ -180,6 +178,7 @@ impl Project<'_> {
             unattributed: BTreeSet::new(),
             doubts: Vec::new(),
             exact: None,
+            touched: BTreeMap::new(),
             present: ids,
         };
         let first = match &asked.since {
@@ -226,7 +225,15 @@ impl Project<'_> {
         let Some(sorted) = sorted else {
             return Err(Error::NoSteps);
         };
-        self.name_what_stays(store, &told, &sorted, present, pending, &mut plan)?;
+        let stretches = Stretches {
+            project: self,
+            store,
+            told: &told,
+            present,
+            pending,
+        };
+        stretches.name_what_stays(&sorted, &mut plan)?;
+        stretches.name_what_goes(&sorted, &chosen, &mut plan)?;
         plan.reversed = self.reverse(store, &told, &sorted, asked, present, pending)?;
         let begins = first.and_then(|first| told.line.points[first].checkpoint.as_ref());
         if let Some(from) = asked.since.as_ref().or(begins) {
@@ -327,45 +334,6 @@ impl Project<'_> {
             ends_later && !step.kind.is_move()
         };
         Ok(self.all_steps(&store)?.iter().any(is_later))
-    }
-
-    /// Notes which files others changed, as far as they are within what was asked for.
-    fn name_what_stays(
-        &self,
-        store: &OpenStore,
-        told: &Story,
-        sorted: &Sorted,
-        present: &Present,
-        pending: &Pending<'_>,
-        plan: &mut TakeBackPlan,
-    ) -> Result<(), Error> {
-        let pending = told.pending(pending);
-        let side = StoreSide::with_pending(&store.objects, &pending);
-        for (stretch, belongs) in &sorted.others {
-            let points = &told.line.points;
-            let (old, new) = (points[*stretch].state.0, points[*stretch + 1].state.0);
-            let changes = diff::compare(Some((&side, old)), Some((&side, new)), &plan.asked.paths)?;
-            let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();
-            if points[*stretch].state.1 != points[*stretch + 1].state.1 {
-                let parts = |point: usize| match points[point].checkpoint {
-                    Some(_) => told.parts(self, store, point),
-                    None => present_parts(store, present, &pending),
-                };
-                let (before, after) = (parts(*stretch)?, parts(*stretch + 1)?);
-                let others = reversal::other_modes(before.view(old, &side), after.view(new, &side));
-                let scope = &plan.asked.paths;
-                let is_asked = |path: &RelPath| {
-                    scope.is_empty() || scope.iter().any(|scope| path.starts_with(scope))
-                };
-                paths.extend(others?.into_iter().filter(is_asked));
-            }
-            match belongs {
-                Belongs::Hand => plan.by_hand.extend(paths),
-                Belongs::Partly => plan.unattributed.extend(paths),
-                Belongs::Others | Belongs::Chosen => plan.by_others.extend(paths),
-            }
-        }
-        Ok(())
     }
 
     fn reverse(

@@ -24,6 +24,7 @@ use crate::diff::Side;
 use crate::error::Error;
 use crate::id::ObjectId;
 use crate::path::RelPath;
+use crate::reversal::why_left_out;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
@@ -333,14 +334,7 @@ impl Planner<'_> {
 
     /// Why the checkpoint does not vouch for a path: it, or a directory above it, was left out then.
     pub(super) fn target_said_nothing(&self, path: &RelPath) -> Option<Reason> {
-        let bytes = path.as_bytes();
-        let ends = bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| **b == b'/')
-            .map(|(at, _)| at);
-        ends.chain([bytes.len()])
-            .find_map(|end| self.target_left_out?.get(&bytes[..end]).copied())
+        why_left_out(self.target_left_out?, path)
     }
 
     /// Is it lost whether the checkpoint vouches for the absence of a path? Where it has a file there was

@@ -3,6 +3,10 @@
 //! For each change the file is looked up where it is by now, merged, and put where it belongs. All changes
 //! of a run are decided against the same state, and then made together: first everything leaves its old
 //! place, then everything takes its new one. What finds its new place taken stays where it was.
+//!
+//! A file is taken back as a whole or left alone as a whole, in every run: see [`super::reverse`].
+
+use std::collections::BTreeMap;
 
 use super::Conflict;
 use super::ConflictWhy;
@@ -39,6 +43,37 @@ pub(super) struct Merger<'a> {
     direction: Direction,
     pub(super) overlay: Overlay<'a>,
     pub(super) notes: Notes,
+    /// Files that are left alone in every run.
+    left: LeftAlone,
+}
+
+/// Files that are left alone as a whole: where each is in the present, or would be, and what is told of it.
+#[derive(Clone, Default)]
+pub(super) struct LeftAlone {
+    files: BTreeMap<RelPath, Told>,
+}
+
+/// Why a file is left alone.
+#[derive(Clone)]
+enum Told {
+    Conflicts(Vec<Conflict>),
+    SaysNothing(RelPath, Reason),
+}
+
+impl Told {
+    /// The path under which it is told.
+    fn path(&self) -> Option<&RelPath> {
+        match self {
+            Self::Conflicts(conflicts) => conflicts.first().map(|conflict| &conflict.path),
+            Self::SaysNothing(path, _) => Some(path),
+        }
+    }
+}
+
+impl LeftAlone {
+    pub(super) fn len(&self) -> usize {
+        self.files.len()
+    }
 }
 
 /// One run: what it is merged against, and what is to be reached.
@@ -47,16 +82,13 @@ pub(super) struct Step<'a> {
     pub(super) theirs: Reader<'a>,
 }
 
-/// What is to be done about one change.
-enum Decision<'a> {
-    /// One of the states says nothing about this path.
-    Keep(RelPath, Reason),
-    /// The file moves, changes or goes, or only has conflicts.
-    Make(Made<'a>),
-}
-
+/// What is to be done about one change: the file moves, changes or goes, or only has conflicts.
 #[derive(Default)]
 struct Made<'a> {
+    /// The file it is about, by its place in the present.
+    about: RelPath,
+    /// All the places the run knows it at.
+    places: Vec<RelPath>,
     /// The place that becomes free.
     leaves: Option<RelPath>,
     /// What is where.
@@ -73,7 +105,7 @@ struct Found<'a> {
 }
 
 impl<'a> Merger<'a> {
-    pub(super) fn new(request: &Request<'a>, direction: Direction) -> Self {
+    pub(super) fn new(request: &Request<'a>, direction: Direction, left: LeftAlone) -> Self {
         Self {
             present: Reader::new(request.present, Role::Present),
             scope: request.scope,
@@ -82,7 +114,13 @@ impl<'a> Merger<'a> {
             direction,
             overlay: Overlay::default(),
             notes: Notes::default(),
+            left,
         }
+    }
+
+    /// The files that are left alone, more than before if this found some.
+    pub(super) fn left_alone(&self) -> &LeftAlone {
+        &self.left
     }
 
     /// Applies what leads from `base` to `theirs`.
@@ -104,7 +142,15 @@ impl<'a> Merger<'a> {
     }
 
     /// How the result differs from the present.
-    pub(super) fn finish(self) -> Result<Reversed, DiffError> {
+    pub(super) fn finish(mut self) -> Result<Reversed, DiffError> {
+        for told in self.left.files.into_values() {
+            match told {
+                Told::Conflicts(conflicts) => self.notes.conflicts.extend(conflicts),
+                Told::SaysNothing(path, reason) => {
+                    self.notes.kept.insert(path, reason);
+                }
+            }
+        }
         self.overlay.finish(&self.present, self.notes)
     }
 
@@ -130,27 +176,84 @@ impl<'a> Merger<'a> {
             direction: self.direction,
             modes_known: modes_known(&step.base, &step.theirs),
         };
-        let mut made = Vec::new();
-        let mut kept = Vec::new();
+        let mut all = Vec::new();
+        let mut left = Vec::new();
         for change in changes {
-            match self.decide(step, &rule, &moves, change)? {
-                Some(Decision::Keep(path, reason)) => kept.push((path, reason)),
-                Some(Decision::Make(decision)) => made.push(decision),
-                None => {}
+            let Some(mut made) = self.place(&moves, change)? else {
+                continue;
+            };
+            if let Some(told) = self.left.files.get(&made.about) {
+                left.push((made, told.clone()));
+            } else if let Some((path, reason)) = self.says_nothing(step, &made.places) {
+                left.push((made, Told::SaysNothing(path, reason)));
+            } else {
+                self.decide(step, &rule, &moves, change, &mut made)?;
+                all.push(made);
             }
         }
-        self.notes.kept.extend(kept);
-        Ok(made)
+        for (made, told) in left {
+            self.leave(&made, told);
+        }
+        Ok(all)
     }
 
-    /// Decides about one change; `None` if it is none of our business.
+    /// Which of these places one of the states says nothing about, and why.
+    fn says_nothing(&self, step: &Step<'a>, places: &[RelPath]) -> Option<(RelPath, Reason)> {
+        let why = |path: &RelPath| Some((path.clone(), self.left_out(step, path)?));
+        places.iter().find_map(why)
+    }
+
+    /// Notes that a file stays as it is: from here on in all runs, unless somebody decides about each conflict.
+    fn leave(&mut self, made: &Made<'a>, mut told: Told) {
+        if let Told::Conflicts(conflicts) = &mut told {
+            // Where it is, not where another run would have put it.
+            for conflict in conflicts {
+                if made.places.last() == Some(&conflict.path) {
+                    conflict.path = made.about.clone();
+                }
+            }
+        }
+        if let Some(path) = told.path() {
+            let places = made.places.iter().cloned();
+            self.notes
+                .left
+                .extend(places.map(|place| (place, path.clone())));
+        }
+        if self.conflicts == Conflicts::Leave {
+            self.left.files.entry(made.about.clone()).or_insert(told);
+            return;
+        }
+        match told {
+            Told::Conflicts(conflicts) => self.notes.conflicts.extend(conflicts),
+            Told::SaysNothing(path, reason) => {
+                self.notes.kept.insert(path, reason);
+            }
+        }
+    }
+
+    /// The file a change is about; `None` if it is none of our business.
+    fn place(&self, moves: &Moves<'_, 'a>, change: &Change) -> Result<Option<Made<'a>>, DiffError> {
+        let (from, to) = (change.old_path(), &change.path);
+        let found = self.find(moves, from, change.old.is_some())?;
+        let places = vec![from.clone(), to.clone(), found.place.clone()];
+        let is_ours = places.iter().any(|path| self.is_in_scope(path));
+        let lineage = found.entry.and_then(|entry| entry.lineage);
+        Ok(is_ours.then(|| Made {
+            about: lineage.unwrap_or(found.place),
+            places,
+            ..Made::default()
+        }))
+    }
+
+    /// Decides about one change.
     fn decide(
         &self,
         step: &Step<'a>,
         rule: &Rule<'a>,
         moves: &Moves<'_, 'a>,
         change: &Change,
-    ) -> Result<Option<Decision<'a>>, DiffError> {
+        made: &mut Made<'a>,
+    ) -> Result<(), DiffError> {
         let (from, to) = (change.old_path(), &change.path);
         let base = match change.old {
             Some(_) => step.base.file(from)?,
@@ -161,33 +264,23 @@ impl<'a> Merger<'a> {
             None => None,
         };
         let found = self.find(moves, from, base.is_some())?;
-        let places = [from, to, &found.place];
-        if !places.iter().any(|path| self.is_in_scope(path)) {
-            return Ok(None);
-        }
-        for path in places {
-            if let Some(reason) = self.left_out(step, path) {
-                return Ok(Some(Decision::Keep(path.clone(), reason)));
-            }
-        }
         let three = Three {
             base: base.as_ref(),
             ours: found.entry.as_ref(),
             theirs: theirs.as_ref(),
         };
-        let made = match (three.base, three.theirs) {
-            (Some(_), Some(_)) if from != to => self.move_back(rule, three, &found, from, to)?,
+        match (three.base, three.theirs) {
+            (Some(_), Some(_)) if from != to => self.move_back(rule, three, &found, from, to, made),
             // The run made it, and it was moved since: somebody wants it.
             (Some(_), None) if three.ours.is_some() && found.place != *from => {
                 let merged = rule.whole(ConflictWhy::ChangedLater, three.ours, None);
-                self.changed_to(merged, three, &found.place)?
+                self.changed_to(merged, three, &found.place, made)
             }
             _ => {
                 let merged = rule.merge(&found.place, three)?;
-                self.changed_to(merged, three, &found.place)?
+                self.changed_to(merged, three, &found.place, made)
             }
-        };
-        Ok(Some(Decision::Make(made)))
+        }
     }
 
     /// Finds the file that was at `from`, here or where somebody moved it since.
@@ -215,7 +308,8 @@ impl<'a> Merger<'a> {
         mut merged: Merged<'a>,
         three: Three<'_, 'a>,
         place: &RelPath,
-    ) -> Result<Made<'a>, DiffError> {
+        made: &mut Made<'a>,
+    ) -> Result<(), DiffError> {
         let is_nested = |entry: Option<&Entry<'_>>| {
             entry.is_some_and(|entry| entry.kind() == EntryKind::Nested)
         };
@@ -229,16 +323,13 @@ impl<'a> Merger<'a> {
             let conflict = (ConflictWhy::NestedRepository, Decided::Left);
             merged.conflicts.push(conflict);
         }
-        let mut made = Made {
-            conflicts: at(place, std::mem::take(&mut merged.conflicts)),
-            both: merged.both,
-            ..Made::default()
-        };
+        made.conflicts = at(place, merged.conflicts);
+        made.both = merged.both;
         match merged.entry {
             Some(entry) => made.puts = Some((place.clone(), entry)),
             None => made.leaves = three.ours.map(|_| place.clone()),
         }
-        Ok(made)
+        Ok(())
     }
 
     /// Merges a file the run moved, and moves it back.
@@ -249,11 +340,13 @@ impl<'a> Merger<'a> {
         found: &Found<'a>,
         from: &RelPath,
         to: &RelPath,
-    ) -> Result<Made<'a>, DiffError> {
+        made: &mut Made<'a>,
+    ) -> Result<(), DiffError> {
         let place = &found.place;
         let merged = rule.merge(place, three)?;
         if merged.is_left() {
-            return Ok(only_conflicts(place, merged.conflicts));
+            made.conflicts = at(place, merged.conflicts);
+            return Ok(());
         }
         let mut conflicts = Vec::new();
         let mut target = to;
@@ -275,17 +368,17 @@ impl<'a> Merger<'a> {
             let by_now = place.clone();
             conflicts.push((ConflictWhy::Occupied { by_now }, decided));
             if decided != Decided::Theirs {
-                return Ok(only_conflicts(target, conflicts));
+                made.conflicts = at(target, conflicts);
+                return Ok(());
             }
         }
         conflicts.extend(merged.conflicts);
         let leaves = three.ours.filter(|_| place != target);
-        Ok(Made {
-            leaves: leaves.map(|_| place.clone()),
-            conflicts: at(target, conflicts),
-            puts: merged.entry.map(|entry| (target.clone(), entry)),
-            both: merged.both,
-        })
+        made.leaves = leaves.map(|_| place.clone());
+        made.conflicts = at(target, conflicts);
+        made.puts = merged.entry.map(|entry| (target.clone(), entry));
+        made.both = merged.both;
+        Ok(())
     }
 
     /// What is done about a conflict that is about the file as a whole.
@@ -309,7 +402,8 @@ impl<'a> Merger<'a> {
                 let is_new = self.overlay.file(&self.present, path)?.is_none();
                 if is_new && next.is_blocked(&self.present, path)? {
                     let conflict = (ConflictWhy::InTheWay, Decided::Left);
-                    *made = only_conflicts(&path.clone(), vec![conflict]);
+                    made.conflicts = at(path, vec![conflict]);
+                    (made.leaves, made.puts, made.both) = (None, None, false);
                     all_fit = false;
                 }
             }
@@ -319,8 +413,13 @@ impl<'a> Merger<'a> {
                 break;
             }
         }
-        for made in decisions {
-            self.notes.conflicts.extend(made.conflicts);
+        for mut made in decisions {
+            let conflicts = std::mem::take(&mut made.conflicts);
+            if conflicts.iter().any(|c| c.decided == Decided::Left) {
+                self.leave(&made, Told::Conflicts(conflicts));
+            } else {
+                self.notes.conflicts.extend(conflicts);
+            }
             if let Some((path, _)) = made.puts.filter(|_| made.both) {
                 self.notes.merged.insert(path);
             }
@@ -353,11 +452,4 @@ fn at(path: &RelPath, conflicts: Vec<(ConflictWhy, Decided)>) -> Vec<Conflict> {
         decided,
     };
     conflicts.into_iter().map(conflict).collect()
-}
-
-fn only_conflicts<'a>(path: &RelPath, conflicts: Vec<(ConflictWhy, Decided)>) -> Made<'a> {
-    Made {
-        conflicts: at(path, conflicts),
-        ..Made::default()
-    }
 }

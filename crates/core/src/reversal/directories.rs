@@ -50,6 +50,7 @@ impl<'a> Merger<'a> {
                 continue;
             }
             if let Some(reason) = self.left_out(step, &path) {
+                self.notes.left.insert(path.clone(), path.clone());
                 self.notes.kept.insert(path, reason);
                 continue;
             }
@@ -112,11 +113,7 @@ impl<'a> Merger<'a> {
     fn set_mode(&mut self, path: &RelPath, base: Option<u32>, ours: u32, theirs: u32) {
         let (mode, in_conflict) = three_way_mode(base, ours, theirs, self.conflicts);
         if in_conflict {
-            self.notes.conflicts.push(Conflict {
-                path: path.clone(),
-                why: ConflictWhy::Mode,
-                decided: self.decided(),
-            });
+            self.note_conflict(path, ConflictWhy::Mode, self.decided());
         }
         if mode != ours {
             let held = self.overlay.directories.get(path);
@@ -129,13 +126,20 @@ impl<'a> Merger<'a> {
     /// Says that a directory cannot come back, unless each file that belongs in it says so.
     fn in_the_way(&mut self, step: &Step<'a>, path: &RelPath) -> Result<(), DiffError> {
         if step.theirs.listing(path)?.is_none() {
-            self.notes.conflicts.push(Conflict {
-                path: path.clone(),
-                why: ConflictWhy::InTheWay,
-                decided: Decided::Left,
-            });
+            self.note_conflict(path, ConflictWhy::InTheWay, Decided::Left);
         }
         Ok(())
+    }
+
+    fn note_conflict(&mut self, path: &RelPath, why: ConflictWhy, decided: Decided) {
+        if decided == Decided::Left {
+            self.notes.left.insert(path.clone(), path.clone());
+        }
+        self.notes.conflicts.push(Conflict {
+            path: path.clone(),
+            why,
+            decided,
+        });
     }
 }
 

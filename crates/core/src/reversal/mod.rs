@@ -46,10 +46,12 @@ mod write_modes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use decide::LeftAlone;
 use decide::Merger;
 use view::Reader;
 use view::Role;
 pub(crate) use view::StateView;
+pub(crate) use view::why_left_out;
 pub(crate) use write::write_state;
 
 use crate::diff::DiffError;
@@ -71,7 +73,7 @@ pub(crate) struct Run<'a> {
 /// What to do where a step and something after it changed the same thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conflicts {
-    /// Leave the file as it is and say so.
+    /// Leave the file as it is, whatever else was to be taken back in it, and say so.
     #[default]
     Leave,
     /// Take back what can be, and leave the lines in conflict as they are.
@@ -106,6 +108,8 @@ pub struct Reversed {
     pub conflicts: Vec<Conflict>,
     /// What is not touched because one of the states says nothing about it.
     pub kept: Vec<(RelPath, Reason)>,
+    /// The places of everything that is left alone, then or now, each with the path under which `conflicts` or `kept` says why.
+    pub left: BTreeMap<RelPath, RelPath>,
     /// Files that have something taken back beside something that stays.
     pub merged: Vec<RelPath>,
     /// Files that move: where they are now, and where they will be.
@@ -223,12 +227,23 @@ pub(crate) fn other_modes(
 }
 
 /// Takes runs back out of the present.
+///
+/// Where nobody decided about conflicts, a file is taken back as a whole or left alone as a whole: one that one run cannot be
+/// taken back from is left alone in all of them. So what is found to be left alone is known from the beginning the next time,
+/// until nothing more is found.
 pub(crate) fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
-    let mut merger = Merger::new(request, Direction::Back);
-    for run in request.runs {
-        merger.apply(run.to, run.from)?;
+    let mut left = LeftAlone::default();
+    loop {
+        let known = left.len();
+        let mut merger = Merger::new(request, Direction::Back, left);
+        for run in request.runs {
+            merger.apply(run.to, run.from)?;
+        }
+        if merger.left_alone().len() == known {
+            return merger.finish();
+        }
+        left = merger.left_alone().clone();
     }
-    merger.finish()
 }
 
 /// Puts runs, oldest first, on top of a state: what they did, without what happened between them. Where
@@ -248,7 +263,7 @@ pub(crate) fn compose(
             theirs: "",
         },
     };
-    let mut merger = Merger::new(&request, Direction::Forward);
+    let mut merger = Merger::new(&request, Direction::Forward, LeftAlone::default());
     for run in runs {
         merger.apply(run.from, run.to)?;
     }

@@ -190,6 +190,7 @@ impl<'a> Overlay<'a> {
         Ok(Reversed {
             conflicts,
             kept: notes.kept.into_iter().collect(),
+            left: notes.left,
             merged,
             renamed: self.renamed(&changes),
             changes,
@@ -248,6 +249,7 @@ impl<'a> Overlay<'a> {
 pub(super) struct Notes {
     pub(super) conflicts: Vec<Conflict>,
     pub(super) kept: BTreeMap<RelPath, Reason>,
+    pub(super) left: BTreeMap<RelPath, RelPath>,
     pub(super) merged: BTreeSet<RelPath>,
 }
 

@@ -243,9 +243,13 @@ fn permissions_are_merged_apart_from_contents() {
     let present = to.clone().file("f", lines(10)).mode("g", 0o640);
     let (world, reversed) = Undo::of(&from, &to, &present).run();
     let expected = World::new().file("f", lines(10)).file("g", "1\n");
-    assert_eq!(world, expected.clone().mode("g", 0o640));
+    // A file is left alone as a whole.
+    let left = World::new().file("f", lines(10)).file("g", "2\n");
+    assert_eq!(world, left.mode("g", 0o640));
     let mode = |decided| [conflict("g", ConflictWhy::Mode, decided)];
     assert_eq!(reversed.conflicts, mode(Decided::Left));
+    let undo = Undo::of(&from, &to, &present).with(Conflicts::Ours);
+    assert_eq!(undo.run().0, expected.clone().mode("g", 0o640));
     let undo = Undo::of(&from, &to, &present).with(Conflicts::Theirs);
     let (world, reversed) = undo.run();
     assert_eq!(world, expected);
@@ -426,9 +430,11 @@ fn a_file_moved_on_since_stays_there() {
     let to = World::new().file("b", lines(20).replace("line 2\n", "agent\n"));
     let present = to.clone().rename("b", "c");
     let (world, reversed) = Undo::of(&from, &to, &present).run();
-    assert_eq!(world, World::new().file("c", lines(20)));
+    assert_eq!(world, present);
     let why = ConflictWhy::MovedLater { from: path("a") };
     assert_eq!(reversed.conflicts, [conflict("c", why, Decided::Left)]);
+    let (world, _) = Undo::of(&from, &to, &present).with(Conflicts::Ours).run();
+    assert_eq!(world, World::new().file("c", lines(20)));
     let (world, _) = Undo::of(&from, &to, &present).with(Conflicts::Theirs).run();
     assert_eq!(world, from);
     // Somebody moved it back already.
@@ -551,4 +557,28 @@ fn runs_are_put_on_top_of_each_other() {
         .file("moved", "1\n");
     let composed = result(&first, &composed, [&one, &between, &two]);
     assert_eq!(composed, expected);
+}
+
+#[test]
+fn a_file_that_one_run_conflicts_in_is_left_alone_in_every_run() {
+    let first = World::new().file("f", lines(20)).file("g", "1\n");
+    let one = first
+        .clone()
+        .file("f", lines(20).replace("line 3\n", "one\n"));
+    let text = |world: &World| String::from_utf8(world.files["f"].1.clone()).unwrap();
+    let by_hand = one.clone().file("f", text(&one).replace("one\n", "hand\n"));
+    let two = by_hand
+        .clone()
+        .file("f", text(&by_hand).replace("line 15\n", "two\n"))
+        .file("g", "2\n");
+    let undo = Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two);
+    let (world, reversed) = undo.run();
+    assert_eq!(world, two.clone().file("g", "1\n"));
+    let why = ConflictWhy::Text { hunks: 1 };
+    assert_eq!(reversed.conflicts, [conflict("f", why, Decided::Left)]);
+    assert_eq!(reversed.left.get(&path("f")), Some(&path("f")));
+    let (world, _) = Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two)
+        .with(Conflicts::Ours)
+        .run();
+    assert_eq!(world, by_hand);
 }

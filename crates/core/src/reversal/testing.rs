@@ -315,9 +315,14 @@ pub(super) struct Undo<'w> {
 
 impl<'w> Undo<'w> {
     pub(super) fn of(from: &'w World, to: &'w World, present: &'w World) -> Self {
+        Self::of_runs(&[(from, to)], present)
+    }
+
+    /// Runs as pairs of states, newest first.
+    pub(super) fn of_runs(runs: &[(&'w World, &'w World)], present: &'w World) -> Self {
         Self {
             present,
-            runs: vec![(from, to)],
+            runs: runs.to_vec(),
             conflicts: Conflicts::Leave,
             scope: Vec::new(),
         }

@@ -32,17 +32,21 @@ pub(crate) struct StateView<'a> {
     pub(crate) left_out: &'a BTreeMap<Vec<u8>, Reason>,
 }
 
+/// Why a state that left this out says nothing about a path: it, or a directory above it, was left out.
+pub(crate) fn why_left_out(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<Reason> {
+    if left_out.is_empty() {
+        return None;
+    }
+    let bytes = path.as_bytes();
+    let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
+    ends.find_map(|end| left_out.get(&bytes[..end]).copied())
+}
+
 impl StateView<'_> {
     /// Why this state says nothing about a path: it, or a directory above it, was left out.
     pub(super) fn left_out(&self, path: &RelPath) -> Option<Reason> {
-        if self.left_out.is_empty() {
-            return None;
-        }
-        let bytes = path.as_bytes();
-        let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
-        ends.into_iter()
-            .find_map(|end| self.left_out.get(&bytes[..end]).copied())
+        why_left_out(self.left_out, path)
     }
 
     /// Was something below this directory left out?

@@ -360,50 +360,58 @@ impl Script {
         expected
     }
 
-    /// What the other actions lead to, with what cannot be taken back.
+    /// What the other actions lead to, with what cannot be taken back. A file that something later holds in one run
+    /// stays as it is in all of them.
     fn without(&self, runs: &[Vec<usize>], conflicts: &mut BTreeSet<String>) -> Files {
-        // Which event is gone from which file.
-        let mut gone: BTreeSet<(usize, usize)> = BTreeSet::new();
-        let left = |gone: &BTreeSet<(usize, usize)>| -> Vec<Event> {
-            let mut events = self.events.clone();
-            for event in &mut events {
-                let tag = event.tag;
-                event.files.retain(|file| !gone.contains(&(tag, *file)));
+        let mut left: BTreeSet<usize> = BTreeSet::new();
+        loop {
+            let known = left.len();
+            let events = self.without_but(runs, &mut left, conflicts);
+            if left.len() == known {
+                return replay(&events);
             }
-            events
-        };
+        }
+    }
+
+    /// The events that stay when all of the runs go but for what concerns these files. Adds the files that something
+    /// later holds.
+    fn without_but(
+        &self,
+        runs: &[Vec<usize>],
+        left: &mut BTreeSet<usize>,
+        conflicts: &mut BTreeSet<String>,
+    ) -> Vec<Event> {
+        let now = replay(&self.events);
+        let mut events = self.events.clone();
         for run in runs.iter().rev() {
-            let events = left(&gone);
-            let now = replay(&events);
             let in_run = |event: &&Event| run.contains(&event.stretch);
             let touched: BTreeSet<usize> = events
                 .iter()
                 .filter(in_run)
                 .flat_map(|e| e.files.clone())
                 .collect();
-            for file in touched {
-                let about = |event: &&Event| event.files.contains(&file);
+            let last = run.last().copied().unwrap_or_default();
+            let mut gone: BTreeSet<(usize, usize)> = BTreeSet::new();
+            for file in touched.difference(&left.clone()) {
+                let about = |event: &&Event| event.files.contains(file);
                 let taken: Vec<&Event> = events.iter().filter(in_run).filter(about).collect();
-                let last = run.last().copied().unwrap_or_default();
-                let later: Vec<Action> = events
-                    .iter()
-                    .filter(|event| event.stretch > last)
-                    .filter(about)
-                    .map(|event| event.action)
-                    .collect();
-                for event in &taken {
-                    let all: Vec<Action> = taken.iter().map(|event| event.action).collect();
-                    if is_held(event.action, &all, &later) {
-                        let gone = || self.points[last + 1][&file].path.clone();
-                        let path = now.get(&file).map_or_else(gone, |file| file.path.clone());
-                        conflicts.insert(path);
-                    } else if !is_held_whole(&all, &later) {
-                        gone.insert((event.tag, file));
-                    }
+                let all: Vec<Action> = taken.iter().map(|event| event.action).collect();
+                let later = events.iter().filter(|event| event.stretch > last);
+                let later: Vec<Action> = later.filter(about).map(|event| event.action).collect();
+                if all.iter().any(|action| is_held(*action, &all, &later)) {
+                    let gone = || self.points[last + 1][file].path.clone();
+                    conflicts.insert(now.get(file).map_or_else(gone, |file| file.path.clone()));
+                    left.insert(*file);
+                } else {
+                    gone.extend(taken.iter().map(|event| (event.tag, *file)));
                 }
             }
+            for event in &mut events {
+                let tag = event.tag;
+                event.files.retain(|file| !gone.contains(&(tag, *file)));
+            }
         }
-        replay(&left(&gone))
+        events
     }
 
     /// Does it on disk. The first files are written before the first line.
