@@ -59,6 +59,18 @@ impl Origin {
             Self::Hermes => "hermes",
         }
     }
+
+    /// The origin with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [
+            Self::Saved,
+            Self::Safety,
+            Self::Merged,
+            Self::Interrupted,
+            Self::Hermes,
+        ];
+        all.into_iter().find(|origin| origin.word() == word)
+    }
 }
 
 /// What changed between a checkpoint and the one before it, counted once, at save.

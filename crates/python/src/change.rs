@@ -12,12 +12,13 @@ use herma_core::engine::Comparison;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::answer::answer;
 use crate::arguments::AnyPath;
 use crate::arguments::name;
 use crate::arguments::shown;
 
 /// One file that differs.
-#[pyclass(frozen, get_all, eq, module = "herma")]
+#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     /// The path; for a rename the new one.
@@ -63,6 +64,16 @@ impl Change {
         format!("<Change {} {}>", self.status, shown(self.path.as_ref()))
     }
 }
+
+answer!(Change {
+    path,
+    status,
+    from_path,
+    insertions,
+    deletions,
+    binary,
+    sizes
+});
 
 /// The differences between two states.
 #[pyclass(frozen, module = "herma")]
@@ -126,6 +137,12 @@ impl Diff {
         format!("<Diff {} files>", self.changes.len())
     }
 }
+
+answer!(Diff {
+    changes,
+    modes_differ,
+    patch
+});
 
 /// A file name as git shows it: in double quotes, with escapes, if it is not plain ASCII.
 #[pyfunction]

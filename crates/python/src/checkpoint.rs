@@ -4,21 +4,32 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use herma_core::checkpoint::ChangeCount;
+use herma_core::checkpoint::Origin;
+use herma_core::checkpoint::Transcript;
 use herma_core::engine::Saved as CoreSaved;
 use herma_core::receipt::LeftOut as CoreLeftOut;
 use herma_core::receipt::Receipt as CoreReceipt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use pyo3::types::PyDateTime;
 use pyo3::types::PyDelta;
+use pyo3::types::PyTuple;
 use pyo3::types::PyTzInfo;
 
+use crate::answer::Answer;
+use crate::answer::answer;
+use crate::answer::copies;
+use crate::answer::next_field;
+use crate::arguments::name;
 use crate::arguments::shown;
 
 /// How many characters of an id tell checkpoints apart for a person.
 const SHORT: usize = 8;
 
 /// A saved state of one project.
-#[pyclass(frozen, module = "herma", eq, hash)]
+#[pyclass(frozen, module = "herma", eq, hash, from_py_object)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub(crate) inner: herma_core::Checkpoint,
@@ -164,8 +175,107 @@ impl Checkpoint {
     }
 }
 
+copies!(Checkpoint);
+
+/// A checkpoint is pickled as what it says of itself, so that another process finds the same one.
+impl Answer for Checkpoint {
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let inner = &self.inner;
+        let hex = |id: herma_core::ObjectId| id.to_hex();
+        let ids = (
+            hex(inner.id),
+            hex(inner.tree),
+            inner.modes.map(hex),
+            inner.extra.map(hex),
+        );
+        let time = &inner.time;
+        let time = (time.seconds, time.nanos, time.offset_minutes);
+        let facts = &inner.facts;
+        let who = (&facts.agent, &facts.session, &facts.turn, &facts.tool);
+        let transcript = facts
+            .transcript
+            .map(|at| (at.message, at.messages, at.bytes));
+        let purged: Vec<_> = inner.purged.iter().map(name).collect();
+        let state = (inner.receipt_damaged, inner.pinned, &inner.names, purged);
+        let place = (inner.number, inner.sequence, inner.origin.word());
+        let reason = PyBytes::new(py, &inner.reason);
+        (
+            ids,
+            place,
+            time,
+            reason,
+            who,
+            transcript,
+            self.changes(),
+            state,
+        )
+            .into_pyobject(py)
+    }
+
+    fn from_fields(fields: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        type Who = (
+            Option<String>,
+            Option<String>,
+            Option<String>,
+            Option<String>,
+        );
+        let wrong = || PyValueError::new_err("what was pickled is no checkpoint");
+        let id = |hex: String| herma_core::ObjectId::from_hex(hex.as_bytes()).ok_or_else(wrong);
+        let mut fields = fields.iter();
+        let (own, tree, modes, extra): (String, String, Option<String>, Option<String>) =
+            next_field(&mut fields)?;
+        let (number, sequence, origin): (usize, u64, String) = next_field(&mut fields)?;
+        let (seconds, nanos, offset_minutes) = next_field(&mut fields)?;
+        let reason: Vec<u8> = next_field(&mut fields)?;
+        let (agent, session, turn, tool): Who = next_field(&mut fields)?;
+        let transcript: Option<(i64, u64, Option<u64>)> = next_field(&mut fields)?;
+        let changes: Option<Changes> = next_field(&mut fields)?;
+        let (receipt_damaged, pinned, names, purged): (bool, bool, Vec<String>, Vec<OsString>) =
+            next_field(&mut fields)?;
+        let purged = purged
+            .into_iter()
+            .map(|path| herma_core::RelPath::new(path.into_vec()).map_err(|_| wrong()));
+        Ok(Self::from(herma_core::Checkpoint {
+            id: id(own)?,
+            number,
+            sequence,
+            tree: id(tree)?,
+            modes: modes.map(id).transpose()?,
+            extra: extra.map(id).transpose()?,
+            receipt_damaged,
+            time: herma_core::clock::Timestamp {
+                seconds,
+                nanos,
+                offset_minutes,
+            },
+            reason: reason.into(),
+            origin: Origin::from_word(&origin).ok_or_else(wrong)?,
+            facts: herma_core::checkpoint::Facts {
+                agent,
+                session,
+                turn,
+                tool,
+                transcript: transcript.map(|(message, messages, bytes)| Transcript {
+                    message,
+                    messages,
+                    bytes,
+                }),
+            },
+            changes: changes.map(|count| ChangeCount {
+                files: count.files,
+                insertions: count.insertions,
+                deletions: count.deletions,
+                lines_known: count.lines_known,
+            }),
+            names,
+            pinned,
+            purged: purged.collect::<PyResult<_>>()?,
+        }))
+    }
+}
+
 /// How much changed.
-#[pyclass(frozen, get_all, eq, module = "herma")]
+#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// Files added, removed or changed.
@@ -202,24 +312,33 @@ impl Changes {
     }
 }
 
+answer!(Changes {
+    files,
+    insertions,
+    deletions,
+    lines_known
+});
+
 /// Something that is not in a checkpoint, and why.
-#[pyclass(frozen, get_all, eq, module = "herma")]
+#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut {
     /// Where it is; a directory stands for everything below it.
     pub(crate) path: OsString,
     /// Why, in a word: `excluded`, `ignored`, `too-large`, `unreadable`, …
-    pub(crate) reason: &'static str,
+    pub(crate) reason: String,
     /// The kind of secret its content looks like it holds, and the line.
-    pub(crate) secret: Option<(&'static str, u32)>,
+    pub(crate) secret: Option<(String, u32)>,
 }
 
 impl From<&CoreLeftOut> for LeftOut {
     fn from(left_out: &CoreLeftOut) -> Self {
         Self {
             path: OsString::from_vec(left_out.path.to_vec()),
-            reason: left_out.reason.word(),
-            secret: left_out.secret.map(|found| (found.kind.word(), found.line)),
+            reason: left_out.reason.word().to_owned(),
+            secret: left_out
+                .secret
+                .map(|found| (found.kind.word().to_owned(), found.line)),
         }
     }
 }
@@ -231,8 +350,14 @@ impl LeftOut {
     }
 }
 
+answer!(LeftOut {
+    path,
+    reason,
+    secret
+});
+
 /// What a checkpoint captured, and what it did not.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
     /// Files and symlinks captured.
@@ -242,7 +367,7 @@ pub(crate) struct Receipt {
     /// Directories they are in.
     directories: u64,
     /// How many entries were left out, by reason.
-    counts: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<String, u64>,
     /// What was left out, sorted by path.
     left_out: Vec<LeftOut>,
 }
@@ -256,7 +381,7 @@ impl From<&CoreReceipt> for Receipt {
             bytes: summary.bytes,
             directories: summary.directories,
             counts: counts
-                .map(|(reason, count)| (reason.word(), *count))
+                .map(|(reason, count)| (reason.word().to_owned(), *count))
                 .collect(),
             left_out: receipt.left_out.iter().map(LeftOut::from).collect(),
         }
@@ -271,8 +396,16 @@ impl Receipt {
     }
 }
 
+answer!(Receipt {
+    files,
+    bytes,
+    directories,
+    counts,
+    left_out
+});
+
 /// What came of a save.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
     /// The checkpoint that holds the present state.
@@ -306,3 +439,11 @@ impl Saved {
         format!("<Saved {word} {}>", self.checkpoint.__repr__())
     }
 }
+
+answer!(Saved {
+    checkpoint,
+    is_new,
+    receipt,
+    notes,
+    due
+});

@@ -6,7 +6,7 @@
 //!
 //! * `engine`, `project`: the doors, with `restoring`, `comparing` and `stepping` as parts of the
 //!   second
-//! * `checkpoint`, `plan`, `change`, `step`, `status`: the answers
+//! * `checkpoint`, `plan`, `change`, `step`, `status`: the answers; `answer`: what all of them can do
 //! * `arguments`, `errors`, `progress`, `clock`: what lies between the two languages
 //! * `resume`, `resume_value`, `sessions`: resume records, and the session database as JSON
 
@@ -19,6 +19,7 @@
     reason = "a method of the engine's project fits one lifetime, the closure fits all"
 )]
 
+mod answer;
 mod arguments;
 mod change;
 mod checkpoint;
@@ -44,6 +45,8 @@ use pyo3::prelude::*;
 /// The engine behind the package `herma`.
 #[pymodule]
 mod _herma {
+    #[pymodule_export]
+    use crate::answer::rebuilt;
     #[pymodule_export]
     use crate::change::Change;
     #[pymodule_export]
@@ -104,9 +107,11 @@ mod _herma {
     use pyo3::Bound;
     use pyo3::PyResult;
     use pyo3::types::PyModule;
+    use pyo3::types::PyModuleMethods;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::running::watch(module)?;
         crate::errors::add_to(module)
     }

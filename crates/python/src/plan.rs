@@ -8,21 +8,21 @@ use herma_core::restore::Kept as CoreKept;
 use herma_core::restore::Plan as CorePlan;
 use herma_core::restore::RestoreOptions;
 use herma_core::reversal::Outcome;
-use herma_core::snapshot::reason::Reason;
 use pyo3::prelude::*;
 
+use crate::answer::answer;
 use crate::arguments::name;
 use crate::arguments::shown;
 use crate::checkpoint::Checkpoint;
 
 /// One change to the project.
-#[pyclass(frozen, get_all, eq, module = "herma")]
+#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     /// Where.
     pub(crate) path: OsString,
     /// What: `create`, `write`, `link`, `mode`, `create-directory`, `remove`, `remove-directory`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: String,
 }
 
 #[pymethods]
@@ -32,27 +32,29 @@ impl Action {
     }
 }
 
+answer!(Action { path, kind });
+
 /// Something that is left as it is.
-#[pyclass(frozen, get_all, eq, module = "herma")]
+#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Where.
     path: OsString,
     /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `edited`, `conflict`, …
-    why: &'static str,
+    why: String,
     /// Why, in a sentence.
     text: String,
     /// Why no checkpoint holds it, where that is the reason: `too-large`, `ignored`, …
-    reason: Option<&'static str>,
+    reason: Option<String>,
 }
 
 impl From<&CoreKept> for Kept {
     fn from(kept: &CoreKept) -> Self {
         Self {
             path: name(&kept.path),
-            why: kept.why.word(),
+            why: kept.why.word().to_owned(),
             text: kept.why.to_string(),
-            reason: kept.why.reason().map(Reason::word),
+            reason: kept.why.reason().map(|reason| reason.word().to_owned()),
         }
     }
 }
@@ -61,7 +63,7 @@ impl Kept {
     fn new(path: &herma_core::RelPath, why: &'static str, text: &str) -> Self {
         Self {
             path: name(path),
-            why,
+            why: why.to_owned(),
             text: text.to_owned(),
             reason: None,
         }
@@ -74,6 +76,13 @@ impl Kept {
         format!("<Kept {} {}>", shown(self.path.as_ref()), self.why)
     }
 }
+
+answer!(Kept {
+    path,
+    why,
+    text,
+    reason
+});
 
 /// What `Plan` is carried out with.
 pub(crate) enum Way {
@@ -111,7 +120,7 @@ impl Plan {
     pub(crate) fn exact(plan: CorePlan, options: RestoreOptions) -> Self {
         let actions = plan.actions.iter().map(|action| Action {
             path: name(&action.path),
-            kind: action.kind.word(),
+            kind: action.kind.word().to_owned(),
         });
         Self {
             target: Some(plan.target.clone().into()),
@@ -145,7 +154,8 @@ impl From<TakeBackPlan> for Plan {
                 Outcome::Gone => "remove",
                 Outcome::File { .. } => "write",
                 Outcome::Directory { .. } => "create-directory",
-            },
+            }
+            .to_owned(),
         });
         let edited = plan.by_hand.iter().map(|path| (path, "edited by hand"));
         let others = plan
@@ -168,7 +178,7 @@ impl From<TakeBackPlan> for Plan {
             }),
         );
         kept.extend(plan.reversed.kept.iter().map(|(path, reason)| Kept {
-            reason: Some(reason.word()),
+            reason: Some(reason.word().to_owned()),
             ..Kept::new(path, "not-saved", "no checkpoint holds it")
         }));
         Self {
@@ -200,6 +210,14 @@ impl Plan {
         self.actions.len()
     }
 
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __deepcopy__(this: Py<Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+        this
+    }
+
     fn __repr__(&self) -> String {
         let (actions, kept) = (self.actions.len(), self.kept.len());
         format!("<Plan {actions} actions, {kept} kept>")
@@ -207,7 +225,7 @@ impl Plan {
 }
 
 /// What a restore did.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Restored {
     /// The checkpoint that was brought back; `None` if there was nothing to do.
@@ -274,3 +292,13 @@ impl Restored {
         format!("<Restored {written} written, {removed} removed, {kept} kept>")
     }
 }
+
+answer!(Restored {
+    target,
+    safety,
+    safety_is_new,
+    actions,
+    written,
+    removed,
+    kept
+});

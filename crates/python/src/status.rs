@@ -14,11 +14,12 @@ use herma_core::retention::Presence;
 use herma_core::retention::Rule;
 use pyo3::prelude::*;
 
+use crate::answer::answer;
 use crate::arguments::shown;
 use crate::progress::listening;
 
 /// The whole store.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     /// Where checkpoints are kept.
@@ -66,8 +67,19 @@ impl Status {
     }
 }
 
+answer!(Status {
+    base,
+    exists,
+    store_bytes,
+    legacy_bytes,
+    packs,
+    projects,
+    archives,
+    old_repositories
+});
+
 /// One project in the store.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectStatus {
     /// Its id.
@@ -75,7 +87,7 @@ pub(crate) struct ProjectStatus {
     /// Where it is, if that is known.
     root: Option<PathBuf>,
     /// `live`, `gone`, `out-of-reach` or `unknown`.
-    presence: &'static str,
+    presence: String,
     /// When it was first saved, in seconds since 1970.
     created_at: Option<f64>,
     /// When it was last saved, in seconds since 1970.
@@ -94,7 +106,8 @@ impl From<CoreProject> for ProjectStatus {
                 Presence::Gone => "gone",
                 Presence::OutOfReach(_) => "out-of-reach",
                 Presence::Unknown => "unknown",
-            },
+            }
+            .to_owned(),
             created_at: project.created_at,
             last_touch: project.last_touch,
             checkpoints: project.checkpoints,
@@ -110,8 +123,17 @@ impl ProjectStatus {
     }
 }
 
+answer!(ProjectStatus {
+    id,
+    root,
+    presence,
+    created_at,
+    last_touch,
+    checkpoints
+});
+
 /// An archive of repositories that an older Hermes made.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Archive {
     /// Its name.
@@ -132,8 +154,14 @@ impl From<LegacyArchive> for Archive {
     }
 }
 
+answer!(Archive {
+    name,
+    size_bytes,
+    mtime
+});
+
 /// A repository that an older Hermes made, beside the store.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct OldRepository {
     /// Where it is.
@@ -157,8 +185,15 @@ impl From<PreV2Project> for OldRepository {
     }
 }
 
+answer!(OldRepository {
+    path,
+    project,
+    root,
+    exists
+});
+
 /// What a cleaning did.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Cleaned {
     /// How many projects were looked at.
@@ -204,6 +239,18 @@ impl Cleaned {
         format!("<Cleaned {dropped} dropped, {bytes} bytes freed>")
     }
 }
+
+answer!(Cleaned {
+    scanned,
+    dropped,
+    orphans,
+    stale,
+    archives,
+    bytes_freed,
+    errors,
+    notes,
+    over
+});
 
 /// Checks every saved object; returns what is wrong, in words.
 pub(crate) fn verify(

@@ -16,6 +16,7 @@ use pyo3::exceptions::PyException;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::answer::answer;
 use crate::arguments::name;
 use crate::checkpoint::Changes;
 use crate::errors;
@@ -23,15 +24,15 @@ use crate::project::Project;
 use crate::stepping::Ending;
 
 /// One tool call of an agent.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// Its number in this project, which no other step ever gets.
     pub(crate) number: u64,
     /// `tool`, `run`, `restore`, `undo` or `redo`.
-    kind: &'static str,
+    kind: String,
     /// `open`, `unchanged`, `changed` or `unknown`.
-    state: &'static str,
+    state: String,
     /// Who did it.
     agent: String,
     /// The conversation.
@@ -72,8 +73,8 @@ impl From<CoreStep> for Step {
     fn from(step: CoreStep) -> Self {
         Self {
             number: step.number,
-            kind: step.kind.word(),
-            state: step.end.word(),
+            kind: step.kind.word().to_owned(),
+            state: step.end.word().to_owned(),
             agent: step.agent().to_owned(),
             before: step.before.checkpoint.to_hex(),
             after: step.after().map(|id| id.to_hex()),
@@ -116,13 +117,36 @@ impl Step {
 #[pymethods]
 impl Step {
     fn __repr__(&self) -> String {
-        let tool = self.tool.as_deref().unwrap_or(self.kind);
+        let tool = self.tool.as_deref().unwrap_or(&self.kind);
         format!("<Step {} {tool} {}>", self.number, self.state)
     }
 }
 
+answer!(Step {
+    number,
+    kind,
+    state,
+    agent,
+    session,
+    turn,
+    tool,
+    call,
+    command,
+    paths,
+    prompt,
+    within,
+    before,
+    after,
+    started,
+    ended,
+    changes,
+    files,
+    shared,
+    undoable
+});
+
 /// One user prompt of a conversation.
-#[pyclass(frozen, get_all, module = "herma")]
+#[pyclass(frozen, get_all, from_py_object, module = "herma")]
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     /// The conversation.
@@ -161,6 +185,16 @@ impl Turn {
         format!("<Turn {:?} of {:?}>", self.name, self.session)
     }
 }
+
+answer!(Turn {
+    session,
+    agent,
+    name,
+    count,
+    prompt,
+    started,
+    over
+});
 
 /// A step as a context manager: it begins with the block and ends with it, whatever happens inside.
 #[pyclass(frozen, module = "herma")]

@@ -12,7 +12,7 @@ from herma import _herma
 
 STUBS = ast.parse((Path(_herma.__file__).parent / "_herma.pyi").read_text(encoding="utf-8"))
 CLASSES = {node.name: node for node in STUBS.body if isinstance(node, ast.ClassDef)}
-FUNCTIONS = {node.name for node in STUBS.body if isinstance(node, ast.FunctionDef)}
+FUNCTIONS = {node.name: node for node in STUBS.body if isinstance(node, ast.FunctionDef)}
 
 
 def members(node: ast.ClassDef) -> set[str]:
@@ -22,7 +22,7 @@ def members(node: ast.ClassDef) -> set[str]:
 
 def test_every_class_and_function_is_declared():
     names = {name for name in vars(_herma) if not name.startswith("__")}
-    assert names == set(CLASSES) | FUNCTIONS
+    assert names == set(CLASSES) | set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
@@ -70,3 +70,25 @@ def test_every_parameter_is_declared_as_it_is(owner, declared):
         value = empty if default is None else ast.literal_eval(default)
         said.append((one.arg, inspect.Parameter.KEYWORD_ONLY, value))
     assert kinds(inspect.signature(present)) == [one for one in said if one[0] not in ("self", "cls")]
+
+
+def described(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str | None]:
+    """What the stub says about a class or a function and its members, by name."""
+    said = {node.name: ast.get_docstring(node)}
+    for item, after in zip(node.body, [*node.body[1:], None]):
+        if isinstance(item, ast.AnnAssign):
+            text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else None
+            said[f"{node.name}.{item.target.id}"] = text and inspect.cleandoc(text)
+        elif isinstance(item, ast.FunctionDef) and not item.name.startswith("__"):
+            said[f"{node.name}.{item.name}"] = ast.get_docstring(item)
+    return said
+
+
+@pytest.mark.parametrize("node", [*CLASSES.values(), *FUNCTIONS.values()], ids=lambda node: node.name)
+def test_everything_is_described_as_the_extension_describes_it(node):
+    """An editor shows what the stub says."""
+    for name, text in described(node).items():
+        present = _herma
+        for part in name.split("."):
+            present = vars(present)[part]
+        assert text and text == inspect.getdoc(present), name

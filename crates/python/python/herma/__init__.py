@@ -97,6 +97,7 @@ from ._herma import (
     StepIsOver,
     StoreFailed,
     Turn,
+    __version__,
 )
 
 

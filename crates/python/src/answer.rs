@@ -1,0 +1,127 @@
+//! What every answer can do besides telling its fields: be copied, and be pickled for another process.
+//!
+//! An answer never changes, so a copy is the object itself. Pickled, it is the name of its class and its fields in
+//! order, which [`_answer`] puts together again. A `Plan` belongs to the project as it was seen, and cannot be pickled.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::change::Change;
+use crate::change::Diff;
+use crate::checkpoint::Changes;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::LeftOut;
+use crate::checkpoint::Receipt;
+use crate::checkpoint::Saved;
+use crate::plan::Action;
+use crate::plan::Kept;
+use crate::plan::Restored;
+use crate::status::Archive;
+use crate::status::Cleaned;
+use crate::status::OldRepository;
+use crate::status::ProjectStatus;
+use crate::status::Status;
+use crate::step::Step;
+use crate::step::Turn;
+
+/// Something whose fields can be handed to Python and taken back.
+pub(crate) trait Answer: Sized {
+    /// The fields, in order.
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>>;
+    /// The same again, out of its fields.
+    fn from_fields(fields: &Bound<'_, PyTuple>) -> PyResult<Self>;
+}
+
+/// What Python's `pickle` stores of an answer: the function that puts it together, and what it needs for that.
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (&'static str, Bound<'py, PyTuple>));
+
+pub(crate) fn reduce<'py, A: Answer>(
+    py: Python<'py>,
+    class: &'static str,
+    answer: &A,
+) -> PyResult<Reduced<'py>> {
+    let rebuild = py.import("herma._herma")?.getattr("_answer")?;
+    Ok((rebuild, (class, answer.fields(py)?)))
+}
+
+/// The next field, as what it is to be.
+pub(crate) fn next_field<'py, T>(
+    fields: &mut impl Iterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    let field = fields
+        .next()
+        .ok_or_else(|| PyValueError::new_err("a pickled answer lacks a field"))?;
+    field.extract().map_err(Into::into)
+}
+
+/// Makes a class whose fields are plain values an answer.
+macro_rules! answer {
+    ($class:ident { $($field:ident),* $(,)? }) => {
+        impl crate::answer::Answer for $class {
+            fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+                use pyo3::IntoPyObjectExt;
+                let fields = [$(self.$field.clone().into_bound_py_any(py)?),*];
+                pyo3::types::PyTuple::new(py, fields)
+            }
+
+            fn from_fields(fields: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<Self> {
+                let mut fields = fields.iter();
+                Ok(Self { $($field: crate::answer::next_field(&mut fields)?),* })
+            }
+        }
+
+        crate::answer::copies!($class);
+    };
+}
+
+/// Lets an answer be copied and pickled.
+macro_rules! copies {
+    ($class:ident) => {
+        #[pymethods]
+        impl $class {
+            fn __copy__(this: Py<Self>) -> Py<Self> {
+                this
+            }
+
+            fn __deepcopy__(this: Py<Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+                this
+            }
+
+            fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<crate::answer::Reduced<'py>> {
+                crate::answer::reduce(py, stringify!($class), self)
+            }
+        }
+    };
+}
+
+pub(crate) use answer;
+pub(crate) use copies;
+
+/// Puts a pickled answer together again.
+#[pyfunction]
+#[pyo3(name = "_answer", signature = (class_, fields))]
+pub(crate) fn rebuilt<'py>(
+    py: Python<'py>,
+    class_: &str,
+    fields: Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! one_of {
+        ($($class:ident)*) => {
+            match class_ {
+                $(stringify!($class) => {
+                    Ok(Bound::new(py, $class::from_fields(&fields)?)?.into_any())
+                })*
+                _ => Err(PyTypeError::new_err(format!("there is no answer {class_:?}"))),
+            }
+        };
+    }
+    one_of!(
+        Action Archive Change Changes Checkpoint Cleaned Diff Kept LeftOut OldRepository ProjectStatus Receipt Restored
+        Saved Status Step Turn
+    )
+}
