@@ -16,6 +16,7 @@ use self::rows::ROWS;
 use self::rows::Row;
 use self::rows::Step;
 use crate::Result;
+use crate::test_names::Asked;
 use crate::workspace;
 
 /// How often many writers are let loose before a release.
@@ -70,7 +71,7 @@ fn run_words(words: &[&String], size: Size) -> Result<()> {
     let rows: Vec<&Row> = words.iter().filter_map(|word| row_of(word)).collect();
     let filters: Vec<&&String> = words.iter().filter(|w| row_of(w).is_none()).collect();
     for filter in &filters {
-        if !fits_a_fault_test(filter)? {
+        if !fits_a_fault_test(filter, size)? {
             return Err(format!(
                 "faults: no row and no test is called {filter}; --list has the rows"
             )
@@ -105,22 +106,21 @@ fn row_of(word: &str) -> Option<&'static Row> {
     rows.find(|row| row.key == word || row.steps.iter().any(is_its_module))
 }
 
-/// Is there a fault test of the program whose name may contain this? What runs nothing would pass.
-fn fits_a_fault_test(filter: &str) -> Result<bool> {
-    let tests = workspace::root()?.join("crates/cli/tests");
-    let mut files = vec![tests.join("faults.rs")];
-    for entry in std::fs::read_dir(tests.join("faults"))? {
-        files.push(entry?.path());
-    }
-    let mut names = String::new();
-    for file in files {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        names.push_str(&format!("{stem}\n"));
-        let text = std::fs::read_to_string(&file)?;
-        let functions = text.lines().filter(|line| line.trim().starts_with("fn "));
-        functions.for_each(|line| names.push_str(&format!("{line}\n")));
-    }
-    Ok(filter.split("::").all(|part| names.contains(part)))
+/// Is there a fault test of the program whose name contains this? What runs nothing would pass.
+fn fits_a_fault_test(filter: &str, size: Size) -> Result<bool> {
+    let asked = Asked {
+        package: Some("herma"),
+        target: Some("faults"),
+        filters: vec![filter],
+        runs_ignored: size == Size::Full,
+    };
+    Ok(asked.in_vain(&workspace::root()?)?.is_empty())
+}
+
+/// Would `cargo xtask faults --full` run something for this word?
+#[cfg(test)]
+pub fn is_known(word: &str) -> Result<bool> {
+    Ok(row_of(word).is_some() || fits_a_fault_test(word, Size::Full)?)
 }
 
 /// What came of a row.
@@ -280,52 +280,15 @@ mod tests {
         }
     }
 
-    /// Does a filter fit a test of the binary whose main file is `text`?
-    fn fits(filter: &str, text: &str, tests: &Path, binary: &str) -> bool {
-        let (module, function) = filter.split_once("::").unwrap_or((filter, ""));
-        let is_whole = filter.contains("::");
-        let declared = text.lines().filter_map(|line| {
-            let name = line.trim().trim_start_matches("pub ");
-            name.strip_prefix("mod ")?.strip_suffix(';')
-        });
-        let mut fitting = declared.filter(|name| match is_whole {
-            true => *name == module,
-            false => name.starts_with(module),
-        });
-        fitting.any(|name| {
-            let places = [binary, "engine"].map(|dir| tests.join(dir).join(format!("{name}.rs")));
-            let texts = places
-                .iter()
-                .filter_map(|p| std::fs::read_to_string(p).ok());
-            texts
-                .into_iter()
-                .any(|text| text.contains("#[test]") && text.contains(&format!("fn {function}")))
-        })
-    }
-
     #[test]
     fn every_filter_fits_a_test() {
-        let mut missing: Vec<&&str> = Vec::new();
         for step in ROWS.iter().flat_map(|row| row.steps) {
-            let Step::Tests {
-                package,
-                binary,
-                filters,
-            } = step
-            else {
-                continue;
-            };
-            let krate = if *package == "herma" { "cli" } else { "core" };
-            let tests = root().join("crates").join(krate).join("tests");
-            let text = std::fs::read_to_string(tests.join(format!("{binary}.rs"))).unwrap();
-            let missed = filters
-                .iter()
-                .filter(|filter| !fits(filter, &text, &tests, binary));
-            missing.extend(missed);
-            assert!(!fits("no_such_module", &text, &tests, binary));
-            assert!(!fits("crash::no_such_test", &text, &tests, binary));
+            if let Step::Tests { .. } = step {
+                let asked = Asked::by(step.words(Size::Full).into_iter().skip(1));
+                let in_vain = asked.in_vain(&root()).unwrap();
+                assert!(in_vain.is_empty(), "no test fits: {in_vain:?}");
+            }
         }
-        assert!(missing.is_empty(), "no test fits: {missing:?}");
     }
 
     #[test]
@@ -334,7 +297,7 @@ mod tests {
         assert_eq!(row_of("bit_rot").unwrap().key, "16");
         assert!(row_of("kill::a_restore").is_none());
         for filter in ["kill", "kill::a_restore", "crash_syncs", "faults::crash"] {
-            assert!(fits_a_fault_test(filter).unwrap(), "{filter}");
+            assert!(fits_a_fault_test(filter, Size::Small).unwrap(), "{filter}");
         }
     }
 

@@ -13,6 +13,7 @@ mod power;
 mod python;
 mod serve_load;
 mod skips;
+mod test_names;
 mod workspace;
 
 use std::process::ExitCode;

@@ -226,6 +226,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::test_names::Asked;
 
     #[test]
     fn every_mutant_still_has_its_place() {
@@ -239,7 +240,10 @@ mod tests {
             let found = text.matches(&mutant.old).count();
             assert_eq!(found, 1, "{}: in {}", mutant.name, mutant.file);
             assert_ne!(mutant.old, mutant.new, "{}", mutant.name);
-            assert!(mutant.test.len() >= 3, "{}: which test?", mutant.name);
+            let asked = Asked::by(mutant.test.iter().copied());
+            assert!(asked.package.is_some() && !asked.filters.is_empty());
+            let in_vain = asked.in_vain(&root).unwrap();
+            assert!(in_vain.is_empty(), "{}: no test {in_vain:?}", mutant.name);
         }
     }
 

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use herma_testkit::Bounded;
 use herma_testkit::env::TestEnv;
 use herma_testkit::redact::redact;
 
@@ -73,7 +74,7 @@ fn play(session: &[Step]) {
             .env_clear()
             .envs(env.variables())
             .env("PATH", path);
-        let output = shell.output().expect("sh runs");
+        let output = shell.bounded_output().expect("sh runs");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = redact(&step.output, &[]);
         assert_eq!(redact(&printed, &[]), said, "$ {}", step.command);

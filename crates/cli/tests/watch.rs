@@ -21,6 +21,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::time::Instant;
 
+use herma_testkit::Bounded;
 use herma_testkit::env::TestEnv;
 use herma_testkit::env::WorkDir;
 use serde_json::Value;
@@ -47,7 +48,7 @@ impl Watcher {
     fn start(project: &WorkDir<'_>, env: &TestEnv, args: &[&str]) -> Self {
         let mut command = env.command(project.path());
         command.arg("watch").args(args).stderr(Stdio::null());
-        let watcher = Self(command.spawn().unwrap());
+        let watcher = Self(command.bounded_spawn().unwrap());
         until("it listens", || status(project)["running"] == true);
         watcher
     }
@@ -162,7 +163,7 @@ fn status_says_in_words_what_is_watched_and_that_nobody_answers() {
         let mut kill = std::process::Command::new("kill");
         assert!(
             kill.args([signal, pid.as_str()])
-                .status()
+                .bounded_status()
                 .unwrap()
                 .success()
         );
@@ -231,6 +232,8 @@ fn nonsense_ends_a_connection_and_another_version_the_watcher() {
     let mut watcher = Watcher::start(&project, &env, &[]);
     let say = |bytes: &[u8]| {
         let mut stream = UnixStream::connect(socket(&env)).unwrap();
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).unwrap();
         stream.write_all(bytes).unwrap();
         let mut heard = Vec::new();
         let _ = stream.read_to_end(&mut heard);
@@ -308,7 +311,7 @@ fn with_mounts(env: &TestEnv, project: &WorkDir<'_>, script: &str) -> Option<Vec
         .envs(env.variables())
         .env("PROJECT", project.path())
         .env("HERMA", env!("CARGO_BIN_EXE_herma"));
-    let output = command.output().unwrap();
+    let output = command.bounded_output().unwrap();
     if output.status.code() == Some(77) {
         let reason = "no file systems can be mounted here (unshare -m, mount)";
         herma_testkit::skipped("mounts", reason);

@@ -25,6 +25,7 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 
+use crate::Bounded;
 use crate::faults::Faults;
 use crate::git::Repository;
 use crate::output::Output;
@@ -191,7 +192,7 @@ impl TestEnv {
     #[track_caller]
     pub fn finish(&self, command: &mut Command) -> Output {
         let output = command
-            .output()
+            .bounded_output()
             .unwrap_or_else(|e| panic!("{command:?}: {e}"));
         Output::new(output, self.words())
     }

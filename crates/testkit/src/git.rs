@@ -12,6 +12,7 @@ use std::process::Command;
 use std::process::Stdio;
 use std::sync::OnceLock;
 
+use crate::Bounded;
 use crate::output::Output;
 use crate::tree::Node;
 use crate::tree::Tree;
@@ -20,7 +21,7 @@ use crate::tree::Tree;
 pub fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     let found = AVAILABLE.get_or_init(|| {
-        let said = Command::new("git").arg("--version").output();
+        let said = Command::new("git").arg("--version").bounded_output();
         said.is_ok_and(|output| output.status.success())
     });
     let otherwise = "git is not installed, nothing is compared with it";
@@ -73,7 +74,7 @@ impl Repository {
         let output = self
             .command()
             .args(args)
-            .output()
+            .bounded_output()
             .expect("git is installed");
         Output::new(output, Vec::new())
     }
@@ -171,13 +172,13 @@ impl Repository {
             .args(["cat-file", "--batch"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
+            .bounded_spawn()
             .expect("git is installed");
         let mut input = child.stdin.take().expect("standard input is a pipe");
         let request: String = ids.flat_map(|id| [id, "\n"]).collect();
         // Apart, because git answers while it is still being asked.
         let asking = std::thread::spawn(move || input.write_all(request.as_bytes()));
-        let output = child.wait_with_output().expect("git can be waited for");
+        let output = child.bounded_output().expect("git can be waited for");
         asking
             .join()
             .expect("asking does not panic")
@@ -234,7 +235,7 @@ mod tests {
                 .arg("--work-tree")
                 .arg(&work)
                 .args(args)
-                .output();
+                .bounded_output();
             assert!(output.unwrap().status.success(), "{args:?}");
         };
         run(&["init", "-q"]);

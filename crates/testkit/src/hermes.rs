@@ -17,6 +17,7 @@ use std::time::UNIX_EPOCH;
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::Bounded;
 use crate::env::TestEnv;
 use crate::git;
 
@@ -103,7 +104,7 @@ impl HermesStore {
         self.drop_large(&directory, &index)?;
         let unchanged = match &tip {
             Some(tip) => git(&["diff-index", "--cached", "--quiet", tip])
-                .output()
+                .bounded_output()
                 .is_ok_and(|o| o.status.success()),
             None => run(git(&["ls-files"]))?.is_empty(),
         };
@@ -191,7 +192,7 @@ impl HermesStore {
     fn tip(&self, reference: &str) -> Option<String> {
         let output = self
             .plain_git(&["rev-parse", "--verify", "-q", reference])
-            .output()
+            .bounded_output()
             .ok()?;
         let id = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (!id.is_empty()).then_some(id)
@@ -259,7 +260,7 @@ impl From<std::io::Error> for Failed {
 
 /// What a git command prints, without the last line's end.
 fn run(mut command: Command) -> Result<String, Failed> {
-    let output = command.output()?;
+    let output = command.bounded_output()?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(Failed(format!("{command:?}: {words}")));

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::Bounded;
 use crate::git;
 use crate::hermes::project_hash;
 
@@ -72,7 +73,7 @@ impl HermesV1 {
 
 #[track_caller]
 fn must(mut command: Command) -> String {
-    let output = command.output().expect("git is installed");
+    let output = command.bounded_output().expect("git is installed");
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {words}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

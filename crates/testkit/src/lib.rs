@@ -2,6 +2,7 @@
 //!
 //! * [`mod@env`]: a world of its own for one test: home, store, projects, the program under test
 //! * [`tree`] and [`edits`]: a directory tree as a value, and random changes to it
+//! * [`bounded`]: programs that tests start, each of which ends
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
 //! * `foreign`: file systems unlike a local disk, through FUSE
 //! * [`crash`]: power cuts at any moment of what a command really did
@@ -20,6 +21,7 @@
 //! The kit does not know the engine: what a test expects is stated in its own words.
 
 pub mod attack;
+pub mod bounded;
 pub mod crash;
 pub mod edits;
 pub mod env;
@@ -43,6 +45,7 @@ pub mod skips;
 pub mod terminal;
 pub mod tree;
 
+pub use bounded::Bounded;
 pub use env::TestEnv;
 pub use env::WorkDir;
 pub use output::Output;

@@ -28,6 +28,7 @@ use nix::unistd::Pid;
 use rustix::io::FdFlags;
 use rustix::io::fcntl_setfd;
 
+use crate::Bounded;
 use crate::output::Output;
 
 /// No command takes this long to say something.
@@ -59,7 +60,7 @@ impl Terminal {
         let stream = || Stdio::from(pair.slave.try_clone().expect("descriptors are left"));
         command.stdin(stream()).stdout(stream()).stderr(stream());
         let child = command
-            .spawn()
+            .bounded_spawn()
             .unwrap_or_else(|e| panic!("{command:?}: {e}"));
         // Only the program may hold this end: its going away ends the reading.
         drop((pair.slave, command));

@@ -8,6 +8,7 @@ use std::process::ChildStdin;
 use std::process::ChildStdout;
 use std::process::Stdio;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
 use serde_json::Value;
@@ -61,7 +62,7 @@ impl Session {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it can be started");
+        let mut child = command.bounded_spawn().expect("it can be started");
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("it has a pipe"));
         Self {
@@ -97,7 +98,7 @@ impl Session {
     /// Closes the input; returns the exit code and what was said on stderr.
     fn finish(mut self) -> (i32, String) {
         drop(self.input.take());
-        let output = self.child.wait_with_output().expect("it ends");
+        let output = self.child.bounded_output().expect("it ends");
         let code = output.status.code().expect("by itself");
         (code, String::from_utf8(output.stderr).expect("it is text"))
     }
@@ -319,7 +320,10 @@ fn signals_reach_the_agent() {
         let mut line = String::new();
         session.output.read_line(&mut line).unwrap();
         let kill = format!("kill -{signal} {}", session.child.id());
-        let killed = shell(&env, &project).args(["-c", &kill]).status().unwrap();
+        let killed = shell(&env, &project)
+            .args(["-c", &kill])
+            .bounded_status()
+            .unwrap();
         assert!(killed.success());
         session.output.read_line(&mut line).unwrap();
         assert_eq!(line, "ready\ncaught\n");

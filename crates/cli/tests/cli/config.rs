@@ -1,5 +1,6 @@
 //! `herma config` and the settings file.
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 
 use super::json;
@@ -51,7 +52,7 @@ fn one_session_switches_saves_on_or_off_whatever_the_file_says() {
         let mut command = project.command();
         command.args(["config", "show", "--json"]).args(arguments);
         command.envs(variable.map(|value| ("HERMA_CHECKPOINTS", value)));
-        let output = command.output().expect("herma starts");
+        let output = command.bounded_output().expect("herma starts");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let settings = json["settings"].as_array().unwrap();
         let enabled = settings

@@ -1,6 +1,7 @@
 //! What the program says about itself: help, completions, manual pages.
 
 use super::test_env;
+use herma_testkit::Bounded;
 
 #[test]
 fn the_short_help_lists_the_commands() {
@@ -62,7 +63,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         .arg("markdown-help")
         .stdout(writer)
         .stderr(std::process::Stdio::piped());
-    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    let output = command.bounded_spawn().unwrap().bounded_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }

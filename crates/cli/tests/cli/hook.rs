@@ -11,6 +11,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::time::Instant;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
 use serde_json::Value;
@@ -34,7 +35,7 @@ impl Agent<'_> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        command.spawn().unwrap()
+        command.bounded_spawn().unwrap()
     }
 
     /// Calls with these bytes; whatever they are, the answer is empty and 0.
@@ -81,7 +82,7 @@ impl Agent<'_> {
 
 #[track_caller]
 fn answered(child: Child, expected: &str) {
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_output().unwrap();
     let texts = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(texts, [expected.to_owned(), String::new()]);
     assert_eq!(output.status.code(), Some(0));
@@ -570,7 +571,7 @@ fn neither_contents_nor_the_environment_are_written_down() {
     let found = std::process::Command::new("grep")
         .args(["-r", "-l", "sesame"])
         .arg(env.home())
-        .output()
+        .bounded_output()
         .unwrap();
     assert_eq!(String::from_utf8(found.stdout).unwrap(), "");
 }
@@ -588,7 +589,7 @@ fn doctor_says_when_nothing_could_be_saved() {
     });
     let mut command = env.command(std::path::Path::new("/"));
     command.args(["hook", "claude"]).stdin(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.bounded_spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(nowhere.to_string().as_bytes()).unwrap();
     drop(pipe);

@@ -8,6 +8,7 @@
 use std::fs;
 
 use super::test_env;
+use herma_testkit::Bounded;
 
 #[test]
 fn what_is_in_the_place_of_a_file_is_named() {
@@ -22,7 +23,9 @@ fn what_is_in_the_place_of_a_file_is_named() {
         match what {
             "directory" => fs::create_dir(&settings).unwrap(),
             "pipe" => {
-                let made = std::process::Command::new("mkfifo").arg(&settings).status();
+                let made = std::process::Command::new("mkfifo")
+                    .arg(&settings)
+                    .bounded_status();
                 assert!(made.unwrap().success());
             }
             _ => fs::write(&settings, vec![b' '; (8 << 20) + 1]).unwrap(),

@@ -1,5 +1,6 @@
 //! `herma purge`
 
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::WorkDir;
@@ -254,7 +255,7 @@ fn the_advice_for_a_copy_in_another_project_works_when_typed() {
             "-c",
             &format!("printf '%s\\n' --root {} --yes", advice.expect("a command")),
         ])
-        .output()
+        .bounded_output()
         .unwrap();
     let words = String::from_utf8(words.stdout).unwrap();
     project.run(words.lines().collect::<Vec<_>>()).success();

@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
 use serde_json::json as value;
@@ -29,7 +30,7 @@ fn git(project: &WorkDir<'_>, args: &[&str]) -> String {
     let output = command
         .current_dir(project.path())
         .args(args)
-        .output()
+        .bounded_output()
         .unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()

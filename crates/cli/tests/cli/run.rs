@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use super::json;
 use super::test_env;
+use herma_testkit::Bounded;
 
 #[test]
 fn a_command_is_a_step_that_says_what_it_changed_and_how_to_take_it_back() {
@@ -100,9 +101,9 @@ fn streams_directory_and_environment_reach_the_command() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.bounded_spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_output().unwrap();
     let status = json(&project.run(["--json"]).success());
     let id = status["project"]["id"].as_str().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();

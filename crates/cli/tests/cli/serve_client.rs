@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use serde_json::Value;
 use serde_json::json;
@@ -46,7 +47,7 @@ impl Server {
         let path = env.root().join("s");
         let mut command = env.command(env.root());
         command.args(["serve", "--socket"]).arg(&path);
-        let mut child = quiet(&mut command).spawn().expect("herma runs");
+        let mut child = quiet(&mut command).bounded_spawn().expect("herma runs");
         wait_until("the server listens", || {
             let ended = child.try_wait().expect("it is our child");
             assert!(ended.is_none(), "it ended: {ended:?}");
@@ -87,7 +88,7 @@ impl Server {
     pub(super) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
             .args(["-s", name, &self.pid().to_string()])
-            .status();
+            .bounded_status();
         assert!(sent.expect("kill runs").success());
     }
 
@@ -129,7 +130,7 @@ impl Piped {
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
+            .bounded_spawn()
             .expect("herma runs");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         let input = child.stdin.take().expect("it is piped");

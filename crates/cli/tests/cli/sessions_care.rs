@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use herma_testkit::Bounded;
 use herma_testkit::hermes_sessions::HermesSessions;
 
 use super::json;
@@ -127,7 +128,7 @@ fn a_database_that_is_no_file_is_refused_at_once() {
     let env = test_env();
     std::fs::create_dir_all(env.home()).expect("a home");
     let path = env.home().join("state.db");
-    let made = Command::new("mkfifo").arg(&path).status();
+    let made = Command::new("mkfifo").arg(&path).bounded_status();
     assert!(made.expect("mkfifo runs").success());
     let project = env.work_dir("project");
     for command in ["list", "stats", "prune"] {

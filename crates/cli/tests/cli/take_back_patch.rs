@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use herma_testkit::Bounded;
 use herma_testkit::env::WorkDir;
 
 use super::take_back::lines;
@@ -23,12 +24,12 @@ fn answer(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .bounded_spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(answers.as_bytes()).unwrap();
     drop(stdin);
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap()
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use herma_testkit::bounded::Done;
 use herma_testkit::random::Random;
 use herma_testkit::tree::bytes_below;
 
@@ -19,15 +20,6 @@ const PROJECTS: usize = 50;
 const SAVES: usize = 2_000;
 /// Nothing makes this smaller, so that the saves are four times what the store may have.
 const CHANGED: usize = 100_000;
-
-/// Ends the sampling, also when a save fails.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
 
 #[test]
 #[ignore = "takes minutes: cargo xtask faults --full cap::"]

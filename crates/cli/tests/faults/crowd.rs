@@ -18,6 +18,7 @@ use std::time::Instant;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::Tree;
+use herma_testkit::bounded::Done;
 use herma_testkit::faults::is_full;
 use herma_testkit::git;
 use herma_testkit::git::Repository;
@@ -76,15 +77,6 @@ struct Crowd {
     prunes: AtomicUsize,
     restores: AtomicUsize,
     checks: AtomicUsize,
-}
-
-/// Ends the loops that wait for it, also when a test fails.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
 }
 
 /// What a saver writes in one round: some text that deltas work on.

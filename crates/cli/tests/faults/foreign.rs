@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::Tree;
@@ -189,11 +190,11 @@ fn foreign_without_locks_no_acknowledged_checkpoint_is_lost() {
                     .env("SAVES", SAVES.to_string())
                     .current_dir(project.path())
                     .stdout(std::process::Stdio::piped());
-                script.spawn().unwrap()
+                script.bounded_spawn().unwrap()
             })
             .collect();
         for (saver, child) in running.into_iter().enumerate() {
-            let output = child.wait_with_output().unwrap();
+            let output = child.bounded_output().unwrap();
             let answers = String::from_utf8(output.stdout).unwrap();
             let listed = world
                 .env

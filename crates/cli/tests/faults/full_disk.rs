@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::git::Repository;
@@ -16,7 +17,7 @@ use super::test_env;
 pub(super) fn can_mount() -> bool {
     let tried = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
-        .output();
+        .bounded_output();
     let can = tried.is_ok_and(|output| output.status.success());
     let otherwise = "no file systems can be mounted here (unshare -m, mount)";
     herma_testkit::skips::needs("mounts", can, otherwise)

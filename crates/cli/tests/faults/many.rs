@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::Tree;
@@ -88,7 +89,7 @@ impl Crowd {
             .args(args)
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
-            .spawn()
+            .bounded_spawn()
             .expect("the program can be started");
         thread::sleep(after);
         child.kill().expect("a child can be killed");

@@ -2,6 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 use herma_testkit::WorkDir;
@@ -166,6 +167,6 @@ fn memory_for_the_stack_that_is_small_does_for_deep_trees() {
     let removed = std::process::Command::new("rm")
         .args(["-rf", "d"])
         .current_dir(project.path())
-        .status();
+        .bounded_status();
     assert!(removed.unwrap().success());
 }

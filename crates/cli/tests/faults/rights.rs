@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use herma_testkit::Bounded;
 use herma_testkit::Node;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
@@ -101,7 +102,7 @@ impl Nobody {
 
 #[track_caller]
 fn run(command: &mut Command) {
-    let status = command.status().expect("the program is there");
+    let status = command.bounded_status().expect("the program is there");
     assert!(status.success(), "{command:?}");
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;
@@ -80,7 +81,7 @@ pub(super) fn assert_archived_once(home: &HermesSessions) {
     let unpacked = std::process::Command::new("gzip")
         .arg("-dc")
         .arg(archive)
-        .output();
+        .bounded_output();
     let text = String::from_utf8(unpacked.unwrap().stdout).unwrap();
     assert!(text.contains("message 1 of job") && text.contains("job.jsonl"));
 }

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Outcome;
@@ -31,7 +32,7 @@ fn interrupt(env: &TestEnv, signal: &str) -> Option<i32> {
         .command(project.path())
         .arg("save")
         .stderr(Stdio::null())
-        .spawn()
+        .bounded_spawn()
         .expect("the program can be started");
     let is_writing = || {
         let entries = std::fs::read_dir(&temporary)
@@ -53,7 +54,7 @@ fn interrupt(env: &TestEnv, signal: &str) -> Option<i32> {
     let killed = Command::new("/bin/sh")
         .args(["-c", "kill -s \"$1\" \"$2\"", "sh", signal])
         .arg(child.id().to_string())
-        .status()
+        .bounded_status()
         .expect("a shell is there");
     assert!(killed.success());
     child.wait().expect("a child can be waited for").code()
@@ -126,15 +127,18 @@ fn a_collection_that_is_stopped_harms_nothing() {
     stop_everywhere("gc", &Scene::gc());
 }
 
-/// Runs a scene's command with an answer that nobody reads.
-fn run_unread(scene: &Scene) -> Outcome {
+/// Runs a command with an answer that nobody reads.
+fn unread(command: &mut Command) -> std::process::Output {
     let (reader, writer) = std::io::pipe().expect("a pipe can be made");
     drop(reader);
-    let output = scene
-        .command()
-        .stdout(writer)
-        .output()
-        .expect("the program can be started");
+    let started = command.stdout(writer).stderr(Stdio::piped());
+    let child = started.bounded_spawn().expect("it can be started");
+    child.bounded_output().expect("it ends")
+}
+
+/// Runs a scene's command with an answer that nobody reads.
+fn run_unread(scene: &Scene) -> Outcome {
+    let output = unread(&mut scene.command());
     Outcome {
         status: output
             .status
@@ -176,15 +180,14 @@ fn a_clearing_that_nobody_reads_of_is_done_when_it_is_forced_and_refused_otherwi
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
-    let unread = |args: &[&str]| {
-        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
-        drop(reader);
-        let mut command = project.command();
-        env.finish(command.args(args).stdout(writer))
-    };
-    let refused = unread(&["checkpoints", "prune", "--max-snapshots", "1"]).code(1);
-    let said = refused.error_text();
+    let mut command = project.command();
+    let prune = command.args(["checkpoints", "prune", "--max-snapshots", "1"]);
+    let refused = unread(prune);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("Nothing was removed."), "{said}");
-    unread(&["checkpoints", "clear", "--force"]).success();
+    let mut command = project.command();
+    let cleared = unread(command.args(["checkpoints", "clear", "--force"]));
+    assert!(cleared.status.success());
     assert!(!env.store().join("HEAD").exists(), "cleared as asked");
 }

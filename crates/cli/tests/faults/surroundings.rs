@@ -7,6 +7,7 @@ use std::process::Command;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_testkit::Bounded;
 use herma_testkit::Output;
 use herma_testkit::TestEnv;
 
@@ -89,7 +90,10 @@ impl Marked {
 
     fn change(&self, sign: char) -> bool {
         let flag = format!("{sign}{}", self.attribute);
-        let changed = Command::new("chattr").arg(flag).arg(&self.path).output();
+        let changed = Command::new("chattr")
+            .arg(flag)
+            .arg(&self.path)
+            .bounded_output();
         changed.is_ok_and(|output| output.status.success())
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 
 use super::has_program;
@@ -23,7 +24,7 @@ fn repository(env: &TestEnv) -> PathBuf {
     ];
     for args in commands {
         let mut git = herma_testkit::git::command();
-        let status = git.args(args).current_dir(project.path()).status();
+        let status = git.args(args).current_dir(project.path()).bounded_status();
         assert!(status.expect("git is installed").success(), "{args:?}");
     }
     for hook in ["post-commit", "post-checkout", "fsmonitor"] {

@@ -8,6 +8,7 @@ use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
 
+use herma_testkit::Bounded;
 use herma_testkit::hermes_sessions::HermesSessions;
 
 use super::has_program;
@@ -50,7 +51,7 @@ fn start(home: &Path, me: usize) -> Child {
         .arg(home)
         .arg(me.to_string())
         .stdout(Stdio::piped())
-        .spawn();
+        .bounded_spawn();
     child.unwrap()
 }
 

@@ -6,6 +6,7 @@ use herma_core::coverage::CanUndo;
 use herma_core::coverage::Command;
 use herma_core::coverage::What;
 use herma_core::engine::NoProgress;
+use herma_testkit::Bounded;
 use herma_testkit::tree::assert_same;
 use proptest::prelude::*;
 
@@ -485,7 +486,7 @@ pub(super) fn run(p: &TestProject, command: &str) {
     let output = shell
         .args(["-c", command])
         .current_dir(&p.root)
-        .output()
+        .bounded_output()
         .unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{command}: {words}");

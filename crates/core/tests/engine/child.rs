@@ -7,6 +7,7 @@
 //! // from here on nobody is root
 //! ```
 
+use herma_testkit::Bounded;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -41,7 +42,7 @@ pub fn is_run_on_small_disk(test: &str, options: &str) -> bool {
     }
     let tried = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
-        .output();
+        .bounded_output();
     if !tried.is_ok_and(|output| output.status.success()) {
         let reason = "no file systems can be mounted here (unshare -m, mount)";
         herma_testkit::skipped("mounts", reason);
@@ -82,7 +83,7 @@ fn is_run_by(
         .stdin(program)
         .env(IN_CHILD, "1");
     prepare(&mut command);
-    let output = command.output().unwrap();
+    let output = command.bounded_output().unwrap();
     let words = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && words.contains("1 passed"),

@@ -16,20 +16,12 @@ use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
 use herma_core::restore::RestoreOptions;
 use herma_core::settings::Keeping;
+use herma_testkit::bounded::Done;
 use herma_testkit::tree::bytes_below;
 
 use super::cleaning::text;
 use super::project::TestProject;
 use super::project::engine;
-
-/// Ends the loops that wait for it, also when a test fails.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
 
 fn save(engine: &Engine, root: &Path) -> Saved {
     let project = engine.project(root).unwrap();

@@ -18,6 +18,7 @@ use herma_core::engine::Stage;
 use herma_core::error::ErrorKind;
 use herma_core::retention::Limits;
 use herma_core::settings::Keeping;
+use herma_testkit::Bounded;
 use herma_testkit::git::Repository;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
@@ -114,7 +115,7 @@ fn copy(from: &Path, to: &Path) {
     let done = std::process::Command::new("cp")
         .arg("-a")
         .args([from, to])
-        .status();
+        .bounded_status();
     assert!(done.unwrap().success());
 }
 
@@ -182,7 +183,7 @@ fn a_store_that_cannot_be_written_is_an_error_and_stays_as_it_is() {
         let done = std::process::Command::new("chmod")
             .args(["-R", mode])
             .arg(p.store())
-            .status();
+            .bounded_status();
         assert!(done.unwrap().success());
     };
     let before = Tree::read(p.store().join("objects"));

@@ -9,6 +9,7 @@ use herma_core::collect::Thoroughness;
 use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
 use herma_core::retention::Limits;
+use herma_testkit::Bounded;
 use herma_testkit::git;
 
 use super::project::TestProject;
@@ -30,7 +31,7 @@ fn pack_all(p: &TestProject) -> PathBuf {
         .env("GIT_DIR", p.store())
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
+        .bounded_output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let name = String::from_utf8(output.stdout).unwrap();
@@ -46,7 +47,7 @@ fn explode(p: &TestProject, pack: &PathBuf) {
     let mut command = p.repository().command();
     command.args(["unpack-objects", "-q"]);
     command.stdin(Stdio::from(std::fs::File::open(&aside).unwrap()));
-    assert!(command.status().unwrap().success());
+    assert!(command.bounded_status().unwrap().success());
 }
 
 /// What runs by itself says what is wrong, and fails no save.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use herma_core::Settings;
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::git;
 use herma_testkit::hermes::HermesStore;
@@ -162,7 +163,7 @@ fn a_pack_that_git_is_just_putting_into_place_is_left_there() {
         .command()
         .args(["unpack-objects", "-q"])
         .stdin(std::fs::File::open(&whole).unwrap())
-        .status();
+        .bounded_status();
     assert!(output.unwrap().success());
     collect(&p);
     assert!(pack.exists(), "its index is on its way");
@@ -214,7 +215,7 @@ fn what_git_came_to_need_after_all_comes_back_out_of_the_trash() {
             let mut unpack = p.repository().command();
             unpack.args(["unpack-objects", "-q"]);
             unpack.stdin(std::fs::File::open(&aside).unwrap());
-            assert!(unpack.status().unwrap().success());
+            assert!(unpack.bounded_status().unwrap().success());
             trash_loose(&p, &trash);
             // One was torn since.
             overwrite(&loose(&p, &id), b"torn");
@@ -291,7 +292,7 @@ fn a_tree_of_three_thousand_levels_is_walked_without_going_deep() {
     let mut import = p.repository().command();
     import.args(["fast-import", "--quiet"]);
     import.stdin(std::fs::File::open(&input).unwrap());
-    assert!(import.status().unwrap().success());
+    assert!(import.bounded_status().unwrap().success());
     let cleaned = collect(&p);
     assert_eq!(cleaned.collected.damaged, [""; 0]);
     assert!(cleaned.collected.live > 3000);

@@ -9,6 +9,7 @@ use herma_core::engine::SaveOptions;
 use herma_core::error::ErrorKind;
 use herma_core::snapshot::reason::Reason;
 use herma_core::store::layout;
+use herma_testkit::Bounded;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 
@@ -17,7 +18,7 @@ use super::project::TestProject;
 
 #[track_caller]
 fn make_fifo(p: &TestProject, path: &str) {
-    let status = Command::new("mkfifo").arg(p.path(path)).status();
+    let status = Command::new("mkfifo").arg(p.path(path)).bounded_status();
     assert!(status.unwrap().success());
 }
 

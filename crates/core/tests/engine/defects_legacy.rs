@@ -9,6 +9,7 @@ use herma_core::Error;
 use herma_core::Settings;
 use herma_core::error::ErrorKind;
 use herma_fs::process::TempName;
+use herma_testkit::Bounded;
 use herma_testkit::hermes::project_hash;
 use herma_testkit::hermes_v1::HermesV1;
 
@@ -155,7 +156,7 @@ fn clearing_everything_leaves_what_is_no_checkpoint() {
         .arg("-r")
         .arg(&repository)
         .arg(base(&p).join(&hash))
-        .status()
+        .bounded_status()
         .unwrap();
     let cleared = p.engine.clear_all().unwrap();
     assert!(cleared.deleted && cleared.bytes_freed > 2000);

@@ -13,6 +13,7 @@ use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreError;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::bounded::Done;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 
@@ -76,6 +77,7 @@ fn restore_refuses_when_the_safety_checkpoint_cannot_hold_a_file() {
                 file.and_then(|file| file.write_all_at(b"x", 0)).unwrap();
             }
         });
+        let _done = Done(&done);
         // On a crowded machine the writer may get no turn during an attempt.
         let refused = (0..10).find_map(|attempt| {
             p.write("busy.bin", vec![attempt; 8 << 20]);
@@ -89,7 +91,6 @@ fn restore_refuses_when_the_safety_checkpoint_cannot_hold_a_file() {
                 Ok(_) => None,
             }
         });
-        done.store(true, Ordering::Relaxed);
         refused.expect("a file under change is noticed before anything is added")
     });
     assert_eq!(refused.len(), 1);

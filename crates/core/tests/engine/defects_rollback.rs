@@ -8,6 +8,7 @@ use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::Bounded;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 
@@ -104,7 +105,7 @@ fn private_modes_and_empty_directories_come_back() {
     p.write("same.txt", "not touched\n");
     let status = std::process::Command::new("mkfifo")
         .arg(p.path("pipe"))
-        .status();
+        .bounded_status();
     assert!(status.unwrap().success());
     p.save("first");
     assert_eq!(p.left_out()["pipe"], Reason::Special);

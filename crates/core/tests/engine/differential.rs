@@ -19,6 +19,7 @@ use herma_core::store::object::parse_tree;
 use herma_core::store::object::push_tree_entry;
 use herma_core::store::objects::Objects;
 use herma_fs::Dir;
+use herma_testkit::Bounded;
 use herma_testkit::git;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
@@ -53,7 +54,7 @@ impl Packed {
             for args in [&["add", "-A"][..], &["commit", "-qm", "edit"]] {
                 let mut command = repository.command();
                 command.args(["-c", "core.bare=false", "--work-tree"]);
-                let done = command.arg(&work).args(args).output().unwrap();
+                let done = command.arg(&work).args(args).bounded_output().unwrap();
                 assert!(done.status.success(), "{done:?}");
             }
         }
@@ -106,12 +107,12 @@ fn lines<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
 /// What a command prints when it is told this.
 pub fn answer(command: &mut std::process::Command, input: &[u8]) -> Vec<u8> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stderr(Stdio::null()).bounded_spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_vec();
     // It may end before it has read everything.
     let writing = std::thread::spawn(move || drop(pipe.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_output().unwrap();
     writing.join().unwrap();
     output.stdout
 }

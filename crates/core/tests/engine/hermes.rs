@@ -12,6 +12,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
+use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::git;
 use herma_testkit::hermes::HermesStore;
@@ -294,7 +295,10 @@ fn a_nested_repository_hermes_knew_only_by_its_commit_stays_as_it_is() {
     p.write("nested/file.txt", "in the nested repository\n");
     let nested = |args: &[&str]| {
         let mut command = git::command();
-        let output = command.args(args).current_dir(p.path("nested")).output();
+        let output = command
+            .args(args)
+            .current_dir(p.path("nested"))
+            .bounded_output();
         assert!(output.unwrap().status.success(), "{args:?}");
     };
     nested(&["init", "-q"]);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use herma_core::engine::ImportOptions;
 use herma_core::engine::Imported;
 use herma_core::engine::NoProgress;
+use herma_testkit::Bounded;
 use herma_testkit::hermes::HermesStore;
 use herma_testkit::hermes::project_hash;
 use herma_testkit::hermes_v1::HermesV1;
@@ -92,7 +93,7 @@ fn a_project_that_is_only_in_old_repositories_gets_a_record_and_the_ref_hermes_r
     assert!(
         newer
             .git(&p.root, &["gc", "-q"])
-            .status()
+            .bounded_status()
             .unwrap()
             .success()
     );
@@ -123,7 +124,7 @@ fn history_is_cut_where_objects_are_missing_and_the_rest_is_named() {
     let repository = old.repository(&p.root);
     let loose = |id: &str| repository.join("objects").join(&id[..2]).join(&id[2..]);
     let blob = old.git(&p.root, &["rev-parse", &format!("{}:a.txt", ids[3])]);
-    let blob = String::from_utf8({ blob }.output().unwrap().stdout).unwrap();
+    let blob = String::from_utf8({ blob }.bounded_output().unwrap().stdout).unwrap();
     std::fs::remove_file(loose(blob.trim())).unwrap();
     std::fs::remove_file(loose(&ids[1])).unwrap();
     let imported = &import(&p)[0];

@@ -9,6 +9,7 @@ use herma_core::engine::TakeBack;
 use herma_core::engine::TakeBackPlan;
 use herma_core::reversal::ConflictWhy;
 use herma_core::reversal::Conflicts;
+use herma_testkit::Bounded;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 
@@ -173,7 +174,7 @@ fn what_a_shell_changed_is_taken_back_too() {
         let shell = std::process::Command::new("sh")
             .args(["-c", line])
             .current_dir(&p.root)
-            .status();
+            .bounded_status();
         assert!(shell.unwrap().success());
     });
     p.write("by-hand.txt", "kept\n");

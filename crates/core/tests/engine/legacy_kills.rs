@@ -9,6 +9,7 @@ use herma_core::Settings;
 use herma_core::engine::ImportOptions;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
+use herma_testkit::Bounded;
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Faults;
@@ -73,7 +74,7 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Path, &Engine)) 
             .arg("-a")
             .arg(p.home())
             .arg(&home)
-            .status();
+            .bounded_status();
         assert!(copied.unwrap().success());
         let outcome = Faults::new(std::env::current_exe().unwrap())
             .args(["--exact", "engine::legacy_kills::worker", "--ignored"])

@@ -10,6 +10,7 @@ use herma_core::Settings;
 use herma_core::engine::Saved;
 use herma_core::snapshot::excludes::SecretRules;
 use herma_fs::publish::Durability;
+use herma_testkit::Bounded;
 use herma_testkit::edits::next_edit;
 use herma_testkit::git;
 use herma_testkit::git::Repository;
@@ -68,7 +69,7 @@ impl Oracle {
                 .arg("--work-tree")
                 .arg(&self.work)
                 .args(args);
-            let output = command.output().unwrap();
+            let output = command.bounded_output().unwrap();
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "git {args:?}: {words}");
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -177,14 +178,14 @@ fn contents(project: &TestProject, wanted: &[(String, &str)]) -> Vec<Vec<u8>> {
     let mut command = project.repository().command();
     command.args(["cat-file", "--batch"]);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.bounded_spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let lines = wanted
         .iter()
         .map(|(tree, path)| [tree, ":", path, "\n"].concat());
     let request: String = lines.collect();
     let asking = std::thread::spawn(move || input.write_all(request.as_bytes()));
-    let output = child.wait_with_output().unwrap().stdout;
+    let output = child.bounded_output().unwrap().stdout;
     asking.join().unwrap().unwrap();
     let mut rest = &output[..];
     let mut found = Vec::new();

@@ -22,6 +22,7 @@ use herma_core::engine::Saved;
 use herma_core::engine::Undone;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::Bounded;
 use herma_testkit::git::Repository;
 use herma_testkit::tree::Tree;
 
@@ -238,7 +239,7 @@ impl TestProject {
         let output = command
             .current_dir(self.path(directory))
             .args(args)
-            .output();
+            .bounded_output();
         let output = output.unwrap();
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "git {args:?}: {words}");

@@ -14,6 +14,7 @@ use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
 use herma_core::steps::StepChoice;
+use herma_testkit::Bounded;
 use herma_testkit::Node;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
@@ -85,7 +86,7 @@ pub fn all_trees(p: &TestProject) -> Vec<Tree> {
     let copied = std::process::Command::new("cp")
         .arg("-a")
         .args([&home_of, &home])
-        .status();
+        .bounded_status();
     assert!(copied.unwrap().success());
     let engine = engine(&home, None, p.engine.settings().clone());
     let project = engine.project(&p.root).unwrap();

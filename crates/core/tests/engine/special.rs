@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering;
 
 use herma_core::Settings;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::Bounded;
+use herma_testkit::bounded::Done;
 use herma_testkit::tree::assert_same;
 use rustix::fs::CWD;
 use rustix::fs::FileType;
@@ -180,7 +182,7 @@ fn a_mount_point_is_named_and_not_entered() {
     let unshare = "command -v unshare >/dev/null && unshare -m true";
     let can_mount = std::process::Command::new("sh")
         .args(["-c", unshare])
-        .output()
+        .bounded_output()
         .is_ok_and(|o| o.status.success());
     if !can_mount {
         return herma_testkit::skipped("mounts", "no mount namespace can be made here");
@@ -196,7 +198,7 @@ fn a_mount_point_is_named_and_not_entered() {
     let mounted = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "none"])
         .arg(p.path("mount"))
-        .status();
+        .bounded_status();
     assert!(mounted.unwrap().success());
     p.write("mount/other.txt", "not ours\n");
     let saved = p.save("first");
@@ -209,7 +211,7 @@ fn a_mount_point_is_named_and_not_entered() {
     assert!(!p.exists("b.txt"));
     let unmounted = std::process::Command::new("umount")
         .arg(p.path("mount"))
-        .status();
+        .bounded_status();
     assert!(unmounted.unwrap().success());
 }
 
@@ -245,6 +247,7 @@ fn files_that_do_not_stand_still_are_whole_or_named() {
                 std::fs::rename(p.path("replaced.new"), p.path("replaced")).unwrap();
             }
         });
+        let _done = Done(&stop);
         for number in 0..30 {
             p.write("tick", number.to_string());
             let saved = p.save("moving");
@@ -254,7 +257,6 @@ fn files_that_do_not_stand_still_are_whole_or_named() {
                 &left_out(&p, Reason::Unstable),
             );
         }
-        stop.store(true, Ordering::Relaxed);
     });
     // What was read and then read again stays behind, and is nobody's; that is not damage.
     let fsck = ["fsck", "--strict", "--no-dangling", "--no-progress"];

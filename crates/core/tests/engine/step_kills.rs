@@ -11,6 +11,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::WhichStep;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_testkit::Bounded;
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Faults;
@@ -61,7 +62,7 @@ fn copy_of(home: &Path, to: &Path) {
     let copied = std::process::Command::new("cp")
         .arg("-a")
         .args([home, to])
-        .status();
+        .bounded_status();
     assert!(copied.unwrap().success());
 }
 

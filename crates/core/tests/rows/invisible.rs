@@ -18,6 +18,7 @@ use herma_core::Settings;
 use herma_core::store::object::Kind;
 use herma_core::store::object::id_of;
 use herma_fs::publish::Durability;
+use herma_testkit::Bounded;
 use herma_testkit::faults;
 
 use crate::engine::project::TestProject;
@@ -153,7 +154,10 @@ for line in sys.stdin:
 ";
         let mut command = Command::new("python3");
         command.args(["-c", script]).arg(root);
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let spawned = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .bounded_spawn();
         let mut child = spawned.ok()?;
         let answers = BufReader::new(child.stdout.take()?);
         Some(Self { child, answers })

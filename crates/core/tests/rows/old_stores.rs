@@ -15,6 +15,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
 use herma_core::steps::StepChoice;
 use herma_core::store::error::StoreError;
+use herma_testkit::Bounded;
 use herma_testkit::git;
 use herma_testkit::tree::Node;
 use herma_testkit::tree::Tree;
@@ -34,7 +35,7 @@ fn unpacked(archive: &str) -> TestProject {
     let mut tar = Command::new("tar");
     tar.arg("-xzpf").arg(fixtures.join(archive));
     tar.arg("--no-same-owner").arg("-C").arg(p.home());
-    assert!(tar.status().unwrap().success());
+    assert!(tar.bounded_status().unwrap().success());
     p
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 use herma_core::Settings;
 use herma_core::snapshot::reason::Reason;
 use herma_fs::publish::Durability;
+use herma_testkit::Bounded;
 use herma_testkit::faults;
 use herma_testkit::tree::Tree;
 
@@ -196,7 +197,7 @@ with open(sys.argv[1], 'r+b') as file:
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
+        .bounded_spawn()
         .ok();
     if child.is_none() {
         herma_testkit::skipped("python3", "nobody writes through a mapping");

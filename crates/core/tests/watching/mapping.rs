@@ -1,5 +1,6 @@
 //! Another process with a file mapped.
 
+use herma_testkit::Bounded;
 use std::io::Read;
 use std::io::Write;
 use std::path::Path;
@@ -32,7 +33,7 @@ impl Mapping {
             .arg(file)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
+            .bounded_spawn()
             .unwrap();
         let mut mapping = Self(child);
         mapping.wait();

@@ -27,6 +27,7 @@ use herma_core::watch::watching::Limits;
 use herma_core::watch::watching::Watching;
 use herma_fs::Dir;
 use herma_fs::watch::inotify::Inotify;
+use herma_testkit::Bounded;
 
 struct Still;
 
@@ -193,7 +194,7 @@ impl Scene {
             .arg(store)
             .args(["diff", "--raw"])
             .args([saved.tree.to_hex(), again.tree.to_hex()])
-            .output();
+            .bounded_output();
         output.map_or(String::new(), |output| {
             String::from_utf8_lossy(&output.stdout).into_owned()
         })

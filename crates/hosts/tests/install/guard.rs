@@ -18,6 +18,7 @@ use std::sync::PoisonError;
 
 use herma_hosts::Host;
 use herma_hosts::install::HookCommand;
+use herma_testkit::Bounded;
 
 /// What may stand in the program's place. All of them keep what they are given, where they live to do so.
 const STAND_INS: [(&str, &str); 4] = [
@@ -51,11 +52,11 @@ fn run(shell: &str, line: &str, input: &str) -> Output {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .bounded_spawn()
         .unwrap();
     // A program that does not read its input is no failure of the line.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    child.bounded_output().unwrap()
 }
 
 /// The shells of this machine; the first is everywhere.

@@ -9,6 +9,7 @@ use herma_sessions::Database;
 use herma_sessions::Error;
 use herma_sessions::prune;
 use herma_sessions::rename;
+use herma_testkit::bounded::Done;
 
 use super::Home;
 use super::NOW;
@@ -34,9 +35,10 @@ fn writers_beside_a_prune_lose_nothing() {
                 scope.spawn(move || write_until(home, writer, done))
             })
             .collect();
+        let is_over = Done(&done);
         std::thread::sleep(Duration::from_millis(50));
         let removed = prune::prune(&mut home.open(), Some(&home.dir()), &older_than(90.0));
-        done.store(true, Ordering::Relaxed);
+        drop(is_over);
         let removed = removed.unwrap();
         let stay = home.number("SELECT COUNT(*) FROM sessions WHERE id LIKE 's%'");
         assert_eq!(removed.sessions + stay as u64, 5000, "{removed:?}");

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use herma_sessions::resume::Value;
 use herma_sessions::resume::yaml;
+use herma_testkit::Bounded;
 use proptest::strategy::Strategy;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -68,7 +69,7 @@ fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
     quiet
         .stderr(Stdio::null())
-        .status()
+        .bounded_status()
         .is_ok_and(|s| s.success())
 }
 
@@ -97,12 +98,12 @@ fn ask(python: &Path, request: &serde_json::Value) -> Vec<serde_json::Value> {
         .env("PYTHONIOENCODING", "utf-8")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
+        .bounded_spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let text = request.to_string();
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success(), "Python failed; see above");
     serde_json::from_slice(&output.stdout).unwrap()

@@ -1,6 +1,7 @@
 use nix::libc;
 
 use super::*;
+use crate::Bounded;
 
 fn shell(directory: &Path, script: &str) -> Faults {
     Faults::new("/bin/sh")
@@ -190,7 +191,7 @@ fn parallel_runs_leave_each_others_children_alone() {
                 .collect::<Vec<_>>()
         });
         let plain = scope.spawn(|| {
-            (0..20).for_each(|_| assert!(Command::new("true").status().unwrap().success()));
+            (0..20).for_each(|_| assert!(Command::new("true").bounded_status().unwrap().success()));
         });
         plain.join().unwrap();
         traced.join().unwrap()

@@ -33,6 +33,7 @@ use super::Outcome;
 use super::Status;
 use super::Syscall;
 use super::syscalls;
+use crate::Bounded;
 use crate::crash::Journal;
 use crate::crash::Recorder;
 
@@ -123,7 +124,7 @@ fn trace(
         .stdin(Stdio::null())
         .stdout(stdout.try_clone().expect("a descriptor is free"))
         .stderr(stderr.try_clone().expect("a descriptor is free"))
-        .spawn()
+        .bounded_spawn()
         .expect("/bin/sh can be started");
     let root = Pid::from_raw(child.id() as i32);
     let mut tracer = Tracer {
