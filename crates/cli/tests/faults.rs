@@ -24,6 +24,8 @@ mod faults {
     mod many;
     mod memory;
     mod other_commands;
+    #[cfg(target_os = "linux")]
+    mod plain;
     mod power_cut;
     mod purge_scene;
     mod real_errors;

@@ -54,6 +54,8 @@ mod engine {
     mod newest_ones;
     mod oracle;
     mod paths;
+    #[cfg(target_os = "linux")]
+    mod plain;
     pub mod project;
     pub mod purge;
     mod purge_elsewhere;

@@ -205,7 +205,7 @@ impl Dir {
         Ok(here)
     }
 
-    /// Creates the directory `name` with exactly `mode`; it is fine if a directory is there already.
+    /// Creates the directory `name` with exactly `mode`, where there are modes; it is fine if a directory is there already.
     /// Returns whether it was created.
     pub fn create_dir(&self, name: impl Arg + Copy, mode: u32) -> Result<bool> {
         point();
@@ -213,7 +213,7 @@ impl Dir {
             Ok(()) => {
                 // The mode is set explicitly: mkdir's own mode goes through the umask.
                 if mode != 0o700 {
-                    self.set_mode(name, mode)?;
+                    self.ask_for_mode(name, mode)?;
                 }
                 Ok(true)
             }
@@ -386,11 +386,20 @@ impl Dir {
         point();
         match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
             // File systems without the flag: a link is refused when the name is taken, too.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                self.link(name, to, new)?;
-                self.remove_file(name)
-            }
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match self.link(name, to, new) {
+                Ok(()) => self.remove_file(name),
+                Err(e) if e.is_without_links() => self.rename_if_free(name, to, new),
+                Err(e) => Err(e),
+            },
             other => other.map_err(|e| to.error("rename to", new, e)),
+        }
+    }
+
+    /// Renames `name` to `to/new` unless that name was taken a moment ago, where no call can do both at once.
+    fn rename_if_free(&self, name: impl Arg + Copy, to: &Self, new: impl Arg + Copy) -> Result<()> {
+        match to.stat_opt(new)? {
+            Some(_) => Err(to.error("rename to", new, Errno::EXIST)),
+            None => self.rename(name, to, new),
         }
     }
 
@@ -450,6 +459,23 @@ impl Dir {
     pub fn set_mode_self(&self, mode: u32) -> Result<()> {
         rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(mode as _))
             .map_err(|e| Error::on("set the mode of", &self.path, e))
+    }
+
+    /// Asks for these permission bits; tells whether the file or directory has them now. Some file systems refuse
+    /// what they cannot hold, some take it and forget it.
+    pub fn ask_for_mode(&self, name: impl Arg + Copy, mode: u32) -> Result<bool> {
+        match self.set_mode(name, mode) {
+            Err(e) if !e.is_without_modes() => Err(e),
+            _ => Ok(self.stat(name)?.mode == mode),
+        }
+    }
+
+    /// [`Dir::ask_for_mode`] for this directory itself.
+    pub fn ask_for_mode_self(&self, mode: u32) -> Result<bool> {
+        match self.set_mode_self(mode) {
+            Err(e) if !e.is_without_modes() => Err(e),
+            _ => Ok(self.stat_self()?.mode == mode),
+        }
     }
 
     /// Makes the names in this directory durable.

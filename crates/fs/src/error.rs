@@ -36,6 +36,11 @@ pub fn is_want_of_resources(errno: Errno) -> bool {
     [Errno::MFILE, Errno::NFILE, Errno::NOMEM].contains(&errno)
 }
 
+/// Is this what a file system answers whose modes cannot be changed? To who owns the file it means nothing else.
+pub(crate) fn is_without_modes(errno: Errno) -> bool {
+    [Errno::PERM, Errno::NOSYS, Errno::NOTSUP].contains(&errno)
+}
+
 impl Error {
     /// An error for `name` below `dir`.
     pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {
@@ -97,6 +102,19 @@ impl Error {
     /// Is the answer that the name is taken?
     pub fn is_exists(&self) -> bool {
         self.source.kind() == io::ErrorKind::AlreadyExists
+    }
+
+    /// Has this file system no second names for a file? A directory has none anywhere.
+    pub fn is_without_links(&self) -> bool {
+        matches!(
+            self.errno(),
+            Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
+        )
+    }
+
+    /// Does this file system not let its modes be changed?
+    pub fn is_without_modes(&self) -> bool {
+        self.errno().is_some_and(is_without_modes)
     }
 
     /// Is the disk, the quota or the file table full?

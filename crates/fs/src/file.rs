@@ -10,6 +10,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::Stat;
+use crate::error::is_without_modes;
 
 /// What an open file is.
 pub fn stat_file(file: &File) -> std::io::Result<Stat> {
@@ -34,9 +35,13 @@ pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> std::result::Result<Stat, Errno> {
     rustix::fs::fstat(fd).map(|s| Stat::from_stat(&s))
 }
 
-/// Sets the permission bits of an open file.
-pub fn set_file_mode(file: &File, mode: u32) -> std::io::Result<()> {
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode as _))?)
+/// Asks for these permission bits; tells whether the open file has them now. Some file systems refuse what they
+/// cannot hold, some take it and forget it.
+pub fn ask_for_file_mode(file: &File, mode: u32) -> std::io::Result<bool> {
+    match rustix::fs::fchmod(file, Mode::from_raw_mode(mode as _)) {
+        Err(errno) if !is_without_modes(errno) => Err(errno.into()),
+        _ => Ok(stat_file(file)?.mode == mode),
+    }
 }
 
 /// Reads into `buffer` at `offset`, as far as the file goes; returns how much was read.

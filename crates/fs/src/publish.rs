@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::Gid;
+use rustix::fs::Mode;
 use rustix::fs::Uid;
 use rustix::io::Errno;
 
@@ -19,6 +20,7 @@ use crate::Dir;
 use crate::Error;
 use crate::FileKind;
 use crate::Result;
+use crate::error::is_without_modes;
 use crate::memory::Bytes;
 use crate::process::TempName;
 
@@ -114,9 +116,14 @@ impl<'d> Temp<'d> {
         }
     }
 
-    /// Sets the permission bits.
+    /// Sets the permission bits, where there are any.
     pub fn set_mode(&self, mode: u32) -> Result<()> {
-        crate::file::set_file_mode(&self.file, mode).map_err(|e| self.error("set the mode of", e))
+        match rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode as _)) {
+            Err(errno) if !is_without_modes(errno) => {
+                Err(self.error("set the mode of", errno.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Gives the file what another one has from its owner: owner and group, as far as they differ, and the

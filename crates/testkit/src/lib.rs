@@ -5,6 +5,7 @@
 //! * [`bounded`]: programs that tests start, each of which ends
 //! * [`faults`]: crashes and errors at an exact system call of a whole process tree
 //! * `foreign`: file systems unlike a local disk, through FUSE
+//! * `plain`: a file system without links, exchange and the like, for one thread and its children
 //! * [`crash`]: power cuts at any moment of what a command really did
 //! * [`git`]: the real git as the oracle for everything Herma stores
 //! * [`hermes`], [`hermes_v1`]: stores as the original writes them, and wrote them once
@@ -34,6 +35,8 @@ pub mod hermes_sessions;
 pub mod hermes_v1;
 pub mod names;
 pub mod output;
+#[cfg(target_os = "linux")]
+pub mod plain;
 pub mod power;
 pub mod random;
 pub mod raw;

@@ -16,11 +16,13 @@ use rayon::prelude::*;
 use super::ActionKind;
 use super::Kept;
 use super::KeptWhy;
+use super::Lack;
 use super::RestoreError;
 use super::plan::Prepared;
 use super::write::Done;
 use super::write::WriteError;
 use super::write::Writer;
+use super::write::is_same_file;
 use crate::path::RelPath;
 use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;
@@ -139,10 +141,8 @@ impl<'a> Applier<'a> {
             Err(_) => self.open_directory(&parent)?,
         };
         let remove = || self.writer.remove(&dir, name, &expected);
-        match self.with_access(&parent, remove, path)? {
-            Done::Yes => self.note(|applied| applied.removed += 1),
-            Done::ChangedMeanwhile => self.note_changed(path),
-        }
+        let done = self.with_access(&parent, remove, path)?;
+        self.note_done(path, done, |applied| applied.removed += 1);
         Ok(())
     }
 
@@ -188,10 +188,8 @@ impl<'a> Applier<'a> {
                 }
                 Err(e) => Err(WriteError::Fs(e)),
             };
-            match self.with_access(&parent, remove, path)? {
-                Done::Yes => self.note(|applied| applied.removed += 1),
-                Done::ChangedMeanwhile => self.note_changed(path),
-            }
+            let done = self.with_access(&parent, remove, path)?;
+            self.note_done(path, done, |applied| applied.removed += 1);
         }
         Ok(())
     }
@@ -251,7 +249,9 @@ impl<'a> Applier<'a> {
             Err(e) if matches!(e.errno(), Some(Errno::EXIST)) => Ok(Done::ChangedMeanwhile),
             Err(e) => Err(WriteError::Fs(e)),
         };
-        match self.with_access(&parent, make, path)? {
+        let done = self.with_access(&parent, make, path)?;
+        self.note_done(path, done, |_| {});
+        match done {
             Done::Yes => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
                 let wanted = self.prepared.directory_modes.get(path);
@@ -262,10 +262,7 @@ impl<'a> Applier<'a> {
                 }
                 Ok(())
             }
-            Done::ChangedMeanwhile => {
-                self.note_changed(path);
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
@@ -322,10 +319,8 @@ impl<'a> Applier<'a> {
                 .entry_at(path.as_bytes())
                 .filter(|entry| entry.kind.is_captured_file());
             let put = || self.writer.put(&dir, name, content, expected.as_ref());
-            match self.with_access(parent, put, path)? {
-                Done::Yes => self.note(|applied| applied.written += 1),
-                Done::ChangedMeanwhile => self.note_changed(path),
-            }
+            let done = self.with_access(parent, put, path)?;
+            self.note_done(path, done, |applied| applied.written += 1);
         }
         if self.writer.sync_each {
             let stopped = |source| RestoreError::Stopped {
@@ -358,24 +353,21 @@ impl<'a> Applier<'a> {
                 continue;
             }
             let dir = self.open_directory(&parent)?;
-            let current = dir.stat_opt(name).map_err(|source| RestoreError::Stopped {
-                path: action.path.clone(),
-                source,
-            })?;
-            if current.is_some_and(|stat| stat.ino == expected.ino) {
-                let set = || {
-                    dir.set_mode(name, to).map_err(WriteError::Fs)?;
-                    if self.writer.sync_each {
-                        // ORDER: the mode is durable before the journal that would set it again closes.
-                        dir.sync_file(name).map_err(WriteError::Fs)?;
-                    }
-                    Ok(Done::Yes)
-                };
-                self.with_access(&parent, set, &action.path)?;
-                self.note(|applied| applied.written += 1);
-            } else {
-                self.note_changed(&action.path);
-            }
+            let set = || {
+                if !is_same_file(&dir, name, &expected)? {
+                    return Ok(Done::ChangedMeanwhile);
+                }
+                if !dir.ask_for_mode(name, to)? {
+                    return Ok(Done::No(Lack::Mode));
+                }
+                if self.writer.sync_each {
+                    // ORDER: the mode is durable before the journal that would set it again closes.
+                    dir.sync_file(name)?;
+                }
+                Ok(Done::Yes)
+            };
+            let done = self.with_access(&parent, set, &action.path)?;
+            self.note_done(&action.path, done, |applied| applied.written += 1);
         }
         Ok(())
     }
@@ -405,7 +397,9 @@ impl<'a> Applier<'a> {
             // Bits a checkpoint does not keep, such as setgid on a shared directory, stay as they are.
             let to = (now & 0o6000) | mode;
             if now != to {
-                dir.set_mode_self(to).map_err(stopped)?;
+                if !dir.ask_for_mode_self(to).map_err(stopped)? {
+                    self.note_kept(&path, KeptWhy::NotHeld(Lack::Mode));
+                }
                 if self.writer.sync_each {
                     // ORDER: as for the modes of files.
                     dir.sync().map_err(stopped)?;
@@ -421,12 +415,25 @@ impl<'a> Applier<'a> {
         (self.progress)((applied.written + applied.removed) as u64);
     }
 
+    /// Notes what came of one path; `count` counts it if it was done.
+    fn note_done(&self, path: &RelPath, done: Done, count: impl FnOnce(&mut Applied)) {
+        if matches!(done, Done::Yes | Done::But(_)) {
+            self.note(count);
+        }
+        match done {
+            Done::Yes => {}
+            Done::ChangedMeanwhile => self.note_changed(path),
+            Done::But(lack) | Done::No(lack) => self.note_kept(path, KeptWhy::NotHeld(lack)),
+        }
+    }
+
     fn note_changed(&self, path: &RelPath) {
-        let kept = Kept {
-            path: path.clone(),
-            why: KeptWhy::ChangedMeanwhile,
-        };
-        self.note(|applied| applied.kept.push(kept));
+        self.note_kept(path, KeptWhy::ChangedMeanwhile);
+    }
+
+    fn note_kept(&self, path: &RelPath, why: KeptWhy) {
+        let path = path.clone();
+        self.note(|applied| applied.kept.push(Kept { path, why }));
     }
 
     /// Opens a directory of the project, opening up those above it that may not be entered.

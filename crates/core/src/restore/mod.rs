@@ -7,7 +7,8 @@
 //!
 //! Applying works on directory descriptors. Each new file is written beside its target, checked, and
 //! exchanged with it in one step; the file that comes back from the exchange must be the one the plan
-//! saw, or the exchange is reversed. So an edit made while the restore runs is never lost.
+//! saw, or the exchange is reversed. So an edit made while the restore runs is never lost. Where a file
+//! system cannot exchange, the old file is moved beside, looked at, and stays until the new one has its name.
 
 pub mod apply;
 pub(crate) mod as_written;
@@ -144,6 +145,26 @@ pub enum KeptWhy {
     ChangedMeanwhile,
     /// The checkpoint does not have it, and whether it was left out then cannot be read any more.
     ReceiptDamaged,
+    /// It could not be brought back, or not with everything, where it is.
+    NotHeld(Lack),
+}
+
+/// What a file could not be given where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lack {
+    /// Its permissions: the file system has others, and does not let them be changed.
+    Mode,
+    /// Being a symbolic link: the file system has none.
+    Link,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mode => "the file system does not hold its permissions",
+            Self::Link => "the file system has no symbolic links",
+        })
+    }
 }
 
 impl KeptWhy {
@@ -157,6 +178,7 @@ impl KeptWhy {
             Self::NestedRepository => "nested-repository",
             Self::ChangedMeanwhile => "changed-meanwhile",
             Self::ReceiptDamaged => "receipt-damaged",
+            Self::NotHeld(_) => "not-held",
         }
     }
 }
@@ -169,7 +191,8 @@ impl KeptWhy {
             Self::Asked
             | Self::NestedRepository
             | Self::ChangedMeanwhile
-            | Self::ReceiptDamaged => None,
+            | Self::ReceiptDamaged
+            | Self::NotHeld(_) => None,
         }
     }
 }
@@ -193,6 +216,7 @@ impl fmt::Display for KeptWhy {
             Self::ReceiptDamaged => {
                 f.write_str("whether the checkpoint left it out cannot be read any more")
             }
+            Self::NotHeld(lack) => lack.fmt(f),
         }
     }
 }

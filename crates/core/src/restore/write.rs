@@ -9,9 +9,10 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_fs::file::ask_for_file_mode;
 use herma_fs::file::read_at;
-use herma_fs::file::set_file_mode;
 
+use super::Lack;
 use super::journal::TempKind;
 use super::journal::temp_name;
 use super::plan::Content;
@@ -46,11 +47,16 @@ impl From<herma_fs::Error> for WriteError {
     }
 }
 
-/// Did it work, or had somebody changed the file since it was saved?
+/// Did it work?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     Yes,
+    /// All but this, which cannot be had here.
+    But(Lack),
+    /// Nothing was done: somebody had changed the file since it was saved.
     ChangedMeanwhile,
+    /// Nothing was done: this cannot be had here.
+    No(Lack),
 }
 
 /// Writes and removes files of one restore.
@@ -82,38 +88,64 @@ impl Writer<'_> {
         content: &Content,
         expected: Option<&EntryRecord>,
     ) -> Result<Done, WriteError> {
-        let ready = self.prepare(dir, content)?;
-        let done = swap_in(dir, &ready, name, expected, self.recent);
-        if !matches!(done, Ok(Done::Yes)) {
-            // What was prepared is in the store; the project's own file is back in its place.
-            let _ = dir.remove_file(ready.as_str());
+        let (ready, lack) = match self.prepare(dir, content)? {
+            (_, Some(Lack::Link)) => return Ok(Done::No(Lack::Link)),
+            prepared => prepared,
+        };
+        let done = self.swap_in(dir, &ready, name, expected);
+        match done {
+            Ok(Done::Yes) => Ok(lack.map_or(Done::Yes, Done::But)),
+            // It is not what was prepared that goes by that name now.
+            Err(WriteError::NotRemoved(_)) => done,
+            _ => {
+                // What was prepared is in the store; the project's own file is in its place.
+                let _ = dir.remove_file(ready.as_str());
+                done
+            }
         }
-        done
     }
 
     /// Writes the content beside its target. The name it gets says that it is complete.
-    fn prepare(&self, dir: &Dir, content: &Content) -> Result<String, WriteError> {
+    fn prepare(&self, dir: &Dir, content: &Content) -> Result<(String, Option<Lack>), WriteError> {
         let unfinished = self.temp(TempKind::Unfinished);
         let made = match content.mode {
             EntryMode::Symlink => self.make_link(dir, &unfinished, content),
             _ => self.make_file(dir, &unfinished, content),
         };
         let ready = self.temp(TempKind::Finished);
-        let finished = made
-            .and_then(|()| Ok(dir.rename_new(unfinished.as_str(), dir, ready.as_str())?))
-            .inspect_err(|_| {
-                // Best effort: a file that stays is swept by the next command.
-                let _ = dir.remove_file(unfinished.as_str());
-            });
-        finished.map(|()| ready)
+        let finished = made.and_then(|lack| {
+            if lack != Some(Lack::Link) {
+                dir.rename_new(unfinished.as_str(), dir, ready.as_str())?;
+            }
+            Ok(lack)
+        });
+        let lack = finished.inspect_err(|_| {
+            // Best effort: a file that stays is swept by the next command.
+            let _ = dir.remove_file(unfinished.as_str());
+        })?;
+        Ok((ready, lack))
     }
 
-    fn make_link(&self, dir: &Dir, name: &str, content: &Content) -> Result<(), WriteError> {
+    fn make_link(
+        &self,
+        dir: &Dir,
+        name: &str,
+        content: &Content,
+    ) -> Result<Option<Lack>, WriteError> {
         let target = read_link_target(self.objects, &content.id).map_err(WriteError::Object)?;
-        Ok(dir.symlink(&target[..], name)?)
+        match dir.symlink(&target[..], name) {
+            Ok(()) => Ok(None),
+            Err(e) if e.is_without_links() => Ok(Some(Lack::Link)),
+            Err(e) => Err(e.into()),
+        }
     }
 
-    fn make_file(&self, dir: &Dir, name: &str, content: &Content) -> Result<(), WriteError> {
+    fn make_file(
+        &self,
+        dir: &Dir,
+        name: &str,
+        content: &Content,
+    ) -> Result<Option<Lack>, WriteError> {
         let mut file = dir.create_new(name)?;
         let fail = |source: io::Error| {
             WriteError::Fs(herma_fs::Error::on("write", &dir.path().join(name), source))
@@ -131,11 +163,79 @@ impl Writer<'_> {
                 other => WriteError::Object(other),
             })?;
         }
-        set_file_mode(&file, content.bits).map_err(fail)?;
+        let has_mode = ask_for_file_mode(&file, content.bits).map_err(fail)?;
         if self.sync_each {
             file.sync_all().map_err(fail)?;
         }
-        Ok(())
+        Ok((!has_mode).then_some(Lack::Mode))
+    }
+
+    /// Gives the prepared file its name, and checks what came back in exchange.
+    fn swap_in(
+        &self,
+        dir: &Dir,
+        ready: &str,
+        name: &[u8],
+        expected: Option<&EntryRecord>,
+    ) -> Result<Done, WriteError> {
+        let Some(expected) = expected else {
+            return match dir.rename_new(ready, dir, name) {
+                Ok(()) => Ok(Done::Yes),
+                Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
+                Err(e) => Err(e.into()),
+            };
+        };
+        if !is_untouched(dir, name, expected)? {
+            return Ok(Done::ChangedMeanwhile);
+        }
+        match dir.exchange(ready, name) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                return self.swap_by_renaming(dir, ready, name, expected);
+            }
+            Err(Errno::NOENT) => return Ok(Done::ChangedMeanwhile),
+            Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e).into()),
+        }
+        if is_saved(dir, ready, expected, self.recent) {
+            remove_replaced(dir, ready)?;
+            return Ok(Done::Yes);
+        }
+        // Somebody changed the file between the check and the exchange: their version goes back.
+        dir.exchange(ready, name).map_err(|e| {
+            WriteError::NotRemoved(herma_fs::Error::at("exchange", dir.path(), name, e))
+        })?;
+        Ok(Done::ChangedMeanwhile)
+    }
+
+    /// The same where a file system cannot exchange: the old file is moved beside and looked at there, and it goes only
+    /// when the new one has its name. For that moment nothing has it.
+    fn swap_by_renaming(
+        &self,
+        dir: &Dir,
+        ready: &str,
+        name: &[u8],
+        expected: &EntryRecord,
+    ) -> Result<Done, WriteError> {
+        let aside = self.temp(TempKind::Finished);
+        match dir.rename_new(name, dir, aside.as_str()) {
+            Err(e) if e.is_not_found() => return Ok(Done::ChangedMeanwhile),
+            moved => moved?,
+        }
+        if !is_saved(dir, &aside, expected, self.recent) {
+            put_back(dir, &aside, name)?;
+            return Ok(Done::ChangedMeanwhile);
+        }
+        let done = match dir.rename_new(ready, dir, name) {
+            Ok(()) => Done::Yes,
+            // Somebody made another one meanwhile, which is in no checkpoint: it stays.
+            Err(e) if e.is_exists() => Done::ChangedMeanwhile,
+            Err(e) => {
+                put_back(dir, &aside, name)?;
+                return Err(e.into());
+            }
+        };
+        remove_replaced(dir, &aside)?;
+        Ok(done)
     }
 
     /// Removes the file or link `name`, which the safety checkpoint holds as `expected`.
@@ -153,11 +253,11 @@ impl Writer<'_> {
         }
         let aside = self.temp(TempKind::Finished);
         dir.rename_new(name, dir, aside.as_str())?;
-        if is_saved(dir, &aside, expected, self.recent)? {
+        if is_saved(dir, &aside, expected, self.recent) {
             remove_replaced(dir, &aside)?;
             return Ok(Done::Yes);
         }
-        dir.rename_new(aside.as_str(), dir, name)?;
+        put_back(dir, &aside, name)?;
         Ok(Done::ChangedMeanwhile)
     }
 }
@@ -179,10 +279,9 @@ pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u
 }
 
 /// Does this look like the file the safety checkpoint holds? `ctime` is another matter: renaming a file
-/// or removing another name of it moves it too.
+/// or removing another name of it moves it too. So is the inode: some file systems number their files anew.
 fn looks_saved(stat: &Stat, saved: &EntryRecord) -> bool {
-    stat.ino == saved.ino
-        && stat.size == saved.size
+    stat.size == saved.size
         && stat.mtime == saved.mtime
         && stat.mode == u32::from(saved.mode)
         && matches!(stat.kind, FileKind::File | FileKind::Symlink)
@@ -192,28 +291,33 @@ fn looks_saved(stat: &Stat, saved: &EntryRecord) -> bool {
 /// do not?
 fn is_untouched(dir: &Dir, name: &[u8], saved: &EntryRecord) -> Result<bool, herma_fs::Error> {
     Ok(dir.stat_opt(name)?.is_some_and(|stat| {
-        looks_saved(&stat, saved)
-            && (stat.ctime == saved.ctime || content_id(dir, name) == Some(saved.id))
+        let is_same = stat.ino == saved.ino && stat.ctime == saved.ctime;
+        looks_saved(&stat, saved) && (is_same || content_id(dir, name) == Some(saved.id))
     }))
 }
 
-/// Is what was just taken out of its place exactly what the safety checkpoint holds, byte for byte?
-/// Somebody may have written to it a moment ago and put its time back.
-fn is_saved(
+/// Is `name` the file the safety checkpoint holds, whatever its mode is by now?
+pub(super) fn is_same_file(
     dir: &Dir,
-    name: &str,
+    name: &[u8],
     saved: &EntryRecord,
-    recent: &RecentContents,
 ) -> Result<bool, herma_fs::Error> {
-    let stat = dir.stat(name)?;
-    if !looks_saved(&stat, saved) {
-        return Ok(false);
-    }
+    Ok(dir
+        .stat_opt(name)?
+        .is_some_and(|stat| stat.ino == saved.ino || content_id(dir, name) == Some(saved.id)))
+}
+
+/// Is what was just taken out of its place exactly what the safety checkpoint holds, byte for byte?
+/// Somebody may have written to it a moment ago and put its time back. What cannot be looked at is not.
+fn is_saved(dir: &Dir, name: &str, saved: &EntryRecord, recent: &RecentContents) -> bool {
+    let Some(stat) = dir.stat(name).ok().filter(|stat| looks_saved(stat, saved)) else {
+        return false;
+    };
     if stat.kind == FileKind::File && recent.length_of(&saved.id) == Some(stat.size as usize) {
-        return Ok(read_whole(dir, name, stat.size as usize)
-            .is_some_and(|content| recent.is(&saved.id, &content) == Some(true)));
+        return read_whole(dir, name, stat.size as usize)
+            .is_some_and(|content| recent.is(&saved.id, &content) == Some(true));
     }
-    Ok(content_id(dir, name.as_bytes()) == Some(saved.id))
+    content_id(dir, name.as_bytes()) == Some(saved.id)
 }
 
 /// The content of a file of so many bytes; `None` if it cannot be read, or is not that long.
@@ -254,42 +358,10 @@ fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
         .map_err(WriteError::NotRemoved)
 }
 
-/// Gives the prepared file its name, and checks what came back in exchange.
-fn swap_in(
-    dir: &Dir,
-    ready: &str,
-    name: &[u8],
-    expected: Option<&EntryRecord>,
-    recent: &RecentContents,
-) -> Result<Done, WriteError> {
-    let Some(expected) = expected else {
-        return match dir.rename_new(ready, dir, name) {
-            Ok(()) => Ok(Done::Yes),
-            Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
-            Err(e) => Err(e.into()),
-        };
-    };
-    if !is_untouched(dir, name, expected)? {
-        return Ok(Done::ChangedMeanwhile);
-    }
-    match dir.exchange(ready, name) {
-        Ok(()) => {}
-        // Without exchange, the check above and the rename leave a gap of microseconds.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            dir.rename(ready, dir, name)?;
-            return Ok(Done::Yes);
-        }
-        Err(Errno::NOENT) => return Ok(Done::ChangedMeanwhile),
-        Err(e) => return Err(herma_fs::Error::at("exchange", dir.path(), name, e).into()),
-    }
-    if is_saved(dir, ready, expected, recent)? {
-        remove_replaced(dir, ready)?;
-        return Ok(Done::Yes);
-    }
-    // Somebody changed the file between the check and the exchange: their version goes back.
-    dir.exchange(ready, name)
-        .map_err(|e| herma_fs::Error::at("exchange", dir.path(), name, e))?;
-    Ok(Done::ChangedMeanwhile)
+/// Gives a file back the name it was moved away from. Where that fails, it goes by a temporary name now.
+fn put_back(dir: &Dir, aside: &str, name: &[u8]) -> Result<(), WriteError> {
+    dir.rename_new(aside, dir, name)
+        .map_err(WriteError::NotRemoved)
 }
 
 #[cfg(test)]
@@ -308,6 +380,17 @@ mod tests {
         let record = EntryRecord::new(EntryKind::File, Some(&stat), saved);
         assert!(is_untouched(&dir, b"file", &record).unwrap());
         (dir, record)
+    }
+
+    fn with_writer(dir: &Dir, work: impl FnOnce(&Writer<'_>)) {
+        work(&Writer {
+            objects: &Objects::open(dir.try_clone().unwrap()),
+            token: 1,
+            serial: AtomicU32::new(0),
+            read_ahead: &ReadAhead::default(),
+            recent: &RecentContents::default(),
+            sync_each: false,
+        });
     }
 
     fn assert_theirs(place: &tempfile::TempDir) {
@@ -341,16 +424,34 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (dir, record) = written_meanwhile(&place);
         std::fs::write(place.path().join("ready"), "restored").unwrap();
-        let done = swap_in(
-            &dir,
-            "ready",
-            b"file",
-            Some(&record),
-            &RecentContents::default(),
-        )
-        .unwrap();
-        assert_eq!(done, Done::ChangedMeanwhile);
+        with_writer(&dir, |writer| {
+            let done = writer.swap_in(&dir, "ready", b"file", Some(&record));
+            assert_eq!(done.unwrap(), Done::ChangedMeanwhile);
+        });
         assert_theirs(&place);
+    }
+
+    /// As where a file system has neither exchange nor links.
+    #[test]
+    fn what_was_moved_beside_and_was_not_saved_goes_back() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, record) = written_meanwhile(&place);
+        std::fs::write(place.path().join("ready"), "restored").unwrap();
+        with_writer(&dir, |writer| {
+            let done = writer.swap_by_renaming(&dir, "ready", b"file", &record);
+            assert_eq!(done.unwrap(), Done::ChangedMeanwhile);
+        });
+        assert_theirs(&place);
+    }
+
+    #[test]
+    fn a_file_that_comes_back_under_another_number_is_known_by_its_content() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, mut record) = written_meanwhile(&place);
+        record.ino += 1;
+        assert!(!is_untouched(&dir, b"file", &record).unwrap());
+        record.id = id_of(Kind::Blob, b"theirs").unwrap();
+        assert!(is_untouched(&dir, b"file", &record).unwrap());
     }
 
     #[test]
@@ -360,30 +461,23 @@ mod tests {
         let recent = RecentContents::with_room(100);
         recent.keep(record.id, Kind::Blob, b"saved!");
         assert_eq!(recent.length_of(&record.id), Some(6));
-        assert!(!is_saved(&dir, "file", &record, &recent).unwrap());
+        assert!(!is_saved(&dir, "file", &record, &recent));
         // An id that is not this content's shows that it was compared and not hashed.
         record.id = id_of(Kind::Blob, b"another").unwrap();
         recent.keep(record.id, Kind::Blob, b"theirs");
-        assert!(is_saved(&dir, "file", &record, &recent).unwrap());
+        assert!(is_saved(&dir, "file", &record, &recent));
         record.size += 1;
-        assert!(!is_saved(&dir, "file", &record, &recent).unwrap());
+        assert!(!is_saved(&dir, "file", &record, &recent));
     }
 
     #[test]
     fn what_was_to_be_removed_and_was_not_saved_stays() {
         let place = tempfile::tempdir().unwrap();
         let (dir, record) = written_meanwhile(&place);
-        let objects = Objects::open(dir.try_clone().unwrap());
-        let writer = Writer {
-            objects: &objects,
-            token: 1,
-            serial: AtomicU32::new(0),
-            read_ahead: &ReadAhead::default(),
-            recent: &RecentContents::default(),
-            sync_each: false,
-        };
-        let done = writer.remove(&dir, b"file", &record).unwrap();
-        assert_eq!(done, Done::ChangedMeanwhile);
+        with_writer(&dir, |writer| {
+            let done = writer.remove(&dir, b"file", &record).unwrap();
+            assert_eq!(done, Done::ChangedMeanwhile);
+        });
         assert_theirs(&place);
     }
 }

@@ -294,7 +294,7 @@ fn ensure_parent(path: &Path) -> Result<(Dir, &OsStr), StoreError> {
 /// Makes and opens a directory with mode 0700, whatever the umask, and makes its name durable.
 pub(crate) fn ensure_dir(parent: &Dir, name: &OsStr) -> herma_fs::Result<Dir> {
     if parent.create_dir(name, 0o700)? {
-        parent.set_mode(name, 0o700)?;
+        parent.ask_for_mode(name, 0o700)?;
         parent.sync()?;
     }
     parent.open_dir(name)
@@ -418,7 +418,7 @@ pub(crate) fn complete_again(dirs: &StoreDirs) -> Result<(bool, bool), StoreErro
 fn make_directory(store: &Dir, path: &str) -> Result<(), StoreError> {
     let (parent, name) = parent_beneath(store, path)?;
     if parent.create_dir(name, 0o700)? {
-        parent.set_mode(name, 0o700)?;
+        parent.ask_for_mode(name, 0o700)?;
     }
     Ok(())
 }

@@ -5,12 +5,13 @@
 //! tells who made it: when that process is gone, the lock is stale and removed at once. A lock of
 //! another program is waited for, and removed only when it is ten minutes old, or older than the machine's
 //! running time: who took it before the machine was started is gone.
+//!
+//! Where there are no hard links, that file in `herma/tmp` holds the lock's name instead.
 
 use std::time::Duration;
 use std::time::Instant;
 
 use herma_fs::Dir;
-use herma_fs::Errno;
 use herma_fs::Stat;
 use herma_fs::lock;
 use herma_fs::lock::Acquired;
@@ -32,6 +33,9 @@ const ABANDONED_AFTER: i64 = 600 * 1_000_000_000;
 /// A clock that is set right soon after the start makes what was locked before look older, by this much at most.
 const CLOCK_STEP: i64 = 5 * 1_000_000_000;
 
+/// No path in the store that is locked is longer.
+const LONGEST_NOTE: u64 = 4096;
+
 /// The permanent file whose lock is held while stale locks are removed.
 pub(super) const SWEEP: &str = "sweep";
 
@@ -40,15 +44,17 @@ pub(super) const SWEEP: &str = "sweep";
 pub(crate) struct LockFile<'a> {
     /// Its drop removes the temporary name.
     temp: Option<Temp<'a>>,
+    /// Where there are no hard links the lock is `temp` itself, and this says whose it is.
+    note: Option<Temp<'a>>,
     dir: &'a Dir,
     target: String,
-    /// Is the lock a second name of `temp`? Where there are no hard links it is `temp` itself.
+    /// Is the lock a second name of `temp`?
     linked: bool,
 }
 
 impl<'a> LockFile<'a> {
     /// Takes the lock on `target` in `dir`. `herma` is Herma's own directory and `directory` the one for
-    /// temporary files; `what` names the target in messages.
+    /// temporary files; `what` is the target's path in the store.
     pub(crate) fn acquire(
         herma: &Dir,
         directory: &'a Dir,
@@ -64,10 +70,10 @@ impl<'a> LockFile<'a> {
         let mut temp = Some(temp);
         let mut pause = Duration::from_millis(1);
         loop {
-            if let Some(lock) = Self::try_once(&mut temp, directory, dir, target)? {
+            if let Some(lock) = Self::try_once(&mut temp, directory, dir, target, what)? {
                 return Ok(lock);
             }
-            match examine(herma, directory, dir, &lock_name(target), now)? {
+            match examine(herma, directory, dir, (&lock_name(target), what), now)? {
                 Held::No => {}
                 Held::By(holder) if started.elapsed() >= WAIT => {
                     let what = what.to_owned();
@@ -91,26 +97,38 @@ impl<'a> LockFile<'a> {
         directory: &'a Dir,
         dir: &'a Dir,
         target: &str,
+        what: &str,
     ) -> Result<Option<Self>, StoreError> {
         let name = lock_name(target);
-        let linked = match temp
-            .as_ref()
-            .map(|temp| directory.link(temp.name(), dir, name.as_str()))
-        {
-            Some(Ok(())) => true,
-            Some(Err(e)) if e.is_exists() => return Ok(None),
-            Some(Err(e)) if !has_no_links(&e) => return Err(e.into()),
-            _ => match Temp::create_as(dir, &name) {
-                Ok(plain) => {
-                    *temp = Some(plain);
-                    false
+        let Some(own) = temp.as_mut() else {
+            return Err(StoreError::Abandoned);
+        };
+        let plain = match directory.link(own.name(), dir, name.as_str()) {
+            Ok(()) => None,
+            Err(e) if e.is_exists() => return Ok(None),
+            Err(e) if !e.is_without_links() => return Err(e.into()),
+            Err(_) => {
+                // ORDER: what says whose lock it is comes before the lock, and goes after it.
+                own.write(&note_of(what))?;
+                match Temp::create_as(dir, &name) {
+                    Ok(plain) => Some(plain),
+                    Err(e) if e.is_exists() => {
+                        // Who only waits for a lock must not be taken for its holder.
+                        own.cut(0)?;
+                        return Ok(None);
+                    }
+                    Err(e) => return Err(e.into()),
                 }
-                Err(e) if e.is_exists() => return Ok(None),
-                Err(e) => return Err(e.into()),
-            },
+            }
+        };
+        let linked = plain.is_none();
+        let (temp, note) = match plain {
+            None => (temp.take(), None),
+            plain => (plain, temp.take()),
         };
         Ok(Some(Self {
-            temp: temp.take(),
+            temp,
+            note,
             dir,
             target: target.to_owned(),
             linked,
@@ -155,31 +173,46 @@ impl<'a> LockFile<'a> {
 
 impl Drop for LockFile<'_> {
     fn drop(&mut self) {
-        if !self.linked {
+        // What is published is no lock any more.
+        let is_held = self.linked || self.temp.is_some();
+        if !is_held {
             return;
         }
         // ORDER: the lock goes before the temporary name, which is what says whose lock it is.
         let name = lock_name(&self.target);
         let gone = || remove_if_there(self.dir, &name).is_ok();
-        if !(gone() || gone())
-            && let Some(temp) = self.temp.take()
-        {
-            // With it, the lock is stale as soon as this process is gone; without it, it would be
-            // taken for another program's and waited for.
-            temp.leave();
+        if gone() || gone() {
+            return;
         }
+        // With it, the lock is stale as soon as this process is gone; without it, it would be
+        // taken for another program's and waited for.
+        let says_whose = if self.linked {
+            &mut self.temp
+        } else {
+            &mut self.note
+        };
+        says_whose.take().into_iter().for_each(Temp::leave);
     }
 }
 
-fn lock_name(target: &str) -> String {
-    format!("{target}.lock")
+const NOTE: &str = "lock ";
+
+/// What a temporary file holds that says that the lock on this is its maker's.
+fn note_of(what: &str) -> Vec<u8> {
+    format!("{NOTE}{what}\n").into_bytes()
 }
 
-fn has_no_links(error: &herma_fs::Error) -> bool {
-    matches!(
-        error.errno(),
-        Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
-    )
+/// Which path in the store a temporary file says its maker has locked, if it says so.
+pub(super) fn noted_lock(tmp: &Dir, name: &str) -> Option<String> {
+    // Longer, or gone by now: it is no note.
+    let bytes = tmp.read_opt(name, LONGEST_NOTE).ok().flatten()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let path = text.strip_prefix(NOTE)?.strip_suffix('\n')?;
+    Some(path.to_owned())
+}
+
+pub(super) fn lock_name(target: &str) -> String {
+    format!("{target}.lock")
 }
 
 /// Who has a lock that could not be taken.
@@ -190,8 +223,14 @@ enum Held {
     By(Option<u32>),
 }
 
-/// Finds out who holds the lock `name`, and removes it if it is stale.
-fn examine(herma: &Dir, tmp: &Dir, dir: &Dir, name: &str, now: i64) -> Result<Held, StoreError> {
+/// Finds out who holds the lock `name` on `what`, and removes it if it is stale.
+fn examine(
+    herma: &Dir,
+    tmp: &Dir,
+    dir: &Dir,
+    (name, what): (&str, &str),
+    now: i64,
+) -> Result<Held, StoreError> {
     // Between looking at a lock and removing it, nobody else may remove it and take it anew.
     let _guard = match lock::acquire(herma, SWEEP, lock::Mode::Exclusive, WAIT)? {
         Acquired::Busy { .. } => return Ok(Held::By(None)),
@@ -201,7 +240,7 @@ fn examine(herma: &Dir, tmp: &Dir, dir: &Dir, name: &str, now: i64) -> Result<He
     let Some(found) = dir.stat_opt(name)? else {
         return Ok(Held::No);
     };
-    match owner_of(tmp, &found)? {
+    match owner_of(tmp, &found, what)? {
         Some((owner, _)) if owner.owner_lives() => Ok(Held::By(Some(owner.pid()))),
         Some((_, temp_name)) => {
             remove_if_there(dir, name)?;
@@ -223,22 +262,29 @@ fn is_abandoned(age: i64, since_boot: Duration) -> bool {
     age > ABANDONED_AFTER.min(since_boot.saturating_add(CLOCK_STEP))
 }
 
-/// The temporary file that is the same file as `found`, and who made it.
-fn owner_of(tmp: &Dir, found: &Stat) -> Result<Option<(TempName, String)>, StoreError> {
-    if found.links < 2 {
-        return Ok(None);
-    }
+/// The temporary file that is the same file as `found`, or says that it is its maker's, and who made it. Of several that
+/// say so, one whose maker lives.
+fn owner_of(tmp: &Dir, found: &Stat, what: &str) -> Result<Option<(TempName, String)>, StoreError> {
+    let mut gone = None;
     for entry in tmp.entries()? {
         let Some(owner) = TempName::parse(entry.name.as_bytes()) else {
             continue;
         };
-        if let Some(stat) = tmp.stat_opt(entry.name.as_c_str())?
-            && (stat.dev, stat.ino) == (found.dev, found.ino)
-        {
-            return Ok(Some((owner, entry.name.to_string_lossy().into_owned())));
+        let name = entry.name.to_string_lossy().into_owned();
+        let is_its = if found.links < 2 {
+            noted_lock(tmp, &name).is_some_and(|noted| noted == what)
+        } else {
+            let stat = tmp.stat_opt(entry.name.as_c_str())?;
+            stat.is_some_and(|stat| (stat.dev, stat.ino) == (found.dev, found.ino))
+        };
+        if is_its && owner.owner_lives() {
+            return Ok(Some((owner, name)));
+        }
+        if is_its {
+            gone = Some((owner, name));
         }
     }
-    Ok(None)
+    Ok(gone)
 }
 
 /// Removes a file; it is fine if somebody else was faster.
@@ -251,6 +297,7 @@ pub(crate) fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError>
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use crate::store::testing::Fresh;
@@ -267,6 +314,52 @@ mod tests {
         }
         drop(held);
         take().unwrap();
+    }
+
+    /// As a process that was killed leaves it where there are no hard links, and one that lives.
+    #[test]
+    fn without_links_a_lock_is_its_makers_for_as_long_as_that_lives() {
+        let fresh = Fresh::new();
+        let herma = fresh.dirs.for_writing().unwrap();
+        let take = || LockFile::acquire(&herma.dir, &herma.tmp, fresh.dirs.store(), "x", "x");
+        let note = |maker: &str| {
+            std::fs::write(fresh.store().join("x.lock"), "half").unwrap();
+            std::fs::write(fresh.store().join("herma/tmp").join(maker), note_of("x")).unwrap();
+        };
+        note("tmp-00000001-1-1-1-1");
+        take().unwrap();
+        assert!(fresh.temporary_files().is_empty());
+        let alive = TempName::next().to_string();
+        note(&alive);
+        match take() {
+            Err(StoreError::Busy { holder, .. }) => assert_eq!(holder, Some(std::process::id())),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fresh.temporary_files(), [alive]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn without_links_a_lock_keeps_others_out_and_leaves_nothing() {
+        herma_testkit::plain::without_links(|| {
+            let fresh = Fresh::new();
+            let herma = fresh.dirs.for_writing().unwrap();
+            let store = fresh.dirs.store();
+            let take = || LockFile::acquire(&herma.dir, &herma.tmp, store, "x", "x");
+            let mut held = take().unwrap();
+            match take() {
+                Err(StoreError::Busy { holder, .. }) => {
+                    assert_eq!(holder, Some(std::process::id()));
+                }
+                other => panic!("{other:?}"),
+            }
+            held.write(b"new").unwrap();
+            held.commit().unwrap();
+            assert_eq!(store.read_opt("x", 10).unwrap().unwrap(), b"new");
+            drop(take().unwrap());
+            assert!(store.stat_opt("x.lock").unwrap().is_none());
+            assert!(fresh.temporary_files().is_empty());
+        });
     }
 
     #[test]

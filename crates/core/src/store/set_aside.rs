@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 
 use herma_fs::Dir;
-use herma_fs::Errno;
 
 use super::error::StoreError;
 use super::layout::StoreDirs;
@@ -68,14 +67,7 @@ impl SetAside {
                 Ok(new)
             }
             // A file system without second names.
-            Err(StoreError::Fs(e))
-                if matches!(
-                    e.errno(),
-                    Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
-                ) =>
-            {
-                self.take_as(from, name, label)
-            }
+            Err(StoreError::Fs(e)) if e.is_without_links() => self.take_as(from, name, label),
             Err(e) => Err(e),
         }
     }

@@ -1,5 +1,5 @@
 //! Clears away what killed processes left behind: their temporary files, and the ref locks that are
-//! second names of those.
+//! second names of those, or whose names those hold.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use herma_fs::process::TempName;
 use super::error::StoreError;
 use super::layout::StoreDirs;
 use super::lock_file::SWEEP;
+use super::lock_file::lock_name;
+use super::lock_file::noted_lock;
 use super::lock_file::remove_if_there;
 
 /// Directories of refs deeper than this are not ours and not git's.
@@ -44,6 +46,7 @@ pub fn sweep_dead(dirs: &StoreDirs) -> Result<usize, StoreError> {
     if !linked.is_empty() {
         remove_locks(dirs.store(), &linked)?;
     }
+    remove_noted_locks(dirs.store(), &herma.tmp, &dead)?;
     let mut removed = 0;
     for name in &dead {
         removed += usize::from(remove_if_there(&herma.tmp, name)?);
@@ -59,6 +62,30 @@ fn dead_names(tmp: &Dir) -> Result<Vec<String>, StoreError> {
         }
     }
     Ok(dead)
+}
+
+/// Removes the locks that these files say were their makers', unless somebody who lives says the same by now.
+fn remove_noted_locks(store: &Dir, tmp: &Dir, dead: &[String]) -> Result<(), StoreError> {
+    let (mut stale, mut held) = (HashSet::new(), HashSet::new());
+    for entry in tmp.entries()? {
+        let name = entry.name.to_string_lossy().into_owned();
+        if let Some(path) = noted_lock(tmp, &name) {
+            let found = if dead.contains(&name) {
+                &mut stale
+            } else {
+                &mut held
+            };
+            found.insert(path);
+        }
+    }
+    for path in stale.difference(&held) {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // Elsewhere it is gone, or no place in the store.
+        if let Ok(dir) = store.open_beneath(parent.as_bytes()) {
+            remove_if_there(&dir, &lock_name(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the `*.lock` files of the store and its refs that are one of these files.
@@ -122,9 +149,19 @@ mod tests {
         let foreign = fresh.store().join("packed-refs.lock");
         std::fs::hard_link(tmp.join("tmp-00000001-1-1-1-1"), &lock).unwrap();
         std::fs::write(&foreign, b"").unwrap();
+        // Where there are no second names, the file holds the name of its lock.
+        let noted = fresh.store().join("refs/herma/y.lock");
+        let outside = fresh.store().with_file_name("z.lock");
+        for (number, lock) in [(3, "refs/herma/y"), (4, "../z")] {
+            let name = format!("tmp-00000001-1-1-1-{number}");
+            std::fs::write(tmp.join(name), format!("lock {lock}\n")).unwrap();
+        }
+        std::fs::write(&noted, b"half").unwrap();
+        std::fs::write(&outside, b"").unwrap();
 
-        assert_eq!(sweep_dead(&fresh.dirs).unwrap(), 2);
-        assert!(!lock.exists());
+        assert_eq!(sweep_dead(&fresh.dirs).unwrap(), 4);
+        assert!(!lock.exists() && !noted.exists());
+        assert!(outside.exists(), "nothing outside the store is touched");
         assert!(
             foreign.exists(),
             "a lock of another program is not ours to remove here"

@@ -40,7 +40,7 @@ pub(super) fn complete_config(store: &Dir) -> Result<bool, StoreError> {
     }
     let directory = store.open_beneath(b"herma/tmp")?;
     let herma = store.open_dir("herma")?;
-    let mut lock = LockFile::acquire(&herma, &directory, store, "config", "the store's config")?;
+    let mut lock = LockFile::acquire(&herma, &directory, store, "config", "config")?;
     // Again under the lock: a git may have written to it.
     let mut config = read()?;
     let missing = missing_settings(&config)?;

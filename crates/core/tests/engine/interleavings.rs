@@ -262,7 +262,7 @@ pub fn on_all_cores(count: usize, check: impl Fn(usize) + Sync) {
 }
 
 #[test]
-fn what_is_taken_back_goes_and_everything_else_stays() {
+pub(super) fn what_is_taken_back_goes_and_everything_else_stays() {
     let mut rows = rows();
     if std::env::var_os("HERMA_ALL_INTERLEAVINGS").is_none() {
         // Five divides none of the numbers of choices, so every choice has its turn.

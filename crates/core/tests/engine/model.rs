@@ -80,7 +80,7 @@ pub fn number(variable: &str, otherwise: u64) -> u64 {
 }
 
 #[test]
-fn random_work_always_ends_in_the_state_the_model_predicts() {
+pub(super) fn random_work_always_ends_in_the_state_the_model_predicts() {
     let first = number("HERMA_MODEL_FIRST", 0);
     let next = AtomicU64::new(first);
     let usual = if faults::is_full() {

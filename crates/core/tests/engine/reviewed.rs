@@ -65,7 +65,7 @@ fn rewrite_with_old_time(p: &TestProject, path: &str, content: &str) {
 }
 
 #[test]
-fn an_edit_whose_time_was_put_back_survives_a_restore() {
+pub(super) fn an_edit_whose_time_was_put_back_survives_a_restore() {
     let p = TestProject::new();
     p.write("changed", "1111\n");
     p.save("first");
@@ -85,7 +85,7 @@ fn an_edit_whose_time_was_put_back_survives_a_restore() {
 }
 
 #[test]
-fn a_mode_set_while_a_restore_runs_survives_it() {
+pub(super) fn a_mode_set_while_a_restore_runs_survives_it() {
     let p = TestProject::new();
     p.write("a", "1\n");
     p.save("first");

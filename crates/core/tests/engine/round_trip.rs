@@ -5,7 +5,7 @@ use herma_testkit::tree::assert_same;
 use super::project::TestProject;
 
 #[test]
-fn a_saved_project_comes_back_exactly() {
+pub(super) fn a_saved_project_comes_back_exactly() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     p.write("src/main.rs", "fn main() {}\n");
