@@ -29,6 +29,7 @@ mod json;
 mod listing;
 mod mcp;
 mod one_command;
+mod outside_report;
 mod pager;
 mod patch_choice;
 mod progress;

@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Write;
 
+use herma_core::engine::OutsideOfStep;
 use herma_core::engine::Project;
 use herma_core::engine::Restored;
 use herma_core::restore::Action;
@@ -21,6 +22,8 @@ use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing;
 use crate::listing::counted;
+use crate::outside_report;
+use crate::outside_report::OutsideJson;
 use crate::theme::Label;
 use crate::transcript::Told;
 use crate::transcript::TranscriptJson;
@@ -49,6 +52,7 @@ struct RestoreJson {
     removed: Option<usize>,
     actions: Vec<ActionJson>,
     kept: Vec<KeptJson>,
+    outside: Vec<OutsideJson>,
     transcript: Option<TranscriptJson>,
 }
 
@@ -84,6 +88,7 @@ pub(crate) fn report_plan(
         return told.tell(env, outcome);
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
+    outside_report::name_all(&env.ui, &plan.outside);
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &plan.kept, &target);
@@ -115,6 +120,7 @@ pub(crate) fn report_restored(
         return told.tell(env, outcome);
     }
     write_files(&env.ui, &restored.plan, &restored.kept, format)?;
+    outside_report::name_all(&env.ui, &restored.plan.outside);
     let target = listing::in_words(&restored.target);
     if restored.plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &restored.kept, &target);
@@ -180,6 +186,35 @@ pub(crate) fn report_conversation(
     project: &Project<'_>,
     told: Told,
 ) -> Result<Outcome, CommandError> {
+    report_no_files(env, project, &[], told)
+}
+
+/// Tells that nothing was undone, because no checkpoint holds what the last step changed.
+pub(crate) fn report_outside(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    step: &OutsideOfStep,
+    told: Told,
+) -> Result<Outcome, CommandError> {
+    let number = step.step;
+    env.ui.status(format_args!(
+        "Nothing was undone: step {number}, the last one, changed only what no checkpoint holds."
+    ));
+    for words in outside_report::in_words(&step.outside) {
+        env.ui.warning(words);
+    }
+    env.ui.hint(
+        "`herma steps` lists what came before it: `herma undo STEP` takes one back, `herma restore N` goes back to a checkpoint.",
+    );
+    report_no_files(env, project, std::slice::from_ref(step), told)
+}
+
+fn report_no_files(
+    env: &CommandEnv,
+    project: &Project<'_>,
+    outside: &[OutsideOfStep],
+    told: Told,
+) -> Result<Outcome, CommandError> {
     let told = told.stop_if_json(env)?;
     if env.ui.json {
         env.ui.write_json(&RestoreJson {
@@ -194,14 +229,23 @@ pub(crate) fn report_conversation(
             removed: None,
             actions: Vec::new(),
             kept: Vec::new(),
+            outside: outside_report::of_steps(outside),
             transcript: told.to_json(),
         })?;
     }
-    told.tell(env, Outcome::Done)
+    let is_whole = outside.is_empty();
+    told.tell(
+        env,
+        if is_whole {
+            Outcome::Done
+        } else {
+            Outcome::LeftOut
+        },
+    )
 }
 
 fn outcome(plan: &Plan, kept: &[Kept]) -> Outcome {
-    if plan.receipt_damaged || is_partial(kept) {
+    if plan.receipt_damaged || is_partial(kept) || !plan.outside.is_empty() {
         Outcome::LeftOut
     } else {
         Outcome::Done
@@ -248,6 +292,7 @@ fn to_json(
         removed: restored.map(|restored| restored.removed),
         actions: plan.actions.iter().map(action).collect(),
         kept: kept.iter().map(kept_json).collect(),
+        outside: outside_report::of_steps(&plan.outside),
         transcript: told.to_json(),
     }
 }

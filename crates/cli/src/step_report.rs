@@ -22,6 +22,8 @@ use crate::listing::MIN_DIGITS;
 use crate::listing::changes_in_words;
 use crate::listing::short_id;
 use crate::listing::width;
+use crate::outside_report;
+use crate::outside_report::OutsideJson;
 use crate::theme::Label;
 use crate::time;
 use crate::ui::Ui;
@@ -84,6 +86,8 @@ pub(crate) struct StepJson {
     overlaps: Vec<u64>,
     undoable: bool,
     late: bool,
+    outside: Vec<OutsideJson>,
+    outside_more: u64,
 }
 
 impl From<&ListedStep> for StepJson {
@@ -116,6 +120,8 @@ impl StepJson {
             overlaps: Vec::new(),
             undoable: false,
             late: step.late,
+            outside: outside_report::of_step(step.number, &step.outside),
+            outside_more: step.outside.more,
         }
     }
 }
@@ -136,9 +142,15 @@ pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep, 
 /// Says what a step that has ended changed, and how to take it back.
 pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
     let number = listed.step.number;
+    let outside = outside_report::in_words(&listed.step.outside);
     match (&listed.step.end, listed.changes) {
         (StepEnd::Unchanged(_), _) => {
-            ui.status(format_args!("Step {number} changed nothing."));
+            ui.status(if outside.is_empty() {
+                format!("Step {number} changed nothing.")
+            } else {
+                format!("Step {number} changed nothing that checkpoints hold.")
+            });
+            warn_of_outside(ui, &outside);
             return;
         }
         (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
@@ -165,6 +177,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             return;
         }
     }
+    warn_of_outside(ui, &outside);
     if !listed.shared.is_empty() {
         let others = overlaps(&listed.shared);
         ui.status(format_args!(
@@ -174,6 +187,13 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
     ui.status(format_args!(
         "`herma undo {number}` takes back only this and keeps later edits."
     ));
+}
+
+/// Says what nobody will be able to take back.
+fn warn_of_outside(ui: &Ui, outside: &[String]) {
+    for words in outside {
+        ui.warning(words);
+    }
 }
 
 /// The arguments that make `herma diff` show what a step changed.
@@ -305,13 +325,16 @@ fn tail(listed: &ListedStep) -> String {
     match (&listed.step.end, listed.changes) {
         (StepEnd::Open, _) => parts.push("[open]".to_owned()),
         (StepEnd::Unknown(_), _) => parts.push("[end unknown]".to_owned()),
-        (StepEnd::Unchanged(_), _) => parts.push("(nothing)".to_owned()),
+        (StepEnd::Unchanged(_), _) if listed.step.is_idle() => parts.push("(nothing)".to_owned()),
+        (StepEnd::Unchanged(_), _) => {}
         (StepEnd::Changed(_), None) => parts.push("[its checkpoints are gone]".to_owned()),
         (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
             parts.push("(permissions or empty directories)".to_owned());
         }
         (StepEnd::Changed(_), Some(count)) => parts.push(format!("({})", changes_in_words(count))),
     }
+    let outside = outside_report::in_words(&listed.step.outside);
+    parts.extend(outside.iter().map(|words| format!("({words})")));
     if let Some(outer) = listed.step.start.within {
         parts.push(format!("[part of {outer}]"));
     }

@@ -24,6 +24,8 @@ use crate::json::CheckpointJson;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing::counted;
+use crate::outside_report;
+use crate::outside_report::OutsideJson;
 use crate::patch_choice::write_preview;
 use crate::restore_report::Format;
 use crate::restore_report::report_plan;
@@ -44,6 +46,7 @@ struct TakeBackJson {
     changes: Vec<ChangeJson>,
     conflicts: Vec<ConflictJson>,
     kept: Vec<KeptJson>,
+    outside: Vec<OutsideJson>,
     by_hand: Vec<PathJson>,
     by_others: Vec<PathJson>,
     unattributed: Vec<PathJson>,
@@ -237,7 +240,11 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [
         .filter(|outcome| outcome.extent != Extent::Whole)
         .collect();
     if plan.is_empty() && left.is_empty() {
-        ui.status(nothing);
+        ui.status(if plan.outside.is_empty() {
+            nothing
+        } else {
+            "Nothing to take back that checkpoints hold."
+        });
     }
     for outcome in left {
         let verb = match outcome.extent {
@@ -307,6 +314,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
         &stays(&plan.unattributed),
     );
     tell_doubts(ui, plan);
+    outside_report::name_all(ui, &plan.outside);
     if !plan.reversed.kept.is_empty() {
         ui.status("Not touched, because a checkpoint says nothing about them:");
         let lines = plan.reversed.kept.iter();
@@ -372,7 +380,8 @@ fn outcome(plan: &TakeBackPlan) -> Outcome {
         .conflicts
         .iter()
         .any(|conflict| conflict.decided == Decided::Left);
-    if is_open || !plan.reversed.kept.is_empty() || !plan.unattributed.is_empty() {
+    let is_whole = plan.reversed.kept.is_empty() && plan.outside.is_empty();
+    if is_open || !is_whole || !plan.unattributed.is_empty() {
         Outcome::LeftOut
     } else {
         Outcome::Done
@@ -447,6 +456,7 @@ fn to_json(
                 path: path(at),
             })
             .collect(),
+        outside: outside_report::of_steps(&plan.outside),
         by_hand: plan.by_hand.iter().map(path).collect(),
         by_others: plan.by_others.iter().map(path).collect(),
         unattributed: plan.unattributed.iter().map(path).collect(),

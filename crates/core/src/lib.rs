@@ -32,6 +32,7 @@ mod history;
 pub mod id;
 mod meanwhile;
 pub mod message;
+pub mod outside;
 pub mod path;
 pub mod project;
 pub mod purge;

@@ -53,6 +53,7 @@ mod engine {
     mod names;
     mod newest_ones;
     mod oracle;
+    mod outside;
     mod paths;
     #[cfg(target_os = "linux")]
     mod plain;

@@ -1,9 +1,12 @@
 //! What a restore will do, and what it did.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
+use herma_core::engine::OutsideOfStep;
 use herma_core::engine::Restored as CoreRestored;
 use herma_core::engine::TakeBackPlan;
+use herma_core::outside::OutsideChange;
 use herma_core::restore::Kept as CoreKept;
 use herma_core::restore::Plan as CorePlan;
 use herma_core::restore::RestoreOptions;
@@ -40,7 +43,7 @@ answer!(Action { path, kind });
 pub(crate) struct Kept {
     /// Where.
     path: OsString,
-    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `edited`, `conflict`, …
+    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `outside`, `edited`, `conflict`, …
     why: String,
     /// Why, in a sentence.
     text: String,
@@ -84,6 +87,27 @@ answer!(Kept {
     reason
 });
 
+/// What steps changed and nothing brings back, because no checkpoint holds it.
+pub(crate) fn outside(steps: &[OutsideOfStep]) -> Vec<Kept> {
+    let of_step = |one: &OutsideOfStep| {
+        let step = one.step;
+        let kept = |change: &OutsideChange| Kept {
+            path: OsString::from_vec(change.path.to_vec()),
+            why: "outside".to_owned(),
+            text: format!("step {step}: {change}"),
+            reason: change.what.reason().map(|reason| reason.word().to_owned()),
+        };
+        one.outside.changes.iter().map(kept).collect::<Vec<_>>()
+    };
+    steps.iter().flat_map(of_step).collect()
+}
+
+fn kept_and_outside(kept: &[CoreKept], steps: &[OutsideOfStep]) -> Vec<Kept> {
+    let mut all: Vec<Kept> = kept.iter().map(Kept::from).collect();
+    all.extend(outside(steps));
+    all
+}
+
 /// What `Plan` is carried out with.
 pub(crate) enum Way {
     /// An exact restore of this part.
@@ -125,7 +149,7 @@ impl Plan {
         Self {
             target: Some(plan.target.clone().into()),
             actions: actions.collect(),
-            kept: plan.kept.iter().map(Kept::from).collect(),
+            kept: kept_and_outside(&plan.kept, &plan.outside),
             steps: Vec::new(),
             way: Way::Exact {
                 plan: Box::new(plan),
@@ -181,6 +205,7 @@ impl From<TakeBackPlan> for Plan {
             reason: Some(reason.word().to_owned()),
             ..Kept::new(path, "not-saved", "no checkpoint holds it")
         }));
+        kept.extend(outside(&plan.outside));
         Self {
             target: plan.asked.since.clone().map(Checkpoint::from),
             actions: actions.collect(),
@@ -271,6 +296,7 @@ impl Restored {
 
 impl From<CoreRestored> for Restored {
     fn from(restored: CoreRestored) -> Self {
+        let kept = kept_and_outside(&restored.kept, &restored.plan.outside);
         let plan = Plan::exact(restored.plan, RestoreOptions::default());
         Self {
             target: Some(restored.target.into()),
@@ -279,7 +305,7 @@ impl From<CoreRestored> for Restored {
             actions: plan.actions,
             written: restored.written,
             removed: restored.removed,
-            kept: restored.kept.iter().map(Kept::from).collect(),
+            kept,
         }
     }
 }

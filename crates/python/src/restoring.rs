@@ -18,6 +18,7 @@ use crate::errors::BadRequest;
 use crate::plan::Plan;
 use crate::plan::Restored;
 use crate::plan::Way;
+use crate::plan::outside;
 use crate::progress::Listener;
 use crate::progress::finishing;
 use crate::progress::listening;
@@ -282,6 +283,7 @@ impl Project {
 fn done(undone: Undone) -> Restored {
     match undone {
         Undone::Done(restored) => (*restored).into(),
+        Undone::Outside(step) => Restored::nothing(outside(&[step])),
         // Only for dry runs, which nobody here asks for.
         Undone::Planned(_) => Restored::nothing(Vec::new()),
     }

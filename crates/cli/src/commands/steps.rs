@@ -2,7 +2,6 @@
 
 use clap::Args;
 use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
 use herma_core::steps::TurnChoice;
 use serde::Serialize;
 
@@ -75,7 +74,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
     let mut steps = project.steps(&choice)?;
     let found = steps.len();
     if !args.all {
-        steps.retain(|listed| !matches!(listed.step.end, StepEnd::Unchanged(_)));
+        steps.retain(|listed| !listed.step.is_idle());
     }
     let hidden = found - steps.len();
     steps.truncate(args.limit.unwrap_or(usize::MAX));

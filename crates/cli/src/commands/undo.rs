@@ -20,6 +20,7 @@ use crate::commands::take_back::HowArgs;
 use crate::commands::take_back::take_back;
 use crate::restore_report::Format;
 use crate::restore_report::report_conversation;
+use crate::restore_report::report_outside;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
 use crate::transcript::Conversation;
@@ -209,6 +210,7 @@ fn report(
     };
     match undone {
         Undone::Planned(plan) => report_plan(env, project, plan, format, told),
+        Undone::Outside(step) => report_outside(env, project, step, told),
         Undone::Done(restored) => {
             report_restored(env, project, restored, format, what_reverses, told)
         }

@@ -258,3 +258,75 @@ fn a_run_that_was_killed_is_open_until_the_next_step_begins() {
     project.run(["undo", "2"]).success();
     assert_eq!(project.read("a.txt"), "2\n");
 }
+
+#[test]
+fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_it() {
+    let env = test_env();
+    let files = [
+        ("a.txt", "one\n"),
+        (".gitignore", "*.sqlite\n"),
+        (".env", "KEY=1\n"),
+        ("app.sqlite", "rows\n"),
+        ("secrets.yaml", "key: 1\n"),
+    ];
+    let project = env.work_dir("project").files(files);
+    project.run(["save"]).code(3);
+    let script = "rm .env app.sqlite secrets.yaml";
+    let said = "3 files outside checkpoints changed: .env removed, app.sqlite removed, secrets.yaml removed";
+    let run = project.run(["run", "--", "sh", "-c", script]).success();
+    let words = run.error_text();
+    assert!(
+        words.contains("Step 1 changed nothing that checkpoints hold."),
+        "{run}"
+    );
+    assert!(words.contains(said), "{run}");
+    let steps = project.run(["steps"]).success();
+    assert!(steps.text().contains(said), "{steps}");
+    let listed = json(&project.run(["steps", "--json"]).success());
+    assert_eq!(listed["steps"][0]["outside"][0]["what"], "removed");
+    assert_eq!(listed["steps"][0]["outside"][0]["path"], ".env");
+
+    for arguments in [
+        &["undo", "1"][..],
+        &["undo", "1", "--dry-run"],
+        &["undo"],
+        &["undo", "--dry-run"],
+        &["restore", "1"],
+        &["restore", "1", "--all", "--dry-run"],
+    ] {
+        let undone = project.run(arguments).code(3);
+        assert!(
+            undone.error_text().contains(said),
+            "{arguments:?}: {undone}"
+        );
+    }
+    let undone = json(&project.run(["undo", "--json"]).code(3));
+    assert_eq!(undone["outside"].as_array().unwrap().len(), 3);
+    let chat = project.run(["slash", "/rollback undo"]).code(3);
+    assert!(chat.text().contains("app.sqlite removed"), "{chat}");
+}
+
+#[test]
+fn a_command_that_deletes_a_branch_says_so_at_once() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    let git = |script: &str| {
+        let who = "git -c user.name=a -c user.email=a@example.org";
+        let script = script.replace("git", who);
+        project.run(["run", "--", "sh", "-c", &script]).success()
+    };
+    git("git init -q -b main && git add -A && git commit -q -m one && git branch f");
+    let deleted = git("git branch -q -D f");
+    let words = deleted.error_text();
+    assert!(
+        words.contains("git: branch f deleted, not covered"),
+        "{deleted}"
+    );
+    let undone = project.run(["undo"]).code(3);
+    assert!(
+        undone
+            .error_text()
+            .contains("git: branch f deleted, not covered"),
+        "{undone}"
+    );
+}

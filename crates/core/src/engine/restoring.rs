@@ -86,7 +86,9 @@ impl Project<'_> {
         prepared.check_paths()?;
         let root = self.open_root()?;
         one_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
-        Ok(prepared.plan)
+        let mut plan = prepared.plan;
+        plan.outside = self.outside_since(&store, target, &options.paths)?;
+        Ok(plan)
     }
 
     /// Scans the present without writing anything.
@@ -185,8 +187,12 @@ impl Project<'_> {
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
+            prepared.plan.outside = self.outside_since(store, target, &options.paths)?;
         } else {
             prepared.plan.forget_left_out();
+        }
+        if matches!(task, Task::New(Move::Undo)) {
+            prepared.plan.outside = self.outside_of_undo(store, target)?;
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;

@@ -18,6 +18,8 @@ use crate::checkpoint::Origin;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
+use crate::outside::Outside;
+use crate::outside::Sighting;
 use crate::restore::RestoreOptions;
 use crate::restore::journal::Journal;
 use crate::restore::undo::Move;
@@ -132,6 +134,8 @@ impl Project<'_> {
             ended: None,
             owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
             late: false,
+            watched: self.sight_outside(store),
+            outside: Outside::default(),
             start,
         };
         let beside = open
@@ -153,7 +157,7 @@ impl Project<'_> {
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
         let mut log = StepLog::open(&state)?;
-        let step = find_open(&log, which)?;
+        let mut step = find_open(&log, which)?;
         let options = SaveOptions {
             reason: reason("after", &step.start).into(),
             facts: step.start.facts.clone(),
@@ -181,6 +185,7 @@ impl Project<'_> {
         } else {
             StepEnd::Unchanged(moment)
         };
+        step.outside = step.watched.changes(&self.open_root()?);
         let step = self.write_end(&store, &mut log, step, end)?;
         Ok(EndedStep {
             step,
@@ -223,10 +228,12 @@ impl Project<'_> {
         end: StepEnd,
     ) -> Result<Step, Error> {
         step.end = end;
+        step.watched = Sighting::default();
         step.ended = Some(self.clock().now().seconds);
         let durability = match end {
-            StepEnd::Changed(_) => self.settings().durability,
-            _ => Durability::Cache,
+            StepEnd::Unchanged(_) if step.outside.is_empty() => Durability::Cache,
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) => self.settings().durability,
+            StepEnd::Open | StepEnd::Unknown(_) => Durability::Cache,
         };
         let herma = store.dirs.for_writing()?;
         let state = self.state_dir(&store.dirs)?;
@@ -347,7 +354,7 @@ impl Project<'_> {
         }
     }
 
-    fn state_of_checkpoint(&self, store: &OpenStore, id: &ObjectId) -> Option<StateIds> {
+    pub(super) fn state_of_checkpoint(&self, store: &OpenStore, id: &ObjectId) -> Option<StateIds> {
         let history = History::load(&store.dirs, &store.objects, &self.id).ok()?;
         let index = history.entries.iter().position(|entry| entry.id == *id)?;
         let checkpoint = history
@@ -395,6 +402,8 @@ impl Project<'_> {
             ended: Some(self.clock().now().seconds),
             owner: None,
             late: false,
+            watched: Sighting::default(),
+            outside: Outside::default(),
         };
         let herma = store.dirs.for_writing()?;
         log.write(&herma.tmp, &state, &step, Durability::Synced)

@@ -1,5 +1,6 @@
 //! What taking back would do, as a value: printed, chosen from, and carried out.
 
+use super::OutsideOfStep;
 use super::restoring::Restored;
 use crate::checkpoint::Checkpoint;
 use crate::path::RelPath;
@@ -49,6 +50,8 @@ pub struct TakeBackPlan {
     pub unattributed: BTreeSet<RelPath>,
     /// Steps among those taken back of which it is not known where they began or ended, and why.
     pub doubts: Vec<(u64, Doubt)>,
+    /// What the steps changed that no checkpoint holds, and so is not taken back.
+    pub outside: Vec<OutsideOfStep>,
     /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
     /// other.
     pub exact: Option<Box<Checkpoint>>,

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
 use super::Stage;
@@ -177,6 +178,7 @@ impl Project<'_> {
             by_others: BTreeSet::new(),
             unattributed: BTreeSet::new(),
             doubts: Vec::new(),
+            outside: outside_of(&told, &chosen, asked),
             exact: None,
             touched: BTreeMap::new(),
             present: ids,
@@ -374,6 +376,16 @@ impl Project<'_> {
         };
         Ok(reversal::reverse(&request)?)
     }
+}
+
+/// What the chosen steps changed outside checkpoints, within what was asked for.
+fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
+    let since = asked.since.as_ref().map_or(0, |since| since.sequence);
+    let is_meant = |step: &&Step| chosen.contains(&step.number) && step.before.sequence >= since;
+    let meant = told.steps.iter().filter(is_meant);
+    meant
+        .filter_map(|step| OutsideOfStep::of(step, &asked.paths))
+        .collect()
 }
 
 fn is_idle(step: &Step) -> bool {

@@ -1,5 +1,6 @@
 //! Undo and redo: which checkpoint the next move goes to.
 
+use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
 use super::open::OpenStore;
@@ -22,6 +23,8 @@ pub enum Undone {
     Done(Box<Restored>),
     /// It was only planned.
     Planned(Box<Plan>),
+    /// Nothing was done: the last step changed only what no checkpoint holds, and nobody asked for an older one.
+    Outside(OutsideOfStep),
 }
 
 impl Project<'_> {
@@ -58,9 +61,15 @@ impl Project<'_> {
             let store = self.read_store()?;
             let history = self.some_history(&store)?;
             let present = self.look(&store, &history, progress)?;
+            if let Some(outside) = self.nothing_covered(&store, by, &present)? {
+                return Ok(Undone::Outside(outside));
+            }
             let (target, _) = self.target_of(&store, by, &history, &present)?;
             let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
             plan.forget_left_out();
+            if by == Move::Undo {
+                plan.outside = self.outside_of_undo(&store, &target)?;
+            }
             return Ok(Undone::Planned(Box::new(plan)));
         }
         self.read_store()?;
@@ -69,9 +78,25 @@ impl Project<'_> {
         self.some_history(&store)?;
         // One look serves the choice, the plan and the save.
         let draft = self.draft(&store, false, progress)?;
+        if let Some(outside) = self.nothing_covered(&store, by, &draft.present)? {
+            return Ok(Undone::Outside(outside));
+        }
         let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
         let restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
         Ok(Undone::Done(Box::new(restored)))
+    }
+
+    /// What the last step did, if all of it is outside checkpoints, so that there is nothing an undo could take back.
+    fn nothing_covered(
+        &self,
+        store: &OpenStore,
+        by: Move,
+        present: &Present,
+    ) -> Result<Option<OutsideOfStep>, Error> {
+        if by != Move::Undo || self.records(store)?.0.is_some() {
+            return Ok(None);
+        }
+        self.only_outside(store, present)
     }
 
     /// The history, which must have something in it.

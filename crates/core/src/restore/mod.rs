@@ -28,6 +28,7 @@ pub use requested::Then;
 use std::fmt;
 
 use crate::checkpoint::Checkpoint;
+use crate::engine::OutsideOfStep;
 use crate::error::ErrorKind;
 use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
@@ -56,6 +57,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What would have to change for an exact result but is left alone, sorted by path.
     pub kept: Vec<Kept>,
+    /// What steps changed since that no checkpoint holds, and so is not brought back.
+    pub outside: Vec<OutsideOfStep>,
 }
 
 impl Plan {

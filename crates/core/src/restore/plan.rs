@@ -144,6 +144,7 @@ impl Planner<'_> {
                 .into_iter()
                 .map(|(path, why)| Kept { path, why })
                 .collect(),
+            outside: Vec::new(),
         };
         Ok(Prepared {
             plan,

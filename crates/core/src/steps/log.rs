@@ -130,7 +130,7 @@ impl StepLog {
         let mut unchanged = 0;
         let mut forgotten = Vec::new();
         for (age, step) in steps.iter().rev().enumerate() {
-            let idle = step.end.word() == "unchanged";
+            let idle = step.is_idle();
             unchanged += usize::from(idle);
             let useless = is_gone(step) || (idle && unchanged > UNCHANGED);
             if useless || age + 1 + surplus >= self.numbers.len() {

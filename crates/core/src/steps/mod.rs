@@ -27,6 +27,8 @@ use herma_fs::process::TempName;
 
 use crate::checkpoint::Facts;
 use crate::id::ObjectId;
+use crate::outside::Outside;
+use crate::outside::Sighting;
 use crate::restore::RestoreOptions;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
@@ -182,6 +184,10 @@ pub struct Step {
     pub owner: Option<String>,
     /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
     pub late: bool,
+    /// What no checkpoint holds, as it was when the step began; only while it is open.
+    pub(crate) watched: Sighting,
+    /// What it changed that no checkpoint holds.
+    pub outside: Outside,
 }
 
 impl Step {
@@ -210,6 +216,11 @@ impl Step {
             .as_ref()
             .and_then(|owner| TempName::parse(owner.as_bytes()));
         self.is_open() && owner.is_some_and(|owner| !owner.owner_lives())
+    }
+
+    /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?
+    pub fn is_idle(&self) -> bool {
+        matches!(self.end, StepEnd::Unchanged(_)) && self.outside.is_empty()
     }
 
     /// Is it under way?

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::Moment;
 use super::Step;
@@ -67,6 +69,10 @@ struct Form {
     only: Vec<Vec<u8>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     keep: Vec<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    watched: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outside: Option<Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -186,8 +192,20 @@ pub(crate) fn encode(step: &Step) -> Vec<u8> {
         late: step.late,
         only: bytes(&step.part.paths),
         keep: bytes(&step.part.keep),
+        watched: (!step.watched.is_empty()).then(|| to_value(&step.watched)),
+        outside: (!step.outside.is_empty()).then(|| to_value(&step.outside)),
     };
     serde_json::to_vec(&form).expect("strings and numbers always serialise")
+}
+
+fn to_value(noted: &impl Serialize) -> Value {
+    serde_json::to_value(noted).expect("strings and numbers always serialise")
+}
+
+/// What was noted beside a step. What a newer version notes in another way is not known here; the step still is.
+fn noted<T: DeserializeOwned + Default>(value: Option<Value>) -> T {
+    let read = value.and_then(|value| serde_json::from_value(value).ok());
+    read.unwrap_or_default()
 }
 
 /// Reads a step; `None` if these bytes are not one.
@@ -240,12 +258,19 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
         ended: form.ended,
         owner: form.owner,
         late: form.late,
+        watched: noted(form.watched),
+        outside: noted(form.outside),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outside::Outside;
+    use crate::outside::OutsideChange;
+    use crate::outside::OutsideWhat;
+    use crate::outside::Sighting;
+    use crate::snapshot::reason::Reason;
 
     fn step() -> Step {
         let moment = |sequence| Moment {
@@ -281,7 +306,28 @@ mod tests {
             ended: Some(2),
             owner: Some("tmp-0-0-0-0-0".into()),
             late: true,
+            watched: Sighting::default(),
+            outside: Outside {
+                changes: vec![OutsideChange {
+                    path: b"d\xff\n\xc3\xbc".into(),
+                    what: OutsideWhat::Removed(Reason::TooLarge),
+                }],
+                more: 2,
+            },
         }
+    }
+
+    #[test]
+    fn what_a_newer_version_notes_of_the_outside_costs_only_that() {
+        let text = String::from_utf8(encode(&step())).unwrap();
+        let newer = text.replace("\"removed\"", "\"rearranged\"");
+        assert_ne!(newer, text);
+        let read = decode(newer.as_bytes()).unwrap();
+        let expected = Step {
+            outside: Outside::default(),
+            ..step()
+        };
+        assert_eq!(read, expected);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use herma_core::Checkpoint;
 use herma_core::RelPath;
+use herma_core::engine::OutsideOfStep;
 use herma_core::engine::Restored;
 use herma_core::engine::TakeBack;
 use herma_core::engine::TakeBackPlan;
@@ -129,8 +130,17 @@ impl Asked<'_> {
             Travelled::Files(_, undone, told) => (undone, told),
         };
         let mut reply = Reply::new(action);
-        let Undone::Done(restored) = undone else {
-            return Ok(reply);
+        let restored = match undone {
+            Undone::Done(restored) => restored,
+            Undone::Outside(step) => {
+                let number = step.step;
+                reply.message.say(format!(
+                    "⚠ Nothing was undone: step {number}, the last one, changed only what no checkpoint holds."
+                ));
+                tell_outside(&mut reply, &[step]);
+                return Ok(reply);
+            }
+            Undone::Planned(_) => return Ok(reply),
         };
         let mut title = vec![Span::Words("✅ Went back to".to_owned())];
         title.extend(named_checkpoint(&restored.target));
@@ -198,6 +208,27 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
     for one in kept {
         note_kept(reply, &one.path, one.why.to_string());
     }
+    tell_outside(reply, &restored.plan.outside);
+}
+
+/// Names what steps changed and nothing brings back.
+fn tell_outside(reply: &mut Reply, steps: &[OutsideOfStep]) {
+    if steps.is_empty() {
+        return;
+    }
+    reply.outcome = Outcome::LeftOut;
+    let changes = || steps.iter().flat_map(|one| &one.outside.changes);
+    let shown: Vec<String> = changes().map(ToString::to_string).collect();
+    tell_kept(
+        reply,
+        "⚠ Not brought back, no checkpoint holds it: ",
+        shown.into_iter(),
+    );
+    for change in changes() {
+        let path = PathJson::new(&change.path);
+        let why = change.to_string();
+        reply.kept.push(KeptJson { path, why });
+    }
 }
 
 /// What was written, and how to take it back.
@@ -230,6 +261,7 @@ fn tell_taken_back(reply: &mut Reply, taken: &TakenBack) {
         (_, None) => reply.message.say("Nothing had to be changed."),
     }
     tell_what_stays(reply, &taken.plan);
+    tell_outside(reply, &taken.plan.outside);
 }
 
 /// Names what was not taken back.

@@ -363,7 +363,10 @@ impl StatCache {
                     continue;
                 };
                 let reason = entry.listed_reason();
-                if entry.child().is_none() && reason.is_none() {
+                // A directory without a list has nothing left out below it.
+                let has_list = |dir: &u32| self.dir(*dir).is_some_and(|dir| !dir.left.is_null());
+                let child = entry.child().filter(has_list);
+                if child.is_none() && reason.is_none() {
                     continue;
                 }
                 let mut below = path.clone();
@@ -375,7 +378,7 @@ impl StatCache {
                 if reason.is_some_and(|reason| !each(&below, LeftOutWhy { reason, secret })) {
                     return;
                 }
-                if let Some(child) = entry.child() {
+                if let Some(child) = child {
                     stack.push((child, below));
                 }
             }

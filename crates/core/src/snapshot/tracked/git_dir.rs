@@ -97,6 +97,16 @@ impl GitDir {
         &self.own
     }
 
+    /// Where worktrees of one repository keep what they share: refs, and what is in `info`.
+    pub(crate) fn shared(&self) -> &Dir {
+        self.common.as_ref().unwrap_or(&self.own)
+    }
+
+    /// Is this a linked worktree, of a repository that is somewhere else?
+    pub(crate) fn is_linked(&self) -> bool {
+        self.common.is_some()
+    }
+
     /// What the index file is now, to know whether it must be read again. `None` before the first add.
     pub fn index_stat(&self) -> Result<Option<Stat>, GitDirError> {
         Ok(self.own.stat_opt("index")?)
@@ -125,11 +135,10 @@ impl GitDir {
                 commit: Some(commit),
             },
             Head::Ref(name) => {
-                let shared = self.common.as_ref().unwrap_or(&self.own);
                 let branch = name.strip_prefix("refs/heads/");
                 Position {
                     branch: branch.map(str::to_owned),
-                    commit: head::commit_of(shared, &name)?,
+                    commit: head::commit_of(self.shared(), &name)?,
                 }
             }
         })
@@ -137,8 +146,7 @@ impl GitDir {
 
     /// The content of `info/exclude`, which worktrees share.
     pub fn info_exclude(&self) -> Result<Option<Vec<u8>>, GitDirError> {
-        let shared = self.common.as_ref().unwrap_or(&self.own);
-        match shared.open_named(b"info") {
+        match self.shared().open_named(b"info") {
             Ok(info) => Ok(info.read_opt("exclude", LARGEST_EXCLUDE)?),
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e.into()),

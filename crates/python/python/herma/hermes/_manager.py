@@ -295,7 +295,7 @@ class CheckpointManager(GitSteps):
         if not ledger:
             return {"success": True, "restore": [], "skipped": [], "ledger_empty": True}
         plan = project.plan_restore(target, all=True)
-        large = {kept.path for kept in plan.kept if kept.reason == _TOO_LARGE}
+        large = {kept.path for kept in plan.kept if kept.reason == _TOO_LARGE and kept.why == "not-saved"}
         files = [action for action in plan.actions if not action.kind.endswith("directory")]
         # Nothing is lost by a file that comes back, and of a moved file the old name may be all that is left.
         own = [file.path for file in files if file.kind == "create" or _ledger.wrote(ledger, project.root / file.path)]

@@ -1,0 +1,78 @@
+//! What no checkpoint holds and a step changed all the same: to people and to programs.
+
+use herma_core::engine::OutsideOfStep;
+use herma_core::outside::Outside;
+use herma_core::outside::OutsideChange;
+use herma_core::snapshot::reason::Reason;
+use serde::Serialize;
+
+use crate::json::PathJson;
+use crate::listing::counted;
+use crate::ui::Ui;
+
+/// So many files are named in one line.
+const NAMED: usize = 5;
+
+/// One change outside checkpoints, as `--json` has it.
+#[derive(Serialize)]
+pub(crate) struct OutsideJson {
+    step: u64,
+    what: &'static str,
+    reason: Option<&'static str>,
+    text: String,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+/// What a step changed outside checkpoints, as `--json` has it.
+pub(crate) fn of_step(step: u64, outside: &Outside) -> Vec<OutsideJson> {
+    let changes = outside.changes.iter();
+    changes
+        .map(|change| OutsideJson {
+            step,
+            what: change.what.word(),
+            reason: change.what.reason().map(Reason::word),
+            text: change.to_string(),
+            path: PathJson::new(&change.path),
+        })
+        .collect()
+}
+
+/// The same of several steps.
+pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<OutsideJson> {
+    let all = steps.iter();
+    all.flat_map(|one| of_step(one.step, &one.outside))
+        .collect()
+}
+
+/// What a step changed outside checkpoints, a line each: all files together, then what happened to repositories.
+pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
+    let files: Vec<&OutsideChange> = outside.files().collect();
+    let count = files.len() + usize::try_from(outside.more).unwrap_or(usize::MAX);
+    let mut lines = Vec::new();
+    if count > 0 {
+        let mut named: Vec<String> = files.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = count - named.len();
+        if more > 0 {
+            named.push(format!("and {more} more"));
+        }
+        let (count, named) = (counted(count, "file"), named.join(", "));
+        lines.push(format!("{count} outside checkpoints changed: {named}"));
+    }
+    lines.extend(outside.repositories().map(ToString::to_string));
+    lines
+}
+
+/// Names what is not brought back.
+pub(crate) fn name_all(ui: &Ui, steps: &[OutsideOfStep]) {
+    if steps.is_empty() {
+        return;
+    }
+    ui.status("Not brought back, because no checkpoint holds it:");
+    let lines = steps.iter().flat_map(|one| {
+        let words = in_words(&one.outside).into_iter();
+        words.map(move |words| format!("step {}: {words}", one.step))
+    });
+    let lines: Vec<String> = lines.collect();
+    ui.name_some(lines.into_iter(), "--json");
+}

@@ -1,0 +1,242 @@
+//! What no checkpoint holds, as it was at one moment.
+
+use std::ffi::CStr;
+
+use bstr::BString;
+use bstr::ByteSlice;
+use herma_fs::Dir;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+use herma_fs::dir::ListBuffer;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::Outside;
+use super::OutsideChange;
+use super::OutsideWhat;
+use super::noise;
+use super::repository::Bounds;
+use super::repository::Repository;
+use crate::snapshot::reason::Reason;
+use crate::snapshot::stat_cache::StatCache;
+
+/// So many files and directories are watched; single files before whole directories, what no rule leaves out first.
+const MOST_WATCHED: usize = 1000;
+/// All paths together take no more.
+const MOST_BYTES: usize = 64 << 10;
+const MOST_REPOSITORIES: usize = 16;
+/// A directory whose own size is above this is not counted: many names are in it.
+const LARGE_DIRECTORY: u64 = 1 << 20;
+
+/// What no checkpoint holds, as it was when somebody looked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sighting {
+    files: Vec<Seen>,
+    repositories: Vec<Repository>,
+}
+
+/// A file or a whole directory that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    #[serde(with = "super::text")]
+    path: BString,
+    reason: Reason,
+    /// Is it a directory? Then the size is the number of names in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dir: bool,
+    size: u64,
+    time: i64,
+}
+
+impl Sighting {
+    /// Looks at what the last save of the project at `root` left out, and at its repositories.
+    pub(crate) fn of(root: &Dir, saved: Option<&StatCache>) -> Self {
+        let (mut watched, mut nested) = (Vec::new(), Vec::new());
+        if let Some(saved) = saved {
+            saved.each_left_out(|path, why| {
+                let (above, name) = split(path);
+                if name == b".git" {
+                    nested.push(BString::from(above));
+                } else if noise::is_watched(why.reason) && !noise::is_made_again(name) {
+                    watched.push((BString::from(path), why.reason));
+                }
+                true
+            });
+        }
+        let mut place = Place::new(root);
+        let seen = watched
+            .into_iter()
+            .filter_map(|(path, reason)| Seen::now(&mut place, path, reason));
+        let mut files: Vec<Seen> = seen.collect();
+        files.sort_unstable_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| a.path.cmp(&b.path)));
+        let mut bytes = 0;
+        files.truncate(MOST_WATCHED);
+        files.retain(|seen| {
+            bytes += seen.path.len();
+            bytes <= MOST_BYTES
+        });
+        nested.retain(|above| !above.is_empty());
+        nested.sort_unstable();
+        nested.truncate(MOST_REPOSITORIES - 1);
+        let mut bounds = Bounds::default();
+        let all = std::iter::once(BString::default()).chain(nested);
+        let repositories = all.filter_map(|above| Repository::at(root, above, &mut bounds));
+        Self {
+            files,
+            repositories: repositories.collect(),
+        }
+    }
+
+    /// What is gone or different by now.
+    pub(crate) fn changes(&self, root: &Dir) -> Outside {
+        let mut place = Place::new(root);
+        let files = self.files.iter().filter_map(|seen| seen.change(&mut place));
+        let files = files.collect();
+        let mut bounds = Bounds::default();
+        let mut repositories = Vec::new();
+        for before in &self.repositories {
+            let now = Repository::at(root, before.above().clone(), &mut bounds);
+            let words = match &now {
+                Some(now) => before.changes(now),
+                // What cannot be told is not known to be different.
+                None => match place.stat(&before.path()) {
+                    Ok(None) => vec!["the repository is gone".to_owned()],
+                    Ok(Some(_)) => vec!["the repository cannot be read any more".to_owned()],
+                    Err(_) => Vec::new(),
+                },
+            };
+            let words = words.into_iter();
+            repositories.extend(words.map(|words| OutsideChange {
+                path: before.path(),
+                what: OutsideWhat::Git(words),
+            }));
+        }
+        Outside::of(files, repositories)
+    }
+
+    /// Is there nothing to watch?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.repositories.is_empty()
+    }
+}
+
+impl Seen {
+    fn now(place: &mut Place<'_>, path: BString, reason: Reason) -> Option<Self> {
+        let stat = place.stat(&path).ok()??;
+        let dir = match stat.kind {
+            FileKind::Directory => true,
+            FileKind::File | FileKind::Symlink => false,
+            FileKind::Special | FileKind::Unknown => return None,
+        };
+        let size = if dir {
+            place.names(&path, &stat)?
+        } else {
+            stat.size
+        };
+        Some(Self {
+            path,
+            reason,
+            dir,
+            size,
+            time: stat.mtime,
+        })
+    }
+
+    /// What comes first where not all can be watched.
+    fn rank(&self) -> (bool, bool) {
+        (self.dir, self.reason.is_rule())
+    }
+
+    fn change(&self, place: &mut Place<'_>) -> Option<OutsideChange> {
+        // What cannot be looked at is not known to be different.
+        let what = match place.stat(&self.path).ok()? {
+            None => OutsideWhat::Removed(self.reason),
+            Some(now) if (now.kind == FileKind::Directory) != self.dir => {
+                OutsideWhat::Changed(self.reason)
+            }
+            Some(now) if self.dir => {
+                let was_filled = self.size > 0 && now.mtime != self.time;
+                let is_empty = was_filled && place.names(&self.path, &now) == Some(0);
+                is_empty.then_some(OutsideWhat::Emptied(self.reason))?
+            }
+            Some(now) => {
+                let is_same = (now.size, now.mtime) == (self.size, self.time);
+                let is_quiet = is_same || noise::is_log(split(&self.path).1);
+                (!is_quiet).then_some(OutsideWhat::Changed(self.reason))?
+            }
+        };
+        Some(OutsideChange {
+            path: self.path.clone(),
+            what,
+        })
+    }
+}
+
+/// The directory that was looked at last, so that neighbours need not be found again.
+struct Place<'r> {
+    root: &'r Dir,
+    above: Option<(BString, Option<Dir>)>,
+    buffer: ListBuffer,
+}
+
+impl<'r> Place<'r> {
+    fn new(root: &'r Dir) -> Self {
+        Self {
+            root,
+            above: None,
+            buffer: ListBuffer::new(),
+        }
+    }
+
+    /// The directory a path is in, if it is there.
+    fn directory(&mut self, above: &[u8]) -> Result<Option<&Dir>, herma_fs::Error> {
+        if self.above.as_ref().is_none_or(|(known, _)| known != above) {
+            let opened = match self.root.open_beneath(above) {
+                Ok(dir) => Some(dir),
+                Err(e) if is_gone(&e) => None,
+                Err(e) => return Err(e),
+            };
+            self.above = Some((above.into(), opened));
+        }
+        Ok(self.above.as_ref().and_then(|(_, dir)| dir.as_ref()))
+    }
+
+    /// What is at a path, to which no link leads.
+    fn stat(&mut self, path: &[u8]) -> Result<Option<Stat>, herma_fs::Error> {
+        let (above, name) = split(path);
+        match self.directory(above)? {
+            Some(dir) => dir.stat_opt(name),
+            None => Ok(None),
+        }
+    }
+
+    /// How many names are in a directory; `u64::MAX` for many.
+    fn names(&mut self, path: &[u8], stat: &Stat) -> Option<u64> {
+        if stat.size > LARGE_DIRECTORY {
+            return Some(u64::MAX);
+        }
+        let (above, name) = split(path);
+        let dir = self.directory(above).ok()??.open_dir(name).ok()?;
+        let mut names = 0;
+        let count = |_: &CStr, _| names += 1;
+        dir.for_each_entry(&mut self.buffer, count).ok()?;
+        Some(names)
+    }
+}
+
+/// Is there nothing at all where a directory was to be, or something else by now?
+fn is_gone(error: &herma_fs::Error) -> bool {
+    error.is_not_found()
+        || matches!(
+            error.errno(),
+            Some(herma_fs::Errno::NOTDIR | herma_fs::Errno::LOOP)
+        )
+}
+
+/// A path as the directory it is in and its name.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.rfind_byte(b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
