@@ -308,3 +308,13 @@ def test_a_step_whose_checkpoints_are_gone_is_told_from_one_that_never_was(proje
         project.drop(checkpoint)
     with pytest.raises(herma.NoSteps, match=f"checkpoints of step {running.number} are gone"):
         project.plan_undo_steps([running.number])
+
+
+def test_what_a_step_does_to_what_no_checkpoint_holds_is_named_by_an_undo(project, root):
+    (root / "secrets.yaml").write_text("key: 1\n")
+    project.save("first")
+    with project.step(tool="bash"):
+        (root / "secrets.yaml").unlink()
+    (kept,) = project.undo().kept
+    assert (kept.path, kept.why, kept.reason) == ("secrets.yaml", "outside", "secret")
+    assert kept.text == "step 1: secrets.yaml removed"

@@ -310,7 +310,7 @@ class Kept:
     path: str
     """Where."""
     why: str
-    """Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `edited`, `conflict`, …"""
+    """Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `outside`, `edited`, `conflict`, …"""
     text: str
     """Why, in a sentence."""
     reason: Optional[str]
