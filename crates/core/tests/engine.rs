@@ -14,6 +14,7 @@ mod engine {
     mod calls;
     mod can_undo;
     mod can_undo_gaps;
+    mod changed_rules;
     pub mod child;
     mod cleaning;
     mod cleaning_crowd;

@@ -12,7 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use herma_fs::Dir;
 use rayon::prelude::*;
 
-use super::NoProgress;
 use super::Project;
 use super::open::OpenStore;
 use crate::checkpoint::Checkpoint;
@@ -26,6 +25,7 @@ use crate::restore::apply::Applied;
 use crate::restore::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
 use crate::restore::undo::StateIds;
+use crate::snapshot::held::Holding;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
@@ -82,14 +82,10 @@ impl Project<'_> {
         let look = || {
             let directories = touched(&prepared.plan);
             let known = &*prepared.read_ahead;
-            self.look_again(
-                store,
-                &before.cache,
-                directories,
-                expected,
-                known,
-                &NoProgress,
-            )
+            // As the next look will, whatever the rules say by now.
+            let mut holding = Holding::default();
+            holding.hold(target.tree);
+            self.look_again(store, &before.cache, directories, expected, known, holding)
         };
         let hidden = |seen: &Option<Present>| {
             let seen = seen.as_ref()?;

@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::restore::journal::read_record;
+use crate::snapshot::held::Holding;
 use crate::steps::Step;
 use crate::steps::StepKind;
 use crate::steps::StepStart;
@@ -71,8 +72,9 @@ impl Project<'_> {
         let mut open = self.give_up_abandoned(&store, &mut log)?;
         let options = before_options(&start);
         // Told twice or not, what is there now may be gone in a moment.
+        let holding = self.holding_steps(&store, &open);
         let (before, saved) =
-            self.save_or_share(&store, &state, &options, &call.arrived, progress)?;
+            self.save_or_share(&store, &state, &options, &call.arrived, holding, progress)?;
         if let Some(place) = open.iter().rposition(|step| is_same(step, &start)) {
             let step = open[place].clone();
             let age = self.clock().now().seconds.saturating_sub(step.started);
@@ -110,7 +112,8 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
-        let (_, saved) = self.save_or_share(&store, &state, options, arrived, progress)?;
+        let holding = Holding::default();
+        let (_, saved) = self.save_or_share(&store, &state, options, arrived, holding, progress)?;
         Ok(saved)
     }
 
@@ -146,13 +149,14 @@ impl Project<'_> {
         state: &Dir,
         options: &SaveOptions,
         arrived: &BootMoment,
+        holding: Holding,
         progress: &dyn Progress,
     ) -> Result<(Checkpoint, Option<Saved>), Error> {
         if let Some(shared) = self.shared(store, state, arrived)? {
             return Ok((shared, None));
         }
         let look = BootMoment::now();
-        let saved = self.save_and_note(store, options, progress)?;
+        let saved = self.save_and_note(store, options, holding, progress)?;
         let text = format!("{look} {}\n", saved.checkpoint.id.to_hex());
         // Without it the next one looks for itself. The old one goes first: some file systems write a file to disk
         // at once when it takes the place of another.

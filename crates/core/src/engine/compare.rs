@@ -139,7 +139,7 @@ impl Project<'_> {
         let store = self.read_store()?;
         let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
         let present = if needs_present {
-            Some(self.present_side(&store, progress)?)
+            Some(self.present_side(&store, [from, to], progress)?)
         } else {
             None
         };
@@ -220,10 +220,17 @@ impl Project<'_> {
     fn present_side(
         &self,
         store: &OpenStore,
+        states: [&State; 2],
         progress: &dyn Progress,
     ) -> Result<(PresentSide, StateIds), Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look(store, &history, progress)?;
+        // What is exactly as in the other state is not gone because rules changed.
+        let held = states.iter().filter_map(|state| match state {
+            State::Checkpoint(checkpoint) => Some(checkpoint.id),
+            State::Present => None,
+        });
+        let held: Vec<ObjectId> = held.collect();
+        let present = self.look_holding(store, &history, &held, progress)?;
         let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
         Ok((side, (present.tree, present.modes)))
     }

@@ -98,7 +98,8 @@ impl Project<'_> {
             spec: journal.target.to_hex(),
         })?;
         let options = journal.options.clone();
-        self.restore_locked(&store, &target, &options, &Task::Finish(journal), progress)
+        let task = Task::Finish(journal);
+        self.restore_locked(&store, &target, &options, &task, &[], progress)
     }
 
     /// Removes temporary files that a killed restore left in the project.

@@ -19,6 +19,7 @@ mod coverage;
 mod facts;
 mod file_history;
 mod history_cuts;
+mod holding;
 mod import_legacy;
 mod interrupted;
 mod labels;

@@ -89,7 +89,7 @@ impl Project<'_> {
     pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
         let store = self.read_store()?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look(&store, &history, &NoProgress)?;
+        let present = self.look_holding(&store, &history, &plan.held, &NoProgress)?;
         if (present.tree, present.modes) != plan.present || plan.exact.is_some() {
             return Err(Error::ChangedSincePlan);
         }

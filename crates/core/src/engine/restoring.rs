@@ -12,6 +12,7 @@ use super::receipts::read_left_out;
 use super::saving::Draft;
 use super::saving::Saved;
 use super::saving::Waited;
+use super::saving::vouches_for_absence;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
 use crate::error::Error;
@@ -36,6 +37,7 @@ use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::Move;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
+use crate::snapshot::held::Held;
 use crate::snapshot::present::Present;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
@@ -81,7 +83,7 @@ impl Project<'_> {
         let store = self.read_store()?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let target = &self.as_it_is(&store, &history, target)?;
-        let present = self.look(&store, &history, progress)?;
+        let present = self.look_holding(&store, &history, &[target.id], progress)?;
         let prepared = self.prepare(&store, target, options, &present)?;
         prepared.check_paths()?;
         let root = self.open_root()?;
@@ -102,6 +104,18 @@ impl Project<'_> {
         self.scan(Some(store), cache, false, &HashOnly, progress)
     }
 
+    /// The same before files are moved: what the last move wrote, and what is as in these checkpoints, is not left out
+    /// because rules changed.
+    pub(super) fn look_holding(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        held: &[ObjectId],
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        self.scan_holding(store, history, held, &HashOnly, progress)
+    }
+
     /// Brings a checkpoint back. The present state is saved first.
     pub fn restore(
         &self,
@@ -112,7 +126,7 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         let task = Task::New(Move::Restore);
-        self.restore_locked(&store, target, options, &task, progress)
+        self.restore_locked(&store, target, options, &task, &[], progress)
     }
 
     pub(super) fn prepare(
@@ -138,6 +152,8 @@ impl Project<'_> {
         let left_out = unless_damaged(read_left_out(&store.objects, target))?;
         let target_left_out = left_out.map(by_path);
         let target_side = StoreSide::new(&store.objects);
+        let held = Held::new(&store.objects, &present.holding);
+        let held_and_left_out = held.left_out_in(&present.cache);
         let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
         let planner = Planner {
             root: &root,
@@ -151,6 +167,7 @@ impl Project<'_> {
             present_tree: present.tree,
             present_modes: present.modes,
             edits: present.edits.as_deref(),
+            held_and_left_out: &held_and_left_out,
             options,
         };
         planner.plan()
@@ -162,9 +179,11 @@ impl Project<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
+        held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let draft = self.draft(store, false, progress)?;
+        let held = [&[target.id], held].concat();
+        let draft = self.draft(store, false, &held, progress)?;
         self.restore_over(store, draft, target, options, task, progress)
     }
 
@@ -199,7 +218,9 @@ impl Project<'_> {
         prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?.into();
         draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
-        if let Some(safety) = self.saved_before(store, &draft.history, &draft.present)? {
+        draft.created = created_by(&prepared.plan);
+        let created = &draft.created;
+        if let Some(safety) = self.saved_before(store, &draft.history, &draft.present, created)? {
             let newest = draft.history.newest().map(|e| (e.id, e.sequence));
             let before = Before {
                 safety: &safety,
@@ -233,13 +254,14 @@ impl Project<'_> {
         self.carry_out(store, before, prepared, options, task, progress)
     }
 
-    /// An older checkpoint that holds exactly the present state, so that going back and forth between
+    /// An older checkpoint that holds exactly the present state, and says that nothing was where something will be `created`, so that going back and forth between
     /// checkpoints does not fill the list with copies.
     pub(super) fn saved_before(
         &self,
         store: &OpenStore,
         history: &History,
         present: &Present,
+        created: &[RelPath],
     ) -> Result<Option<Saved>, Error> {
         // A tree that is not in the store yet is no checkpoint's, however many there are.
         let is_new = matches!(store.objects.contains_listed(&present.tree), Ok(false));
@@ -250,7 +272,8 @@ impl Project<'_> {
         let now = (present.tree, present.modes);
         let found = all
             .into_iter()
-            .find(|c| c.vouches_for_all() && (c.tree, c.modes) == now);
+            .filter(|c| c.vouches_for_all() && (c.tree, c.modes) == now)
+            .find(|c| vouches_for_absence(store, c, created));
         Ok(found.map(|checkpoint| Saved {
             checkpoint,
             is_new: false,
@@ -266,11 +289,26 @@ impl Project<'_> {
         &self,
         store: &OpenStore,
         what: &str,
+        held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<(Saved, Present), Error> {
-        let state = self.save_locked(store, &before(what), Origin::Safety, progress)?;
+        let state = self.save_locked(store, &before(what), Origin::Safety, held, progress)?;
         Ok((state.saved, state.present))
     }
+}
+
+/// What a plan makes where nothing is.
+fn created_by(plan: &Plan) -> Vec<RelPath> {
+    let is_new = |kind: &ActionKind| {
+        matches!(
+            kind,
+            ActionKind::Write { new: true }
+                | ActionKind::Link { new: true }
+                | ActionKind::CreateDirectory
+        )
+    };
+    let actions = plan.actions.iter().filter(|action| is_new(&action.kind));
+    actions.map(|action| action.path.clone()).collect()
 }
 
 /// How the save before a restore, or before steps are taken back, is asked for.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bstr::BString;
 use herma_fs::publish::Durability;
 
+use super::NoProgress;
 use super::Progress;
 use super::Project;
 use super::Stage;
@@ -14,6 +15,8 @@ use super::maintenance::Due;
 use super::open::OpenStore;
 use super::open::believed;
 use super::publishing::NewState;
+use super::receipts::read_left_out;
+use super::restoring::by_path;
 use super::saved_before::SavedBefore;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Facts;
@@ -25,10 +28,14 @@ use crate::history::History;
 use crate::id::ObjectId;
 use crate::meanwhile::meanwhile;
 use crate::message::Message;
+use crate::path::RelPath;
 use crate::receipt::Receipt;
 use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::StateIds;
+use crate::reversal::why_left_out;
 use crate::snapshot::heard::Heard;
+use crate::snapshot::held::Held;
+use crate::snapshot::held::Holding;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::Recent;
 use crate::snapshot::present::ScanError;
@@ -92,6 +99,8 @@ pub(super) struct Draft<'s> {
     pub(super) present: Present,
     /// Contents that were read meanwhile.
     pub(super) at_hand: Arc<ReadAhead>,
+    /// What is about to be made: the checkpoint has to vouch for its absence.
+    pub(super) created: Vec<RelPath>,
     described: Option<Described>,
     writer: PackWriter<'s>,
 }
@@ -119,6 +128,7 @@ struct Look {
     rehash: bool,
     heard: Heard,
     recent: Recent,
+    holding: Holding,
 }
 
 /// A save together with the state it found, for a restore to go on from.
@@ -144,7 +154,7 @@ impl Project<'_> {
         if let Some(name) = &options.name {
             self.check_name_free(&store, name)?;
         }
-        let mut saved = self.save_and_note(&store, options, progress)?;
+        let mut saved = self.save_and_note(&store, options, Holding::default(), progress)?;
         saved.waited = Waited {
             for_store: store.waited(),
             for_project: lock.waited(),
@@ -166,9 +176,12 @@ impl Project<'_> {
         &self,
         store: &OpenStore,
         options: &SaveOptions,
+        holding: Holding,
         progress: &dyn Progress,
     ) -> Result<Saved, Error> {
-        let (history, cache, heard) = if self.engine.options.watcher.is_none() {
+        // That nothing happened since the newest checkpoint says nothing about rules that changed before it.
+        let looks_itself = self.engine.options.watcher.is_none() || !holding.begun.is_empty();
+        let (history, cache, heard) = if looks_itself {
             let (history, cache) = self.clear_the_way_and_load(store)?;
             (history, cache, Heard::default())
         } else {
@@ -186,6 +199,7 @@ impl Project<'_> {
             rehash: options.rehash,
             heard,
             recent: Recent::WrittenBack,
+            holding,
         };
         let draft = self.draft_of(store, history, look, progress)?;
         let state = self.keep(store, draft, options, Origin::Saved, progress)?;
@@ -212,18 +226,21 @@ impl Project<'_> {
         store: &OpenStore,
         options: &SaveOptions,
         origin: Origin,
+        held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<SavedState, Error> {
-        let draft = self.draft(store, options.rehash, progress)?;
+        let draft = self.draft(store, options.rehash, held, progress)?;
         self.keep(store, draft, options, origin, progress)
     }
 
     /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what
-    /// changed lately is about to be replaced: nobody waits for the disk to write it.
+    /// changed lately is about to be replaced: nobody waits for the disk to write it. The states of the checkpoints `held` are
+    /// among those that are held.
     pub(super) fn draft<'s>(
         &self,
         store: &'s OpenStore,
         rehash: bool,
+        held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
         let (history, cache) = self.clear_the_way_and_load(store)?;
@@ -232,6 +249,7 @@ impl Project<'_> {
             rehash,
             heard: Heard::default(),
             recent: Recent::ReadAgain,
+            holding: self.holding(store, &history, held)?,
         };
         self.draft_of(store, history, look, progress)
     }
@@ -277,6 +295,7 @@ impl Project<'_> {
             history,
             present,
             at_hand: Arc::default(),
+            created: Vec::new(),
             described,
             writer,
         })
@@ -295,6 +314,7 @@ impl Project<'_> {
             history,
             present,
             at_hand,
+            created,
             described,
             writer,
         } = draft;
@@ -310,6 +330,8 @@ impl Project<'_> {
                 Ok(saved) if saved.checkpoint.receipt_damaged => {}
                 // That something is not there any more is news to one that says nothing about it.
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
+                // So is what was left out then.
+                Ok(saved) if !vouches_for_absence(store, &saved.checkpoint, &created) => {}
                 saved => {
                     let mut saved = saved?;
                     if options.rehash {
@@ -353,8 +375,28 @@ impl Project<'_> {
             rehash,
             heard: Heard::default(),
             recent: Recent::ReadAgain,
+            holding: Holding::default(),
         };
         self.look_with(store, look, sink, progress)
+    }
+
+    /// The same, holding the ends of the last move, the newest checkpoint, and these.
+    pub(super) fn scan_holding(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        held: &[ObjectId],
+        sink: &dyn crate::snapshot::sink::Sink,
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        let look = Look {
+            cache: self.load_cache(store, history),
+            rehash: false,
+            heard: Heard::default(),
+            recent: Recent::ReadAgain,
+            holding: self.holding(store, history, held)?,
+        };
+        self.look_with(Some(store), look, sink, progress)
     }
 
     fn look_with(
@@ -377,15 +419,16 @@ impl Project<'_> {
         directories: Vec<Vec<u8>>,
         expected: Option<StateIds>,
         known: &ReadAhead,
-        progress: &dyn Progress,
+        holding: Holding,
     ) -> Result<Option<Present>, Error> {
         let look = Look {
             cache: Some(Arc::clone(before)),
             rehash: false,
             heard: Heard::only_in(directories),
             recent: Recent::ReadAgain,
+            holding,
         };
-        self.with_options(Some(store), look, progress, |options| match expected {
+        self.with_options(Some(store), look, &NoProgress, |options| match expected {
             Some(expected) => scan_unless(options, known, expected),
             None => scan(options, known).map(Some),
         })
@@ -403,6 +446,10 @@ impl Project<'_> {
             progress.files(seen, None);
             progress.is_cancelled()
         };
+        let holding = Some(&look.holding).filter(|holding| **holding != Holding::default());
+        let held = store
+            .zip(holding)
+            .map(|(store, holding)| Held::new(&store.objects, holding));
         let options = ScanOptions {
             root: &root,
             settings: self.settings(),
@@ -411,6 +458,7 @@ impl Project<'_> {
             rehash: look.rehash,
             heard: look.heard,
             recent: look.recent,
+            held: held.as_ref(),
             cancelled: &cancelled,
         };
         Ok(work(options)?)
@@ -436,6 +484,22 @@ impl Project<'_> {
             waited: Waited::default(),
         })
     }
+}
+
+/// Does a checkpoint say that nothing was at these paths, rather than leave open what was?
+pub(super) fn vouches_for_absence(
+    store: &OpenStore,
+    checkpoint: &Checkpoint,
+    paths: &[RelPath],
+) -> bool {
+    if paths.is_empty() {
+        return true;
+    }
+    let left_out = read_left_out(&store.objects, checkpoint).map(by_path);
+    left_out.is_ok_and(|left_out| {
+        let mut paths = paths.iter();
+        paths.all(|path| why_left_out(&left_out, path).is_none())
+    })
 }
 
 /// Which of the objects a stat cache names are in the store.

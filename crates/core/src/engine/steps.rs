@@ -28,6 +28,7 @@ use crate::steps::Moment;
 use crate::steps::Step;
 use crate::steps::StepEnd;
 use crate::steps::StepKind;
+use crate::steps::StepRules;
 use crate::steps::StepStart;
 use crate::steps::log::StepLog;
 use crate::steps::marks::Marks;
@@ -82,7 +83,8 @@ impl Project<'_> {
         let options = before_options(&start);
         let mut log = StepLog::open(&state)?;
         let open = self.give_up_abandoned(&store, &mut log)?;
-        let saved = self.save_and_note(&store, &options, progress)?;
+        let holding = self.holding_steps(&store, &open);
+        let saved = self.save_and_note(&store, &options, holding, progress)?;
         let (step, beside) =
             self.note_begun(&store, &mut log, &open, kind, start, &saved.checkpoint)?;
         Ok(BegunStep {
@@ -136,6 +138,7 @@ impl Project<'_> {
             late: false,
             watched: self.sight_outside(store),
             outside: Outside::default(),
+            rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
         };
         let beside = open
@@ -163,7 +166,9 @@ impl Project<'_> {
             facts: step.start.facts.clone(),
             ..SaveOptions::default()
         };
-        let saved = match self.save_and_note(&store, &options, progress) {
+        // What was covered when it began, or when others did that are under way, is covered when it ends.
+        let holding = self.holding_steps(&store, &open_steps(&log, log.next_number())?);
+        let saved = match self.save_and_note(&store, &options, holding, progress) {
             Ok(saved) => saved,
             Err(e) => {
                 // The call is over all the same. If that cannot be noted either, the step stays open.
@@ -404,6 +409,7 @@ impl Project<'_> {
             late: false,
             watched: Sighting::default(),
             outside: Outside::default(),
+            rules: None,
         };
         let herma = store.dirs.for_writing()?;
         log.write(&herma.tmp, &state, &step, Durability::Synced)

@@ -3,6 +3,7 @@
 use super::OutsideOfStep;
 use super::restoring::Restored;
 use crate::checkpoint::Checkpoint;
+use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::restore::undo::StateIds;
 use crate::reversal::ConflictWhy;
@@ -57,6 +58,8 @@ pub struct TakeBackPlan {
     pub exact: Option<Box<Checkpoint>>,
     /// What each of the chosen steps changed, as far as it is asked for.
     pub(super) touched: BTreeMap<u64, BTreeSet<RelPath>>,
+    /// The checkpoints that were held when the present was looked at: see [`crate::snapshot::held`].
+    pub(super) held: Vec<ObjectId>,
     /// The state all of this was worked out for.
     pub(super) present: StateIds,
 }

@@ -66,10 +66,12 @@ impl Project<'_> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         // Dropped in the end: what is new in the present is needed only to look at it.
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let cache = self.load_cache(&store, &history);
-        let present = self.scan(Some(&store), cache, false, &writer, progress)?;
+        let held = self.held_for(&store, asked)?;
+        let present = self.scan_holding(&store, &history, &held, &writer, progress)?;
         let pending = |id: &ObjectId| writer.read(id);
-        self.work_out(&store, &history, asked, &present, &pending)
+        let mut plan = self.work_out(&store, &history, asked, &present, &pending)?;
+        plan.held = held;
+        Ok(plan)
     }
 
     /// Carries out a plan. The present is saved first. Refused if files changed since it was made.
@@ -88,7 +90,7 @@ impl Project<'_> {
         self.check_whole(&store)?;
         self.sweep_interrupted(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look(&store, &history, progress)?;
+        let present = self.look_holding(&store, &history, &plan.held, progress)?;
         if (present.tree, present.modes) != plan.present {
             return Err(Error::ChangedSincePlan);
         }
@@ -103,11 +105,30 @@ impl Project<'_> {
             (target, RestoreOptions::default())
         };
         let task = Task::New(Move::Restore);
-        let restored = self.restore_locked(&store, &target, &options, &task, progress)?;
+        let held = &plan.held;
+        let restored = self.restore_locked(&store, &target, &options, &task, held, progress)?;
         Ok(TakenBack {
             plan,
             restored: Some(Box::new(restored)),
         })
+    }
+
+    /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
+    fn held_for(&self, store: &OpenStore, asked: &TakeBack) -> Result<Vec<ObjectId>, Error> {
+        let steps = self.all_steps(store)?;
+        let chosen = asked.steps.pick(&steps);
+        let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
+        for step in steps.iter().filter(|step| chosen.contains(&step.number)) {
+            held.push(step.before.checkpoint);
+            held.extend(step.after());
+        }
+        if let Some(since) = &asked.since {
+            // What happened before does not matter.
+            held.retain(|id| *id == since.id || !is_before(&steps, id, since));
+        }
+        held.sort_unstable();
+        held.dedup();
+        Ok(held)
     }
 
     /// Refuses to work out anything from files that an interrupted restore left part old, part new.
@@ -127,14 +148,13 @@ impl Project<'_> {
         present: &Present,
         progress: &dyn Progress,
     ) -> Result<Checkpoint, Error> {
-        if self.saved_before(store, history, present)?.is_none() {
-            self.save_before_taking_back(store, &plan.reason(), progress)?;
+        if self.saved_before(store, history, present, &[])?.is_none() {
+            self.save_before_taking_back(store, &plan.reason(), &plan.held, progress)?;
         }
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let cache = self.load_cache(store, &history);
         // What the new checkpoint says about the present, beside its files, may not be stored yet.
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan(Some(store), cache, false, &writer, progress)?;
+        let present = self.scan_holding(store, &history, &plan.held, &writer, progress)?;
         if (present.tree, present.modes) != plan.present {
             return Err(Error::ChangedSincePlan);
         }
@@ -181,6 +201,7 @@ impl Project<'_> {
             outside: outside_of(&told, &chosen, asked),
             exact: None,
             touched: BTreeMap::new(),
+            held: Vec::new(),
             present: ids,
         };
         let first = match &asked.since {
@@ -386,6 +407,15 @@ fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<Out
     meant
         .filter_map(|step| OutsideOfStep::of(step, &asked.paths))
         .collect()
+}
+
+/// Do all steps that name this checkpoint lie before another one?
+fn is_before(steps: &[Step], id: &ObjectId, other: &Checkpoint) -> bool {
+    let moments = steps
+        .iter()
+        .flat_map(|step| [Some(&step.before), step.end.moment()]);
+    let mut named = moments.flatten().filter(|moment| moment.checkpoint == *id);
+    named.all(|moment| moment.sequence < other.sequence)
 }
 
 fn is_idle(step: &Step) -> bool {

@@ -1,5 +1,7 @@
 //! Undo and redo: which checkpoint the next move goes to.
 
+use std::sync::Arc;
+
 use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
@@ -7,6 +9,8 @@ use super::open::OpenStore;
 use super::restoring::Restored;
 use super::restoring::Task;
 use crate::checkpoint::Checkpoint;
+use crate::diff;
+use crate::diff::Change;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
@@ -14,6 +18,10 @@ use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::undo::Move;
 use crate::restore::undo::UndoRecord;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::snapshot::held::Held;
+use crate::snapshot::held::Holding;
 use crate::snapshot::present::Present;
 
 /// What came of an undo or redo.
@@ -60,11 +68,14 @@ impl Project<'_> {
         if dry_run {
             let store = self.read_store()?;
             let history = self.some_history(&store)?;
-            let present = self.look(&store, &history, progress)?;
+            let mut present = self.look_holding(&store, &history, &[], progress)?;
             if let Some(outside) = self.nothing_covered(&store, by, &present)? {
                 return Ok(Undone::Outside(outside));
             }
             let (target, _) = self.target_of(&store, by, &history, &present)?;
+            if is_to_be_held(&store, &target, &present) {
+                present = self.look_holding(&store, &history, &[target.id], progress)?;
+            }
             let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
             plan.forget_left_out();
             if by == Move::Undo {
@@ -77,11 +88,14 @@ impl Project<'_> {
         let _lock = self.lock(&store.dirs)?;
         self.some_history(&store)?;
         // One look serves the choice, the plan and the save.
-        let draft = self.draft(&store, false, progress)?;
+        let mut draft = self.draft(&store, false, &[], progress)?;
         if let Some(outside) = self.nothing_covered(&store, by, &draft.present)? {
             return Ok(Undone::Outside(outside));
         }
         let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
+        if is_to_be_held(&store, &target, &draft.present) {
+            draft = self.draft(&store, false, &[target.id], progress)?;
+        }
         let restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
         Ok(Undone::Done(Box::new(restored)))
     }
@@ -132,7 +146,8 @@ impl Project<'_> {
             let same_modes = c.receipt_damaged || c.modes == now.1;
             c.tree != now.0 || !same_modes
         };
-        let current = undo.is_current(now);
+        let current =
+            undo.is_current(now) || self.is_current_but_left_out(store, &undo, &all, present)?;
         let found = match by {
             Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
             Move::Redo if !current => return Err(Error::ChangedSinceUndo),
@@ -162,6 +177,46 @@ impl Project<'_> {
         };
         Ok((found.ok_or(nothing)?, Task::New(by)))
     }
+
+    /// Is the project as the last restore left it, but for files that the rules leave out and somebody changed since? Nobody can
+    /// take back these changes, so they keep nobody from going on.
+    fn is_current_but_left_out(
+        &self,
+        store: &OpenStore,
+        undo: &UndoRecord,
+        all: &[Checkpoint],
+        present: &Present,
+    ) -> Result<bool, Error> {
+        let led_there = |c: &&Checkpoint| {
+            Some(c.id) == undo.position && undo.result.is_some_and(|(tree, _)| tree == c.tree)
+        };
+        let Some(position) = all.iter().find(led_there) else {
+            return Ok(false);
+        };
+        let side = StoreSide::new(&store.objects);
+        let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        let changes = diff::compare(
+            Some((&side, position.tree)),
+            Some((&&seen, present.tree)),
+            &[],
+        )?;
+        let is_left_out = |change: &Change| {
+            let entry = present.cache.entry_at(change.path.as_bytes());
+            entry.is_some_and(|entry| entry.kind.left_out().is_some())
+        };
+        Ok(!changes.is_empty() && changes.iter().all(is_left_out))
+    }
+}
+
+/// Does a checkpoint have something that the rules leave out of the present, and nobody holds yet?
+fn is_to_be_held(store: &OpenStore, target: &Checkpoint, present: &Present) -> bool {
+    let mut holding = Holding::default();
+    holding.hold(target.tree);
+    let is_held = holding
+        .states
+        .iter()
+        .all(|tree| present.holding.states.contains(tree));
+    !is_held && Held::new(&store.objects, &holding).overrules(&present.cache, |_| true)
 }
 
 /// The newest checkpoint older than `position` whose state differs from the present.

@@ -49,6 +49,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) present_modes: Option<ObjectId>,
     /// What the look at the present found changed, and since when.
     pub(crate) edits: Option<&'a Edits>,
+    /// What the rules leave out of the present, and a state that a move led to or from had otherwise.
+    pub(crate) held_and_left_out: &'a [(Vec<u8>, Reason)],
     pub(crate) options: &'a RestoreOptions,
 }
 
@@ -130,6 +132,7 @@ impl Planner<'_> {
         for change in &changes {
             self.take(change, &mut draft)?;
         }
+        self.name_changed_since(&mut draft)?;
         let wanted = self.directories(&changes, &mut draft)?;
         let (requested, unknown) = self.requested()?;
         self.note_not_held(&requested, &mut draft);
@@ -153,6 +156,24 @@ impl Planner<'_> {
             read_ahead: Arc::default(),
             unknown,
         })
+    }
+
+    /// Names files that belong to none of the two states, but to one Herma led to or from: they would go, but the rules leave
+    /// them out and somebody changed them, so nobody holds them.
+    fn name_changed_since(&self, draft: &mut Draft) -> Result<(), Error> {
+        for (path, reason) in self.held_and_left_out {
+            let Ok(path) = RelPath::new(path.clone()) else {
+                continue;
+            };
+            let is_ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
+            if is_ours
+                && self.target_said_nothing(&path).is_none()
+                && self.target_entry(&path)?.is_none()
+            {
+                draft.kept.insert(path, KeptWhy::NotSaved(*reason));
+            }
+        }
+        Ok(())
     }
 
     /// What has to change, by the files alone.

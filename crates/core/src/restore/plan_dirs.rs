@@ -360,10 +360,12 @@ impl Planner<'_> {
         let Some(dir) = self.present.dir_at(path.as_bytes()) else {
             return Ok(false);
         };
-        let descends = self
-            .present
-            .entry_at(path.as_bytes())
-            .is_some_and(|e| e.descend.is_some());
+        // One that the rules leave out, and that is entered only for something in it, may have been there before without a word.
+        let descends = self.target.extra.is_none()
+            && self
+                .present
+                .entry_at(path.as_bytes())
+                .is_some_and(|e| e.descend.is_some());
         let ours = self.is_asked_for(path) && !self.is_to_be_kept(path) && !draft.is_blocked(path);
         if wanted.contains_key(path) || descends || !ours {
             return Ok(false);

@@ -31,9 +31,9 @@ pub struct UndoRecord {
     pub past: Vec<ObjectId>,
     /// States undo left behind, the latest last.
     pub future: Vec<ObjectId>,
-    /// The checkpoint the last restore went to.
+    /// The checkpoint the last restore went to: it has everything the restore wrote, whatever the rules say by now.
     pub position: Option<ObjectId>,
-    /// The state the last restore ended in.
+    /// The state the last restore ended in, with what is as in that checkpoint, whatever the rules say.
     pub result: Option<StateIds>,
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,

@@ -33,6 +33,7 @@ use crate::diff::DiffError;
 use crate::diff::merge::Labels;
 use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
+use crate::snapshot::secrets::names::is_secret;
 
 /// Applies runs to the present, one after the other.
 pub(super) struct Merger<'a> {
@@ -133,12 +134,34 @@ impl<'a> Merger<'a> {
             base: Reader::new(base, Role::Saved),
             theirs: Reader::new(theirs, Role::Saved),
         };
+        self.name_unsaved(&step);
         let changes = changes_between(&step.base, &step.theirs)?;
         let directories = self.directory_changes(&step, &changes)?;
         self.release(&directories)?;
         let decisions = self.decide_all(&step, &changes)?;
         self.make(&step, decisions)?;
         self.create(&step, &directories)
+    }
+
+    /// Names what a run left behind that could not be saved, though the state before it vouches that it was not there: it stays.
+    fn name_unsaved(&mut self, step: &Step<'a>) {
+        if self.direction == Direction::Forward {
+            return;
+        }
+        for (path, reason) in step.base.view.left_out {
+            let Ok(path) = RelPath::new(path.clone()) else {
+                continue;
+            };
+            let is_unsaved = !reason.is_rule() || is_secret(path.as_bytes(), /*is_dir*/ false);
+            if is_unsaved
+                && self.is_in_scope(&path)
+                && step.theirs.view.left_out(&path).is_none()
+                && self.present.view.left_out(&path).is_some()
+            {
+                self.notes.left.insert(path.clone(), path.clone());
+                self.notes.kept.insert(path, *reason);
+            }
+        }
     }
 
     /// How the result differs from the present.

@@ -231,6 +231,7 @@ impl World {
             rehash: false,
             heard: crate::snapshot::heard::Heard::default(),
             recent: crate::snapshot::present::Recent::default(),
+            held: None,
             cancelled: &|_| false,
         };
         let present = scan(options, &HashOnly).unwrap();

@@ -26,8 +26,9 @@ use crate::store::object::compare_names;
 pub(crate) enum Child {
     /// As the cache has it, or left out: nothing to read.
     Known(EntryRecord),
-    /// A file or link that has to be looked into.
-    Look(Stat),
+    /// A file or link that has to be looked into, and why the rules leave it out, if it is to be covered only as far as it is
+    /// held.
+    Look(Stat, Option<Reason>),
     /// A directory to walk.
     Directory {
         cached: Option<u32>,
@@ -200,7 +201,7 @@ fn changed_since_cached<'n>(
             _ => match here.dir.stat_raw(name) {
                 Ok(stat) if entry.is_clean(&stat) => Child::Known(entry),
                 Ok(stat) if stat.kind == FileKind::Directory => return None,
-                Ok(stat) => Child::Look(stat),
+                Ok(stat) => Child::Look(stat, entry.descend),
                 Err(Errno::NOENT) => continue,
                 Err(_) => Child::Known(unreadable()),
             },
@@ -269,7 +270,7 @@ fn from_disk<'n, 'r>(
             |entry: &EntryRecord| walk.reader.max_size.is_none_or(|max| entry.size <= max);
         let still_counts = |entry: &EntryRecord| !entry.is_state_judged() && is_small(entry);
         let old = old.filter(|entry| old_judgement.is_some() || still_counts(entry));
-        if let Some(child) = child(here, c_name, name.kind, judged, old) {
+        if let Some(child) = child(walk, here, c_name, name.kind, judged, old) {
             children.push((c_name, child));
         }
     }
@@ -324,13 +325,19 @@ fn judge<'r>(walk: &Walk<'r>, here: &Here<'_, 'r>, name: &[u8], kind: FileKind) 
         return Verdict::LeaveOut(Reason::ReservedName);
     }
     let path = here.path_of(name);
-    walk.scope(here)
-        .judge(&path, kind == FileKind::Directory, walk.tracked)
+    let is_dir = kind == FileKind::Directory;
+    match walk.scope(here).judge(&path, is_dir, walk.tracked) {
+        Verdict::LeaveOut(reason) if walk.may_be_held(here, &path, is_dir, reason) => {
+            Verdict::Descend(reason)
+        }
+        verdict => verdict,
+    }
 }
 
 /// What to do about a name that was found on disk.
-fn child(
-    here: &Here<'_, '_>,
+fn child<'r>(
+    walk: &Walk<'r>,
+    here: &Here<'_, 'r>,
     name: &CStr,
     kind: FileKind,
     judged: Verdict,
@@ -346,16 +353,27 @@ fn child(
             judged,
         });
     }
-    if let Verdict::Descend(reason) = judged {
-        return left_out(here, name, kind, reason);
-    }
+    let unless_held = match judged {
+        Verdict::Descend(reason) if walk.held.is_none() => {
+            return left_out(here, name, kind, reason);
+        }
+        Verdict::Descend(reason) => Some(reason),
+        _ => None,
+    };
     if kind == FileKind::Special {
         return left_out(here, name, kind, Reason::Special);
     }
     match here.dir.stat_raw(name) {
         Ok(stat) => match old {
-            Some(entry) if entry.is_clean(&stat) && !entry.is_dir => Some(Child::Known(entry)),
-            _ => Some(Child::Look(stat)),
+            Some(mut entry) if entry.is_clean(&stat) && !entry.is_dir => {
+                let path = || here.path_of(name.to_bytes());
+                if unless_held.is_none() || walk.is_still_held(here, &path(), &entry, unless_held) {
+                    entry.descend = unless_held;
+                    return Some(Child::Known(entry));
+                }
+                Some(Child::Look(stat, unless_held))
+            }
+            _ => Some(Child::Look(stat, unless_held)),
         },
         Err(Errno::NOENT) => None,
         Err(_) => Some(Child::Known(unreadable())),
@@ -370,16 +388,24 @@ fn unreadable() -> EntryRecord {
     record
 }
 
-/// An entry that is left out. Ignore files keep being watched: their rules count even so.
+/// An entry that is left out.
 fn left_out(here: &Here<'_, '_>, name: &CStr, kind: FileKind, reason: Reason) -> Option<Child> {
     if kind == FileKind::File && Scope::depends_on(name.to_bytes()) {
         let stat = here.dir.stat_raw(name).ok()?;
-        let record = EntryRecord::new(EntryKind::Watched(reason), Some(&stat), ObjectId::NULL);
+        let record = left_out_record(name.to_bytes(), &stat, reason);
         return Some(Child::Known(record));
     }
     let mut record = EntryRecord::new(EntryKind::LeftOut(reason), None, ObjectId::NULL);
     record.is_dir = kind == FileKind::Directory;
     Some(Child::Known(record))
+}
+
+/// A file that is left out. Ignore files keep being watched: their rules count even so.
+pub(crate) fn left_out_record(name: &[u8], stat: &Stat, reason: Reason) -> EntryRecord {
+    if Scope::depends_on(name) && stat.kind == FileKind::File {
+        return EntryRecord::new(EntryKind::Watched(reason), Some(stat), ObjectId::NULL);
+    }
+    EntryRecord::new(EntryKind::LeftOut(reason), None, ObjectId::NULL)
 }
 
 /// The cached entries of one directory, asked for in git's order.

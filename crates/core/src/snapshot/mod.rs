@@ -10,6 +10,7 @@
 //! * `same_shape`: the stat cache brought up to date in place
 //! * `glance`: which directories are not as the stat cache has them
 //! * [`heard`]: what a watcher said before a scan
+//! * [`held`]: what belongs to the present whatever the rules say
 //! * `judge`: the rules, asked about a path at which nothing is yet
 //!
 //! # Limits
@@ -23,6 +24,8 @@ mod build;
 pub mod excludes;
 mod glance;
 pub mod heard;
+pub mod held;
+mod held_walk;
 pub(crate) mod judge;
 mod listing;
 pub mod lists;

@@ -20,6 +20,9 @@ use super::excludes::Verdict;
 use super::glance::Glance;
 use super::heard::Heard;
 use super::heard::HeardDirs;
+use super::held::Begun;
+use super::held::Held;
+use super::held::Holding;
 use super::lists::UsualModes;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
@@ -87,6 +90,8 @@ pub struct ScanOptions<'a> {
     pub heard: Heard,
     /// What is done about files that changed lately.
     pub recent: Recent,
+    /// States of which something is covered whatever the rules say.
+    pub held: Option<&'a Held<'a>>,
     /// Called now and then with the number of files seen; `true` stops the scan.
     pub cancelled: &'a (dyn Fn(u64) -> bool + Sync),
 }
@@ -130,6 +135,27 @@ pub struct Present {
     pub usual: UsualModes,
     /// What changed since the state the cache described, if the walk found every name where it was.
     pub(crate) edits: Option<Arc<Edits>>,
+    /// The states that were held when it was looked at.
+    pub(crate) holding: Holding,
+}
+
+/// What `info/exclude` of the user's git says.
+pub(crate) fn info_exclude_rules(root: &Dir) -> Vec<u8> {
+    let repository = git_dir(root).ok().flatten();
+    let content = repository.and_then(|dir| dir.info_exclude().ok().flatten());
+    rules_in(&content.unwrap_or_default())
+}
+
+/// The lines of an ignore file that say something.
+fn rules_in(file: &[u8]) -> Vec<u8> {
+    let lines = file.split(|byte| *byte == b'\n');
+    let says = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    lines
+        .filter(says)
+        .flat_map(|line| [line, b"\n"])
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// Everything besides the files themselves that decides what is captured.
@@ -212,10 +238,21 @@ fn scan_for(
     let tracked = &around.tracked;
 
     let cache = old.as_deref().filter(|_| !options.rehash);
-    let same_rules = cache.is_some_and(|c| c.header().rules == fingerprint);
+    let held_number = options
+        .held
+        .map_or(fingerprint, |held| held.number(fingerprint));
+    let is_of_held = cache.is_some_and(|c| c.header().rules == held_number);
+    let same_rules = is_of_held || cache.is_some_and(|c| c.header().rules == fingerprint);
+    let excludes = &options.settings.excludes;
+    let info_exclude = rules_in(around.info_exclude.as_deref().unwrap_or_default());
+    let is_as_now =
+        |begun: &Begun| begun.settings == *excludes && begun.info_exclude == info_exclude;
+    let overrules = |held: &Held<'_>| cache.is_some_and(|cache| held.overrules(cache, is_as_now));
+    let overrules_cache = !is_of_held && options.held.is_some_and(overrules);
     let index_changed = cache.is_some_and(|c| c.header().index_state != index_state);
-    let judge_all =
-        !same_rules || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
+    let judge_all = !same_rules
+        || overrules_cache
+        || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
     let mut walk = Walk {
@@ -232,6 +269,8 @@ fn scan_for(
         info_exclude: around.info_exclude.as_deref(),
         tracked,
         saved: options.saved,
+        held: options.held,
+        overruled: AtomicBool::new(is_of_held && held_number != fingerprint),
         judge_all,
         rebuild: !same_rules,
         trust_listings: known_times,
@@ -244,15 +283,19 @@ fn scan_for(
         failure: Mutex::new(None),
         cancelled: options.cancelled,
     };
-    let header = CacheHeader {
+    let mut header = CacheHeader {
         rules: fingerprint,
         index_state,
         token: options.heard.token(),
         ..CacheHeader::default()
     };
-    let aim = Aim { expected, is_ours };
+    let aim = Aim {
+        expected,
+        is_ours,
+        held_number,
+    };
     let threads = options.settings.threads;
-    let outcome = in_pool(threads, || run(&mut walk, &options, &header, &aim))??;
+    let outcome = in_pool(threads, || run(&mut walk, &options, &mut header, &aim))??;
     let usual = walk.usual;
     let same_as_cache = matches!(outcome, Outcome::Same);
     let mut edits = None;
@@ -278,6 +321,10 @@ fn scan_for(
         usual,
         cache,
         edits,
+        holding: options
+            .held
+            .map(|held| held.holding().clone())
+            .unwrap_or_default(),
     }))
 }
 
@@ -286,6 +333,8 @@ struct Aim {
     expected: Option<StateIds>,
     /// May the cache be changed?
     is_ours: bool,
+    /// The number of the rules together with what is held.
+    held_number: u64,
 }
 
 fn unless_null(id: ObjectId) -> Option<ObjectId> {
@@ -310,7 +359,7 @@ fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<HeardD
 fn run(
     walk: &mut Walk<'_>,
     options: &ScanOptions<'_>,
-    header: &CacheHeader,
+    header: &mut CacheHeader,
     aim: &Aim,
 ) -> Result<Outcome, ScanError> {
     if let Some(seen) = seen_at_a_glance(walk, options) {
@@ -334,10 +383,14 @@ fn run(
 fn conclude(
     walk: &Walk<'_>,
     options: &ScanOptions<'_>,
-    header: &CacheHeader,
+    header: &mut CacheHeader,
     aim: &Aim,
     walked: Walked,
 ) -> Result<Outcome, ScanError> {
+    // Whoever holds something else judges the names of this cache anew.
+    if walk.overruled.load(Ordering::Relaxed) {
+        header.rules = aim.held_number;
+    }
     if let Some(error) = walk
         .failure
         .lock()

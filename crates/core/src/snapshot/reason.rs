@@ -76,6 +76,11 @@ impl Reason {
         !self.is_rule() && self != Self::SavedSecret
     }
 
+    /// Is it what is in the file, or how large it is, that leaves it out?
+    pub fn is_of_state(self) -> bool {
+        matches!(self, Self::TooLarge | Self::SecretContent)
+    }
+
     /// Is it merely a rule that leaves this out? Everything else is named at once.
     pub fn is_rule(self) -> bool {
         matches!(

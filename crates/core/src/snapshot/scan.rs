@@ -29,6 +29,7 @@ use super::excludes::SecretRules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
 use super::heard::HeardDirs;
+use super::held::Held;
 use super::listing;
 use super::listing::Child;
 use super::lists::UsualModes;
@@ -56,6 +57,10 @@ pub(crate) struct Walk<'a> {
     pub(crate) info_exclude: Option<&'a [u8]>,
     pub(crate) tracked: &'a dyn Tracked,
     pub(crate) saved: &'a dyn AlreadySaved,
+    /// States of which something is covered whatever the rules say.
+    pub(crate) held: Option<&'a Held<'a>>,
+    /// Is something covered only for that?
+    pub(crate) overruled: AtomicBool,
     /// Judge every name anew: the rules changed.
     pub(crate) judge_all: bool,
     /// Build every list anew: the usual modes changed.
@@ -84,6 +89,8 @@ pub(crate) struct Here<'h, 'r> {
     pub(crate) has_gitignore: bool,
     pub(crate) has_hermaignore: bool,
     scope: OnceLock<Scope<'r>>,
+    /// The rules at the beginning of each step that is held.
+    pub(crate) begun_scopes: OnceLock<Vec<Scope<'r>>>,
 }
 
 impl<'h, 'r> Here<'h, 'r> {
@@ -101,6 +108,7 @@ impl<'h, 'r> Here<'h, 'r> {
             has_gitignore: false,
             has_hermaignore: false,
             scope: OnceLock::new(),
+            begun_scopes: OnceLock::new(),
         }
     }
 
@@ -357,7 +365,7 @@ impl<'r> Walk<'r> {
         for (name, child) in children {
             let (record, walked) = match child {
                 Child::Known(record) => (record, None),
-                Child::Look(_) => match read.next().flatten() {
+                Child::Look(..) => match read.next().flatten() {
                     Some(record) => (record, None),
                     None => continue,
                 },
@@ -417,19 +425,55 @@ impl<'r> Walk<'r> {
         }
     }
 
+    /// Captures a file that changed. One that the rules leave out is covered if it is held.
+    fn capture(
+        &self,
+        here: &Here<'_, 'r>,
+        name: &CStr,
+        stat: Stat,
+        left_out: Option<Reason>,
+    ) -> Result<Option<EntryRecord>, StoreError> {
+        let judge = |content: &[u8]| self.judge_content(here, name.to_bytes(), content);
+        let by_rule = left_out.filter(|reason| !reason.is_of_state());
+        let is_usual = by_rule.is_none_or(|_| {
+            let path = here.path_of(name.to_bytes());
+            self.is_taken_in_by_a_step(here, &path, /*is_dir*/ false, by_rule)
+        });
+        let mut record = if is_usual {
+            match self.reader.capture(&here.dir, name, stat, &judge)? {
+                Some(record) => record,
+                None => return Ok(None),
+            }
+        } else {
+            listing::left_out_record(name.to_bytes(), &stat, by_rule.unwrap_or(Reason::Excluded))
+        };
+        let why = record.kind.left_out().filter(|why| Held::is_about(*why));
+        match why {
+            Some(why) => {
+                if let Some(exact) = self.capture_exact(here, name, stat)? {
+                    record = exact;
+                    record.descend = Some(why);
+                    self.overruled.store(true, Ordering::Relaxed);
+                }
+            }
+            None => record.descend = by_rule,
+        }
+        Ok(Some(record))
+    }
+
     fn read_changed(
         &self,
         here: &Here<'_, 'r>,
         children: &[(&CStr, Child)],
     ) -> Result<Vec<Option<EntryRecord>>, StoreError> {
-        let changed: Vec<(&CStr, Stat)> = children
+        let changed: Vec<(&CStr, Stat, Option<Reason>)> = children
             .iter()
             .filter_map(|(name, child)| match child {
-                Child::Look(stat) => Some((*name, *stat)),
+                Child::Look(stat, left_out) => Some((*name, *stat, *left_out)),
                 _ => None,
             })
             .collect();
-        let capture = |&(name, stat): &(&CStr, Stat)| {
+        let capture = |&(name, stat, left_out): &(&CStr, Stat, Option<Reason>)| {
             // It may have got a second name elsewhere, of which nothing was told.
             let is_told = self.heard().is_some_and(|heard| !heard.is_seen());
             if is_told && has_other_names(&stat) {
@@ -439,8 +483,7 @@ impl<'r> Walk<'r> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let judge = |content: &[u8]| self.judge_content(here, name.to_bytes(), content);
-            let captured = self.reader.capture(&here.dir, name, stat, &judge);
+            let captured = self.capture(here, name, stat, left_out);
             captured.map_err(|error| match error {
                 StoreError::Source(e) => not_opened(here, name.to_bytes(), e),
                 error => error,

@@ -27,6 +27,7 @@ pub(super) fn scanned(root: &Path, cache: Option<Arc<StatCache>>, heard: Heard) 
         rehash: false,
         heard,
         recent: Recent::default(),
+        held: None,
         cancelled: &|_| false,
     };
     scan(options, &HashOnly).unwrap()

@@ -188,6 +188,31 @@ pub struct Step {
     pub(crate) watched: Sighting,
     /// What it changed that no checkpoint holds.
     pub outside: Outside,
+    /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
+    pub rules: Option<StepRules>,
+}
+
+/// Rules about what is left out that are in no checkpoint, as they were when a step began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepRules {
+    /// The setting `exclude`.
+    pub exclude: Vec<String>,
+    /// The setting `include`.
+    pub include: Vec<String>,
+    /// What `.git/info/exclude` says.
+    pub info_exclude: Vec<u8>,
+}
+
+impl StepRules {
+    /// More than this is not recorded with each step; then the rules at its end count.
+    const MOST_BYTES: usize = 16 << 10;
+
+    /// Are they short enough to be recorded?
+    pub(crate) fn is_recorded(&self) -> bool {
+        let patterns = self.exclude.iter().chain(&self.include);
+        let bytes: usize = patterns.map(String::len).sum();
+        bytes + self.info_exclude.len() <= Self::MOST_BYTES
+    }
 }
 
 impl Step {

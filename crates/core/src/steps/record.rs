@@ -12,6 +12,7 @@ use super::Moment;
 use super::Step;
 use super::StepEnd;
 use super::StepKind;
+use super::StepRules;
 use super::StepStart;
 use crate::checkpoint::Facts;
 use crate::id::ObjectId;
@@ -73,6 +74,19 @@ struct Form {
     watched: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     outside: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rules: Option<RulesForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RulesForm {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    exclude: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    include: Vec<String>,
+    /// Bytes, because a pattern need not be text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    info_exclude: Vec<u8>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -194,6 +208,11 @@ pub(crate) fn encode(step: &Step) -> Vec<u8> {
         keep: bytes(&step.part.keep),
         watched: (!step.watched.is_empty()).then(|| to_value(&step.watched)),
         outside: (!step.outside.is_empty()).then(|| to_value(&step.outside)),
+        rules: step.rules.clone().map(|rules| RulesForm {
+            exclude: rules.exclude,
+            include: rules.include,
+            info_exclude: rules.info_exclude,
+        }),
     };
     serde_json::to_vec(&form).expect("strings and numbers always serialise")
 }
@@ -260,6 +279,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
         late: form.late,
         watched: noted(form.watched),
         outside: noted(form.outside),
+        rules: form.rules.map(|rules| StepRules {
+            exclude: rules.exclude,
+            include: rules.include,
+            info_exclude: rules.info_exclude,
+        }),
     })
 }
 
@@ -314,6 +338,11 @@ mod tests {
                 }],
                 more: 2,
             },
+            rules: Some(StepRules {
+                exclude: vec!["*.log".into()],
+                include: Vec::new(),
+                info_exclude: b"\xff*\n".to_vec(),
+            }),
         }
     }
 

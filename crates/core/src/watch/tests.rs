@@ -62,6 +62,7 @@ impl Scene {
             rehash: false,
             heard: Heard::default(),
             recent: crate::snapshot::present::Recent::default(),
+            held: None,
             cancelled: &|_| false,
         };
         let present = scan(options, &HashOnly).unwrap();

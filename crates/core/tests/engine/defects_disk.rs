@@ -173,6 +173,7 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         rehash,
         heard: herma_core::snapshot::heard::Heard::default(),
         recent: herma_core::snapshot::present::Recent::default(),
+        held: None,
         cancelled: &|_| false,
     };
     let present = scan(options, &counter).unwrap();

@@ -306,6 +306,7 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
             rehash,
             heard: herma_core::snapshot::heard::Heard::default(),
             recent: herma_core::snapshot::present::Recent::default(),
+            held: None,
             cancelled: &|_| false,
         };
         let present = scan(options, &HashOnly).unwrap();
