@@ -287,7 +287,16 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
 fn explain_kind(new: CommandError, error: &Error) -> CommandError {
     match new.kind {
         Kind::Busy => explain_busy(new, error),
-        Kind::Damaged => new.with_hint("`herma doctor` looks at the store."),
+        Kind::Damaged => match error {
+            Error::RefsLost { .. } => new
+                .with_state("Nothing was deleted.")
+                .with_hint("`herma checkpoints repair` brings back what is left of them."),
+            Error::Store(StoreError::DamagedFile { .. } | StoreError::Fs(_)) | Error::Fs(_) => new
+                .with_hint(
+                    "`herma checkpoints repair` makes it again; what it replaces is set aside.",
+                ),
+            _ => new.with_hint("`herma doctor` looks at the store."),
+        },
         _ => new,
     }
 }

@@ -179,6 +179,14 @@ pub enum Error {
     /// Checkpoints came or went since somebody was shown what would be removed.
     #[error("checkpoints were saved or dropped since this was shown")]
     ChangedSinceShown,
+    /// Refs are missing or cannot be read, and with them what they kept.
+    #[error("refs of the store are missing or damaged: {}", lost_refs(.refs, *.more))]
+    RefsLost {
+        /// Some of them.
+        refs: Vec<String>,
+        /// How many more there are.
+        more: usize,
+    },
     /// There is no such archive of version 1.
     #[error("there is no legacy archive or repository called `{name}`")]
     NoSuchArchive {
@@ -227,7 +235,11 @@ impl Error {
             Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } | Self::PurgeOfAll => {
                 ErrorKind::Usage
             }
+            Self::RefsLost { .. } => ErrorKind::Damaged,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
+            Self::Fs(e) | Self::Object(ObjectError::Fs(e)) if is_in_the_way(e) => {
+                ErrorKind::Damaged
+            }
             Self::Scan(ScanError::Cancelled) => ErrorKind::Cancelled,
             Self::Object(ObjectError::Fs(_)) => ErrorKind::Failed,
             Self::Object(_) | Self::Diff(DiffError::Damaged { .. } | DiffError::Store { .. }) => {
@@ -261,6 +273,38 @@ fn not_held(paths: &[Kept]) -> String {
     words.join("\n")
 }
 
+/// Is this something of another kind where a file or a directory of the store belongs?
+fn is_in_the_way(error: &herma_fs::Error) -> bool {
+    let kinds = [
+        Errno::NOTDIR,
+        Errno::ISDIR,
+        Errno::LOOP,
+        Errno::NXIO,
+        Errno::SPIPE,
+    ];
+    let is_kind = error.errno().is_some_and(|errno| kinds.contains(&errno));
+    let parts: Vec<_> = error
+        .path
+        .components()
+        .map(std::path::Component::as_os_str)
+        .collect();
+    is_kind
+        && parts
+            .windows(2)
+            .any(|two| two[0] == "checkpoints" && two[1] == "store")
+}
+
+fn lost_refs(refs: &[String], more: usize) -> String {
+    let shown: Vec<String> = refs
+        .iter()
+        .map(|name| crate::path::escape(name.as_bytes()))
+        .collect();
+    match more {
+        0 => shown.join(", "),
+        _ => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 fn no_such_step(which: &WhichStep) -> String {
     match which {
         WhichStep::Number(number) => format!("there is no step {number}"),
@@ -281,6 +325,7 @@ fn steps_named(numbers: &[u64]) -> String {
 pub(crate) fn store_kind(error: &StoreError) -> ErrorKind {
     match error {
         StoreError::Busy { .. } => ErrorKind::Busy,
+        StoreError::Fs(e) if is_in_the_way(e) => ErrorKind::Damaged,
         StoreError::Missing { .. }
         | StoreError::Damaged { .. }
         | StoreError::DamagedFile { .. } => ErrorKind::Damaged,

@@ -36,6 +36,11 @@ const MAX_FOREIGN: usize = 100_000;
 /// How the refs of receipts and modes end.
 const EXTRA: &str = ".extra";
 
+/// Is this the name of the ref of a checkpoint's receipt and modes?
+pub(crate) fn is_extra(name: &str) -> bool {
+    name.starts_with("refs/herma/") && name.ends_with(EXTRA)
+}
+
 /// One live checkpoint: its place in the order of saving, and its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {

@@ -45,6 +45,7 @@ mod engine {
     mod legacy_kills;
     mod limits_of_projects;
     mod lost_receipts;
+    mod lost_refs;
     mod missing_projects;
     mod model;
     mod model_cleaning;
@@ -76,6 +77,7 @@ mod engine {
     mod step_properties;
     pub mod steps;
     mod steps_reviewed;
+    mod store_files;
     pub mod upkeep;
     mod verify;
 }

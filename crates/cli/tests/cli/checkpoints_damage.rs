@@ -143,3 +143,74 @@ fn a_damaged_record_is_found_by_doctor_and_mended_by_repair() {
     assert!(repair.text().contains("Wrote the record of "), "{repair}");
     project.run(["doctor"]).success();
 }
+
+/// Every pack was removed, with exit code 0.
+#[test]
+fn gc_and_prune_without_refs_delete_nothing_and_say_what_to_type() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    for step in 0..3 {
+        project.write("a.txt", &random_text(step, 100));
+        project.run(["save"]).success();
+    }
+    let before = packs(&env, ".pack");
+    std::fs::remove_dir_all(env.store().join("refs")).expect("the store is there");
+    for command in [
+        &["checkpoints", "gc"][..],
+        &["checkpoints", "prune", "--max-snapshots", "1", "--force"],
+    ] {
+        let refused = project.run(command).code(12);
+        assert!(
+            refused.error_text().contains("Nothing was deleted."),
+            "{refused}"
+        );
+        assert!(
+            refused.error_text().contains("herma checkpoints repair"),
+            "{refused}"
+        );
+    }
+    assert_eq!(packs(&env, ".pack"), before);
+    let doctor = project.run(["doctor"]).code(1);
+    assert!(
+        doctor.text().contains("refs is damaged: it is missing"),
+        "{doctor}"
+    );
+    let repaired = project.run(["checkpoints", "repair"]).success();
+    assert!(repaired.text().contains("Made refs/herma/"), "{repaired}");
+    assert!(
+        repaired.text().ends_with("Everything is in order.\n"),
+        "{repaired}"
+    );
+    project.run(["restore", "3"]).success();
+    assert_eq!(project.read("a.txt"), random_text(0, 100));
+    project.run(["checkpoints", "gc"]).success();
+    project.run(["doctor"]).success();
+}
+
+#[test]
+fn a_garbled_configuration_is_named_with_what_to_type_and_made_again() {
+    for file in ["config", "herma/format"] {
+        let env = test_env();
+        let project = env.work_dir("project").files([("a.txt", "one\n")]);
+        project.run(["save"]).success();
+        std::fs::write(env.store().join(file), "[}\0").expect("the store is there");
+        for command in ["save", "list", "undo"] {
+            let refused = project.run([command]).code(12);
+            assert!(refused.error_text().contains(file), "{refused}");
+            assert!(
+                refused.error_text().contains("herma checkpoints repair"),
+                "{refused}"
+            );
+        }
+        let doctor = project.run(["doctor"]).code(1);
+        assert!(doctor.text().contains(file), "{doctor}");
+        let repaired = project.run(["checkpoints", "repair"]).success();
+        assert!(
+            repaired.text().contains(&format!("Mended {file}: ")),
+            "{repaired}"
+        );
+        assert!(repaired.text().contains("herma/set-aside/"), "{repaired}");
+        project.run(["list"]).success();
+        project.run(["doctor"]).success();
+    }
+}

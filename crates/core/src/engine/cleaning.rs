@@ -170,6 +170,8 @@ impl Engine {
             return Ok(cleaned);
         };
         let _collector = self.lock_collector(&dirs, request.attended)?;
+        // ORDER: before the first thing goes.
+        self.check_refs()?;
         let started = Instant::now();
         cleaned.bytes_before = store_bytes(&dirs)?;
         if dirs.use_reserve()? {
@@ -204,6 +206,7 @@ impl Engine {
             return Ok(cleaned);
         };
         let _collector = self.lock_collector(&dirs, true)?;
+        self.check_refs()?;
         cleaned.bytes_before = store_bytes(&dirs)?;
         dirs.use_reserve()?;
         let effort = Effort {
@@ -393,6 +396,7 @@ impl Engine {
     ) -> Result<Collected, Error> {
         // ORDER: before anything is taken away that an interrupted purge is about to name.
         self.finish_purges(dirs)?;
+        self.check_refs()?;
         let settings = &self.options.settings;
         let mut options = CollectOptions {
             thoroughness: effort.thoroughness,

@@ -33,6 +33,7 @@ use crate::steps::log;
 use crate::steps::log::StepLog;
 use crate::steps::marks;
 use crate::store::objects::ObjectError;
+use crate::store::roll;
 
 /// How long an unattended cleaning waits for a project that is being saved.
 const UNATTENDED_WAIT: Duration = Duration::from_secs(2);
@@ -259,6 +260,7 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
             "undo",
             "journal",
             "rewritten",
+            roll::FILE,
             super::unsettled::FILE,
             marks::FILE,
         ] {

@@ -100,7 +100,19 @@ impl Engine {
                 Err(e) => return Err(e),
             }
         }
-        open()?.map(|dirs| self.hold(dirs)).transpose()
+        match open()
+            .map_err(Error::from)
+            .and_then(|dirs| dirs.map(|dirs| self.hold(dirs)).transpose())
+        {
+            // It is not that somebody cleared the store: a part of it is not there.
+            Err(Error::Store(StoreError::Fs(e))) if e.is_not_found() => {
+                Err(Error::Store(StoreError::DamagedFile {
+                    file: e.path.display().to_string(),
+                    what: "it is missing".to_owned(),
+                }))
+            }
+            opened => opened,
+        }
     }
 
     fn hold(&self, dirs: StoreDirs) -> Result<OpenStore, Error> {

@@ -1,6 +1,7 @@
 //! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
 //! one.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use herma_fs::publish::Durability;
@@ -8,6 +9,7 @@ use herma_fs::publish::Durability;
 use super::Project;
 use super::SaveOptions;
 use super::open::OpenStore;
+use super::repair_refs::receipt_in;
 use super::saving::Saved;
 use super::saving::Waited;
 use super::saving::named_at_once;
@@ -22,7 +24,9 @@ use crate::history::checkpoint_ref;
 use crate::history::extra_ref;
 use crate::history::mirror_ref;
 use crate::history::name_ref;
+use crate::history::sequence_of;
 use crate::id::ObjectId;
+use crate::id::ProjectId;
 use crate::meanwhile::meanwhile;
 use crate::message::MAX_REASON;
 use crate::message::Message;
@@ -40,6 +44,7 @@ use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::object::push_tree_entry;
 use crate::store::pack_write::PackWriter;
+use crate::store::roll::Roll;
 
 /// Line counts are for people; beyond this a save does not wait for them.
 const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
@@ -133,7 +138,10 @@ impl Project<'_> {
         // wait: a ref that a power cut leaves without its objects would be damage.
         writer.finish(Durability::Synced)?;
         self.note_unsettled(store)?;
-        let sequence = self.publish_refs(store, history, id, extra, options.name.as_deref())?;
+        let roll = Roll::read(&store.dirs, &self.id).unwrap_or_default();
+        notes.extend(lost_of(&roll, history, &self.id));
+        let name = options.name.as_deref();
+        let sequence = self.publish_refs(store, history, &roll, id, extra, name)?;
         notes.extend(self.move_mirror(store, history.mirror, id));
         // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same. Nobody cleans up after a
         // restore: the next save sees to it.
@@ -201,6 +209,7 @@ impl Project<'_> {
         &self,
         store: &OpenStore,
         history: &History,
+        roll: &Roll,
         id: ObjectId,
         extra: ObjectId,
         name: Option<&str>,
@@ -209,14 +218,24 @@ impl Project<'_> {
         let mut refs: Vec<(String, ObjectId)> = Vec::new();
         let mut after = 0;
         for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
-            let (sequence, is_there) =
-                self.free_number(store, entry.sequence.max(after), entry.id)?;
+            // One of ours that lost its ref gets its number back.
+            let known = numbers(roll, &self.id).find(|(_, id)| *id == entry.id);
+            let wanted = known.map_or(entry.sequence, |(sequence, _)| sequence);
+            let (sequence, is_there) = self.free_number(store, wanted.max(after), entry.id)?;
             after = sequence + 1;
             if !is_there {
+                let receipt = receipt_in(store, &entry.id);
+                refs.extend(receipt.map(|receipt| (extra_ref(&self.id, sequence), receipt)));
                 refs.push((checkpoint_ref(&self.id, sequence), entry.id));
             }
         }
+        clear_leftover(store, &refs)?;
+        // A number whose ref was lost is not given again: it may come back.
+        let lost = numbers(roll, &self.id)
+            .map(|(sequence, _)| sequence + 1)
+            .max();
         let first = history.next_sequence().max(reserved).max(after);
+        let first = first.max(lost.unwrap_or(0));
         let (sequence, _) = self.free_number(store, first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
         let mut own = vec![(extra_ref(&self.id, sequence), extra)];
@@ -347,6 +366,34 @@ fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &M
         committer: signature,
         message: message.encode().into(),
     }
+}
+
+/// The checkpoints on the roll of a project, by their places in its order.
+fn numbers<'r>(
+    roll: &'r Roll,
+    project: &ProjectId,
+) -> impl Iterator<Item = (u64, ObjectId)> + use<'r> {
+    let prefix = format!("refs/herma/{project}/");
+    roll.refs.iter().filter_map(move |(name, id)| {
+        let sequence = name.strip_prefix(&prefix).and_then(sequence_of)?;
+        Some((sequence, *id))
+    })
+}
+
+/// Says that refs of older checkpoints were lost, if they were.
+fn lost_of(roll: &Roll, history: &History, project: &ProjectId) -> Option<String> {
+    let sequences: HashSet<u64> = history.entries.iter().map(|entry| entry.sequence).collect();
+    let ids: HashSet<ObjectId> = history.entries.iter().map(|entry| entry.id).collect();
+    let is_lost = |(sequence, id): &(u64, ObjectId)| {
+        let name = checkpoint_ref(project, *sequence);
+        !sequences.contains(sequence) && !ids.contains(id) && !history.broken.contains(&name)
+    };
+    let count = numbers(roll, project).filter(is_lost).count();
+    (count > 0).then(|| {
+        format!(
+            "refs of {count} older checkpoints are missing in the store; `herma checkpoints repair` brings back what is left"
+        )
+    })
 }
 
 /// Removes refs beside a checkpoint's own that a killed save left behind without having made the checkpoint exist.

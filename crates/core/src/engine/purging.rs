@@ -77,6 +77,8 @@ impl Project<'_> {
         let _collector = engine.lock_collector(&dirs, /*attended*/ true)?;
         dirs.use_reserve()?;
         engine.finish_purges(&dirs)?;
+        // What cannot be found now cannot be searched, and would be deleted at the end.
+        engine.check_refs()?;
         let bytes_before = store_bytes(&dirs)?;
         let mut purged = self.rewrite(request, progress)?;
         let mut contents = doomed::read(&dirs)?;

@@ -10,8 +10,11 @@ use herma_fs::Dir;
 use super::Engine;
 use super::Progress;
 use super::Stage;
+use super::adopt::project_ids;
 use super::open::OpenStore;
 use super::open::stamp;
+use super::repair_lost::missing_commits;
+use super::repair_lost::missing_cuts;
 use super::repair_refs::RepairedRecord;
 use super::repair_refs::RepairedRef;
 use super::repair_refs::missing_candidates;
@@ -22,6 +25,8 @@ use crate::error::Error;
 use crate::id::ObjectId;
 use crate::store::base;
 use crate::store::layout;
+use crate::store::own_files;
+pub use crate::store::own_files::RepairedFile;
 use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
 use crate::store::pack_check::PackFault;
@@ -49,7 +54,9 @@ pub struct Repaired {
     pub salvaged: Vec<SalvagedPack>,
     /// Packs that came back out of the trash.
     pub packs: Vec<String>,
-    /// Refs that could not be read.
+    /// Files of the store, and of projects' own state, that were missing or could not be used.
+    pub files: Vec<RepairedFile>,
+    /// Refs that were lost or could not be read.
     pub refs: Vec<RepairedRef>,
     /// Records of projects that could not be read.
     pub records: Vec<RepairedRecord>,
@@ -67,6 +74,7 @@ impl Repaired {
             || !self.mended.is_empty()
             || !self.salvaged.is_empty()
             || !self.packs.is_empty()
+            || !self.files.is_empty()
             || !self.refs.is_empty()
             || !self.records.is_empty()
     }
@@ -89,14 +97,20 @@ impl Engine {
             _ => return Err(Error::NoStore(self.store_dir())),
         };
         progress.stage(Stage::Waiting);
+        let stamp = stamp(&self.options.clock.now());
+        let files = own_files::mend(&base_dir, &stamp)?;
         // Opening sweeps what dead processes left in the store.
         let store = self.open_for_writing()?;
-        let set_aside = SetAside::open(&store.dirs, stamp(&self.options.clock.now()))?;
+        let set_aside = SetAside::open(&store.dirs, stamp)?;
         let mut repaired = Repaired {
             bytes_freed: base::finish_leaving(&base_dir)?,
+            files,
             ..Repaired::default()
         };
         (repaired.settings, repaired.excludes) = layout::complete_again(&store.dirs)?;
+        repaired
+            .files
+            .extend(self.repair_state(&store, &set_aside)?);
         progress.stage(Stage::Verifying);
         let directory = store.dirs.objects().open_dir("pack")?;
         mend_packs(&store, &directory, &set_aside, &mut repaired)?;
@@ -109,8 +123,12 @@ impl Engine {
             &set_aside,
             &mut repaired,
         )?;
+        bring_back(&store, &missing_commits(&store)?, &set_aside, &mut repaired)?;
         repaired.refs = self.repair_refs(&store, &set_aside)?;
-        if !repaired.packs.is_empty() || !repaired.refs.is_empty() {
+        repaired.refs.extend(self.repair_lost(&store)?);
+        repaired.files.extend(repair_cuts(&store)?);
+        let has_mended = !repaired.files.is_empty() || !repaired.refs.is_empty();
+        if !repaired.packs.is_empty() || has_mended {
             let damaged = verify_all(&store, &mut repaired, progress)?;
             if bring_back(&store, &damaged, &set_aside, &mut repaired)? {
                 verify_all(&store, &mut repaired, progress)?;
@@ -123,6 +141,23 @@ impl Engine {
         }
         Ok(repaired)
     }
+}
+
+/// Says again where history ends, where that was lost.
+fn repair_cuts(store: &OpenStore) -> Result<Option<RepairedFile>, Error> {
+    let mut missing = Vec::new();
+    for project in project_ids(store)? {
+        missing.extend(missing_cuts(store, &project)?);
+    }
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    store.dirs.shallow().add(&missing)?;
+    Ok(Some(RepairedFile {
+        file: "shallow".to_owned(),
+        what: "it did not say where history ends".to_owned(),
+        set_aside: None,
+    }))
 }
 
 /// Reads the whole store; returns the objects that are missing or damaged.

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
 use crate::history::extra_ref;
+use crate::history::mirror_ref;
 use crate::history::pin_ref;
 use crate::history::sequence_of;
 use crate::id::ObjectId;
@@ -32,6 +33,7 @@ use crate::project::Identity;
 use crate::store::base;
 use crate::store::base::Found;
 use crate::store::error::StoreError;
+use crate::store::roll::Roll;
 use crate::store::set_aside::SetAside;
 
 /// A ref that named nothing.
@@ -41,8 +43,8 @@ pub struct RepairedRef {
     pub name: String,
     /// The checkpoint it was the ref of, by its place in the order of saving.
     pub sequence: Option<u64>,
-    /// Where its file is now, relative to the store.
-    pub set_aside: String,
+    /// Where its file is now, relative to the store; `None` if there was none.
+    pub set_aside: Option<String>,
     /// The commit, or the receipt, it names again; `None` if nobody knows which it was.
     pub recovered: Option<ObjectId>,
 }
@@ -172,7 +174,7 @@ fn correct_extra(
     Ok(RepairedRef {
         name: wrong.name,
         sequence: Some(wrong.sequence),
-        set_aside,
+        set_aside: Some(set_aside),
         recovered: Some(wrong.extra),
     })
 }
@@ -211,6 +213,9 @@ fn repair_ref(
     if let Some((project, sequence)) = &checkpoint {
         recovered = lost_commit(store, project, *sequence)?;
     }
+    if recovered.is_none() {
+        recovered = on_roll(store, name)?;
+    }
     let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
     let label = name.replace('/', "+");
     let moved = store
@@ -238,9 +243,27 @@ fn repair_ref(
     Ok(Some(RepairedRef {
         name: name.to_owned(),
         sequence: checkpoint.map(|(_, sequence)| sequence),
-        set_aside: aside,
+        set_aside: Some(aside),
         recovered,
     }))
+}
+
+/// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
+fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
+    let Some(project) = name
+        .split('/')
+        .nth(2)
+        .and_then(|id| ProjectId::parse(id.as_bytes()))
+    else {
+        return Ok(None);
+    };
+    if name == mirror_ref(&project) {
+        let history = History::load(&store.dirs, &store.objects, &project)?;
+        return Ok(history.newest().map(|entry| entry.id));
+    }
+    let roll = Roll::read(&store.dirs, &project).unwrap_or_default();
+    let named = roll.refs.get(name).copied();
+    Ok(named.filter(|id| store.objects.read_commit(id).is_ok()))
 }
 
 /// The receipt that the ref beside a checkpoint's own must have named.
@@ -252,7 +275,7 @@ fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
 }
 
 /// The receipt a commit names, if it is there.
-fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
+pub(super) fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
     let commit = store.objects.read_commit(id).ok()?;
     let extra = Message::parse(&commit.message).extra?;
     store.objects.read_tree(&extra).ok().map(|_| extra)

@@ -11,7 +11,13 @@ use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
 use super::interrupted::own_state;
+use super::lost_refs::known_ids;
+use super::lost_refs::lost_refs;
+use super::lost_refs::misplaced;
 use super::open::OpenStore;
+use super::repair_lost::missing_cuts;
+use super::repair_lost::missing_extras;
+use super::state_files::damaged_state;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
@@ -23,6 +29,8 @@ use crate::message::Message;
 use crate::project::Identity;
 use crate::purge::record::PurgeRecord;
 use crate::snapshot::present::ScanError;
+use crate::store::own_files;
+use crate::store::own_files::Misfit;
 use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
 use crate::store::pack_check::PackFault;
@@ -64,7 +72,7 @@ pub struct Verified {
     pub packs: Vec<DamagedPack>,
     /// Refs that cannot be read.
     pub refs: Vec<BrokenRef>,
-    /// Records of projects that cannot be read.
+    /// Records of projects, and other files of the store, that cannot be used.
     pub metadata: Vec<DamagedRecord>,
 }
 
@@ -111,7 +119,7 @@ pub struct BrokenRef {
     pub what: String,
 }
 
-/// A file in `projects/` that cannot be read.
+/// A file of the store that is no object and no ref, and cannot be used: a record, a journal, a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
     /// The file, relative to the store.
@@ -145,15 +153,21 @@ impl Engine {
         verify_store(&store, options, progress).map(|(verified, _)| verified)
     }
 
-    /// The records of projects that cannot be read: the quick part of [`Self::verify`].
-    pub fn damaged_records(&self) -> Result<Vec<DamagedRecord>, Error> {
+    /// The quick part of [`Self::verify`]: refs, records and files of the store, without anything that was saved.
+    pub fn glance(&self) -> Result<Verified, Error> {
         let mut verified = Verified::default();
         if let Some(store) = self.open_for_reading()? {
+            let all = VerifyOptions::default();
+            if no_refs(&store, &mut verified)? {
+                return Ok(verified);
+            }
             for project in project_ids(&store)? {
                 record(&store, &project, &mut verified);
             }
+            broken_refs(&store, &all, &mut verified)?;
+            lost(&store, &all, &mut verified)?;
         }
-        Ok(verified.metadata)
+        Ok(verified)
     }
 }
 
@@ -164,6 +178,9 @@ pub(super) fn verify_store(
     progress: &dyn Progress,
 ) -> Result<(Verified, Vec<ObjectId>), Error> {
     let mut verified = Verified::default();
+    if no_refs(store, &mut verified)? {
+        return Ok((verified, Vec::new()));
+    }
     let mut survey = Survey::new(&store.objects);
     let mut candidates = Vec::new();
     for project in project_ids(store)? {
@@ -196,6 +213,7 @@ pub(super) fn verify_store(
         verified.damaged.extend(finding(candidate, &mut survey));
     }
     broken_refs(store, options, &mut verified)?;
+    lost(store, options, &mut verified)?;
     let mut read = 0;
     match store.dirs.objects().open_dir("pack") {
         Ok(directory) => {
@@ -333,6 +351,64 @@ fn broken_refs(
             .extend(broken.into_iter().map(|name| BrokenRef {
                 name,
                 what: "it does not hold an object id".to_owned(),
+            }));
+    }
+    Ok(())
+}
+
+/// Is something else where the refs belong? Then nothing can be asked about what was saved.
+fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
+    if misplaced(&store.dirs)?.is_empty() {
+        return Ok(false);
+    }
+    let misfits = own_files::problems(&store.dirs)?.into_iter();
+    verified.metadata.extend(misfits.map(DamagedRecord::from));
+    Ok(!verified.metadata.is_empty())
+}
+
+impl From<Misfit> for DamagedRecord {
+    fn from(misfit: Misfit) -> Self {
+        Self {
+            file: misfit.file,
+            what: misfit.what,
+        }
+    }
+}
+
+/// Refs that were lost, and files of the store and of projects' own state that cannot be used.
+fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<(), Error> {
+    let is_missing = |name: String| BrokenRef {
+        name,
+        what: "it is missing".to_owned(),
+    };
+    let only = options.project.as_ref();
+    for project in known_ids(store)? {
+        if only.is_some_and(|only| *only != project) {
+            continue;
+        }
+        let lost = lost_refs(store, &project)?.into_iter();
+        verified.refs.extend(lost.map(|lost| BrokenRef {
+            what: lost.what().to_owned(),
+            name: lost.name,
+        }));
+        let extras = missing_extras(store, &project)?.into_iter();
+        verified
+            .refs
+            .extend(extras.map(|(name, _)| is_missing(name)));
+        let cuts = missing_cuts(store, &project)?.into_iter();
+        verified.metadata.extend(cuts.map(|id| DamagedRecord {
+            file: "shallow".to_owned(),
+            what: format!("it does not say that history ends at {id}"),
+        }));
+    }
+    verified.metadata.extend(damaged_state(store, only)?);
+    if only.is_none() {
+        let misfits = own_files::problems(&store.dirs)?.into_iter();
+        verified
+            .metadata
+            .extend(misfits.map(|misfit| DamagedRecord {
+                file: misfit.file,
+                what: misfit.what,
             }));
     }
     Ok(())

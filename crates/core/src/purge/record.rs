@@ -17,7 +17,7 @@ use crate::id::ObjectId;
 use crate::restore::journal::read_record;
 
 const FILE: &str = "purge";
-const REWRITTEN: &str = "rewritten";
+pub(crate) const REWRITTEN: &str = "rewritten";
 const VERSION: u32 = 1;
 /// No record is larger: about half a million refs.
 const MAX_SIZE: u64 = 256 << 20;

@@ -27,7 +27,7 @@ const MAX_PROMPT: usize = 300;
 const MAX_COMMAND: usize = 2000;
 const MAX_PATHS: usize = 50;
 /// No record is larger.
-pub(super) const MAX_RECORD: u64 = 1 << 18;
+pub(crate) const MAX_RECORD: u64 = 1 << 18;
 
 #[derive(Serialize, Deserialize)]
 struct Form {

@@ -45,6 +45,12 @@ pub(crate) fn scan(config: &[u8]) -> Result<Scan, StoreError> {
     Ok(found)
 }
 
+/// The keys of a configuration, if it can be read.
+pub(crate) fn keys(config: &[u8]) -> Option<BTreeSet<String>> {
+    let settings = settings(config).ok()?;
+    Some(settings.into_iter().map(|(key, _)| key).collect())
+}
+
 /// All `section.key` and value pairs, names in lower case, values unquoted and in lower case.
 fn settings(config: &[u8]) -> Result<Vec<(String, String)>, StoreError> {
     let bad = |what: &str| StoreError::DamagedFile {

@@ -21,6 +21,8 @@ use herma_fs::trust::Distrust;
 
 use super::error::StoreError;
 use super::git_config;
+use super::own_files::is_garbled;
+use super::own_files::read_plain;
 use super::sweep;
 use super::upkeep;
 
@@ -36,13 +38,16 @@ pub const HERMES_EXCLUDES: &[&str] = &[
 ];
 
 /// The format this program writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u64 = 1;
 
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
+pub(super) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
     [extensions]\n\tpreciousObjects = true\n\
     [user]\n\temail = hermes@local\n\tname = Hermes Checkpoint\n\
     [commit]\n\tgpgsign = false\n[tag]\n\tgpgSign = false\n\
     [gc]\n\tauto = 0\n\tpruneExpire = never\n[maintenance]\n\tauto = false\n";
+
+/// No branch of a store is ever born.
+pub(super) const HEAD: &str = "ref: refs/heads/master\n";
 
 /// The files of a store that are read whole are small; anything larger is not ours.
 pub(super) const SMALL_FILE: u64 = 1 << 20;
@@ -143,7 +148,7 @@ const STEPS: [Step; 18] = [
     // and to Hermes, which would otherwise save secrets, or fail for want of an identity.
     Step::File("info/exclude", || HERMES_EXCLUDES.join("\n") + "\n"),
     Step::File("config", || CONFIG.to_owned()),
-    Step::File("HEAD", || "ref: refs/heads/master\n".to_owned()),
+    Step::File("HEAD", || HEAD.to_owned()),
 ];
 
 /// Opens the store below `base` for writing, making or completing it if need be.
@@ -159,7 +164,8 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
     require_owner(&base)?;
     let existing = open_real(&base, OsStr::new("store"))?;
     let is_first = match &existing {
-        Some(store) => store.stat_opt("HEAD")?.is_none(),
+        // A damaged format is one that was written.
+        Some(store) => store.stat_opt("HEAD")?.is_none() && matches!(read_format(store), Ok(None)),
         None => true,
     };
     if is_first {
@@ -216,10 +222,10 @@ pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
 /// May a reader find something in this store? A power cut need not leave the parts of one that was being made in
 /// the order they were made in: before `herma/format` promises them, nothing was saved here by anybody.
 fn holds_anything(store: &Dir) -> Result<bool, StoreError> {
-    if store.stat_opt("HEAD")?.is_none() {
-        return Ok(false);
+    if read_format(store)?.is_some() {
+        return Ok(true);
     }
-    Ok(store.stat_opt("objects")?.is_some() || read_format(store)?.is_some())
+    Ok(store.stat_opt("HEAD")?.is_some() && store.stat_opt("objects")?.is_some())
 }
 
 fn open_inside(base: Dir, store: Dir, access: Access) -> Result<StoreDirs, StoreError> {
@@ -323,35 +329,77 @@ fn require_owner(base: &Dir) -> Result<(), StoreError> {
 /// Refuses a store that others could have written to, or that is not of a kind known here.
 fn refuse_unsafe(store: &Dir) -> Result<(), StoreError> {
     trust::check(store)??;
-    if let Some(config) = store.read_opt("config", SMALL_FILE)? {
-        git_config::scan(&config)?;
+    check_kind(store)
+}
+
+/// Refuses a store that is not of a kind known here.
+pub(super) fn check_kind(store: &Dir) -> Result<(), StoreError> {
+    let format = read_format(store)?;
+    if let Some(config) = read_plain(store, "config", "config", SMALL_FILE)? {
+        check_config(&config, format.is_some())?;
     }
-    if let Some(format) = read_format(store)? {
-        check_format(&format)?;
+    match format {
+        Some(format) => check_format(&format),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Refuses a configuration that asks for what Herma does not do, or cannot be read.
+pub(super) fn check_config(config: &[u8], was_made: bool) -> Result<(), StoreError> {
+    match git_config::scan(config) {
+        // What a store was made with is not there any more: this is not what somebody asked for.
+        Err(StoreError::UnknownGitFeature { key }) if was_made && is_garbled(config) => {
+            Err(StoreError::DamagedFile {
+                file: "config".to_owned(),
+                what: format!("it names {key}, and not what every store has"),
+            })
+        }
+        scanned => scanned.map(drop),
+    }
 }
 
 fn read_format(store: &Dir) -> Result<Option<Vec<u8>>, StoreError> {
     match store.open_dir("herma") {
-        Ok(herma) => Ok(herma.read_opt("format", 4096)?),
+        Ok(herma) => read_plain(&herma, "format", "herma/format", 4096),
         Err(e) if e.is_not_found() => Ok(None),
+        Err(e) if matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {
+            Err(StoreError::DamagedFile {
+                file: "herma".to_owned(),
+                what: "it is no directory".to_owned(),
+            })
+        }
         Err(e) => Err(e.into()),
     }
 }
 
-fn check_format(format: &[u8]) -> Result<(), StoreError> {
+/// What `herma/format` says.
+pub(super) fn format_text() -> String {
+    format!("herma-store {FORMAT}\n")
+}
+
+pub(super) fn check_format(format: &[u8]) -> Result<(), StoreError> {
     let text = String::from_utf8_lossy(format);
-    let number = text
-        .strip_prefix("herma-store ")
-        .and_then(|rest| rest.trim_end().parse().ok());
-    if matches!(number, Some(1..=FORMAT)) {
-        return Ok(());
+    let found: String = text.trim_end().chars().take(64).collect();
+    let number = text.strip_prefix("herma-store ").map(str::trim_end);
+    let number = number.and_then(|number| number.parse::<u64>().ok());
+    match number {
+        Some(1..=FORMAT) => Ok(()),
+        Some(2..) => Err(StoreError::NewerFormat {
+            found,
+            known: FORMAT as u32,
+        }),
+        _ => Err(StoreError::DamagedFile {
+            file: "herma/format".to_owned(),
+            what: format!("it reads {found:?}"),
+        }),
     }
-    let found = text.trim_end().chars().take(64).collect();
-    Err(StoreError::NewerFormat {
-        found,
-        known: FORMAT,
+}
+
+/// The directories every store is made with.
+pub(super) fn directories() -> impl Iterator<Item = &'static str> {
+    STEPS.iter().filter_map(|step| match *step {
+        Step::Directory(path) => Some(path),
+        Step::File(..) => None,
     })
 }
 
@@ -360,14 +408,7 @@ fn is_complete(store: &Dir) -> Result<bool, StoreError> {
     if read_format(store)?.is_none() {
         return Ok(false);
     }
-    for path in [
-        "HEAD",
-        "config",
-        "objects/pack",
-        "refs",
-        "herma/tmp",
-        "herma/trash",
-    ] {
+    for path in ["HEAD", "config", "objects/pack", "herma/tmp", "herma/trash"] {
         if store.stat_opt(path)?.is_none() {
             return Ok(false);
         }
@@ -377,8 +418,12 @@ fn is_complete(store: &Dir) -> Result<bool, StoreError> {
 
 /// Does the first `count` steps, and if those are all, makes them durable and says so.
 fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
+    // Refs that were there once and are not any more are a loss, which an empty directory would hide.
+    let was_made = read_format(store)?.is_some();
+    let stays_lost = |path: &str| was_made && path.starts_with("refs");
     for step in &STEPS[..count] {
         match *step {
+            Step::Directory(path) if stays_lost(path) => {}
             Step::Directory(path) => make_directory(store, path)?,
             Step::File(path, content) => write_if_missing(store, path, &content())?,
         }
@@ -391,12 +436,15 @@ fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
     // ORDER: the format file promises that the steps are durable; some may be left from a killed
     // process that never synced them, so all are synced here.
     for step in &STEPS {
-        if let Step::Directory(path) = step {
-            store.open_beneath(path.as_bytes())?.sync()?;
+        match *step {
+            Step::Directory(path) if !stays_lost(path) => {
+                store.open_beneath(path.as_bytes())?.sync()?;
+            }
+            _ => {}
         }
     }
     store.sync()?;
-    write_if_missing(store, "herma/format", &format!("herma-store {FORMAT}\n"))?;
+    write_if_missing(store, "herma/format", &format_text())?;
     Ok(store.open_dir("herma")?.sync()?)
 }
 
@@ -407,6 +455,7 @@ pub(crate) fn complete_again(dirs: &StoreDirs) -> Result<(bool, bool), StoreErro
     for step in &STEPS {
         if let Step::Directory(path) = step {
             make_directory(&dirs.store, path)?;
+            dirs.store.open_beneath(path.as_bytes())?.sync()?;
         }
     }
     let config = upkeep::complete_config(&dirs.store)?;

@@ -331,13 +331,14 @@ fn a_symlinked_home_is_fine() {
 fn formats_that_are_newer_or_not_understood_are_refused() {
     let fresh = Fresh::new();
     let base = fresh.directory.path().join("checkpoints");
-    for format in [
-        "herma-store 2\n",
-        "herma-store 0\n",
-        "herma-store x",
-        "",
-        "herma-store 99999999999",
-    ] {
+    for format in ["herma-store 0\n", "herma-store x", "", "something else"] {
+        std::fs::write(fresh.store().join("herma/format"), format).unwrap();
+        for refused in [create_or_open(&base, STAMP).map(Some), open(&base)] {
+            let is_named = matches!(&refused, Err(StoreError::DamagedFile { file, .. }) if file == "herma/format");
+            assert!(is_named, "{format:?}: {refused:?}");
+        }
+    }
+    for format in ["herma-store 2\n", "herma-store 99999999999"] {
         std::fs::write(fresh.store().join("herma/format"), format).unwrap();
         let refused = create_or_open(&base, STAMP);
         assert!(

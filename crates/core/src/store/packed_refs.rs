@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use herma_fs::Dir;
 
 use super::error::StoreError;
+use super::own_files::read_plain;
 use super::ref_name;
 use crate::id::ObjectId;
 
@@ -31,7 +32,7 @@ struct Line {
 impl PackedRefs {
     /// Reads the file; one that does not exist has no refs.
     pub(super) fn read(store: &Dir) -> Result<Self, StoreError> {
-        match store.read_opt(FILE, MAX_SIZE)? {
+        match read_plain(store, FILE, FILE, MAX_SIZE)? {
             Some(bytes) => Self::parse(bytes),
             None => Ok(Self::default()),
         }
@@ -64,6 +65,19 @@ impl PackedRefs {
             start = next;
         }
         Ok(Self { bytes, lines })
+    }
+
+    /// The lines of a damaged file that can be read.
+    pub(crate) fn salvage(bytes: &[u8]) -> Vec<u8> {
+        let mut kept = Vec::with_capacity(bytes.len());
+        for line in bytes.split(|byte| *byte == b'\n') {
+            // What a peeled line belongs to may be what is damaged. The header promises them.
+            if matches!(parse_line(line), Some(Content::Ref(_))) {
+                kept.extend_from_slice(line);
+                kept.push(b'\n');
+            }
+        }
+        kept
     }
 
     /// The names and values of all refs, in the order of the file.

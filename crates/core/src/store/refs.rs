@@ -23,11 +23,22 @@ use super::lock_file::LockFile;
 use super::lock_file::remove_if_there;
 use super::packed_refs::PackedRefs;
 use super::ref_name;
+use super::roll;
 use super::sweep::kind_of;
 use crate::id::ObjectId;
 
 /// Refs nested deeper than this are reported as broken.
 const MAX_DEPTH: usize = 16;
+
+/// What is always a directory.
+pub(crate) const DIRECTORIES: [&str; 6] = [
+    "refs",
+    "refs/heads",
+    "refs/herma",
+    "refs/hermes",
+    "refs/herma-names",
+    "refs/herma-pins",
+];
 
 /// A loose ref is 41 bytes; anything much larger is something else.
 const MAX_LOOSE: usize = 512;
@@ -84,8 +95,10 @@ impl Refs<'_> {
         ref_name::check(name)?;
         let loose = match self.dirs.store().open_beneath(parent_of(name).as_bytes()) {
             Ok(dir) => read_loose(&dir, leaf_of(name))?,
-            Err(e) if is_absent(&e) => Loose::Absent,
-            Err(e) => return Err(e.into()),
+            Err(e) => {
+                self.require_absent(parent_of(name), e, /*may_be_ref*/ false)?;
+                Loose::Absent
+            }
         };
         match loose {
             Loose::Is(id) => Ok(Some(id)),
@@ -142,8 +155,10 @@ impl Refs<'_> {
         ref_name::check(prefix)?;
         let loose = match self.dirs.store().open_beneath(prefix.as_bytes()) {
             Ok(dir) => !dir.entries()?.is_empty(),
-            Err(e) if is_absent(&e) => false,
-            Err(e) => return Err(e.into()),
+            Err(e) => {
+                self.require_absent(prefix, e, /*may_be_ref*/ true)?;
+                false
+            }
         };
         let below = |name: &[u8]| {
             name.strip_prefix(prefix.as_bytes())
@@ -165,7 +180,8 @@ impl Refs<'_> {
         let store = self.dirs.store();
         let top = match store.open_beneath(prefix.as_bytes()) {
             Ok(dir) => dir,
-            Err(e) if is_absent(&e) => {
+            Err(e) => {
+                self.require_absent(prefix, e, /*may_be_ref*/ true)?;
                 // The prefix itself may be a ref.
                 if prefix != "refs"
                     && let Some(value) = self.read(prefix).transpose()
@@ -174,7 +190,6 @@ impl Refs<'_> {
                 }
                 return Ok(());
             }
-            Err(e) => return Err(e.into()),
         };
         let mut pending = vec![(top, prefix.to_owned(), 0)];
         while let Some((dir, path, depth)) = pending.pop() {
@@ -250,6 +265,8 @@ impl Refs<'_> {
                 self.sync_above(path)?;
             }
         }
+        // ORDER: what is on the roll is on disk.
+        roll::enter(self.dirs, refs);
         Ok(())
     }
 
@@ -264,6 +281,9 @@ impl Refs<'_> {
             }
             Ok(())
         })?;
+        if was_broken {
+            roll::enter(self.dirs, &[(name, id)]);
+        }
         Ok(was_broken)
     }
 
@@ -346,7 +366,11 @@ impl Refs<'_> {
             }
             lock.write(format!("{new}\n").as_bytes())?;
             lock.commit_with(self.durability)
-        })
+        })?;
+        if self.durability == Durability::Synced {
+            roll::enter(self.dirs, &[(name, new)]);
+        }
+        Ok(())
     }
 
     /// Removes a ref if it is at `expected`.
@@ -358,6 +382,8 @@ impl Refs<'_> {
             if found != Some(expected) {
                 return Err(moved(name, Some(expected), found));
             }
+            // ORDER: off the roll before it goes, or it would look lost.
+            roll::strike(self.dirs, std::iter::once(name))?;
             let mut packed_lock =
                 LockFile::acquire(&herma.dir, &herma.tmp, store, "packed-refs", "packed-refs")?;
             let packed = PackedRefs::read(store)?;
@@ -394,6 +420,8 @@ impl Refs<'_> {
                 _ => {}
             }
         }
+        // ORDER: off the roll before they go, or they would look lost.
+        roll::strike(self.dirs, refs.iter().map(|(name, _)| name.as_str()))?;
         // ORDER: packed before loose, or an older packed value would come back to life.
         if names.is_empty() {
             drop(packed_lock);
@@ -440,6 +468,44 @@ impl Refs<'_> {
                 Ok(lock) => return change(&dir, lock),
             }
         }
+    }
+
+    /// Nothing is at `path`, or a ref is, below which git has no others. Anything else in the way of a directory
+    /// is damage: what is below it may be all there was.
+    fn require_absent(
+        self,
+        path: &str,
+        error: herma_fs::Error,
+        may_be_ref: bool,
+    ) -> Result<(), StoreError> {
+        match error.errno() {
+            Some(Errno::NOENT) => return Ok(()),
+            Some(Errno::NOTDIR | Errno::LOOP) => {}
+            _ => return Err(error.into()),
+        }
+        let mut dir = self.dirs.store().try_clone()?;
+        let mut at = 0;
+        for component in path.split('/') {
+            at += component.len() + usize::from(at > 0);
+            let Some(stat) = dir.stat_opt(component)? else {
+                return Ok(());
+            };
+            if stat.kind == FileKind::Directory {
+                dir = dir.open_dir(component)?;
+                continue;
+            }
+            let is_top = DIRECTORIES.contains(&&path[..at]);
+            let is_last = at == path.len() && may_be_ref;
+            let is_ref = || matches!(read_loose(&dir, component), Ok(Loose::Is(_)));
+            if !is_top && (is_last || is_ref()) {
+                return Ok(());
+            }
+            return Err(StoreError::DamagedFile {
+                file: path[..at].to_owned(),
+                what: "it is no directory".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     /// Opens the directory of a ref, durably making what is missing of it.

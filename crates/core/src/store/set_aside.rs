@@ -24,7 +24,12 @@ pub(crate) struct SetAside {
 impl SetAside {
     /// Opens the directory, making it if need be. `stamp` begins the names of what is put there.
     pub(crate) fn open(dirs: &StoreDirs, stamp: String) -> Result<Self, StoreError> {
-        let dir = ensure_dir(&dirs.for_writing()?.dir, OsStr::new("set-aside"))?;
+        Self::at(&dirs.for_writing()?.dir, stamp)
+    }
+
+    /// The same in Herma's own directory of a store that cannot be opened as it is.
+    pub(super) fn at(herma: &Dir, stamp: String) -> Result<Self, StoreError> {
+        let dir = ensure_dir(herma, OsStr::new("set-aside"))?;
         Ok(Self { dir, stamp })
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::error::StoreError;
 use super::layout::StoreDirs;
 use super::lock_file::LockFile;
+use super::own_files::read_plain;
 use crate::id::ObjectId;
 
 const FILE: &str = "shallow";
@@ -31,12 +32,8 @@ impl StoreDirs {
 impl Shallow<'_> {
     /// All commits in the file.
     pub fn read(&self) -> Result<BTreeSet<ObjectId>, StoreError> {
-        let bytes = self
-            .dirs
-            .store()
-            .read_opt(FILE, MAX_SIZE)?
-            .unwrap_or_default();
-        parse(&bytes)
+        let bytes = read_plain(self.dirs.store(), FILE, FILE, MAX_SIZE)?;
+        parse(&bytes.unwrap_or_default())
     }
 
     /// Adds commits, durably; those that are in the file already cost nothing.

@@ -91,7 +91,11 @@ fn remove_noted_locks(store: &Dir, tmp: &Dir, dead: &[String]) -> Result<(), Sto
 /// Removes the `*.lock` files of the store and its refs that are one of these files.
 fn remove_locks(store: &Dir, files: &HashSet<(u64, u64)>) -> Result<(), StoreError> {
     remove_locks_in(store, files)?;
-    let mut pending = vec![(store.open_dir("refs")?, 0)];
+    let refs = match store.open_dir("refs") {
+        Err(e) if e.is_not_found() => return Ok(()),
+        refs => refs?,
+    };
+    let mut pending = vec![(refs, 0)];
     while let Some((dir, depth)) = pending.pop() {
         remove_locks_in(&dir, files)?;
         for entry in dir.entries()? {

@@ -16,6 +16,7 @@ use super::git_config;
 use super::layout::HERMES_EXCLUDES;
 use super::layout::SMALL_FILE;
 use super::lock_file::LockFile;
+use super::own_files::read_plain;
 
 /// What a store's configuration has to say: the key, and how to say it.
 const SETTINGS: [(&str, &str); 8] = [
@@ -34,7 +35,9 @@ const SETTINGS: [(&str, &str); 8] = [
 
 /// Adds the settings that the store's configuration lacks; tells whether there were any.
 pub(super) fn complete_config(store: &Dir) -> Result<bool, StoreError> {
-    let read = || Ok::<_, StoreError>(store.read_opt("config", SMALL_FILE)?.unwrap_or_default());
+    let read = || {
+        Ok::<_, StoreError>(read_plain(store, "config", "config", SMALL_FILE)?.unwrap_or_default())
+    };
     if missing_settings(&read()?)?.is_empty() {
         return Ok(false);
     }

@@ -30,6 +30,7 @@ struct RepairJson {
     mended: Vec<String>,
     salvaged: Vec<SalvagedJson>,
     packs_brought_back: Vec<String>,
+    files: Vec<FileJson>,
     refs: Vec<RefJson>,
     records: Vec<RecordJson>,
     after: VerifyJson,
@@ -50,10 +51,17 @@ struct SalvagedJson {
 }
 
 #[derive(Serialize)]
+struct FileJson {
+    file: String,
+    what: String,
+    set_aside: Option<String>,
+}
+
+#[derive(Serialize)]
 struct RefJson {
     name: String,
     sequence: Option<u64>,
-    set_aside: String,
+    set_aside: Option<String>,
     recovered: Option<String>,
 }
 
@@ -75,6 +83,11 @@ impl From<&Repaired> for RepairJson {
             pack: one.pack.clone(),
             saved: one.saved,
             lost: one.lost,
+            set_aside: one.set_aside.clone(),
+        });
+        let files = repaired.files.iter().map(|one| FileJson {
+            file: one.file.clone(),
+            what: one.what.clone(),
             set_aside: one.set_aside.clone(),
         });
         let refs = repaired.refs.iter().map(|one| RefJson {
@@ -99,6 +112,7 @@ impl From<&Repaired> for RepairJson {
             mended: repaired.mended.clone(),
             salvaged: salvaged.collect(),
             packs_brought_back: repaired.packs.clone(),
+            files: files.collect(),
             refs: refs.collect(),
             records: records.collect(),
             after: VerifyJson::from(&repaired.after),
@@ -158,40 +172,47 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
             "Saved {saved} out of {}, which is damaged; {} lost.",
             one.pack, one.lost
         )?;
-        if let Some(set_aside) = &one.set_aside {
-            writeln!(out, "  the old file is {}", escape(set_aside.as_bytes()))?;
-        }
+        write_old(out, one.set_aside.as_deref())?;
     }
     for pack in &repaired.packs {
         writeln!(out, "Brought {pack} back out of the trash.")?;
+    }
+    for one in &repaired.files {
+        let text = format!("Mended {}: {}.", one.file, one.what);
+        writeln!(out, "{}", escape(text.as_bytes()))?;
+        write_old(out, one.set_aside.as_deref())?;
     }
     for one in &repaired.refs {
         let name = escape(one.name.as_bytes());
         match one.recovered {
             Some(id) => writeln!(out, "Made {name} again: it names {}.", short_id(id, 7))?,
+            None if one.set_aside.is_none() => writeln!(
+                out,
+                "{name} was lost, and what it named is not in the store any more."
+            )?,
             None => writeln!(
                 out,
                 "Set {name} aside: nobody knows which checkpoint it named."
             )?,
         }
-        writeln!(
-            out,
-            "  the old file is {}",
-            escape(one.set_aside.as_bytes())
-        )?;
+        write_old(out, one.set_aside.as_deref())?;
     }
     for record in &repaired.records {
         let of = place(record.workdir.as_deref(), &record.project);
         let what = escape(record.what.as_bytes());
         writeln!(out, "Wrote the record of {of} again: {what}.")?;
-        writeln!(
-            out,
-            "  the old file is {}",
-            escape(record.set_aside.as_bytes())
-        )?;
+        write_old(out, Some(&record.set_aside))?;
     }
     if !repaired.has_changed() {
         writeln!(out, "There was nothing to mend.")?;
     }
     Ok(())
+}
+
+/// Says where what was replaced is now.
+fn write_old(out: &mut dyn Write, set_aside: Option<&str>) -> io::Result<()> {
+    match set_aside {
+        Some(place) => writeln!(out, "  the old file is {}", escape(place.as_bytes())),
+        None => Ok(()),
+    }
 }

@@ -13,6 +13,7 @@ use crate::units::size;
 
 /// Looks at what the store costs and how its cleaning goes.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
+    look_at_damage(findings, env);
     let status = match env.engine.status(false, &NoProgress) {
         Ok(status) => status,
         Err(error) => return findings.add_error("disk", error),
@@ -23,16 +24,24 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     }
     look_at_size(findings, &status, status.size_limit);
     look_at_cleaning(findings, &status, env.now().as_float());
-    match env.engine.damaged_records() {
-        Ok(damaged) => {
-            for record in damaged {
-                let text = format!("{} is damaged: {}", record.file, record.what);
-                let hint = "`herma checkpoints repair` writes it again.".to_owned();
-                let text = escape(text.as_bytes());
-                findings.add_with_hint("record", Level::Wrong, text, Some(hint));
-            }
+}
+
+/// Refs that were lost, and records, journals and other files of the store that cannot be used.
+fn look_at_damage(findings: &mut Findings, env: &CommandEnv) {
+    let found = match env.engine.glance() {
+        Ok(found) => found,
+        Err(error) => return findings.add_error("record", error),
+    };
+    let refs = { found.refs.into_iter() }.map(|one| ("ref", one.name, one.what));
+    let files = { found.metadata.into_iter() }.map(|one| ("record", one.file, one.what));
+    for (about, name, what) in refs.chain(files) {
+        let name = escape(name.as_bytes());
+        // Damage of this project was told already.
+        if !findings.mention(&name) {
+            let text = format!("{name} is damaged: {}", escape(what.as_bytes()));
+            let hint = "`herma checkpoints repair` makes it again, as far as that can be done.";
+            findings.add_with_hint(about, Level::Wrong, text, Some(hint.to_owned()));
         }
-        Err(error) => findings.add_error("record", error),
     }
 }
 

@@ -71,6 +71,11 @@ impl Findings {
         });
     }
 
+    /// Was this told of already?
+    pub(super) fn mention(&self, name: &str) -> bool {
+        self.0.iter().any(|finding| finding.text.contains(name))
+    }
+
     pub(super) fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
         let error = error.into();
         let mut text = error.message().to_owned();

@@ -1,0 +1,293 @@
+//! Refs that ought to be there and are not.
+//!
+//! Collection asks here before it deletes anything, verify and doctor tell of them, and repair brings back what is
+//! left: to all of them the same refs are lost. What was dropped left the roll first ([`crate::store::roll`]) and is
+//! not missed. Where a project has no roll yet, pins and names tell of checkpoints without a ref, and a project's
+//! record of one that has none at all.
+
+use std::collections::BTreeSet;
+
+use herma_fs::Dir;
+use herma_fs::FileKind;
+
+use super::Engine;
+use super::adopt::project_ids;
+use super::interrupted::own_state;
+use super::interrupted::records_of;
+use super::open::OpenStore;
+use super::purge_refs::lock_project;
+use super::verify::read_record;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::history::History;
+use crate::history::checkpoint_ref;
+use crate::history::is_extra;
+use crate::history::mirror_ref;
+use crate::history::sequence_of;
+use crate::id::ObjectId;
+use crate::id::ProjectId;
+use crate::snapshot::stat_cache::StatCache;
+use crate::steps::log::StepLog;
+use crate::store::layout::StoreDirs;
+use crate::store::refs::DIRECTORIES;
+use crate::store::roll;
+use crate::store::roll::Roll;
+
+/// How many of them an error names.
+const NAMED: usize = 5;
+
+/// What every store has since it was made.
+const ALWAYS_THERE: [&str; 3] = ["refs", "refs/herma", "refs/hermes"];
+
+/// A ref that ought to be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LostRef {
+    /// Its name; of a checkpoint that only another ref tells of, the name of that one.
+    pub(super) name: String,
+    /// What it named.
+    pub(super) id: ObjectId,
+    pub(super) kind: LostKind,
+}
+
+/// What was lost with a ref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LostKind {
+    /// A checkpoint, with its place in the order of saving if that is known.
+    Checkpoint(Option<u64>),
+    /// A name, a pin, or the ref Hermes reads.
+    Label,
+    /// All refs of a project; what they named is behind this commit.
+    Everything,
+}
+
+impl LostRef {
+    /// What is wrong, for people.
+    pub(super) const fn what(&self) -> &'static str {
+        match self.kind {
+            LostKind::Checkpoint(Some(_)) | LostKind::Label => "it is missing",
+            LostKind::Checkpoint(None) => "the checkpoint it names has no ref",
+            LostKind::Everything => "the project was saved, and has no refs",
+        }
+    }
+}
+
+impl Engine {
+    /// Refuses to go on where refs are missing or cannot be read: what they kept would be deleted as if nothing
+    /// needed it. Then writes down which refs there are, for the next time.
+    pub(super) fn check_refs(&self) -> Result<(), Error> {
+        let store = self.open_for_writing()?;
+        let mut missing = misplaced(&store.dirs)?;
+        if missing.is_empty() {
+            missing = store.dirs.refs().list("refs")?.broken;
+            // Receipts are found through the commits that name them.
+            missing.retain(|name| !is_extra(name));
+            for project in known_ids(&store)? {
+                let lost = lost_refs(&store, &project)?.into_iter();
+                missing.extend(lost.map(|lost| lost.name));
+            }
+        }
+        if !missing.is_empty() {
+            let more = missing.len().saturating_sub(NAMED);
+            missing.truncate(NAMED);
+            return Err(Error::RefsLost {
+                refs: missing,
+                more,
+            });
+        }
+        for project in project_ids(&store)? {
+            match lock_project(&store.dirs, &project, std::time::Duration::ZERO) {
+                Ok(_lock) => roll::renew(&store.dirs, &project)?,
+                // Whoever saves there notes it; what is left is for the next collection.
+                Err(e) if e.kind() == ErrorKind::Busy => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Directories of refs that are missing, or are something else.
+pub(super) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    for path in DIRECTORIES {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_wrong = |dir: &Dir| match dir.stat_opt(name)? {
+            Some(stat) => Ok::<_, Error>(stat.kind != FileKind::Directory),
+            None => Ok(ALWAYS_THERE.contains(&path)),
+        };
+        if parent.is_empty() {
+            if is_wrong(dirs.store())? {
+                // Nothing can be asked about what would be in it.
+                return Ok(vec![path.to_owned()]);
+            }
+        } else if is_wrong(&dirs.store().open_dir(parent)?)? {
+            found.push(path.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// All projects, also those of which nothing is left but their own state.
+pub(super) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+    let mut ids = project_ids(store)?;
+    if let Some(herma) = store.dirs.herma() {
+        for entry in herma.projects.entries()? {
+            ids.extend(ProjectId::parse(entry.name.to_bytes()));
+        }
+    }
+    for prefix in roll::PREFIXES {
+        let listing = store.dirs.refs().list(prefix.trim_end_matches('/'))?;
+        for (name, _) in listing.refs {
+            let id = name
+                .strip_prefix(prefix)
+                .and_then(|rest| rest.split('/').next());
+            ids.extend(id.and_then(|id| ProjectId::parse(id.as_bytes())));
+        }
+    }
+    Ok(ids)
+}
+
+/// The refs of a project that ought to be there and are not.
+pub(super) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
+    let roll = Roll::read(&store.dirs, project);
+    let mut lost = match &roll {
+        Some(roll) => lost_by_roll(store, project, roll)?,
+        None => Vec::new(),
+    };
+    let known: BTreeSet<ObjectId> = lost.iter().map(|lost| lost.id).collect();
+    for label in lost_by_labels(store, project, roll.as_ref())? {
+        if !known.contains(&label.id) {
+            lost.push(label);
+        }
+    }
+    if lost.is_empty() && roll.is_none() {
+        lost.extend(lost_by_record(store, project)?);
+    }
+    Ok(lost)
+}
+
+/// What is on the roll and has no ref.
+fn lost_by_roll(
+    store: &OpenStore,
+    project: &ProjectId,
+    roll: &Roll,
+) -> Result<Vec<LostRef>, Error> {
+    if roll.refs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut present = BTreeSet::new();
+    for prefix in roll::PREFIXES {
+        let listing = store.dirs.refs().list(&format!("{prefix}{project}"))?;
+        let readable = listing.refs.into_iter().map(|(name, _)| name);
+        // What cannot be read is told of elsewhere.
+        present.extend(readable.chain(listing.broken));
+    }
+    let mirror = mirror_ref(project);
+    let mirror_is_needed = present.is_empty()
+        && store.dirs.refs().read(&mirror).is_ok_and(|id| id.is_none())
+        && matches!(read_record(store, project), Ok(Some(_)));
+    let is_gone = |name: &str| !present.contains(name) && (name != mirror || mirror_is_needed);
+    let mut gone: Vec<(&String, &ObjectId)> = { roll.refs.iter() }
+        .filter(|(name, _)| is_gone(name))
+        .collect();
+    if !gone.is_empty() {
+        // ORDER: the roll is read before the refs and after them. What was dropped meanwhile is not on it now.
+        let now = Roll::read(&store.dirs, project).unwrap_or_default();
+        gone.retain(|(name, _)| now.refs.contains_key(*name));
+    }
+    let lost = gone.into_iter().map(|(name, id)| LostRef {
+        kind: kind_of(name, project),
+        name: name.clone(),
+        id: *id,
+    });
+    Ok(lost.collect())
+}
+
+fn kind_of(name: &str, project: &ProjectId) -> LostKind {
+    let leaf = name.strip_prefix(&format!("refs/herma/{project}/"));
+    match leaf.and_then(sequence_of) {
+        Some(sequence) => LostKind::Checkpoint(Some(sequence)),
+        None => LostKind::Label,
+    }
+}
+
+/// Pins and names of checkpoints that are none. One that has left the roll is what a killed dropping left over.
+fn lost_by_labels(
+    store: &OpenStore,
+    project: &ProjectId,
+    roll: Option<&Roll>,
+) -> Result<Vec<LostRef>, Error> {
+    let refs = store.dirs.refs();
+    let pins = format!("refs/herma-pins/{project}");
+    let mut labels = refs.list(&pins)?.refs;
+    labels.extend(refs.list(&format!("refs/herma-names/{project}"))?.refs);
+    labels.retain(|(name, _)| roll.is_none_or(|roll| roll.refs.contains_key(name)));
+    if labels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let mut lost = Vec::new();
+    for (name, id) in labels {
+        let leaf = name
+            .strip_prefix(&pins)
+            .and_then(|leaf| leaf.strip_prefix('/'));
+        let sequence = leaf.and_then(sequence_of);
+        // A number that is taken, by whatever it is, was not lost. One whose label is gone by now was dropped.
+        let is_there = history.contains(&id)
+            || sequence
+                .is_some_and(|n| !matches!(refs.read(&checkpoint_ref(project, n)), Ok(None)))
+            || !refs.read(&name).is_ok_and(|found| found == Some(id));
+        if !is_there && !lost.iter().any(|lost: &LostRef| lost.id == id) {
+            let name = sequence.map_or(name, |sequence| checkpoint_ref(project, sequence));
+            let kind = LostKind::Checkpoint(sequence);
+            lost.push(LostRef { name, id, kind });
+        }
+    }
+    Ok(lost)
+}
+
+/// A project that was saved and has neither refs nor a roll.
+fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostRef>, Error> {
+    let has_record = matches!(read_record(store, project), Ok(Some(_)));
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    if !has_record || !history.entries.is_empty() || !history.broken.is_empty() {
+        return Ok(None);
+    }
+    let newest = saved_commits(store, project)?.pop();
+    Ok(newest.map(|id| LostRef {
+        name: format!("refs/herma/{project}"),
+        id,
+        kind: LostKind::Everything,
+    }))
+}
+
+/// The commits that a project's own state still names and that can be read, the newest last.
+pub(super) fn saved_commits(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<Vec<ObjectId>, Error> {
+    let Some(state) = own_state(store, project)? else {
+        return Ok(Vec::new());
+    };
+    let mut ids = BTreeSet::new();
+    ids.extend(StatCache::read(&state).and_then(|cache| cache.header().checkpoint));
+    for step in StepLog::open(&state)?.all()? {
+        ids.insert(step.before.checkpoint);
+        ids.extend(step.end.moment().map(|moment| moment.checkpoint));
+    }
+    let (journal, undo) = records_of(store, project)?;
+    ids.extend(
+        journal
+            .iter()
+            .flat_map(|journal| [journal.safety, journal.target]),
+    );
+    ids.extend(undo.past.iter().chain(&undo.future).chain(&undo.position));
+    let mut found: Vec<(i64, ObjectId)> = Vec::new();
+    for id in ids {
+        if let Ok(commit) = store.objects.read_commit(&id) {
+            found.push((commit.author.seconds, id));
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, id)| id).collect())
+}
