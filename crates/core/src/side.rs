@@ -113,6 +113,11 @@ impl PresentSide {
         Self { root, cache }
     }
 
+    /// What the scan found.
+    pub(crate) fn cache(&self) -> &StatCache {
+        &self.cache
+    }
+
     /// What could not be read.
     pub(crate) fn unreadable(&self) -> Vec<RelPath> {
         let mut found = Vec::new();

@@ -52,10 +52,12 @@ mod engine {
     mod model_crash;
     mod model_run;
     mod model_state;
+    mod mounts;
     mod names;
     mod newest_ones;
     mod oracle;
     mod outside;
+    mod owners;
     mod paths;
     #[cfg(target_os = "linux")]
     mod plain;

@@ -145,34 +145,47 @@ impl Dir {
     /// Opens the directory at `path` beneath this one; an empty path is this directory. The path may be
     /// longer than the kernel takes at once.
     pub fn open_beneath(&self, path: &[u8]) -> Result<Self> {
+        self.open_through(path, Mounts::Entered)
+    }
+
+    /// Like [`Dir::open_beneath`], but refuses with `EXDEV` to enter anything that is mounted on the way, be it of
+    /// the same file system.
+    pub fn open_within(&self, path: &[u8]) -> Result<Self> {
+        self.open_through(path, Mounts::Refused)
+    }
+
+    fn open_through(&self, path: &[u8], mounts: Mounts) -> Result<Self> {
         let (mut part, mut rest) = split_long(path);
         if part.is_empty() {
             return self.try_clone();
         }
-        let mut here = self.open_part(part)?;
+        let mut here = self.open_part(part, mounts)?;
         while !rest.is_empty() {
             (part, rest) = split_long(rest);
-            here = here.open_part(part)?;
+            here = here.open_part(part, mounts)?;
         }
         Ok(here)
     }
 
-    fn open_part(&self, path: &[u8]) -> Result<Self> {
-        match self.openat2(path) {
+    fn open_part(&self, path: &[u8], mounts: Mounts) -> Result<Self> {
+        match self.openat2(path, mounts) {
             Ok(fd) => Ok(self.child(fd, path)),
-            Err(Errno::NOSYS | Errno::PERM) => self.open_by_components(path),
+            Err(Errno::NOSYS | Errno::PERM) => self.open_by_components(path, mounts),
             Err(e) => Err(self.error("open", path, e)),
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn openat2(&self, path: &[u8]) -> std::result::Result<OwnedFd, Errno> {
+    fn openat2(&self, path: &[u8], mounts: Mounts) -> std::result::Result<OwnedFd, Errno> {
         use rustix::fs::ResolveFlags;
         if NO_OPENAT2.load(Ordering::Relaxed) {
             return Err(Errno::NOSYS);
         }
-        let resolve =
+        let mut resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        if mounts == Mounts::Refused {
+            resolve |= ResolveFlags::NO_XDEV;
+        }
         // EAGAIN means a rename elsewhere raced with the lookup; the kernel asks to try again.
         for _ in 0..64 {
             match rustix::fs::openat2(&self.fd, path, DIR_FLAGS, Mode::empty(), resolve) {
@@ -188,12 +201,16 @@ impl Dir {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn openat2(&self, _path: &[u8]) -> std::result::Result<OwnedFd, Errno> {
+    fn openat2(&self, _path: &[u8], _mounts: Mounts) -> std::result::Result<OwnedFd, Errno> {
         Err(Errno::NOSYS)
     }
 
-    fn open_by_components(&self, path: &[u8]) -> Result<Self> {
+    fn open_by_components(&self, path: &[u8], mounts: Mounts) -> Result<Self> {
         let mut here = self.try_clone()?;
+        let mut around = match mounts {
+            Mounts::Refused => Some(self.stat_self()?),
+            Mounts::Entered => None,
+        };
         for name in path.split(|b| *b == b'/') {
             if name.is_empty() || name == b"." || name == b".." {
                 return Err(self.error("open", path, Errno::XDEV));
@@ -201,6 +218,13 @@ impl Dir {
             let fd = rustix::fs::openat(&here.fd, name, DIR_FLAGS, Mode::empty())
                 .map_err(|e| self.error("open", path, e))?;
             here = here.child(fd, name);
+            if let Some(around) = &mut around {
+                let found = here.stat_self()?;
+                if (found.dev, found.mount) != (around.dev, around.mount) {
+                    return Err(self.error("open", path, Errno::XDEV));
+                }
+                *around = found;
+            }
         }
         Ok(here)
     }
@@ -296,12 +320,10 @@ impl Dir {
     /// [`Dir::stat`] without building an error message: the walk calls this for every file.
     #[cfg(target_os = "linux")]
     pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
-        use rustix::fs::StatxFlags;
         point();
         // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.fd, name, flags, StatxFlags::BASIC_STATS)
-            .map(|s| Stat::from_statx(&s))
+        rustix::fs::statx(&self.fd, name, flags, crate::stat::WANTED).map(|s| Stat::from_statx(&s))
     }
 
     /// [`Dir::stat`] without building an error message: the walk calls this for every file.
@@ -313,7 +335,12 @@ impl Dir {
 
     /// What this directory itself is.
     pub fn stat_self(&self) -> Result<Stat> {
-        stat_fd(self.fd.as_fd()).map_err(|e| Error::on("look at", &self.path, e))
+        let found = stat_fd(self.fd.as_fd()).map_err(|e| Error::on("look at", &self.path, e))?;
+        if found.mount != 0 {
+            return Ok(found);
+        }
+        let mount = crate::mount::of_descriptor(self.fd.as_fd());
+        Ok(Stat { mount, ..found })
     }
 
     /// Opens a file for reading. Refuses symlinks and never blocks on a pipe or device.
@@ -554,6 +581,13 @@ impl Dir {
     }
 }
 
+/// May a path lead into what is mounted on the way?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mounts {
+    Entered,
+    Refused,
+}
+
 /// Splits a path before the component with which it gets too long for the kernel.
 fn split_long(path: &[u8]) -> (&[u8], &[u8]) {
     let longest = path.get(..=LONGEST_PATH).unwrap_or_default();
@@ -599,5 +633,29 @@ pub fn canonicalize(path: &Path) -> Result<PathBuf> {
             }
         }
         Err(e) => Err(Error::on("find", path, e)),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mounted_is_entered_only_where_that_is_allowed() {
+        let root = Dir::open(Path::new("/")).unwrap();
+        assert!(root.open_beneath(b"proc/sys").is_ok());
+        for path in [&b"proc"[..], b"proc/sys"] {
+            let refused = root.open_within(path).unwrap_err();
+            assert_eq!(refused.errno(), Some(Errno::XDEV));
+            let one_by_one = root.open_by_components(path, Mounts::Refused);
+            assert_eq!(one_by_one.unwrap_err().errno(), Some(Errno::XDEV));
+        }
+        let inside = root.open_beneath(b"proc").unwrap();
+        assert!(inside.open_within(b"sys/kernel").is_ok());
+        assert!(
+            inside
+                .open_by_components(b"sys/kernel", Mounts::Refused)
+                .is_ok()
+        );
     }
 }

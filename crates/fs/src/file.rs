@@ -25,8 +25,7 @@ pub(crate) fn is_same_file(one: &File, other: &File) -> bool {
 
 #[cfg(target_os = "linux")]
 pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> std::result::Result<Stat, Errno> {
-    use rustix::fs::StatxFlags;
-    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, crate::stat::WANTED)
         .map(|s| Stat::from_statx(&s))
 }
 

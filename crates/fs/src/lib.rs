@@ -35,6 +35,7 @@ mod line;
 pub mod lock;
 mod making;
 pub mod memory;
+mod mount;
 pub mod process;
 pub mod publish;
 pub mod readiness;

@@ -58,7 +58,14 @@ pub struct Stat {
     pub links: u32,
     /// Owner.
     pub uid: u32,
+    /// The mount it was reached through, as long as that lasts; 0 where the system does not say.
+    pub mount: u64,
 }
+
+/// What is asked of the kernel about each file. Which mount it is on costs nothing more.
+#[cfg(target_os = "linux")]
+pub(crate) const WANTED: rustix::fs::StatxFlags =
+    rustix::fs::StatxFlags::BASIC_STATS.union(rustix::fs::StatxFlags::MNT_ID);
 
 impl Stat {
     /// Is the owner allowed to execute it?
@@ -68,7 +75,10 @@ impl Stat {
 
     #[cfg(target_os = "linux")]
     pub(crate) fn from_statx(s: &rustix::fs::Statx) -> Self {
+        use rustix::fs::StatxFlags;
+        let tells_mount = StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::MNT_ID);
         Self {
+            mount: if tells_mount { s.stx_mnt_id } else { 0 },
             kind: FileKind::from_rustix(FileType::from_raw_mode(u32::from(s.stx_mode))),
             mode: u32::from(s.stx_mode) & 0o7777,
             size: s.stx_size,
@@ -94,6 +104,7 @@ impl Stat {
             ino: s.st_ino as u64,
             links: s.st_nlink as u32,
             uid: s.st_uid,
+            mount: 0,
         }
     }
 }
@@ -110,8 +121,7 @@ pub fn stat_path(path: &Path) -> Result<Option<Stat>> {
     #[cfg(target_os = "linux")]
     let found = {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(CWD, path, flags, rustix::fs::StatxFlags::BASIC_STATS)
-            .map(|s| Stat::from_statx(&s))
+        rustix::fs::statx(CWD, path, flags, WANTED).map(|s| Stat::from_statx(&s))
     };
     #[cfg(not(target_os = "linux"))]
     let found =

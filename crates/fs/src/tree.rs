@@ -93,10 +93,10 @@ impl Dir {
 
     /// Opens the subdirectory `name` unless something is mounted there.
     fn open_below(&self, name: &CStr, access: Access) -> Result<Self> {
-        let opened = match self.open_same_mount(name) {
+        let opened = match self.open_within(name.to_bytes()) {
             Err(e) if access == Access::Change && e.errno() == Some(Errno::ACCESS) => {
                 self.allow_owner(name)?;
-                self.open_same_mount(name)?
+                self.open_within(name.to_bytes())?
             }
             other => other?,
         };
@@ -113,45 +113,6 @@ impl Dir {
             self.set_mode(name, stat.mode | 0o700)?;
         }
         Ok(())
-    }
-
-    /// Opens the subdirectory `name`; `EXDEV` if something is mounted there, be it the same file system.
-    #[cfg(target_os = "linux")]
-    fn openat2_same_mount(&self, name: &CStr) -> std::result::Result<Self, Errno> {
-        use rustix::fs::Mode;
-        use rustix::fs::ResolveFlags;
-
-        use crate::dir;
-        if dir::NO_OPENAT2.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(Errno::NOSYS);
-        }
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        let fd = rustix::fs::openat2(self, name, dir::DIR_FLAGS, Mode::empty(), resolve)?;
-        Ok(self.child(fd, name.to_bytes()))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn openat2_same_mount(&self, _name: &CStr) -> std::result::Result<Self, Errno> {
-        Err(Errno::NOSYS)
-    }
-
-    fn open_same_mount(&self, name: &CStr) -> Result<Self> {
-        match self.openat2_same_mount(name) {
-            Ok(opened) => return Ok(opened),
-            Err(Errno::NOSYS | Errno::PERM) => {}
-            Err(e) => return Err(Error::at("enter", self.path(), name.to_bytes(), e)),
-        }
-        // Without `openat2` a mount of the same file system cannot be told from a directory.
-        let opened = self.open_dir(name)?;
-        if opened.stat_self()?.dev == self.stat_self()?.dev {
-            return Ok(opened);
-        }
-        Err(Error::at(
-            "enter",
-            self.path(),
-            name.to_bytes(),
-            Errno::XDEV,
-        ))
     }
 }
 

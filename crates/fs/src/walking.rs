@@ -88,9 +88,8 @@ impl Standpoint {
 #[cfg(target_os = "linux")]
 fn stat_from_here(name: &CStr, flags: AtFlags) -> std::result::Result<Stat, Errno> {
     use rustix::fs::CWD;
-    use rustix::fs::StatxFlags;
     // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
-    let stat = rustix::fs::statx(CWD, name, flags, StatxFlags::BASIC_STATS)?;
+    let stat = rustix::fs::statx(CWD, name, flags, crate::stat::WANTED)?;
     Ok(Stat::from_statx(&stat))
 }
 

@@ -110,6 +110,12 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
             "{path} cannot be read: it is shown as if it were not there"
         ));
     }
+    for (place, reason) in &comparison.not_covered {
+        env.ui.warning(format_args!(
+            "{place} is not compared: one of the two states does not have it as a part of this project ({})",
+            reason.word()
+        ));
+    }
     if env.ui.json {
         return write_json(env, &project, &sides, &comparison);
     }

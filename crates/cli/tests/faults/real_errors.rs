@@ -404,7 +404,7 @@ fn real_errors_a_pack_that_nobody_may_remove_is_collected_later() {
 }
 
 #[test]
-fn real_errors_a_directory_that_is_mounted_inside_is_saved_and_put_back_in_place() {
+fn real_errors_a_directory_that_is_mounted_inside_is_neither_saved_nor_restored_into() {
     if !can_mount() {
         return;
     }
@@ -415,11 +415,17 @@ fn real_errors_a_directory_that_is_mounted_inside_is_saved_and_put_back_in_place
     // On the same file system, so that nothing but the kernel's EXDEV tells it from an ordinary directory.
     let mount = r#"mount --bind "$PROJECT/../../elsewhere" "$PROJECT/src""#;
     let before = Tree::read(&elsewhere);
-    let saved = mounted(&env, mount, &["save", "--json"]).success();
+    let saved = mounted(&env, mount, &["save", "--json"]).code(3);
     let tree = env.archive_tree(&id_of(&json(&saved)["checkpoint"]));
-    assert_eq!(tree.file("src/b.txt"), Some(&b"mounted\n"[..]));
-    mounted(&env, mount, &["restore", "old"]).success();
-    assert_eq!(fs::read(elsewhere.join("b.txt")).unwrap(), b"one\n");
+    assert_eq!(tree.file("src/b.txt"), None);
+    let restored = mounted(&env, mount, &["restore", "old"]).code(3);
+    let said = restored.text();
+    assert!(
+        said.contains("src (") && said.contains("mount"),
+        "{restored}"
+    );
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert_same(&before, &Tree::read(&elsewhere), "restored");
     mounted(&env, mount, &["undo"]).success();
     assert_same(&before, &Tree::read(&elsewhere), "undone");
     assert_eq!(
@@ -431,7 +437,7 @@ fn real_errors_a_directory_that_is_mounted_inside_is_saved_and_put_back_in_place
 }
 
 #[test]
-fn real_errors_a_mount_that_is_in_the_way_stops_a_restore_that_can_be_reversed() {
+fn real_errors_a_file_that_is_mounted_over_another_is_left_alone_and_named() {
     if !can_mount() {
         return;
     }
@@ -439,14 +445,15 @@ fn real_errors_a_mount_that_is_in_the_way_stops_a_restore_that_can_be_reversed()
     let project = changed_project(&env);
     fs::write(env.root().join("elsewhere"), "mounted\n").unwrap();
     let mount = r#"mount --bind "$PROJECT/../../elsewhere" "$PROJECT/src/b.txt""#;
-    let stopped = mounted(&env, mount, &["restore", "old"]).code(1);
-    let said = stopped.error_text();
+    let restored = mounted(&env, mount, &["restore", "old"]).code(3);
+    let said = restored.text();
     assert!(
-        said.contains("src/b.txt") && said.contains("busy"),
-        "{stopped}"
+        said.contains("src/b.txt (") && said.contains("mount"),
+        "{restored}"
     );
+    assert_eq!(project.read("a.txt"), "one\n");
     mounted(&env, mount, &["undo"]).success();
-    assert_same(&new(), &project.tree(), "reversed");
+    assert_same(&new(), &project.tree(), "undone");
     assert!(!is_interrupted(&project));
     assert_eq!(
         fs::read(env.root().join("elsewhere")).unwrap(),

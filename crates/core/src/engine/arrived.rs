@@ -181,7 +181,7 @@ fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<(), Error> {
         .collect();
     parents.sort_unstable();
     parents.dedup();
-    let sync = |parent: &RelPath| match root.open_beneath(parent.as_bytes()) {
+    let sync = |parent: &RelPath| match root.open_within(parent.as_bytes()) {
         Ok(dir) => dir.sync(),
         // A directory that was removed has nothing left to sync.
         Err(_) => Ok(()),

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use super::NoProgress;
 use super::Progress;
 use super::Project;
+use super::covered::Foreign;
+use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::story::Made;
 use crate::checkpoint::Checkpoint;
@@ -20,6 +22,7 @@ use crate::path::RelPath;
 use crate::restore::undo::StateIds;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
+use crate::snapshot::reason::Reason;
 use crate::store::object::EntryMode;
 use crate::store::object::TreeEntry;
 use crate::store::objects::Objects;
@@ -41,6 +44,8 @@ pub struct Comparison {
     pub modes_differ: bool,
     /// What could not be read of the files as they are, where something differs: it looks as if it were not there.
     pub unreadable: Vec<RelPath>,
+    /// What belongs to somebody else on one of the sides, where the trees differ: it is not compared.
+    pub not_covered: Vec<(RelPath, Reason)>,
     store: Option<OpenStore>,
     present: Option<PresentSide>,
     old_is_present: bool,
@@ -56,6 +61,7 @@ impl Comparison {
             changes: Vec::new(),
             modes_differ: false,
             unreadable: Vec::new(),
+            not_covered: Vec::new(),
             store: None,
             present: None,
             old_is_present: false,
@@ -78,6 +84,28 @@ impl Comparison {
     /// The newer side.
     pub fn new_side(&self) -> Box<dyn Side + '_> {
         self.side(self.new_is_present)
+    }
+
+    /// Takes out of the changes between two states what belongs to somebody else in one of them.
+    fn take_out_foreign(
+        &self,
+        states: [&State; 2],
+        changes: &mut Vec<Change>,
+    ) -> Vec<(RelPath, Reason)> {
+        if !may_be_foreign(changes) {
+            return Vec::new();
+        }
+        let mut foreign = Foreign::default();
+        for state in states {
+            match (state, &self.present, &self.store) {
+                (State::Checkpoint(checkpoint), _, Some(store)) => {
+                    foreign.add_receipt(&store.objects, checkpoint.extra);
+                }
+                (State::Present, Some(present), _) => foreign.add_present(present.cache()),
+                _ => {}
+            }
+        }
+        foreign.take_out(changes)
     }
 
     fn side(&self, is_present: bool) -> Box<dyn Side + '_> {
@@ -170,16 +198,17 @@ impl Project<'_> {
         let unreadable = present.as_ref().map(|(side, _)| side.unreadable());
         comparison.present = present.map(|(side, _)| side);
         comparison.store = Some(store);
-        let changes = {
+        let (changes, not_covered) = {
             let (old, new) = (comparison.old_side(), comparison.new_side());
             self.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
-            let changes = diff::compare(Some((&*old, tree(from))), Some((&*new, tree(to))), scope)?;
+            let trees = (Some((&*old, tree(from))), Some((&*new, tree(to))));
+            let mut changes = diff::compare(trees.0, trees.1, scope)?;
+            let not_covered = comparison.take_out_foreign([from, to], &mut changes);
             if renames {
                 let options = diff::renames::RenameOptions::default();
-                diff::renames::detect(changes, &*old, &*new, &options)?.changes
-            } else {
-                changes
+                changes = diff::renames::detect(changes, &*old, &*new, &options)?.changes;
             }
+            (changes, not_covered)
         };
         let differs = |path: &RelPath| {
             changes
@@ -189,6 +218,7 @@ impl Project<'_> {
         comparison.unreadable = unreadable.unwrap_or_default();
         comparison.unreadable.retain(differs);
         comparison.changes = changes;
+        comparison.not_covered = not_covered;
         Ok(comparison)
     }
 

@@ -123,7 +123,7 @@ impl Project<'_> {
             let Some(kind) = parse_temp_name(name, journal.token) else {
                 continue;
             };
-            let dir = root.open_beneath(parent.as_bytes())?;
+            let dir = root.open_within(parent.as_bytes())?;
             if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
                 dir.remove_file(name)?;
                 // ORDER: gone for good before the journal that knows its name is replaced or closed.

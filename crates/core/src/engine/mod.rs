@@ -16,6 +16,7 @@ pub(crate) mod cleaning_record;
 mod clear;
 mod compare;
 mod coverage;
+mod covered;
 mod facts;
 mod file_history;
 mod history_cuts;
@@ -277,19 +278,8 @@ impl Engine {
 
     /// Has this directory checkpoints?
     pub fn knows(&self, dir: &Path) -> bool {
-        let id = ProjectId::of(dir);
-        self.open_for_reading().ok().flatten().is_some_and(|store| {
-            store
-                .dirs
-                .refs()
-                .any(&format!("refs/herma/{id}"))
-                .unwrap_or(false)
-                || store
-                    .dirs
-                    .refs()
-                    .read(&crate::history::mirror_ref(&id))
-                    .is_ok_and(|r| r.is_some())
-        })
+        let store = self.open_for_reading().ok().flatten();
+        store.is_some_and(|store| store.knows(dir))
     }
 
     /// The project at `root`, if that may be one.

@@ -1,6 +1,7 @@
 //! Opening the store for one operation.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,9 @@ use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::error::is_forbidden_pack;
 use crate::history::History;
+use crate::history::mirror_ref;
 use crate::id::ObjectId;
+use crate::id::ProjectId;
 use crate::project::Identity;
 use crate::project::Place;
 use crate::purge::record::PurgeRecord;
@@ -46,6 +49,15 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
+    /// Has this directory, given by its canonical path, checkpoints?
+    pub(crate) fn knows(&self, directory: &Path) -> bool {
+        let (id, refs) = (ProjectId::of(directory), self.dirs.refs());
+        refs.any(&format!("refs/herma/{id}")).unwrap_or(false)
+            || refs
+                .read(&mirror_ref(&id))
+                .is_ok_and(|found| found.is_some())
+    }
+
     /// How long a collection kept it from being opened.
     pub(crate) fn waited(&self) -> Duration {
         self.shared.waited()

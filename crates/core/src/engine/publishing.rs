@@ -8,6 +8,8 @@ use herma_fs::publish::Durability;
 
 use super::Project;
 use super::SaveOptions;
+use super::covered::Foreign;
+use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::repair_refs::receipt_in;
 use super::saving::Saved;
@@ -66,6 +68,8 @@ pub(super) struct NewState {
     /// The list of what was left out.
     left: Option<ObjectId>,
     receipt: Receipt,
+    /// What of it belongs to somebody else.
+    foreign: Foreign,
     /// What changed, if that is known already.
     edits: Option<Arc<Edits>>,
     /// Contents of the state before that were read already.
@@ -74,7 +78,10 @@ pub(super) struct NewState {
 
 impl NewState {
     pub(super) fn of(present: &Present, at_hand: Arc<ReadAhead>) -> Self {
+        let mut foreign = Foreign::default();
+        foreign.add_present(&present.cache);
         Self {
+            foreign,
             tree: present.tree,
             modes: present.modes,
             left: present.left,
@@ -102,7 +109,7 @@ impl Project<'_> {
     ) -> Result<Saved, Error> {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
-        let count = |(_, tree)| count_changes(store, tree, state, &writer);
+        let count = |before| count_changes(store, before, state, &writer);
         // The disk is waited for while lines are counted. That somebody was here holds in any case.
         let (counted, touched) = meanwhile(
             || before.map(count).transpose(),
@@ -304,7 +311,7 @@ impl Project<'_> {
 
 fn count_changes(
     store: &OpenStore,
-    old: ObjectId,
+    (before, old): (ObjectId, ObjectId),
     new: &NewState,
     writer: &PackWriter<'_>,
 ) -> Result<ChangeCount, diff::DiffError> {
@@ -312,10 +319,15 @@ fn count_changes(
     let old_side = StoreSide::with_pending(&store.objects, &at_hand);
     let pending = |id: &ObjectId| writer.read(id);
     let new_side = StoreSide::with_pending(&store.objects, &pending);
-    let changes = match &new.edits {
+    let mut changes = match &new.edits {
         Some(edits) if edits.base == old => edits.changes.clone(),
         _ => diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
     };
+    if may_be_foreign(&changes) {
+        let mut foreign = new.foreign.clone();
+        foreign.add_checkpoint(&store.objects, &before);
+        foreign.take_out(&mut changes);
+    }
     count(changes, &old_side, &new_side)
 }
 

@@ -56,10 +56,7 @@ impl Project<'_> {
         let store = self.read_store()?;
         let mut receipt = Receipt::default();
         if let Some(extra) = checkpoint.extra {
-            let parts = store.objects.read_tree(&extra)?;
-            if let Some(summary) = parts.iter().find(|e| e.name == "summary") {
-                receipt.summary = parse_summary(&store.objects.read(&summary.id)?.data);
-            }
+            receipt.summary = summary_of(&store.objects, extra)?;
         }
         receipt.left_out = read_left_out(&store.objects, checkpoint)?;
         let purged = checkpoint.purged.len() as u64;
@@ -70,24 +67,38 @@ impl Project<'_> {
     }
 }
 
+/// The counts of a receipt.
+pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary, Error> {
+    let parts = objects.read_tree(&extra)?;
+    Ok(match parts.iter().find(|e| e.name == "summary") {
+        Some(summary) => parse_summary(&objects.read(&summary.id)?.data),
+        None => Summary::default(),
+    })
+}
+
 /// Everything a checkpoint left out, sorted by path.
 pub(crate) fn read_left_out(
     objects: &Objects,
     checkpoint: &Checkpoint,
 ) -> Result<Vec<LeftOut>, Error> {
-    let list = match checkpoint.extra {
-        Some(extra) => {
-            let parts = objects.read_tree(&extra)?;
-            parts.iter().find(|e| e.name == "left-out").map(|e| e.id)
-        }
-        None => None,
-    };
     let purged = checkpoint.purged.iter().map(|path| LeftOut {
         path: path.as_bytes().into(),
         reason: Reason::Purged,
         secret: None,
     });
     let mut found: Vec<LeftOut> = purged.collect();
+    if let Some(extra) = checkpoint.extra {
+        found.extend(left_out_of(objects, extra)?);
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// What a receipt says was left out, in no order.
+pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<LeftOut>, Error> {
+    let parts = objects.read_tree(&extra)?;
+    let list = parts.iter().find(|e| e.name == "left-out").map(|e| e.id);
+    let mut found = Vec::new();
     let mut stack: Vec<(Vec<u8>, ObjectId)> = list.into_iter().map(|id| (Vec::new(), id)).collect();
     let mut seen = 0;
     while let Some((path, id)) = stack.pop() {
@@ -121,7 +132,6 @@ pub(crate) fn read_left_out(
             }
         }
     }
-    found.sort_unstable();
     Ok(found)
 }
 

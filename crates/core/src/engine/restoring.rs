@@ -9,6 +9,7 @@ use super::SaveOptions;
 use super::carrying_out::Before;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
+use super::saved_before::SavedBefore;
 use super::saving::Draft;
 use super::saving::Saved;
 use super::saving::Waited;
@@ -38,6 +39,7 @@ use crate::restore::undo::Move;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::held::Held;
+use crate::snapshot::present::LazyTracked;
 use crate::snapshot::present::Present;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
@@ -155,6 +157,8 @@ impl Project<'_> {
         let held = Held::new(&store.objects, &present.holding);
         let held_and_left_out = held.left_out_in(&present.cache);
         let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
+        let (tracked, saved) = (LazyTracked::of(&root), SavedBefore::new(self, Some(store)));
+        let owners = tracked.owners(&root, &root.stat_self()?, &saved);
         let planner = Planner {
             root: &root,
             target,
@@ -166,6 +170,7 @@ impl Project<'_> {
             present: &present.cache,
             present_tree: present.tree,
             present_modes: present.modes,
+            owners: &owners,
             edits: present.edits.as_deref(),
             held_and_left_out: &held_and_left_out,
             options,

@@ -4,6 +4,8 @@
 //! checkpoint would overwrite what nobody could bring back. The same holds for content the store has: what a
 //! restore has just written must look saved to whoever compares.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 use super::Project;
@@ -57,6 +59,11 @@ impl AlreadySaved for SavedBefore<'_> {
     fn has_content(&self, id: &ObjectId) -> bool {
         let found = self.store.map(|store| store.objects.contains(id));
         matches!(found, Some(Ok(true)))
+    }
+
+    fn has_project(&self, directory: &[u8]) -> bool {
+        let directory = self.project.root.join(OsStr::from_bytes(directory));
+        self.store.is_some_and(|store| store.knows(&directory))
     }
 }
 

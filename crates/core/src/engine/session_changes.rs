@@ -249,7 +249,9 @@ impl Ground<'_> {
         for (stretch, belongs) in &sorted.others {
             if *belongs == Belongs::Partly {
                 let (old, new) = (points[*stretch].state, points[*stretch + 1].state);
-                let changes = changes_between(&side, old, new, scope, /*renames*/ false)?;
+                let mut changes = changes_between(&side, old, new, scope, /*renames*/ false)?;
+                let story = self.story;
+                story.take_out_foreign(self.store, *stretch, self.present, &mut changes);
                 paths.extend(changes.into_iter().map(|change| change.path));
             }
         }

@@ -4,6 +4,8 @@
 //! and says the same whatever has happened since.
 
 use super::Project;
+use super::covered::Foreign;
+use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::publishing::count;
 use crate::checkpoint::ChangeCount;
@@ -114,6 +116,12 @@ fn compare(
     let old = store.objects.read_commit(&before)?.tree;
     let new = store.objects.read_commit(&after)?.tree;
     let mut changes = diff::compare(Some((&side, old)), Some((&side, new)), &step.part.paths)?;
+    if may_be_foreign(&changes) {
+        let mut foreign = Foreign::default();
+        foreign.add_checkpoint(&store.objects, &before);
+        foreign.add_checkpoint(&store.objects, &after);
+        foreign.take_out(&mut changes);
+    }
     let is_kept = |change: &Change| {
         let mut keep = step.part.keep.iter();
         keep.any(|kept| change.path.starts_with(kept))

@@ -9,10 +9,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use super::Project;
+use super::covered::Foreign;
+use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
 use super::restoring::by_path;
 use crate::checkpoint::Checkpoint;
+use crate::diff::Change;
 use crate::diff::DiffError;
 use crate::diff::merge::Labels;
 use crate::error::Error;
@@ -30,6 +33,7 @@ use crate::reversal::Run;
 use crate::reversal::StateView;
 use crate::side::Pending;
 use crate::side::StoreSide;
+use crate::snapshot::present::Present;
 use crate::snapshot::reason::Reason;
 use crate::steps::Step;
 use crate::steps::timeline::Timeline;
@@ -128,6 +132,28 @@ impl Story {
         };
         let pending = |id: &ObjectId| Ok(self.made.read(id));
         parts_of(project, store, checkpoint, point.state.1, &pending)
+    }
+
+    /// Takes out of the changes along a stretch what belongs to somebody else at one of its ends.
+    pub(super) fn take_out_foreign(
+        &self,
+        store: &OpenStore,
+        stretch: usize,
+        present: Option<&Present>,
+        changes: &mut Vec<Change>,
+    ) {
+        if !may_be_foreign(changes) {
+            return;
+        }
+        let mut foreign = Foreign::default();
+        for point in &self.line.points[stretch..=stretch + 1] {
+            match (&point.checkpoint, present) {
+                (Some(checkpoint), _) => foreign.add_receipt(&store.objects, checkpoint.extra),
+                (None, Some(present)) => foreign.add_present(&present.cache),
+                (None, None) => {}
+            }
+        }
+        foreign.take_out(changes);
     }
 
     /// The step with this number.

@@ -78,7 +78,9 @@ impl Stretches<'_> {
         let side = StoreSide::with_pending(&self.store.objects, &pending);
         let points = &self.told.line.points;
         let (old, new) = (points[stretch].state, points[stretch + 1].state);
-        let changes = diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
+        let mut changes = diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
+        let (told, present) = (self.told, Some(self.present));
+        told.take_out_foreign(self.store, stretch, present, &mut changes);
         let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();
         if old.1 != new.1 {
             let (before, after) = (self.parts(stretch)?, self.parts(stretch + 1)?);

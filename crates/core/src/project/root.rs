@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use bstr::ByteSlice;
 use herma_fs::FileKind;
+use herma_fs::Stat;
 use herma_fs::stat_path;
 
 use super::refuse::check_breadth;
@@ -54,20 +55,21 @@ pub enum RootError {
 /// The project `start` belongs to, as a canonical path.
 ///
 /// `start` may be a file, a directory, or not exist; then its nearest existing directory counts. The
-/// project is the nearest directory with a marker, itself included, on the same file system and below
-/// the user's home; without one it is the directory itself. Whether it may be saved is for
+/// project is the nearest directory with a marker, itself included, on the same file system and mount and
+/// below the user's home; without one it is the directory itself. Whether it may be saved is for
 /// [`check_root`](super::check_root) to say.
 pub fn find_root(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, RootError> {
     let directory = existing_directory(&resolve_tilde(start, user_home)?)?;
     let homes = spellings(user_home);
-    let device = stat_path(&directory)?.map(|stat| stat.dev);
+    let place = |stat: Stat| (stat.dev, stat.mount);
+    let device = stat_path(&directory)?.map(place);
     for candidate in directory.ancestors() {
         // What is above a directory that is too broad is broader still.
         if check_breadth(candidate, &homes).is_err() {
             break;
         }
         // An ancestor we may not look at ends the search, it does not fail it.
-        if stat_path(candidate).ok().flatten().map(|stat| stat.dev) != device {
+        if stat_path(candidate).ok().flatten().map(place) != device {
             break;
         }
         if has_marker(candidate) {

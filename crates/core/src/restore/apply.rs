@@ -135,9 +135,13 @@ impl<'a> Applier<'a> {
         let Some(expected) = self.present.entry_at(path.as_bytes()) else {
             return Ok(());
         };
-        let dir = match self.root.open_beneath(parent.as_bytes()) {
+        let dir = match self.root.open_within(parent.as_bytes()) {
             Ok(dir) => dir,
             Err(e) if e.is_not_found() => return Ok(()),
+            Err(e) if is_mounted_over(&e) => {
+                self.note_changed(path);
+                return Ok(());
+            }
             Err(_) => self.open_directory(&parent)?,
         };
         let remove = || self.writer.remove(&dir, name, &expected);
@@ -181,7 +185,7 @@ impl<'a> Applier<'a> {
                 Err(e)
                     if matches!(
                         e.errno(),
-                        Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR)
+                        Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::BUSY)
                     ) =>
                 {
                     Ok(Done::ChangedMeanwhile)
@@ -233,12 +237,12 @@ impl<'a> Applier<'a> {
             path: path.clone(),
             source,
         };
-        if self.root.open_beneath(path.as_bytes()).is_ok() {
+        if self.root.open_within(path.as_bytes()).is_ok() {
             return Ok(());
         }
         if self
             .root
-            .open_beneath(parent.as_bytes())
+            .open_within(parent.as_bytes())
             .is_err_and(|e| e.is_not_found())
         {
             self.make_directory(&parent)?;
@@ -287,7 +291,7 @@ impl<'a> Applier<'a> {
     }
 
     fn write_group(&self, parent: &RelPath, paths: &[&RelPath]) -> Result<(), RestoreError> {
-        let opened = match self.root.open_beneath(parent.as_bytes()) {
+        let opened = match self.root.open_within(parent.as_bytes()) {
             Ok(dir) => Ok(dir),
             Err(e) => {
                 if e.is_not_found() {
@@ -333,8 +337,11 @@ impl<'a> Applier<'a> {
     }
 
     fn is_obstructed(&self, directory: &RelPath) -> bool {
-        let opened = self.root.open_beneath(directory.as_bytes());
-        opened.is_err_and(|e| matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP | Errno::NOENT)))
+        let opened = self.root.open_within(directory.as_bytes());
+        opened.is_err_and(|e| {
+            let is_other = matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP | Errno::NOENT));
+            is_other || is_mounted_over(&e)
+        })
     }
 
     /// Sets the modes of files whose content stays.
@@ -350,6 +357,10 @@ impl<'a> Applier<'a> {
                 continue;
             };
             if expected.is_dir {
+                continue;
+            }
+            if self.is_obstructed(&parent) {
+                self.note_changed(&action.path);
                 continue;
             }
             let dir = self.open_directory(&parent)?;
@@ -386,7 +397,7 @@ impl<'a> Applier<'a> {
             }
         }
         for (path, mode) in modes.into_iter().rev() {
-            let Ok(dir) = self.root.open_beneath(path.as_bytes()) else {
+            let Ok(dir) = self.root.open_within(path.as_bytes()) else {
                 continue;
             };
             let stopped = |source| RestoreError::Stopped {
@@ -442,7 +453,7 @@ impl<'a> Applier<'a> {
             path: path.clone(),
             source,
         };
-        match self.root.open_beneath(path.as_bytes()) {
+        match self.root.open_within(path.as_bytes()) {
             Err(e) if e.errno() == Some(Errno::ACCESS) => {}
             other => return other.map_err(stopped),
         }
@@ -452,7 +463,7 @@ impl<'a> Applier<'a> {
         for directory in above {
             self.open_up(&directory).map_err(stopped)?;
         }
-        self.root.open_beneath(path.as_bytes()).map_err(stopped)
+        self.root.open_within(path.as_bytes()).map_err(stopped)
     }
 
     /// Runs `work` in a directory; if that refuses, opens it up and tries once more.
@@ -473,6 +484,11 @@ impl<'a> Applier<'a> {
             }
             other => other,
         };
+        let result = match result {
+            // Something was mounted over it since it was looked at.
+            Err(WriteError::Fs(e)) if is_mounted_over(&e) => Ok(Done::ChangedMeanwhile),
+            other => other,
+        };
         result.map_err(|e| match e {
             WriteError::Fs(source) | WriteError::NotRemoved(source) => RestoreError::Stopped {
                 path: path.clone(),
@@ -491,7 +507,7 @@ impl<'a> Applier<'a> {
         let stat = match path.split() {
             None => self.root.stat_self()?,
             Some((parent, leaf)) => {
-                dir = self.root.open_beneath(parent.as_bytes())?;
+                dir = self.root.open_within(parent.as_bytes())?;
                 name = leaf.to_vec();
                 let stat = dir.stat(&name[..])?;
                 if stat.mode & 0o700 != 0o700 {
@@ -509,6 +525,11 @@ impl<'a> Applier<'a> {
         }
         Ok(())
     }
+}
+
+/// Does an error say that something is mounted where nothing was when the plan was made?
+fn is_mounted_over(error: &herma_fs::Error) -> bool {
+    matches!(error.errno(), Some(Errno::XDEV | Errno::BUSY))
 }
 
 /// The directories a path is in, innermost first, without the root.

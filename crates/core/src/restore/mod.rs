@@ -204,6 +204,9 @@ impl fmt::Display for KeptWhy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("kept as asked"),
+            Self::NotSaved(reason) if reason.is_foreign() => {
+                write!(f, "it is not part of this project ({})", reason.word())
+            }
             Self::NotSaved(reason) => write!(f, "no checkpoint holds it ({})", reason.word()),
             Self::InTheWay(reason) => {
                 write!(

@@ -26,6 +26,8 @@ use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::reversal::why_left_out;
 use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::owner::Before;
+use crate::snapshot::owner::Owners;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::DirSearch;
@@ -47,6 +49,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) present: &'a StatCache,
     pub(crate) present_tree: ObjectId,
     pub(crate) present_modes: Option<ObjectId>,
+    /// Whose the directories of the project are.
+    pub(crate) owners: &'a Owners<'a>,
     /// What the look at the present found changed, and since when.
     pub(crate) edits: Option<&'a Edits>,
     /// What the rules leave out of the present, and a state that a move led to or from had otherwise.
@@ -293,6 +297,7 @@ impl Planner<'_> {
         }
         match change.new {
             None => self.take_removal(path, draft)?,
+            Some(_) if change.old.is_none() && self.spare_foreign(path, draft) => {}
             Some(new) => {
                 let obstacle = if change.old.is_none() {
                     self.obstacle(path)
@@ -375,6 +380,50 @@ impl Planner<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Is something that belongs to somebody else at this path, or above it? Then that is kept as a whole.
+    pub(super) fn spare_foreign(&self, path: &RelPath, draft: &mut Draft) -> bool {
+        let found = self.foreign(path);
+        if let Some((place, reason)) = &found {
+            let why = KeptWhy::NotSaved(*reason);
+            draft.kept.insert(place.clone(), why);
+        }
+        found.is_some()
+    }
+
+    /// What belongs to somebody else at a path or above it. In directories no save looks into, the disk tells.
+    fn foreign(&self, path: &RelPath) -> Option<(RelPath, Reason)> {
+        let (mut place, mut dir, mut open) = (RelPath::root(), Some(StatCache::ROOT), None);
+        for name in path.components() {
+            let above = place;
+            place = above.join(name);
+            let entry = dir.and_then(|dir| self.present.find(dir, name));
+            match (entry.and_then(|entry| entry.kind.left_out()), &open) {
+                (Some(reason), _) if reason.is_foreign() => return Some((place, reason)),
+                (None, None) => {
+                    dir = entry?.child();
+                    continue;
+                }
+                (Some(_), _) => open = self.root.open_beneath(above.as_bytes()).ok(),
+                (None, Some(_)) => {}
+            }
+            dir = None;
+            let stat = open.as_ref()?.stat_raw(name).ok()?;
+            let boundary = &self.owners.boundary;
+            if boundary.is_mounted(&stat) {
+                return Some((place, Reason::Mount));
+            }
+            let inside = open.as_ref()?.open_dir(name).ok()?;
+            let crossed = boundary.crossed_by(&inside.stat_self().ok()?);
+            let path = || place.as_bytes().to_vec();
+            let owner = || self.owners.owner(&inside, path, Before::Unknown);
+            if let Some(reason) = crossed.or_else(owner) {
+                return Some((place, reason));
+            }
+            open = Some(inside);
+        }
+        None
     }
 
     /// What stands at a path that the present save does not hold, if anything does.

@@ -303,6 +303,9 @@ impl Planner<'_> {
     }
 
     fn make_directory(&self, path: &RelPath, draft: &mut Draft) -> bool {
+        if self.spare_foreign(path, draft) {
+            return false;
+        }
         match self.obstacle(path) {
             // A directory that is there but not looked into serves as well.
             Some(KeptWhy::InTheWay(_)) if self.is_a_directory(path) => {}

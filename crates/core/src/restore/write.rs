@@ -18,6 +18,7 @@ use super::journal::temp_name;
 use super::plan::Content;
 use super::read_ahead::ReadAhead;
 use crate::id::ObjectId;
+use crate::snapshot::owner::Boundary;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::store::object::EntryMode;
 use crate::store::object::Hasher;
@@ -302,9 +303,12 @@ pub(super) fn is_same_file(
     name: &[u8],
     saved: &EntryRecord,
 ) -> Result<bool, herma_fs::Error> {
-    Ok(dir
-        .stat_opt(name)?
-        .is_some_and(|stat| stat.ino == saved.ino || content_id(dir, name) == Some(saved.id)))
+    let Some(stat) = dir.stat_opt(name)? else {
+        return Ok(false);
+    };
+    let is_mounted = Boundary::around(&dir.stat_self()?).is_mounted(&stat);
+    let is_it = || stat.ino == saved.ino || content_id(dir, name) == Some(saved.id);
+    Ok(!is_mounted && is_it())
 }
 
 /// Is what was just taken out of its place exactly what the safety checkpoint holds, byte for byte?

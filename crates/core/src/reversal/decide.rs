@@ -181,10 +181,13 @@ impl<'a> Merger<'a> {
         self.scope.is_empty() || self.scope.iter().any(|scope| path.starts_with(scope))
     }
 
-    /// Why one of the states says nothing about a path.
-    pub(super) fn left_out(&self, step: &Step<'a>, path: &RelPath) -> Option<Reason> {
+    /// Why one of the states says nothing about a path. What belongs to somebody else is named as a whole.
+    pub(super) fn left_out(&self, step: &Step<'a>, path: &RelPath) -> Option<(RelPath, Reason)> {
         let states = [&step.base, &step.theirs, &self.present];
-        states.iter().find_map(|state| state.view.left_out(path))
+        let (end, reason) = states.iter().find_map(|state| state.view.left_out(path))?;
+        let whole = RelPath::new(&path.as_bytes()[..end]).ok();
+        let place = whole.filter(|_| reason.is_foreign());
+        Some((place.unwrap_or_else(|| path.clone()), reason))
     }
 
     fn decide_all(
@@ -222,8 +225,7 @@ impl<'a> Merger<'a> {
 
     /// Which of these places one of the states says nothing about, and why.
     fn says_nothing(&self, step: &Step<'a>, places: &[RelPath]) -> Option<(RelPath, Reason)> {
-        let why = |path: &RelPath| Some((path.clone(), self.left_out(step, path)?));
-        places.iter().find_map(why)
+        places.iter().find_map(|path| self.left_out(step, path))
     }
 
     /// Notes that a file stays as it is: from here on in all runs, unless somebody decides about each conflict.

@@ -49,9 +49,9 @@ impl<'a> Merger<'a> {
             if is_same || !self.is_in_scope(&path) {
                 continue;
             }
-            if let Some(reason) = self.left_out(step, &path) {
-                self.notes.left.insert(path.clone(), path.clone());
-                self.notes.kept.insert(path, reason);
+            if let Some((place, reason)) = self.left_out(step, &path) {
+                self.notes.left.insert(path, place.clone());
+                self.notes.kept.insert(place, reason);
                 continue;
             }
             found.push(DirectoryChange { path, base, theirs });

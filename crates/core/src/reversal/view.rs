@@ -34,19 +34,24 @@ pub(crate) struct StateView<'a> {
 
 /// Why a state that left this out says nothing about a path: it, or a directory above it, was left out.
 pub(crate) fn why_left_out(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<Reason> {
+    left_out_at(left_out, path).map(|(_, reason)| reason)
+}
+
+/// The same, with the length of the path that was left out: its own, or that of a directory above it.
+fn left_out_at(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<(usize, Reason)> {
     if left_out.is_empty() {
         return None;
     }
     let bytes = path.as_bytes();
     let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let mut ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
-    ends.find_map(|end| left_out.get(&bytes[..end]).copied())
+    ends.find_map(|end| Some((end, *left_out.get(&bytes[..end])?)))
 }
 
 impl StateView<'_> {
-    /// Why this state says nothing about a path: it, or a directory above it, was left out.
-    pub(super) fn left_out(&self, path: &RelPath) -> Option<Reason> {
-        why_left_out(self.left_out, path)
+    /// Why this state says nothing about a path, and where that was decided.
+    pub(super) fn left_out(&self, path: &RelPath) -> Option<(usize, Reason)> {
+        left_out_at(self.left_out, path)
     }
 
     /// Was something below this directory left out?

@@ -44,6 +44,7 @@ impl<'r> Walk<'r> {
         let mut pending_below = false;
         for entry in &dir.entries {
             let name = entry.name;
+            dir.record.repository |= name == c".git";
             let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
             add_to_tree(&mut tree, entry, ids.as_ref());
             self.add_mode(&mut files, name, &entry.record);
@@ -64,6 +65,7 @@ impl<'r> Walk<'r> {
             }
         }
         let is_root = here.parent.is_none();
+        look |= dir.record.repository && !is_root;
         if is_root {
             modes.usual_modes(self.usual);
         }

@@ -24,6 +24,7 @@ use std::sync::atomic::Ordering;
 use herma_fs::walking::Standpoint;
 
 use super::heard::HeardDirs;
+use super::owner::Boundary;
 use super::stat_cache::EntryKind;
 use super::stat_cache::InOrder;
 use super::stat_cache::StatCache;
@@ -38,7 +39,7 @@ const TOO_MANY: usize = 4;
 pub(super) struct Glance<'a> {
     cache: &'a StatCache,
     root: &'a [u8],
-    root_dev: u64,
+    boundary: Boundary,
     /// The first directory that nobody looks at yet.
     next: AtomicU32,
     given_up: AtomicBool,
@@ -59,13 +60,13 @@ impl<'a> Glance<'a> {
     pub(super) fn new(
         cache: &'a StatCache,
         root: &'a Path,
-        root_dev: u64,
+        boundary: Boundary,
         cancelled: &'a (dyn Fn(u64) -> bool + Sync),
     ) -> Self {
         Self {
             cache,
             root: root.as_os_str().as_bytes(),
-            root_dev,
+            boundary,
             next: AtomicU32::new(0),
             given_up: AtomicBool::new(false),
             names: AtomicU64::new(0),
@@ -145,7 +146,11 @@ impl<'a> Glance<'a> {
         }
         standpoint.step_into(path).ok()?;
         let stat = standpoint.stat_self().ok()?;
-        if stat.dev != self.root_dev || !record.same_state(&stat) {
+        if !self.boundary.surely_holds(&stat) || !record.same_state(&stat) {
+            return None;
+        }
+        // It may be somebody else's by now.
+        if record.repository && index != StatCache::ROOT {
             return None;
         }
         let entries = self.cache.entries(index)?;
@@ -158,7 +163,7 @@ impl<'a> Glance<'a> {
                 _ if entry.is_dir => return None,
                 _ => {
                     let stat = standpoint.stat(self.cache.name(&entry)?).ok()?;
-                    if !entry.is_clean(&stat) {
+                    if !entry.is_clean(&stat) || self.boundary.is_mounted(&stat) {
                         return None;
                     }
                 }
@@ -210,9 +215,13 @@ mod tests {
         cache
     }
 
+    fn boundary(root: &Path) -> Boundary {
+        Boundary::around(&Dir::open(root).unwrap().stat_self().unwrap())
+    }
+
     fn taken(root: &Path, cache: &StatCache, threads: usize) -> Option<(HeardDirs, u64)> {
-        let root_dev = Dir::open(root).unwrap().stat_self().unwrap().dev;
-        let glance = Glance::new(cache, root, root_dev, &|_| false);
+        let boundary = boundary(root);
+        let glance = Glance::new(cache, root, boundary, &|_| false);
         let seen = in_pool(threads, || glance.take()).unwrap();
         Some((seen?, glance.names()))
     }
@@ -291,10 +300,10 @@ mod tests {
     fn where_much_changed_or_nobody_waits_it_is_given_up() {
         let temp = project();
         let cache = cache_of(temp.path());
-        let root_dev = Dir::open(temp.path()).unwrap().stat_self().unwrap().dev;
-        let glance = Glance::new(&cache, temp.path(), root_dev, &|_| true);
+        let boundary = boundary(temp.path());
+        let glance = Glance::new(&cache, temp.path(), boundary, &|_| true);
         assert!(in_pool(2, || glance.take()).unwrap().is_none());
-        let glance = Glance::new(&cache, Path::new("."), root_dev, &|_| false);
+        let glance = Glance::new(&cache, Path::new("."), boundary, &|_| false);
         assert!(in_pool(2, || glance.take()).unwrap().is_none());
         for number in 0..20 {
             let file = temp.path().join(format!("{}/{number}/file", number / 8));

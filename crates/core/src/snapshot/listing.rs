@@ -78,7 +78,7 @@ pub(crate) fn list<'n, 'r>(
             let directories = only_leads.then(|| directories_of(cache, index));
             directories
                 .flatten()
-                .or_else(|| from_cache(here, cache, index))
+                .or_else(|| from_cache(walk, here, cache, index))
         };
         if let Some(listed) = trusted.then(listed).flatten() {
             return Ok(listed);
@@ -108,7 +108,12 @@ fn ignore_files_changed(here: &Here<'_, '_>, cache: &StatCache, index: u32) -> b
 ///
 /// Nearly always nothing changed, and then only the directories are listed: the rest is made from the
 /// cache again ([`known_children`]) if something below turns out to have changed.
-fn from_cache<'n>(here: &Here<'_, '_>, cache: &'n StatCache, index: u32) -> Option<Listed<'n>> {
+fn from_cache<'n, 'r>(
+    walk: &Walk<'r>,
+    here: &Here<'_, 'r>,
+    cache: &'n StatCache,
+    index: u32,
+) -> Option<Listed<'n>> {
     let mut directories = Vec::new();
     let entries = cache.entries(index)?;
     let names = entries.len();
@@ -117,15 +122,25 @@ fn from_cache<'n>(here: &Here<'_, '_>, cache: &'n StatCache, index: u32) -> Opti
         match entry.kind {
             EntryKind::Directory => directories.push((cache.name(&entry)?, directory(&entry))),
             EntryKind::LeftOut(_) => {}
+            EntryKind::Watched(reason)
+                if entry.is_dir
+                    && reason.is_foreign()
+                    && walk.is_still_foreign(here, cache.name(&entry)?, reason) => {}
             _ => {
                 let stat = here.dir.stat_raw(cache.name(&entry)?);
-                if entry.is_dir || !stat.is_ok_and(|stat| entry.is_clean(&stat)) {
-                    return changed_since_cached(here, cache, index, place);
+                if entry.is_dir || !stat.is_ok_and(|stat| is_same(walk, &entry, &stat)) {
+                    return changed_since_cached(walk, here, cache, index, place);
                 }
             }
         }
     }
     Some(unchanged(directories, names))
+}
+
+/// Is a file as it was, and as much the project's as it was?
+fn is_same(walk: &Walk<'_>, entry: &EntryRecord, stat: &Stat) -> bool {
+    let was_mounted = entry.kind == EntryKind::Watched(Reason::Mount);
+    entry.is_clean(stat) && was_mounted == walk.owners.boundary.is_mounted(stat)
 }
 
 /// The directories as the cache has them, in one of which something happened, while nothing happened to the rest. `None` if
@@ -178,8 +193,9 @@ pub(crate) fn known_children(cache: &StatCache, index: u32) -> Option<Vec<(&CStr
 }
 
 /// The names as the cache has them, in a directory in which a file changed; those before `place` were looked at already.
-fn changed_since_cached<'n>(
-    here: &Here<'_, '_>,
+fn changed_since_cached<'n, 'r>(
+    walk: &Walk<'r>,
+    here: &Here<'_, 'r>,
     cache: &'n StatCache,
     index: u32,
     place: usize,
@@ -199,9 +215,9 @@ fn changed_since_cached<'n>(
                 judged: Verdict::Keep,
             },
             _ => match here.dir.stat_raw(name) {
-                Ok(stat) if entry.is_clean(&stat) => Child::Known(entry),
                 Ok(stat) if stat.kind == FileKind::Directory => return None,
-                Ok(stat) => Child::Look(stat, entry.descend),
+                Ok(stat) if is_same(walk, &entry, &stat) => Child::Known(entry),
+                Ok(stat) => look(walk, stat, entry.descend),
                 Err(Errno::NOENT) => continue,
                 Err(_) => Child::Known(unreadable()),
             },
@@ -310,7 +326,8 @@ fn read_names(dir: &Dir, names: &mut Vec<u8>) -> Result<Vec<Name>, Errno> {
 /// The judgement a cached entry implies, if the rules alone decided it.
 fn judged_before(entry: &EntryRecord) -> Option<Verdict> {
     match (entry.kind, entry.descend) {
-        (EntryKind::LeftOut(Reason::Special | Reason::OtherFileSystem), _) => None,
+        (EntryKind::LeftOut(Reason::Special), _) => None,
+        (EntryKind::LeftOut(reason) | EntryKind::Watched(reason), _) if reason.is_foreign() => None,
         (EntryKind::LeftOut(reason), _) => Some(Verdict::LeaveOut(reason)),
         (EntryKind::Watched(reason), _) if reason.is_rule() || reason == Reason::Secret => {
             Some(Verdict::LeaveOut(reason))
@@ -365,19 +382,28 @@ fn child<'r>(
     }
     match here.dir.stat_raw(name) {
         Ok(stat) => match old {
-            Some(mut entry) if entry.is_clean(&stat) && !entry.is_dir => {
+            Some(mut entry) if is_same(walk, &entry, &stat) && !entry.is_dir => {
                 let path = || here.path_of(name.to_bytes());
                 if unless_held.is_none() || walk.is_still_held(here, &path(), &entry, unless_held) {
                     entry.descend = unless_held;
                     return Some(Child::Known(entry));
                 }
-                Some(Child::Look(stat, unless_held))
+                Some(look(walk, stat, unless_held))
             }
-            _ => Some(Child::Look(stat, unless_held)),
+            _ => Some(look(walk, stat, unless_held)),
         },
         Err(Errno::NOENT) => None,
         Err(_) => Some(Child::Known(unreadable())),
     }
+}
+
+/// What to do about a file that is not as it was: it is read, unless it is not the project's.
+fn look(walk: &Walk<'_>, stat: Stat, unless_held: Option<Reason>) -> Child {
+    if !walk.owners.boundary.is_mounted(&stat) {
+        return Child::Look(stat, unless_held);
+    }
+    let kind = EntryKind::Watched(Reason::Mount);
+    Child::Known(EntryRecord::new(kind, Some(&stat), ObjectId::NULL))
 }
 
 /// An entry of which only the name is known: its directory may be listed, but not entered.

@@ -11,6 +11,7 @@
 //! * `glance`: which directories are not as the stat cache has them
 //! * [`heard`]: what a watcher said before a scan
 //! * [`held`]: what belongs to the present whatever the rules say
+//! * `owner`: what in the project belongs to somebody else
 //! * `judge`: the rules, asked about a path at which nothing is yet
 //!
 //! # Limits
@@ -29,6 +30,7 @@ mod held_walk;
 pub(crate) mod judge;
 mod listing;
 pub mod lists;
+pub(crate) mod owner;
 pub mod present;
 mod read_file;
 pub mod reason;

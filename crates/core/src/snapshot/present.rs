@@ -24,6 +24,7 @@ use super::held::Begun;
 use super::held::Held;
 use super::held::Holding;
 use super::lists::UsualModes;
+use super::owner::Owners;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
 use super::reason::Reason;
@@ -103,6 +104,10 @@ pub trait AlreadySaved: Sync {
     fn has_path(&self, path: &[u8]) -> bool;
     /// Does the store have this very content?
     fn has_content(&self, id: &ObjectId) -> bool;
+    /// Has this directory below the project's root checkpoints of its own?
+    fn has_project(&self, _directory: &[u8]) -> bool {
+        false
+    }
 }
 
 /// A store with nothing in it.
@@ -164,7 +169,6 @@ pub(crate) struct Circumstances {
     info_exclude: Option<Vec<u8>>,
     tracked: LazyTracked,
     usual: UsualModes,
-    root_dev: u64,
     /// Changes whenever the rules do.
     pub(crate) fingerprint: u64,
     /// Changes whenever the index of the user's git does.
@@ -184,7 +188,6 @@ impl Circumstances {
         let tracked = LazyTracked::new(repository);
         Self {
             usual: UsualModes::below(root_stat.mode),
-            root_dev: root_stat.dev,
             index_state: tracked.index_state(),
             rules,
             info_exclude,
@@ -253,6 +256,9 @@ fn scan_for(
     let judge_all = !same_rules
         || overrules_cache
         || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
+    let owners = tracked
+        .owners(options.root, &root_stat, options.saved)
+        .with_index(index_changed);
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
     let mut walk = Walk {
@@ -277,7 +283,7 @@ fn scan_for(
         heard: cache.and_then(|cache| options.heard.directories(cache)),
         distrust: AtomicBool::new(false),
         usual: around.usual,
-        root_dev: around.root_dev,
+        owners,
         files_seen: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         failure: Mutex::new(None),
@@ -349,8 +355,13 @@ fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<HeardD
     if walk.heard.is_some() {
         return None;
     }
+    // What was ours when the cache was written and is a worktree by now is found by walking.
+    let is_lost = |path: &[u8]| cache.dir_at(path).is_some();
+    if walk.owners.worktrees().any(is_lost) {
+        return None;
+    }
     let root = options.root.path();
-    let glance = Glance::new(cache, root, walk.root_dev, options.cancelled);
+    let glance = Glance::new(cache, root, walk.owners.boundary, options.cancelled);
     let seen = glance.take()?;
     walk.files_seen.store(glance.names(), Ordering::Relaxed);
     Some(seen)
@@ -456,7 +467,7 @@ fn leaves_out_tracked(cache: &StatCache, tracked: &dyn Tracked) -> bool {
 }
 
 /// The user's tracked files, read only when a rule would leave something out.
-pub(super) struct LazyTracked {
+pub(crate) struct LazyTracked {
     git_dir: Option<GitDir>,
     files: OnceLock<TrackedFiles>,
 }
@@ -468,6 +479,21 @@ impl LazyTracked {
             git_dir,
             files: OnceLock::new(),
         }
+    }
+
+    /// What the repository of the project at `root` tracks. One that cannot be read tracks nothing.
+    pub(crate) fn of(root: &Dir) -> Self {
+        Self::new(git_dir(root).ok().flatten())
+    }
+
+    /// Knows whose the directories below `root` are, which is in this state.
+    pub(crate) fn owners<'a>(
+        &'a self,
+        root: &Dir,
+        stat: &Stat,
+        saved: &'a dyn AlreadySaved,
+    ) -> Owners<'a> {
+        Owners::below(root, stat, self.git_dir.as_ref(), self, saved)
     }
 
     fn files(&self) -> &TrackedFiles {

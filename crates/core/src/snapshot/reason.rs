@@ -35,11 +35,19 @@ pub enum Reason {
     SavedSecret = 12,
     /// It was in the checkpoint, and `herma purge` took it out of all of them.
     Purged = 13,
+    /// Something of the same file system is mounted there.
+    Mount = 14,
+    /// A linked worktree of a git repository: it is a project of its own.
+    Worktree = 15,
+    /// A submodule: it is a project of its own.
+    Submodule = 16,
+    /// A git repository with checkpoints of its own.
+    Repository = 17,
 }
 
 impl Reason {
     /// Every reason, in the order receipts list them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Unreadable,
         Self::Unstable,
         Self::TooLarge,
@@ -49,6 +57,10 @@ impl Reason {
         Self::ReservedName,
         Self::Special,
         Self::OtherFileSystem,
+        Self::Mount,
+        Self::Worktree,
+        Self::Submodule,
+        Self::Repository,
         Self::Own,
         Self::Ignored,
         Self::Excluded,
@@ -85,7 +97,26 @@ impl Reason {
     pub fn is_rule(self) -> bool {
         matches!(
             self,
-            Self::Excluded | Self::Ignored | Self::Own | Self::Purged
+            Self::Excluded
+                | Self::Ignored
+                | Self::Own
+                | Self::Purged
+                | Self::Worktree
+                | Self::Submodule
+                | Self::Repository
+        )
+    }
+
+    /// Does it, with everything below it, belong to somebody else (`snapshot::owner`)? Nothing is ever written,
+    /// replaced or removed there, whatever a checkpoint holds, and that it is not in one says nothing about it.
+    pub fn is_foreign(self) -> bool {
+        matches!(
+            self,
+            Self::OtherFileSystem
+                | Self::Mount
+                | Self::Worktree
+                | Self::Submodule
+                | Self::Repository
         )
     }
 
@@ -105,6 +136,10 @@ impl Reason {
             Self::SecretContent => "secret-content",
             Self::SavedSecret => "saved-secret",
             Self::Purged => "purged",
+            Self::Mount => "mount",
+            Self::Worktree => "worktree",
+            Self::Submodule => "submodule",
+            Self::Repository => "repository",
         }
     }
 }

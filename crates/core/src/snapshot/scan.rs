@@ -33,6 +33,8 @@ use super::held::Held;
 use super::listing;
 use super::listing::Child;
 use super::lists::UsualModes;
+use super::owner::Before;
+use super::owner::Owners;
 use super::present::AlreadySaved;
 use super::read_file::Judged;
 use super::read_file::Reader;
@@ -72,7 +74,7 @@ pub(crate) struct Walk<'a> {
     /// What was told is not enough after all.
     pub(crate) distrust: AtomicBool,
     pub(crate) usual: UsualModes,
-    pub(crate) root_dev: u64,
+    pub(crate) owners: Owners<'a>,
     pub(crate) files_seen: AtomicU64,
     pub(crate) stop: AtomicBool,
     pub(crate) failure: Mutex<Option<StoreError>>,
@@ -270,10 +272,10 @@ impl<'r> Walk<'r> {
         let Ok(stat) = here.dir.stat_self() else {
             return Walked::LeftOut(Reason::Unreadable);
         };
-        if stat.dev != self.root_dev {
-            return Walked::LeftOut(Reason::OtherFileSystem);
-        }
         let known = cached.and_then(|index| Some((index, self.cache?, self.cache?.dir(index)?)));
+        if let Some(reason) = self.owner(here, &stat, known.map(|k| (k.0, k.2))) {
+            return Walked::LeftOut(reason);
+        }
         let mut names = Vec::new();
         let listed = listing::list(self, here, &stat, known, rules_changed, &mut names);
         let listed = match listed {
@@ -302,6 +304,48 @@ impl<'r> Walk<'r> {
             Ok(dir) => Walked::New(Box::new(dir.into_captured())),
             Err(e) => self.fail(e),
         }
+    }
+
+    /// Why a directory below the root is not the project's, if it is not.
+    fn owner(
+        &self,
+        here: &Here<'_, 'r>,
+        stat: &Stat,
+        known: Option<(u32, DirRecord)>,
+    ) -> Option<Reason> {
+        here.parent?;
+        let crossed = self.owners.boundary.crossed_by(stat);
+        if crossed.is_some() {
+            return crossed;
+        }
+        let Some((index, record)) = known.filter(|_| !self.judge_all) else {
+            return self
+                .owners
+                .owner(&here.dir, || here.path(), Before::Unknown);
+        };
+        // The names of a directory that is as it was are known.
+        let is_as_it_was = self.trust_listings && !record.unsettled && record.same_state(stat);
+        let is_named = || {
+            let mut named = self.owners.worktrees();
+            named.any(|path| self.cache.and_then(|cache| cache.dir_at(path)) == Some(index))
+        };
+        if is_as_it_was && !record.repository && !is_named() {
+            return None;
+        }
+        self.owners.owner(&here.dir, || here.path(), Before::Ours)
+    }
+
+    /// Is a subdirectory that was somebody else's still theirs, and for the same reason?
+    pub(crate) fn is_still_foreign(&self, here: &Here<'_, 'r>, name: &CStr, was: Reason) -> bool {
+        let Ok(dir) = here.dir.open_dir_to_look(name) else {
+            return false;
+        };
+        let now = dir.stat_self().ok().and_then(|stat| {
+            let crossed = self.owners.boundary.crossed_by(&stat);
+            let path = || here.path_of(name.to_bytes());
+            crossed.or_else(|| self.owners.owner(&dir, path, Before::Foreign(was)))
+        });
+        now == Some(was)
     }
 
     fn stop_if_cancelled(&self, seen: u64) {

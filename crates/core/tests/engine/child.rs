@@ -55,6 +55,26 @@ pub fn is_run_on_small_disk(test: &str, options: &str) -> bool {
     is_run_by(command, test, &setup, |_| {})
 }
 
+/// For tests that mount something: in a namespace of its own, so that the mounts go away with the child. `true` when
+/// the child did the work, or nothing can be mounted here.
+#[track_caller]
+pub fn is_run_with_mounts(test: &str) -> bool {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return false;
+    }
+    let tried = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        let reason = "no file systems can be mounted here (unshare -m, mount)";
+        herma_testkit::skipped("mounts", reason);
+        return true;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh"]);
+    is_run_by(command, test, "", |_| {})
+}
+
 /// Where the small disk is.
 pub fn mount() -> std::path::PathBuf {
     std::env::var_os(MOUNT).expect("a small disk").into()

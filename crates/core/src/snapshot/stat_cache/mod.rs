@@ -401,6 +401,7 @@ fn decode_dir(b: &[u8]) -> DirRecord {
             herma: b[34] & 8 != 0,
         },
         look: b[34] & 16 != 0,
+        repository: b[34] & 64 != 0,
         pending_below: b[34] & 32 != 0,
         tree: id_at(b, 36),
         modes: id_at(b, 56),

@@ -196,6 +196,8 @@ pub struct DirRecord {
     pub left: ObjectId,
     /// Does it contain a `.gitignore` or a `.hermaignore`?
     pub ignore_files: IgnoreFiles,
+    /// Is there a `.git` in it? Then it may become somebody else's with nothing changing in it.
+    pub repository: bool,
     /// Must something here or below be looked at even if nothing was heard of it?
     pub look: bool,
     /// Is this record or one below it pending?
@@ -220,6 +222,7 @@ impl DirRecord {
             modes: ObjectId::NULL,
             left: ObjectId::NULL,
             ignore_files: IgnoreFiles::default(),
+            repository: false,
             look: unsettled,
             pending_below: false,
             structure: 0,
@@ -241,7 +244,8 @@ impl DirRecord {
             | (u8::from(self.ignore_files.git) << 2)
             | (u8::from(self.ignore_files.herma) << 3)
             | (u8::from(self.look) << 4)
-            | (u8::from(self.pending_below) << 5);
+            | (u8::from(self.pending_below) << 5)
+            | (u8::from(self.repository) << 6);
         b[36..56].copy_from_slice(self.tree.as_bytes());
         b[56..76].copy_from_slice(self.modes.as_bytes());
         b[76..96].copy_from_slice(self.left.as_bytes());

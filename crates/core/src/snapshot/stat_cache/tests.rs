@@ -15,6 +15,7 @@ fn stat(ino: u64) -> Stat {
         ino,
         links: 1,
         uid: 0,
+        mount: 0,
     }
 }
 

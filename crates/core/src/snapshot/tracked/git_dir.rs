@@ -4,6 +4,11 @@
 //! ordinary case; a repository that cannot be read is an error the caller reports and carries on after,
 //! because a save must not depend on it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
 use bstr::ByteSlice;
 use herma_fs::Dir;
 use herma_fs::FileKind;
@@ -21,6 +26,8 @@ const LARGEST_INDEX: u64 = 1 << 30;
 /// git itself reads no larger ignore file.
 const LARGEST_EXCLUDE: u64 = 100 << 20;
 const LARGEST_POINTER: u64 = 64 * 1024;
+/// Nobody has more; who made them up is not followed further.
+const MOST_WORKTREES: usize = 4096;
 
 /// Why a repository could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -64,12 +71,7 @@ pub struct GitDir {
 pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
     let own = match root.stat_opt(".git")?.map(|stat| stat.kind) {
         Some(FileKind::Directory) => root.open_dir(".git")?,
-        Some(FileKind::File) => {
-            let content = root.read(".git", LARGEST_POINTER)?;
-            let path = content.strip_prefix(b"gitdir:").map(pointed_at);
-            let path = path.filter(|path| !path.is_empty() && !path.contains(&0));
-            root.open_named(path.ok_or(GitDirError::BadPointer(".git"))?)?
-        }
+        Some(FileKind::File) => root.open_named(&pointer(root)?)?,
         _ => return Ok(None),
     };
     let common = match own.read_opt("commondir", LARGEST_POINTER)? {
@@ -83,6 +85,14 @@ pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
         None => None,
     };
     Ok(Some(GitDir { own, common }))
+}
+
+/// Where the file `.git` of a directory says its git directory is, as it says it.
+pub(crate) fn pointer(directory: &Dir) -> Result<Vec<u8>, GitDirError> {
+    let content = directory.read(".git", LARGEST_POINTER)?;
+    let path = content.strip_prefix(b"gitdir:").map(pointed_at);
+    let path = path.filter(|path| !path.is_empty() && !path.contains(&0));
+    Ok(path.ok_or(GitDirError::BadPointer(".git"))?.to_vec())
 }
 
 /// The path in a pointer file: without the space before it and the line end behind it.
@@ -142,6 +152,24 @@ impl GitDir {
                 }
             }
         })
+    }
+
+    /// The directories this repository has on record as worktrees of it. A record that cannot be read names none.
+    pub fn worktrees(&self) -> Vec<PathBuf> {
+        let shared = self.common.as_ref().unwrap_or(&self.own);
+        let Ok(records) = shared.open_dir("worktrees") else {
+            return Vec::new();
+        };
+        let entries = records.entries().unwrap_or_default();
+        let named = entries.iter().take(MOST_WORKTREES).filter_map(|entry| {
+            let record = records.open_dir(entry.name.as_c_str()).ok()?;
+            let content = record.read_opt("gitdir", LARGEST_POINTER).ok()??;
+            let directory = pointed_at(&content).strip_suffix(b"/.git")?;
+            let directory = Path::new(OsStr::from_bytes(directory));
+            // Relative to the record, if it is.
+            (!directory.as_os_str().is_empty()).then(|| record.path().join(directory))
+        });
+        named.collect()
     }
 
     /// The content of `info/exclude`, which worktrees share.
