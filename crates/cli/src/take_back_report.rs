@@ -51,6 +51,7 @@ struct TakeBackJson {
     by_others: Vec<PathJson>,
     unattributed: Vec<PathJson>,
     uncertain_steps: Vec<DoubtJson>,
+    also_in: Vec<String>,
     target: Option<CheckpointJson>,
     safety: Option<CheckpointJson>,
     safety_is_new: Option<bool>,
@@ -125,6 +126,7 @@ pub(crate) fn report_planned(
         drop(progress);
         let outcome = report_plan(env, project, &exact, format, told)?;
         tell_doubts(&env.ui, plan);
+        tell_of_others(&env.ui, plan);
         return Ok(outcome);
     }
     if env.ui.json {
@@ -172,6 +174,7 @@ pub(crate) fn report_taken_back(
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
         let outcome = report_restored(env, project, restored, format, "herma undo", told)?;
         tell_doubts(&env.ui, plan);
+        tell_of_others(&env.ui, plan);
         return Ok(outcome);
     }
     if env.ui.json {
@@ -315,6 +318,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
     );
     tell_doubts(ui, plan);
     outside_report::name_all(ui, &plan.outside);
+    tell_of_others(ui, plan);
     if !plan.reversed.kept.is_empty() {
         ui.status("Not touched, because a checkpoint says nothing about them:");
         let lines = plan.reversed.kept.iter();
@@ -363,6 +367,16 @@ fn tell_doubts(ui: &Ui, plan: &TakeBackPlan) {
             }
         };
         ui.status(format_args!("Step {step} {why} counts as its own."));
+    }
+}
+
+/// Names the other projects the same calls worked in.
+fn tell_of_others(ui: &Ui, plan: &TakeBackPlan) {
+    for other in &plan.also_in {
+        ui.status(format_args!(
+            "What these steps did in {other}, a project of its own, stays."
+        ));
+        ui.hint(format_args!("`herma -C {other} steps` lists it."));
     }
 }
 
@@ -460,6 +474,7 @@ fn to_json(
         by_hand: plan.by_hand.iter().map(path).collect(),
         by_others: plan.by_others.iter().map(path).collect(),
         unattributed: plan.unattributed.iter().map(path).collect(),
+        also_in: plan.also_in.iter().cloned().collect(),
         uncertain_steps: plan
             .doubts
             .iter()

@@ -188,7 +188,7 @@ impl Project {
             paths: paths.unwrap_or_default().0,
             prompt: said(prompt),
             within: within.map(|step| step.0),
-            sub_agent: None,
+            ..StepStart::default()
         };
         RunningStep::new(self.clone(), start, progress)
     }

@@ -137,7 +137,7 @@ fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
             .collect(),
         prompt: args.prompt.clone(),
         within: args.within.or_else(|| env.outer_step(&project)),
-        sub_agent: None,
+        ..StepStart::default()
     };
     let progress = env.ui.progress();
     let begun = project

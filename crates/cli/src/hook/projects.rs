@@ -2,7 +2,8 @@
 //!
 //! An agent's working directory moves when it runs `cd`; its project does not. So the first directory of a session
 //! that can be a project is remembered for the rest of it, unless the agent itself says what its project is. A
-//! tool may work elsewhere all the same: if that is a project, too, it is saved as well.
+//! tool may work elsewhere all the same: if that is a project, too, it is saved as well. So is a worktree, a submodule
+//! or another project of its own within the agent's, which that one's checkpoints leave out.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -28,6 +29,8 @@ const LONGEST_NOTE: u64 = 1 << 14;
 const MOST_SESSIONS: usize = 500;
 /// A tool that names files all over the place has so many projects saved besides its own.
 const MOST_OTHERS: usize = 3;
+/// Of a command, so many words are looked at.
+const MOST_WORDS: usize = 64;
 
 /// The projects of a call.
 #[derive(Debug, Default)]
@@ -48,6 +51,13 @@ pub(super) fn of(env: &CommandEnv, event: &Event, log: &HookLog) -> Projects {
     projects.add_own(env, event, log);
     for directory in elsewhere(event) {
         projects.add_other(env, &directory);
+    }
+    for directory in named_by_command(event) {
+        // What is outside is not ours to guess.
+        let is_inside = |root: &PathBuf| directory.starts_with(root);
+        if projects.roots.first().is_some_and(is_inside) {
+            projects.add_other(env, &directory);
+        }
     }
     projects
 }
@@ -96,16 +106,22 @@ impl Projects {
         let Ok(directory) = herma_fs::dir::canonicalize(directory) else {
             return;
         };
-        if self.roots.iter().any(|root| directory.starts_with(root)) {
-            return;
-        }
-        let Ok(root) = env.engine.find_root(&directory) else {
+        let around = self.roots.iter().filter(|root| directory.starts_with(root));
+        let around = around.max_by_key(|root| root.as_os_str().len());
+        let owner = match around.map(|root| env.engine.foreign_within(root, &directory)) {
+            // It is part of what is saved anyway.
+            Some(None) => return,
+            Some(Some((place, reason))) if reason.is_project() => Some(place),
+            Some(Some(_)) | None => None,
+        };
+        let is_owner = owner.is_some();
+        let Some(root) = owner.or_else(|| env.engine.find_root(&directory).ok()) else {
             return;
         };
         if self.roots.contains(&root) {
             return;
         }
-        if !has_marker(&root) && !env.engine.knows(&root) {
+        if !is_owner && !has_marker(&root) && !env.engine.knows(&root) {
             let shown = escape(directory.as_os_str().as_bytes());
             self.notes.push(format!("{shown} is in no project"));
         } else if self.roots.len() <= MOST_OTHERS {
@@ -117,15 +133,48 @@ impl Projects {
     }
 }
 
+/// The directories the words of a command name. A command goes wherever it likes; but one that works in a worktree
+/// within the agent's project nearly always says which.
+fn named_by_command(event: &Event) -> Vec<PathBuf> {
+    let tool = event.tool.as_ref();
+    let (Some(command), Some(base)) = (tool.and_then(|tool| tool.command.as_ref()), base_of(event))
+    else {
+        return Vec::new();
+    };
+    let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&()<>={},".contains(c));
+    let words = words.filter(|word| !word.is_empty() && !word.starts_with('-'));
+    let mut directories: Vec<PathBuf> = words
+        .take(MOST_WORDS)
+        .filter_map(|word| {
+            let path = base.join(word);
+            let directory = if path.is_dir() {
+                Some(&*path)
+            } else {
+                path.parent()
+            };
+            herma_fs::dir::canonicalize(directory?).ok()
+        })
+        .collect();
+    directories.sort();
+    directories.dedup();
+    directories
+}
+
+/// Where a tool works, if that is said.
+fn base_of(event: &Event) -> Option<PathBuf> {
+    let tool = event.tool.as_ref()?;
+    match (&event.directory, &tool.directory) {
+        (Some(agent), Some(tool)) => Some(agent.join(tool)),
+        (agent, tool) => tool.clone().or_else(|| agent.clone()),
+    }
+}
+
 /// Where a tool works besides the agent's project: its own directory, the agent's, and those of its files.
 fn elsewhere(event: &Event) -> Vec<PathBuf> {
     let Some(tool) = &event.tool else {
         return Vec::new();
     };
-    let base = match (&event.directory, &tool.directory) {
-        (Some(agent), Some(tool)) => Some(agent.join(tool)),
-        (agent, tool) => tool.clone().or_else(|| agent.clone()),
-    };
+    let base = base_of(event);
     let beside = |path: &PathBuf| {
         let path = match &base {
             Some(base) => base.join(path),

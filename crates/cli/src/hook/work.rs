@@ -66,7 +66,11 @@ fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), Str
     };
     for root in &projects.roots {
         let shown = root.as_os_str().as_bytes();
-        match in_project(env, heard, root) {
+        let others = projects.roots.iter().filter(|other| *other != root);
+        let others: Vec<String> = others
+            .map(|other| escape(other.as_os_str().as_bytes()))
+            .collect();
+        match in_project(env, heard, root, others) {
             Ok(came) => log.came(heard, Some(shown), &came),
             Err(error) => {
                 let error = CommandError::from(error);
@@ -86,12 +90,17 @@ fn in_full(error: &CommandError) -> String {
     parts.join(": ")
 }
 
-fn in_project(env: &CommandEnv, heard: &Heard, root: &Path) -> Result<String, Error> {
+fn in_project(
+    env: &CommandEnv,
+    heard: &Heard,
+    root: &Path,
+    others: Vec<String>,
+) -> Result<String, Error> {
     let project = env.engine.project(root)?;
     match (heard.event.kind, &heard.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, heard, "a session begins".to_owned()),
         (EventKind::TurnStart, _) => begin_turn(env, &project, heard),
-        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, heard, tool),
+        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, heard, tool, others),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, heard, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
             save(env, &project, heard, "a tool without a name".to_owned())
@@ -219,6 +228,7 @@ fn begin_call(
     project: &Project<'_>,
     heard: &Heard,
     tool: &ToolUse,
+    others: Vec<String>,
 ) -> Result<String, Error> {
     let event = &heard.event;
     if !event.host.tells_ends() {
@@ -228,7 +238,10 @@ fn begin_call(
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
     let begun = project.begin_call(
         Call {
-            start: start(env, project, event, tool),
+            start: StepStart {
+                also_in: others,
+                ..start(env, project, event, tool)
+            },
             arrived: heard.arrived.clone(),
             repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
             is_outer: &is_outer,
@@ -273,6 +286,7 @@ fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse)
         prompt: None,
         within: env.outer_step(project),
         sub_agent: event.agent.clone(),
+        also_in: Vec::new(),
     }
 }
 

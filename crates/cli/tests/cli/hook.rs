@@ -384,6 +384,40 @@ fn a_tool_that_works_in_another_project_has_that_one_saved_too() {
 }
 
 #[test]
+fn a_call_that_works_in_a_worktree_within_the_project_is_a_step_of_both() {
+    let env = test_env();
+    let project = repository(&env).files([("pkg/package.json", "{}"), ("pkg/c.txt", "one\n")]);
+    let worktree = env.work_dir("project/.claude/worktrees/w1").files([
+        ("b.txt", "one\n"),
+        (".git", "gitdir: /elsewhere/.git/worktrees/w1\n"),
+    ]);
+    let agent = claude(&project);
+    let edit =
+        json!({"file_path": worktree.join("b.txt"), "old_string": "one", "new_string": "two"});
+    agent.before("1", "Edit", &edit);
+    worktree.write("b.txt", "two\n");
+    agent.after("1", "Edit", &edit);
+    // A command says where it goes; a package within the project is a part of it.
+    let both = json!({"command": "sed -i s/o/O/ a.txt pkg/c.txt && cd .claude/worktrees/w1; echo three >b.txt"});
+    agent.before("2", "Bash", &both);
+    project.write("a.txt", "One\n");
+    project.write("pkg/c.txt", "One\n");
+    worktree.write("b.txt", "three\n");
+    agent.after("2", "Bash", &both);
+    assert_eq!((steps(&project).len(), steps(&worktree).len()), (2, 2));
+    let undone = project.run(["undo", "2"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert_eq!(project.read("pkg/c.txt"), "one\n");
+    let said = undone.error_text();
+    assert!(said.contains("worktrees/w1"), "{undone}");
+    assert_eq!(worktree.read("b.txt"), "three\n");
+    let undone = json(&worktree.run(["undo", "2", "--json"]).success());
+    assert_eq!(worktree.read("b.txt"), "two\n");
+    let others = undone["also_in"].as_array().unwrap();
+    assert_eq!(others.len(), 1, "{undone}");
+}
+
+#[test]
 fn calls_at_the_same_time_are_all_noted() {
     let env = test_env();
     let project = repository(&env);

@@ -149,3 +149,33 @@ fn a_file_no_checkpoint_holds_is_named_with_its_reason_and_not_called_restored()
         "{shown}"
     );
 }
+
+/// Its own session has work there that nobody saved in the project around it.
+#[test]
+fn a_worktree_in_the_project_is_named_once_and_never_reset() {
+    let env = test_env();
+    let project = env
+        .work_dir("project")
+        .files([("a.txt", "one\n"), ("wt/x.txt", "in the project\n")]);
+    project.run(["save", "--name", "before"]).success();
+    project.write("wt/.git", "gitdir: /p/.git/worktrees/wt\n");
+    project.write("wt/x.txt", "another session's\n");
+    project.write("a.txt", "two\n");
+    // It is no gap: it is somebody else's.
+    project.run(["save"]).success();
+    let shown = project.run(["show", "1"]).success();
+    let text = shown.text();
+    assert!(text.contains("Left out, worktree: 1\n    wt\n"), "{shown}");
+    assert!(text.contains("1 file, +1/-1"), "{shown}");
+    let compared = project.run(["diff", "before"]).success();
+    let text = compared.text();
+    assert!(!text.contains("x.txt"), "{compared}");
+    assert!(compared.error_text().contains("wt is not compared"));
+    let restored = project.run(["restore", "before"]).code(3);
+    let kept = "keep   wt (it is not part of this project (worktree))";
+    assert!(restored.text().contains(kept), "{restored}");
+    assert_eq!(project.read("a.txt"), "one\n");
+    project.run(["undo"]).success();
+    assert_eq!(project.read("a.txt"), "two\n");
+    assert_eq!(project.read("wt/x.txt"), "another session's\n");
+}

@@ -29,6 +29,7 @@ mod lineage;
 mod listening;
 mod lost_refs;
 mod maintenance;
+mod neighbours;
 mod open;
 mod outside;
 mod patience;

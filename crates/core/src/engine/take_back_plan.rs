@@ -53,6 +53,8 @@ pub struct TakeBackPlan {
     pub doubts: Vec<(u64, Doubt)>,
     /// What the steps changed that no checkpoint holds, and so is not taken back.
     pub outside: Vec<OutsideOfStep>,
+    /// Other projects in which the same calls are recorded, too. Nothing is taken back there.
+    pub also_in: BTreeSet<String>,
     /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
     /// other.
     pub exact: Option<Box<Checkpoint>>,

@@ -71,7 +71,19 @@ impl Project<'_> {
         let pending = |id: &ObjectId| writer.read(id);
         let mut plan = self.work_out(&store, &history, asked, &present, &pending)?;
         plan.held = held;
+        plan.also_in = self.others_of(&store, &plan)?;
         Ok(plan)
+    }
+
+    /// The other projects in which what a plan is about is recorded, too.
+    fn others_of(&self, store: &OpenStore, plan: &TakeBackPlan) -> Result<BTreeSet<String>, Error> {
+        let steps = self.all_steps(store)?;
+        let meant = match plan.asked.since {
+            Some(_) => plan.steps.iter().copied().collect(),
+            None => plan.asked.steps.pick(&steps),
+        };
+        let meant = steps.into_iter().filter(|s| meant.contains(&s.number));
+        Ok(meant.flat_map(|step| step.start.also_in).collect())
     }
 
     /// Carries out a plan. The present is saved first. Refused if files changed since it was made.
@@ -199,6 +211,7 @@ impl Project<'_> {
             unattributed: BTreeSet::new(),
             doubts: Vec::new(),
             outside: outside_of(&told, &chosen, asked),
+            also_in: BTreeSet::new(),
             exact: None,
             touched: BTreeMap::new(),
             held: Vec::new(),

@@ -124,7 +124,7 @@ impl Planner<'_> {
             let Ok(path) = RelPath::new(bytes.clone()) else {
                 continue;
             };
-            let is_loss = !reason.is_rule() && self.is_asked_for(&path);
+            let is_loss = !reason.is_rule() && !reason.is_foreign() && self.is_asked_for(&path);
             if is_loss && !self.is_to_be_kept(&path) && self.is_gone(&path) {
                 let why = KeptWhy::LeftOut(*reason);
                 draft.kept.entry(path).or_insert(why);

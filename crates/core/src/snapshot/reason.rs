@@ -97,27 +97,19 @@ impl Reason {
     pub fn is_rule(self) -> bool {
         matches!(
             self,
-            Self::Excluded
-                | Self::Ignored
-                | Self::Own
-                | Self::Purged
-                | Self::Worktree
-                | Self::Submodule
-                | Self::Repository
-        )
+            Self::Excluded | Self::Ignored | Self::Own | Self::Purged
+        ) || self.is_project()
     }
 
     /// Does it, with everything below it, belong to somebody else (`snapshot::owner`)? Nothing is ever written,
     /// replaced or removed there, whatever a checkpoint holds, and that it is not in one says nothing about it.
     pub fn is_foreign(self) -> bool {
-        matches!(
-            self,
-            Self::OtherFileSystem
-                | Self::Mount
-                | Self::Worktree
-                | Self::Submodule
-                | Self::Repository
-        )
+        matches!(self, Self::OtherFileSystem | Self::Mount) || self.is_project()
+    }
+
+    /// Is it a project of its own?
+    pub fn is_project(self) -> bool {
+        matches!(self, Self::Worktree | Self::Submodule | Self::Repository)
     }
 
     /// The word receipts and JSON use.

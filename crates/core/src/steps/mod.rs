@@ -93,6 +93,8 @@ pub struct StepStart {
     /// The agent within the conversation, for the agent of an agent. It may be at work in the background, so
     /// its calls do not end with a turn.
     pub sub_agent: Option<String>,
+    /// The directories of other projects that the same call is recorded in, too: labels.
+    pub also_in: Vec<String>,
 }
 
 /// A moment in the life of a project: what was the newest checkpoint, and which step would come next.

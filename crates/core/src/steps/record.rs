@@ -54,6 +54,8 @@ struct Form {
     within: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sub_agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also_in: Vec<String>,
     before: MomentForm,
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,9 +143,11 @@ impl StepStart {
         if let Some(command) = &mut self.command {
             excerpt(command, MAX_COMMAND);
         }
-        self.paths.truncate(MAX_PATHS);
-        for path in &mut self.paths {
-            excerpt(path, MAX_COMMAND);
+        for list in [&mut self.paths, &mut self.also_in] {
+            list.truncate(MAX_PATHS);
+            for path in list {
+                excerpt(path, MAX_COMMAND);
+            }
         }
         self
     }
@@ -181,6 +185,7 @@ pub(crate) fn encode(step: &Step) -> Vec<u8> {
         prompt,
         within,
         sub_agent,
+        also_in,
     } = step.start.clone().cut();
     let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
     let form = Form {
@@ -197,6 +202,7 @@ pub(crate) fn encode(step: &Step) -> Vec<u8> {
         prompt,
         within,
         sub_agent,
+        also_in,
         before: MomentForm::from(&step.before),
         state: step.end.word().to_owned(),
         after: step.end.moment().map(MomentForm::from),
@@ -262,6 +268,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
         prompt: form.prompt,
         within,
         sub_agent: form.sub_agent,
+        also_in: form.also_in,
     };
     Some(Step {
         number: form.number,
@@ -319,6 +326,7 @@ mod tests {
                 prompt: Some("make it ünique".into()),
                 within: Some(2),
                 sub_agent: Some("agent-7".into()),
+                also_in: vec!["/p/.claude/worktrees/w1".into()],
             },
             before: moment(3),
             end: StepEnd::Changed(moment(4)),

@@ -235,7 +235,7 @@ fn random_restores_around_mounts_change_no_byte_in_them() {
     let mut mounted: Vec<&str> = Vec::new();
     for round in 0..60 {
         let place = places[random.below(places.len())];
-        let is_free = |place: &str| !mounted.iter().any(|m| *m == place);
+        let is_free = |place: &str| !mounted.contains(&place);
         match random.below(5) {
             0 if is_free(place) && p.path(place).is_dir() => {
                 bind(&outside, &p.path(place));

@@ -7,6 +7,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
+use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
 use herma_testkit::git;
 use herma_testkit::random::Random;
@@ -53,7 +54,7 @@ fn differences(p: &TestProject, from: &str) -> Vec<String> {
 
 /// What the outer project says of a directory that is not its own.
 fn check_left_alone(p: &TestProject, directory: &str, reason: Reason) {
-    let before = Tree::read(&p.path(directory));
+    let before = Tree::read(p.path(directory));
     p.write("src/main", "changed\n");
     p.save("before");
     assert_eq!(p.left_out().get(directory), Some(&reason), "{directory}");
@@ -63,7 +64,7 @@ fn check_left_alone(p: &TestProject, directory: &str, reason: Reason) {
     p.undo().unwrap();
     p.redo().unwrap();
     p.undo().unwrap();
-    assert_eq!(Tree::read(&p.path(directory)), before, "{directory}");
+    assert_eq!(Tree::read(p.path(directory)), before, "{directory}");
     assert!(!p.save("nothing").is_new);
 }
 
@@ -86,7 +87,7 @@ fn another_sessions_work_in_a_linked_worktree_is_no_longer_reset() {
     assert_eq!(saved.receipt.summary.files, 2, "{:?}", saved.receipt);
     p.write(".claude/worktrees/w1/theirs", "more\n");
     alone
-        .restore(&saved.checkpoint, &Default::default(), &NoProgress)
+        .restore(&saved.checkpoint, &RestoreOptions::default(), &NoProgress)
         .unwrap();
     assert_eq!(p.read(".claude/worktrees/w1/theirs"), "not committed\n");
     assert!(p.exists(".claude/worktrees/w1/.git"));
@@ -112,7 +113,7 @@ fn an_old_checkpoint_with_a_worktrees_files_is_not_written_into_the_worktree() {
     p.remove("wt");
     worktree(&p, "wt");
     p.write("wt/theirs", "not committed\n");
-    let before = Tree::read(&p.path("wt"));
+    let before = Tree::read(p.path("wt"));
     p.write("src/main", "changed\n");
     let saved = p.save("not covered from here on");
     assert_eq!(
@@ -129,7 +130,7 @@ fn an_old_checkpoint_with_a_worktrees_files_is_not_written_into_the_worktree() {
         .collect();
     assert_eq!(kept, [(path("wt"), KeptWhy::NotSaved(Reason::Worktree))]);
     assert_eq!(
-        (p.read("src/main"), Tree::read(&p.path("wt"))),
+        (p.read("src/main"), Tree::read(p.path("wt"))),
         ("main\n".into(), before.clone())
     );
     p.undo().unwrap();
@@ -140,7 +141,7 @@ fn an_old_checkpoint_with_a_worktrees_files_is_not_written_into_the_worktree() {
     p.save("ignored");
     assert_eq!(p.left_out()["wt"], Reason::Excluded);
     p.restore(&old);
-    assert_eq!(Tree::read(&p.path("wt")), before);
+    assert_eq!(Tree::read(p.path("wt")), before);
     let history = p.project().history(&path("wt/gone"), &NoProgress).unwrap();
     assert_eq!(history.versions.len(), 1, "it was never removed");
 }
@@ -323,7 +324,7 @@ fn random_restores_around_worktrees_change_no_byte_in_them() {
             2 if p.exists("a/beside") => p.remove("a/beside"),
             _ => p.write("top", round.to_string()),
         }
-        let theirs = || places.map(|place| Tree::read(&p.path(place)));
+        let theirs = || places.map(|place| Tree::read(p.path(place)));
         let before = theirs();
         p.save("round");
         let count = p.list().len();
