@@ -320,6 +320,10 @@ fn explain_restore(new: CommandError, error: &RestoreError) -> CommandError {
         RestoreError::Unsafe { .. } => new.with_state("Nothing was changed.").with_hint(
             "These files could not be saved first; `--keep PATH` leaves one as it is and restores the rest.",
         ),
+        RestoreError::Unproven { .. } => new.with_state("Nothing was changed.").with_hint(
+            "The file on disk may be the last whole copy. `herma checkpoints verify` tells what is damaged; `--keep PATH` leaves the \
+             file as it is and restores the rest.",
+        ),
         RestoreError::OneName { .. } => new.with_state("Nothing was changed.").with_hint(
             "`--keep PATH` leaves one of them out and restores the rest. Where a name here differs from the \
              checkpoint's only in how it is written, rename it first.",

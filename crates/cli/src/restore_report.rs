@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::commands::save::warn_of_losses;
 use crate::json::CheckpointJson;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
@@ -112,6 +113,7 @@ pub(crate) fn report_restored(
 ) -> Result<Outcome, CommandError> {
     let told = told.stop_if_json(env)?;
     warn_of_receipt(&env.ui, &restored.plan);
+    warn_of_losses(env, &restored.lost);
     let outcome = outcome(&restored.plan, &restored.kept);
     if env.ui.json {
         let (plan, kept) = (&restored.plan, &restored.kept);

@@ -15,6 +15,7 @@ mod cli {
     mod hook;
     mod install;
     mod install_obstacles;
+    mod lost_packs;
     mod maintenance;
     mod mcp;
     mod protocol;

@@ -44,6 +44,7 @@ mod engine {
     pub mod ledger;
     mod legacy_kills;
     mod limits_of_projects;
+    mod lost_objects;
     mod lost_receipts;
     mod lost_refs;
     mod missing_projects;
@@ -68,6 +69,7 @@ mod engine {
     mod repair;
     mod reviewed;
     mod round_trip;
+    mod safety_proof;
     mod script;
     mod secret_content;
     mod session_changes;

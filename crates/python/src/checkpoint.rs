@@ -416,6 +416,10 @@ pub(crate) struct Saved {
     receipt: Receipt,
     /// Things worth telling that did not keep the checkpoint from being saved.
     notes: Vec<String>,
+    /// So many files were missing in the store, or damaged there, and were saved again.
+    saved_again: u64,
+    /// Packs of the store that were there at the last save and are gone or not as they were.
+    lost_packs: Vec<String>,
     /// Is it time to clean up?
     due: bool,
 }
@@ -427,6 +431,8 @@ impl From<CoreSaved> for Saved {
             is_new: saved.is_new,
             receipt: Receipt::from(&saved.receipt),
             notes: saved.notes,
+            saved_again: saved.lost.files,
+            lost_packs: saved.lost.packs,
             due: saved.due.is_some(),
         }
     }
@@ -445,5 +451,7 @@ answer!(Saved {
     is_new,
     receipt,
     notes,
+    saved_again,
+    lost_packs,
     due
 });

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use herma_core::checkpoint::Facts;
+use herma_core::engine::Lost;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
 use herma_core::path::escape;
@@ -76,6 +77,8 @@ struct SaveJson {
     bytes: u64,
     left_out: Vec<LeftOutJson>,
     notes: Vec<String>,
+    saved_again: u64,
+    lost_packs: Vec<String>,
     waited_ms: WaitedJson,
 }
 
@@ -121,6 +124,8 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
                 .map(LeftOutJson::from)
                 .collect(),
             notes: saved.notes.clone(),
+            saved_again: saved.lost.files,
+            lost_packs: saved.lost.packs.clone(),
             waited_ms: WaitedJson {
                 store: saved.waited.for_store.as_millis(),
                 project: saved.waited.for_project.as_millis(),
@@ -163,6 +168,7 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     for note in &saved.notes {
         env.ui.warning(escape(note.as_bytes()));
     }
+    warn_of_losses(env, &saved.lost);
     let list = &saved.receipt.left_out;
     let (gaps, secrets): (Vec<_>, Vec<_>) = list.iter().partition(|entry| entry.reason.is_gap());
     let all = format!("herma show {}", saved.checkpoint.number);
@@ -189,6 +195,33 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
         env.ui.detail(
             "`herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.",
         );
+    }
+}
+
+/// Tells what the store had lost.
+pub(crate) fn warn_of_losses(env: &CommandEnv, lost: &Lost) {
+    if lost.files > 0 {
+        let count = counted_entries(
+            lost.files as usize,
+            "file was missing in the store and was",
+            "files were missing in the store and were",
+        );
+        env.ui.warning(format_args!("{count} saved again."));
+    }
+    if !lost.packs.is_empty() {
+        let count = counted_entries(
+            lost.packs.len(),
+            "pack of the store is",
+            "packs of the store are",
+        );
+        env.ui
+            .warning(format_args!("{count} gone or not as at the last save:"));
+        env.ui.name_some(
+            lost.packs.iter().map(|pack| escape(pack.as_bytes())),
+            "herma checkpoints verify",
+        );
+        env.ui
+            .detail("`herma checkpoints verify` tells what that costs.");
     }
 }
 

@@ -22,6 +22,7 @@ use crate::store::layout::StoreDirs;
 use crate::store::lock_file::remove_if_there;
 use crate::store::locks::Guard;
 use crate::store::objects::Objects;
+use crate::store::pack_sign::PackSign;
 
 /// How long savers may be kept waiting while those inside the store leave it.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -98,6 +99,10 @@ impl Sweep<'_> {
             .map(|at| self.inventory.packs[*at].stem.as_str())
             .collect();
         if !going.is_empty() {
+            let now = self.objects.signed_packs_now()?;
+            let is_going = |stem: &str| going.contains(&stem);
+            // On a disk without room for that, packs are missed that were not lost.
+            let _ = PackSign::note_collection(self.dirs, now, is_going);
             self.remove_summaries(packs, trash)?;
         }
         for stem in &going {

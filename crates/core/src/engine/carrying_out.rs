@@ -1,6 +1,5 @@
 //! Carrying out a restore: change the files, look whether they arrived, note how to get back.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
@@ -10,12 +9,12 @@ use super::Project;
 use super::Stage;
 use super::arrived::syncs_each;
 use super::open::OpenStore;
+use super::proof::Before;
+use super::proof::Proven;
 use super::restoring::Restored;
 use super::restoring::Task;
-use super::saving::Saved;
 use super::saving::Stored;
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::meanwhile::meanwhile;
 use crate::restore::RestoreOptions;
 use crate::restore::apply::Applied;
@@ -29,23 +28,12 @@ use crate::snapshot::present::ScanError;
 use crate::store::pack_recent::RecentContents;
 use crate::threads::in_waiting_pool;
 
-/// The state before a restore.
-pub(super) struct Before<'a> {
-    /// The checkpoint that holds it.
-    pub(super) safety: &'a Saved,
-    /// The checkpoint that is the newest by now, with its place in the order of saving.
-    pub(super) newest: Option<(ObjectId, u64)>,
-    pub(super) present: Present,
-    /// Contents that were saved a moment ago.
-    pub(super) recent: Arc<RecentContents>,
-}
-
 impl Project<'_> {
     /// Changes the files, looks whether they arrived, and notes how to get back.
     pub(super) fn carry_out(
         &self,
         store: &OpenStore,
-        before: Before<'_>,
+        proven: Proven,
         prepared: Prepared,
         options: &RestoreOptions,
         task: &Task,
@@ -56,7 +44,7 @@ impl Project<'_> {
             newest,
             present,
             recent,
-        } = before;
+        } = proven.into_before();
         let herma = store.dirs.for_writing()?;
         let state_dir = self.state_dir(&store.dirs)?;
         let mut target = prepared.plan.target.clone();
@@ -128,7 +116,10 @@ impl Project<'_> {
         let noted = if safety.is_new {
             // The checkpoint it describes is published: nothing that is still to come makes it untrue.
             let describes = safety.checkpoint.id;
-            let remember = || self.write_cache(&store.dirs, present.cache, describes, Stored::All);
+            let remember = || {
+                self.write_cache(&store.dirs, present.cache, describes, Stored::All);
+                self.note_packs(store, describes);
+            };
             meanwhile(remember, note).1
         } else {
             note()
@@ -142,8 +133,9 @@ impl Project<'_> {
         kept.dedup();
         Ok(Restored {
             target,
-            safety: Some(safety.checkpoint.clone()),
             safety_is_new: safety.is_new,
+            safety: Some(safety.checkpoint),
+            lost: safety.lost,
             written: applied.written,
             removed: applied.removed,
             kept,

@@ -23,6 +23,7 @@ use crate::restore::write::content_id;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
 use crate::store::layout;
+use crate::store::objects::ObjectError;
 
 /// A restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,10 +158,13 @@ pub(super) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option
     }
 }
 
-/// Does the store hold exactly what this file or link holds?
+/// Does the store hold exactly what this file or link holds, and can it be read back?
 fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool, Error> {
-    match content_id(dir, name) {
-        Some(id) => Ok(store.objects.contains(&id)?),
-        None => Ok(false),
+    let Some(id) = content_id(dir, name) else {
+        return Ok(false);
+    };
+    match store.objects.is_whole(&id) {
+        Err(ObjectError::Fs(e)) => Err(e.into()),
+        whole => Ok(whole.is_ok()),
     }
 }

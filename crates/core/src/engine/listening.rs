@@ -69,6 +69,7 @@ impl Project<'_> {
         if let Some(summit) = summit
             && heard.dirty().is_some_and(<[_]>::is_empty)
             && self.describes_all(&summit, history, &root, &stat)
+            && self.is_relied_on(store, summit.header.checkpoint)
             && let Some(saved) = self.unchanged_as_heard(store, history, summit)?
         {
             return Ok(Listened::Unchanged(Box::new(saved)));

@@ -12,6 +12,7 @@ use super::covered::Foreign;
 use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::repair_refs::receipt_in;
+use super::saving::Lost;
 use super::saving::Saved;
 use super::saving::Waited;
 use super::saving::named_at_once;
@@ -178,6 +179,7 @@ impl Project<'_> {
             is_new: true,
             receipt: state.receipt.clone(),
             notes,
+            lost: Lost::default(),
             due: due.unwrap_or_default(),
             waited: Waited::default(),
         })

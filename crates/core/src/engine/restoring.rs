@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Progress;
 use super::Project;
 use super::SaveOptions;
-use super::carrying_out::Before;
 use super::open::OpenStore;
 use super::receipts::read_left_out;
 use super::saved_before::SavedBefore;
 use super::saving::Draft;
+use super::saving::Lost;
 use super::saving::Saved;
 use super::saving::Waited;
 use super::saving::vouches_for_absence;
@@ -62,6 +62,8 @@ pub struct Restored {
     pub removed: usize,
     /// What was left alone, and why.
     pub kept: Vec<Kept>,
+    /// What the store had lost of the state before. It was saved again first.
+    pub lost: Lost,
 }
 
 /// What a restore is for.
@@ -224,22 +226,17 @@ impl Project<'_> {
         draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
         draft.created = created_by(&prepared.plan);
-        let created = &draft.created;
-        if let Some(safety) = self.saved_before(store, &draft.history, &draft.present, created)? {
-            let newest = draft.history.newest().map(|e| (e.id, e.sequence));
-            let before = Before {
-                safety: &safety,
-                newest,
-                present: draft.present,
-                recent: Arc::default(),
-            };
-            return self.carry_out(store, before, prepared, options, task, progress);
-        }
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
         // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
         let is_new = matches!(task, Task::New(Move::Restore));
         let (interrupted, record) = self.records(store)?;
-        if prepared.plan.actions.is_empty() && is_new && interrupted.is_none() {
+        if prepared.plan.actions.is_empty()
+            && is_new
+            && interrupted.is_none()
+            && self
+                .saved_before(store, &draft.history, &draft.present, &draft.created)?
+                .is_none()
+        {
             let herma = store.dirs.for_writing()?;
             record
                 .stayed()
@@ -247,16 +244,8 @@ impl Project<'_> {
             return Ok(nothing_changed(prepared.plan));
         }
         let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
-        let kept = self.keep(store, draft, &before(&reason), Origin::Safety, progress)?;
-        let newest = &kept.saved.checkpoint;
-        let newest = Some((newest.id, newest.sequence));
-        let before = Before {
-            safety: &kept.saved,
-            newest,
-            present: kept.present,
-            recent: kept.recent,
-        };
-        self.carry_out(store, before, prepared, options, task, progress)
+        let proven = self.secure(store, draft, &prepared.plan, &reason, progress)?;
+        self.carry_out(store, proven, prepared, options, task, progress)
     }
 
     /// An older checkpoint that holds exactly the present state, and says that nothing was where something will be `created`, so that going back and forth between
@@ -284,6 +273,7 @@ impl Project<'_> {
             is_new: false,
             receipt: Receipt::default(),
             notes: Vec::new(),
+            lost: Lost::default(),
             due: None,
             waited: Waited::default(),
         }))
@@ -317,7 +307,7 @@ fn created_by(plan: &Plan) -> Vec<RelPath> {
 }
 
 /// How the save before a restore, or before steps are taken back, is asked for.
-fn before(what: &str) -> SaveOptions {
+pub(super) fn before(what: &str) -> SaveOptions {
     SaveOptions {
         reason: format!("pre-rollback snapshot ({what})").into(),
         ..SaveOptions::default()
@@ -336,6 +326,7 @@ fn nothing_changed(plan: Plan) -> Restored {
         written: 0,
         removed: 0,
         kept,
+        lost: Lost::default(),
         plan,
     }
 }

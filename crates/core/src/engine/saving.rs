@@ -16,6 +16,7 @@ use super::open::OpenStore;
 use super::open::believed;
 use super::publishing::NewState;
 use super::receipts::read_left_out;
+use super::reliance::Reliance;
 use super::restoring::by_path;
 use super::saved_before::SavedBefore;
 use crate::checkpoint::Checkpoint;
@@ -43,7 +44,6 @@ use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::present::scan_unless;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::error::StoreError;
 use crate::store::pack_recent::RecentContents;
 use crate::store::pack_write::PackWriter;
 
@@ -80,8 +80,19 @@ pub struct Saved {
     pub notes: Vec<String>,
     /// Is it time to clean up? Then the caller starts [`super::Engine::maintain`] in the background.
     pub due: Option<Due>,
+    /// What the store had lost.
+    pub lost: Lost,
     /// How long others kept the save from beginning.
     pub waited: Waited,
+}
+
+/// What the store had lost, as far as a save has to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// So many files of the present state were missing in the store, or damaged there, and were saved again.
+    pub files: u64,
+    /// Packs that were there at the last save and are gone or not as they were, by their names.
+    pub packs: Vec<String>,
 }
 
 /// How long a save waited for others.
@@ -101,8 +112,32 @@ pub(super) struct Draft<'s> {
     pub(super) at_hand: Arc<ReadAhead>,
     /// What is about to be made: the checkpoint has to vouch for its absence.
     pub(super) created: Vec<RelPath>,
+    /// Is a new checkpoint made in any case? The one that has this state cannot be relied on.
+    pub(super) is_anew: bool,
+    /// What the look before files move held beside what the rules cover.
+    pub(super) held: Vec<ObjectId>,
     described: Option<Described>,
+    /// Was everything read, whatever the stat cache says?
+    is_reread: bool,
+    losses: Reliance,
     writer: PackWriter<'s>,
+}
+
+impl Draft<'_> {
+    /// Publishes what the store did not have whole of a state that a checkpoint has, and tells that with it.
+    pub(super) fn store_again(self, saved: &mut Saved) -> Result<Present, Error> {
+        let Self {
+            present, writer, ..
+        } = self;
+        // A tree that names something new is new to the pack as well.
+        let has_part = |id: &ObjectId| writer.has(id);
+        if self.is_reread || has_part(&present.tree) || present.modes.iter().any(has_part) {
+            saved.lost.files = count_files(&present.cache, has_part);
+            writer.finish(Durability::Synced)?;
+        }
+        saved.lost.packs = self.losses.packs;
+        Ok(present)
+    }
 }
 
 /// The state of a checkpoint, as the stat cache has it.
@@ -120,6 +155,13 @@ impl Described {
             state: (root.tree, (!root.modes.is_null()).then_some(root.modes)),
         })
     }
+}
+
+/// What is known before a project is looked at.
+struct Known {
+    history: History,
+    cache: Option<Arc<StatCache>>,
+    losses: Reliance,
 }
 
 /// How to look at the project.
@@ -181,31 +223,32 @@ impl Project<'_> {
     ) -> Result<Saved, Error> {
         // That nothing happened since the newest checkpoint says nothing about rules that changed before it.
         let looks_itself = self.engine.options.watcher.is_none() || !holding.begun.is_empty();
-        let (history, cache, heard) = if looks_itself {
-            let (history, cache) = self.clear_the_way_and_load(store)?;
-            (history, cache, Heard::default())
+        let (known, heard) = if looks_itself {
+            (self.clear_the_way_and_load(store)?, Heard::default())
         } else {
             let history = self.clear_the_way(store)?;
             let heard = match self.listen(store, &history, options.rehash)? {
                 Listened::Unchanged(saved) => return Ok(*saved),
                 Listened::Heard(heard) => heard,
             };
-            let cache = self.load_cache(store, &history);
-            (history, cache, heard)
+            let cache = self.read_cache(store);
+            (self.with_losses(store, history, cache)?, heard)
         };
         let token = heard.worth_noting();
+        let is_sign_due = known.losses.is_sign_due;
         let look = Look {
-            cache,
+            cache: None,
             rehash: options.rehash,
             heard,
             recent: Recent::WrittenBack,
             holding,
         };
-        let draft = self.draft_of(store, history, look, progress)?;
+        let draft = self.draft_of(store, known, look, progress)?;
         let state = self.keep(store, draft, options, Origin::Saved, progress)?;
         let SavedState {
             saved, mut present, ..
         } = state;
+        let describes = saved.checkpoint.id;
         if saved.is_new || !present.same_as_cache || token.is_some() {
             let stored = if saved.is_new {
                 Stored::All
@@ -215,7 +258,10 @@ impl Project<'_> {
             if let (Some(token), Some(cache)) = (token, Arc::get_mut(&mut present.cache)) {
                 cache.set_token(token);
             }
-            self.write_cache(&store.dirs, present.cache, saved.checkpoint.id, stored);
+            self.write_cache(&store.dirs, present.cache, describes, stored);
+        }
+        if saved.is_new || is_sign_due {
+            self.note_packs(store, describes);
         }
         Ok(saved)
     }
@@ -243,15 +289,17 @@ impl Project<'_> {
         held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
-        let (history, cache) = self.clear_the_way_and_load(store)?;
+        let known = self.clear_the_way_and_load(store)?;
         let look = Look {
-            cache,
+            cache: None,
             rehash,
             heard: Heard::default(),
             recent: Recent::ReadAgain,
-            holding: self.holding(store, &history, held)?,
+            holding: self.holding(store, &known.history, held)?,
         };
-        self.draft_of(store, history, look, progress)
+        let mut draft = self.draft_of(store, known, look, progress)?;
+        draft.held = held.to_vec();
+        Ok(draft)
     }
 
     /// Makes last what is not on disk yet, and cleans up behind an interrupted restore.
@@ -263,29 +311,53 @@ impl Project<'_> {
     }
 
     /// Clears the way, and reads a large stat cache meanwhile.
-    fn clear_the_way_and_load(
+    fn clear_the_way_and_load(&self, store: &OpenStore) -> Result<Known, Error> {
+        let (cache, history) = if self.has_large_cache(store) {
+            meanwhile(|| self.read_cache(store), || self.clear_the_way(store))
+        } else {
+            let history = self.clear_the_way(store);
+            (self.read_cache(store), history)
+        };
+        self.with_losses(store, history?, cache)
+    }
+
+    /// Looks whether the store has what a stat cache relies on.
+    fn with_losses(
         &self,
         store: &OpenStore,
-    ) -> Result<(History, Option<Arc<StatCache>>), Error> {
-        if !self.has_large_cache(store) {
-            let history = self.clear_the_way(store)?;
-            let cache = self.load_cache(store, &history);
-            return Ok((history, cache));
-        }
-        let (cache, history) = meanwhile(|| self.read_cache(store), || self.clear_the_way(store));
-        let history = history?;
+        history: History,
+        cache: Option<StatCache>,
+    ) -> Result<Known, Error> {
+        let is_named = |id: ObjectId| history.contains(&id);
+        let cache = cache.filter(|cache| cache.header().checkpoint.is_some_and(is_named));
+        let losses = cache
+            .as_ref()
+            .map(|cache| self.look_for_losses(store, cache));
+        let losses = losses.transpose()?.unwrap_or_default();
         let cache = cache.and_then(|cache| believed(store, &history, cache));
-        Ok((history, cache))
+        Ok(Known {
+            history,
+            cache,
+            losses,
+        })
     }
 
     /// Looks at the present, and collects what a checkpoint of it needs.
     fn draft_of<'s>(
         &self,
         store: &'s OpenStore,
-        history: History,
-        look: Look,
+        known: Known,
+        mut look: Look,
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
+        let Known {
+            history,
+            cache,
+            losses,
+        } = known;
+        look.cache = cache;
+        look.rehash |= losses.is_broken();
+        let is_reread = look.rehash;
         let described = look.cache.as_deref().and_then(Described::by);
         // Nothing is counted where there was nothing before.
         let room = history.newest().map_or(0, |_| COUNTED_SOON);
@@ -296,7 +368,11 @@ impl Project<'_> {
             present,
             at_hand: Arc::default(),
             created: Vec::new(),
+            is_anew: losses.checkpoint,
+            held: Vec::new(),
             described,
+            is_reread,
+            losses,
             writer,
         })
     }
@@ -310,20 +386,14 @@ impl Project<'_> {
         origin: Origin,
         progress: &dyn Progress,
     ) -> Result<SavedState, Error> {
-        let Draft {
-            history,
-            present,
-            at_hand,
-            created,
-            described,
-            writer,
-        } = draft;
-        let recent = writer.recent();
-        let newest = newest_readable(store, &history, described)?;
+        let recent = draft.writer.recent();
+        let (history, present) = (&draft.history, &draft.present);
+        let newest = newest_readable(store, history, draft.described)?;
         let now = (present.tree, present.modes);
         let is_newest = |entry: &Entry| history.newest() == Some(entry);
-        if newest.is_some_and(|(entry, state)| is_newest(entry) && state == now) {
-            match self.unchanged(store, &history, named_at_once(&present)) {
+        let is_known = newest.is_some_and(|(entry, state)| is_newest(entry) && state == now);
+        if is_known && !draft.is_anew {
+            match self.unchanged(store, history, named_at_once(present)) {
                 // The state is known from the cache, but nobody could go back to it.
                 Err(e) if e.is_of_one_checkpoint() => {}
                 // A new one writes the receipt again, for all that share it.
@@ -331,12 +401,10 @@ impl Project<'_> {
                 // That something is not there any more is news to one that says nothing about it.
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 // So is what was left out then.
-                Ok(saved) if !vouches_for_absence(store, &saved.checkpoint, &created) => {}
+                Ok(saved) if !vouches_for_absence(store, &saved.checkpoint, &draft.created) => {}
                 saved => {
                     let mut saved = saved?;
-                    if options.rehash {
-                        saved.notes.extend(store_again(writer)?);
-                    }
+                    let present = draft.store_again(&mut saved)?;
                     return Ok(SavedState {
                         saved,
                         present,
@@ -351,8 +419,20 @@ impl Project<'_> {
             (None, _) => origin,
         };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
+        let Draft {
+            history,
+            present,
+            at_hand,
+            losses,
+            writer,
+            ..
+        } = draft;
         let state = NewState::of(&present, at_hand);
-        let saved = self.publish(store, &history, before, &state, writer, options, origin)?;
+        let mut saved = self.publish(store, &history, before, &state, writer, options, origin)?;
+        saved.lost = Lost {
+            files: count_files(&present.cache, |id| losses.objects.contains(id)),
+            packs: losses.packs,
+        };
         Ok(SavedState {
             saved,
             present,
@@ -480,6 +560,7 @@ impl Project<'_> {
             is_new: false,
             receipt,
             notes: Vec::new(),
+            lost: Lost::default(),
             due: None,
             waited: Waited::default(),
         })
@@ -529,14 +610,12 @@ pub(super) fn named_at_once(present: &Present) -> Receipt {
     receipt
 }
 
-/// Stores what the store does not have, or not whole, of a state that was saved before.
-fn store_again(writer: PackWriter<'_>) -> Result<Option<String>, StoreError> {
-    let count = writer.object_count();
-    writer.finish(Durability::Synced)?;
-    let what = format!(
-        "{count} objects of this state, which the store did not have whole, were stored again"
-    );
-    Ok((count > 0).then_some(what))
+/// How many files hold something of which this is true.
+fn count_files(cache: &StatCache, is_counted: impl Fn(&ObjectId) -> bool) -> u64 {
+    let entries = (0..cache.directories()).filter_map(|index| cache.entries(index));
+    let files = entries.flatten().flatten();
+    let counted = files.filter(|entry| entry.kind.is_captured_file() && is_counted(&entry.id));
+    counted.count() as u64
 }
 
 /// The newest checkpoint that can be read, and its state. A damaged one is lost itself, but does not

@@ -245,6 +245,14 @@ pub enum RestoreError {
         /// What the store said.
         source: ObjectError,
     },
+    /// What is to be displaced cannot be brought back from the store, and could not be stored again; nothing was changed.
+    #[error("the stored copy of {path} cannot be read back, and it could not be stored again")]
+    Unproven {
+        /// The file.
+        path: RelPath,
+        /// Why not.
+        source: Box<crate::error::Error>,
+    },
     /// The checkpoint's list of modes is malformed; nothing was changed.
     #[error("the checkpoint's list of modes is malformed")]
     BadModes,
@@ -272,7 +280,7 @@ impl RestoreError {
                 source: ObjectError::Fs(_),
                 ..
             } => ErrorKind::Failed,
-            Self::Damaged { .. } | Self::BadModes => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::Unproven { .. } | Self::BadModes => ErrorKind::Damaged,
             _ => ErrorKind::Failed,
         }
     }

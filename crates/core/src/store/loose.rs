@@ -68,8 +68,8 @@ impl Loose {
         let name = CString::new(&hex[2..]).expect("digits have no zero byte");
         let file = match OpenFile::open(&dir, &name) {
             Ok(file) => Arc::new(file),
-            Err(e) if e.is_not_found() => return Ok(None),
-            Err(e) => return Err(e.into()),
+            Err(e) if e.is_vanished() => return Ok(None),
+            Err(e) => return Err(e),
         };
         let mut reader = Reader::new(Arc::clone(&file), 0);
         let mut start = vec![0; LONGEST_HEADER];
@@ -115,6 +115,17 @@ impl Loose {
             Some(Some(fans)) if !fans[usize::from(id.as_bytes()[0])] => Ok(false),
             _ => self.contains(id),
         }
+    }
+
+    /// Is there any object?
+    pub fn any(&self) -> Result<bool, CopyError> {
+        let fans = self.list_fans()?;
+        for (first, is_there) in (0..=u8::MAX).zip(fans) {
+            if is_there && !self.ids_in(first)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn list_fans(&self) -> Result<[bool; 256], CopyError> {

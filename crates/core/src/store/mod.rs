@@ -48,6 +48,7 @@ pub mod pack_read;
 pub mod pack_rebuild;
 pub(crate) mod pack_recent;
 pub mod pack_salvage;
+pub(crate) mod pack_sign;
 pub mod pack_write;
 pub(crate) mod packed_refs;
 pub mod prefix;

@@ -9,6 +9,7 @@
 //!
 //! All methods may be called from many threads at once.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use super::pack_files::PackFiles;
 use super::pack_list::PackList;
 use super::pack_list::Packs;
 use super::pack_read::Pack;
+use super::pack_sign::SignedPack;
 use super::prefix::IdPrefix;
 use crate::id::ObjectId;
 
@@ -272,6 +274,46 @@ impl Objects {
     pub fn pack_names(&self) -> Result<Vec<String>, ObjectError> {
         let list = self.refresh()?;
         Ok(list.packs().map(|pack| pack.stem().to_owned()).collect())
+    }
+
+    /// The packs by their files, as last listed.
+    pub(crate) fn signed_packs(&self) -> Result<Vec<SignedPack>, ObjectError> {
+        Ok(self.packs.list()?.signed())
+    }
+
+    /// The same, listed again.
+    pub(crate) fn signed_packs_now(&self) -> Result<Vec<SignedPack>, ObjectError> {
+        Ok(self.packs.list_again()?.signed())
+    }
+
+    /// Are there loose objects? Herma writes none.
+    pub(crate) fn has_loose(&self) -> Result<bool, ObjectError> {
+        let loose = self.loose.any();
+        loose.map_err(|e| ObjectError::of(&ObjectId::NULL, e))
+    }
+
+    /// Takes from `wanted` what a pack has that holds together, by its index, or a loose file. Returns the names of packs
+    /// that do not.
+    pub(crate) fn take_listed(
+        &self,
+        wanted: &mut HashSet<ObjectId>,
+    ) -> Result<Vec<String>, ObjectError> {
+        let list = self.refresh()?;
+        let mut unsound: Vec<String> = list.unreadable().map(|pack| pack.pack.clone()).collect();
+        for pack in list.packs() {
+            if !pack.holds_together()? {
+                unsound.push(pack.stem().to_owned());
+                continue;
+            }
+            for id in ids_of_pack(Arc::clone(pack)) {
+                match id {
+                    Ok(id) => drop(wanted.remove(&id)),
+                    Err(_) => unsound.push(pack.stem().to_owned()),
+                }
+            }
+        }
+        wanted.retain(|id| !matches!(self.loose.contains_listed(id), Ok(true)));
+        Ok(unsound)
     }
 
     /// The packs whose index cannot be used. Lists the packs again.

@@ -136,6 +136,13 @@ impl Claims {
         })
     }
 
+    /// Is this object in one of the packs?
+    pub(super) fn has(&self, id: &ObjectId) -> bool {
+        let piece = self.piece(id);
+        let found = piece.find(id).map(|number| &piece.objects[number]);
+        found.is_some_and(|claim| claim.offset().is_some())
+    }
+
     /// What is in the packs, in the order of their indexes.
     pub(super) fn into_sorted(self) -> SortedClaims {
         let pieces = self.pieces.into_iter().map(|piece| {

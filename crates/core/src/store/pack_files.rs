@@ -41,16 +41,23 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens `name` in `dir`, which must be an ordinary file.
-    pub fn open(dir: &Dir, name: &CStr) -> Result<Self, herma_fs::Error> {
-        let file = dir.open_file(name)?;
+    /// Opens `name` in `dir`. What is no ordinary file is damage: somebody put it in the place of one.
+    pub fn open(dir: &Dir, name: &CStr) -> Result<Self, CopyError> {
+        let no_file = || CopyError::Damaged {
+            file: name.to_string_lossy().into_owned(),
+            what: "it is no ordinary file",
+        };
+        let file = match dir.open_file(name) {
+            Err(e) if matches!(e.errno(), Some(Errno::LOOP | Errno::NXIO)) => return Err(no_file()),
+            opened => opened?,
+        };
         let path = dir
             .path()
             .join(std::ffi::OsStr::new(&*name.to_string_lossy()));
         let stat = herma_fs::file::stat_file(&file)
             .map_err(|e| herma_fs::Error::on("look at", &path, e))?;
         if stat.kind != FileKind::File {
-            return Err(herma_fs::Error::on("read", &path, Errno::INVAL));
+            return Err(no_file());
         }
         Ok(Self { file, stat, path })
     }
@@ -92,6 +99,8 @@ pub struct Listed {
     pub stem: String,
     /// The stat of the index, to see whether it is still the same file.
     pub index: Stat,
+    /// The stat of the pack.
+    pub pack: Stat,
 }
 
 /// The pack directory of a store.
@@ -119,7 +128,7 @@ impl PackFiles {
     }
 
     /// Opens a file, or finds it open.
-    pub fn open(&self, name: &CStr) -> Result<Arc<OpenFile>, herma_fs::Error> {
+    pub fn open(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = open.iter().rposition(|(known, _)| known.as_c_str() == name) {
@@ -131,7 +140,7 @@ impl PackFiles {
         }
         let file = match self.open_anew(name) {
             // Those that are only kept open for later have to go first.
-            Err(e) if matches!(e.errno(), Some(Errno::MFILE | Errno::NFILE)) => {
+            Err(CopyError::Fs(e)) if matches!(e.errno(), Some(Errno::MFILE | Errno::NFILE)) => {
                 self.close_all_but(|_| false);
                 self.open_anew(name)?
             }
@@ -145,7 +154,7 @@ impl PackFiles {
         Ok(file)
     }
 
-    fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, herma_fs::Error> {
+    fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
         let dir = self.above.open_dir(self.name.as_c_str())?;
         OpenFile::open(&dir, name).map(Arc::new)
     }
@@ -165,10 +174,9 @@ impl PackFiles {
             Err(e) => return Err(e),
         };
         let entries = dir.entries()?;
-        let has = |name: &[u8]| {
-            entries
-                .binary_search_by(|entry| entry.name.to_bytes().cmp(name))
-                .is_ok()
+        let find = |name: &[u8]| {
+            let found = entries.binary_search_by(|entry| entry.name.to_bytes().cmp(name));
+            found.ok().map(|at| entries[at].name.as_c_str())
         };
         let mut listed = Vec::new();
         for entry in &entries {
@@ -180,14 +188,16 @@ impl PackFiles {
             else {
                 continue;
             };
-            if !has(format!("{stem}.pack").as_bytes()) {
+            let Some(pack) = find(format!("{stem}.pack").as_bytes()) else {
                 continue;
-            }
+            };
             // A stat that finds nothing: the pack was removed after the listing.
-            if let Some(index) = dir.stat_opt(entry.name.as_c_str())? {
+            let index = dir.stat_opt(entry.name.as_c_str())?;
+            if let (Some(index), Some(pack)) = (index, dir.stat_opt(pack)?) {
                 listed.push(Listed {
                     stem: stem.to_owned(),
                     index,
+                    pack,
                 });
             }
         }

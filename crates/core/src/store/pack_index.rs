@@ -119,7 +119,7 @@ impl PackIndex {
 
     /// The index file.
     pub(super) fn file(&self) -> Result<Arc<OpenFile>, CopyError> {
-        Ok(self.files.open(&self.name)?)
+        self.files.open(&self.name)
     }
 
     /// What the index file was when it was opened.

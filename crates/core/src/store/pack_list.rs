@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use herma_fs::FileKind;
+use herma_fs::Stat;
 use herma_fs::sync::Mutex;
 use herma_fs::sync::RwLock;
 use herma_fs::sync::atomic::AtomicU64;
@@ -20,6 +22,7 @@ use super::copy::CopyError;
 use super::pack_files::Listed;
 use super::pack_files::PackFiles;
 use super::pack_read::Pack;
+use super::pack_sign::SignedPack;
 
 /// How often the directory is listed again because packs vanish while they are being opened.
 const ATTEMPTS: usize = 4;
@@ -47,6 +50,8 @@ pub(crate) struct PackList {
 #[derive(Debug)]
 struct Slot {
     stem: String,
+    /// How long pack and index were when they were listed; `None` if one of them is no ordinary file.
+    sizes: Option<(u64, u64)>,
     opened: OnceLock<Result<Arc<Pack>, UnreadablePack>>,
 }
 
@@ -84,6 +89,15 @@ impl PackList {
             self.open(at).ok()?;
             self.slots[at].opened.get()?.as_ref().err()
         })
+    }
+
+    /// All of them, by their files.
+    pub(crate) fn signed(&self) -> Vec<SignedPack> {
+        let signed = |slot: &Slot| SignedPack {
+            stem: slot.stem.clone(),
+            sizes: slot.sizes,
+        };
+        self.slots.iter().map(signed).collect()
     }
 
     /// Opens all of them, unless one is gone by now.
@@ -180,6 +194,7 @@ impl Packs {
             .iter()
             .map(|pack| Slot {
                 stem: pack.stem.clone(),
+                sizes: sizes_of(pack),
                 opened: carried(pack)
                     .map(|before| Ok(Arc::clone(before)).into())
                     .unwrap_or_default(),
@@ -201,6 +216,12 @@ impl Packs {
         });
         Ok(list)
     }
+}
+
+fn sizes_of(listed: &Listed) -> Option<(u64, u64)> {
+    let is_plain = |stat: &Stat| stat.kind == FileKind::File;
+    let are_plain = is_plain(&listed.pack) && is_plain(&listed.index);
+    are_plain.then_some((listed.pack.size, listed.index.size))
 }
 
 fn unreadable(stem: &str, error: &CopyError) -> UnreadablePack {

@@ -14,6 +14,7 @@ use super::inflate::Reader;
 use super::object::Kind;
 use super::pack_files::OpenFile;
 use super::pack_files::PackFiles;
+use super::pack_finish;
 use super::pack_index::PackIndex;
 use crate::id::ObjectId;
 
@@ -93,7 +94,7 @@ impl Pack {
 
     /// The pack file.
     pub(super) fn file(&self) -> Result<Arc<OpenFile>, CopyError> {
-        Ok(self.files.open(&self.file_name)?)
+        self.files.open(&self.file_name)
     }
 
     /// Forgets the pack file, for another one has its name now.
@@ -113,6 +114,25 @@ impl Pack {
     /// How large the pack file is.
     pub(crate) fn size(&self) -> Result<u64, CopyError> {
         Ok(self.files.open(&self.file_name)?.stat.size)
+    }
+
+    /// Does the pack begin and end as its index says? One that was emptied, cut short or made longer does not, nor does
+    /// anything else that has its name.
+    pub(crate) fn holds_together(&self) -> Result<bool, herma_fs::Error> {
+        let looked = self.file().and_then(|file| {
+            let mut start = [0; FIRST_ENTRY as usize];
+            file.read_exact_at(&mut start, 0)?;
+            let mut end = [0; 20];
+            let trailer = file.stat.size.saturating_sub(end.len() as u64);
+            file.read_exact_at(&mut end, trailer)?;
+            Ok(start == pack_finish::header(self.index.count())
+                && end == *self.index.pack_trailer())
+        });
+        match looked {
+            Ok(holds) => Ok(holds),
+            Err(CopyError::Fs(e)) if e.is_want_of_resources() => Err(e),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Reads the header of the entry at `offset`.

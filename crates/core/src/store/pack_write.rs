@@ -245,6 +245,11 @@ impl<'a> PackWriter<'a> {
         self.parts.hash_ahead(to_come);
     }
 
+    /// Was this object added?
+    pub(crate) fn has(&self, id: &ObjectId) -> bool {
+        self.claims.has(id)
+    }
+
     /// Has nothing been added?
     pub fn is_empty(&self) -> bool {
         self.object_count() == 0

@@ -257,6 +257,10 @@ class Saved:
     """The counts, and what is missing that no rule leaves out."""
     notes: list[str]
     """Things worth telling that did not keep the checkpoint from being saved."""
+    saved_again: int
+    """So many files were missing in the store, or damaged there, and were saved again."""
+    lost_packs: list[str]
+    """Packs of the store that were there at the last save and are gone or not as they were."""
     due: bool
     """Is it time to clean up?"""
 

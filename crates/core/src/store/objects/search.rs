@@ -230,6 +230,10 @@ impl Objects {
                 let entry = pack.entry(offset)?;
                 match entry.kind {
                     EntryKind::Whole(Kind::Blob) if entry.size > SMALL_BLOB => {
+                        // Once `sink` has seen something, no other copy can be tried.
+                        if self.has_other_copy(pack, list, id) {
+                            self.check_copy(pack, offset, list, id)?;
+                        }
                         return stream_large(id, entry.size, sink, |sink| entry.stream(sink));
                     }
                     EntryKind::Whole(kind) => self.read_whole(kind, entry, id)?,
@@ -247,6 +251,13 @@ impl Objects {
         Ok(sink(&object.data)
             .map(|()| object.data.len() as u64)
             .map_err(ObjectError::Sink))
+    }
+
+    /// Is there a copy of the object beside the one in this pack?
+    fn has_other_copy(&self, pack: &Pack, list: &PackList, id: &ObjectId) -> bool {
+        let mut others = list.packs().filter(|other| other.serial() != pack.serial());
+        let is_packed = others.any(|other| matches!(other.index().find(id), Ok(Some(_))));
+        is_packed || matches!(self.loose.contains_listed(id), Ok(true))
     }
 
     fn read_whole(
