@@ -26,6 +26,7 @@ use crate::history::mirror_ref;
 use crate::history::sequence_of;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
+use crate::purge::record::PurgeRecord;
 use crate::snapshot::stat_cache::StatCache;
 use crate::steps::log::StepLog;
 use crate::store::layout::StoreDirs;
@@ -222,7 +223,13 @@ fn lost_by_labels(
     let mut labels = refs.list(&pins)?.refs;
     labels.extend(refs.list(&format!("refs/herma-names/{project}"))?.refs);
     labels.retain(|(name, _)| roll.is_none_or(|roll| roll.refs.contains_key(name)));
-    if labels.is_empty() {
+    // An interrupted purge has moved some of the refs; whoever locks the project moves the others.
+    let state = own_state(store, project)?;
+    let is_purged = match &state {
+        Some(state) => PurgeRecord::read(state)?.is_some(),
+        None => false,
+    };
+    if labels.is_empty() || is_purged {
         return Ok(Vec::new());
     }
     let history = History::load(&store.dirs, &store.objects, project)?;

@@ -208,10 +208,9 @@ fn problem(store: &Dir, rule: &Rule) -> Result<Option<String>, StoreError> {
 /// What is wrong with the directories and files of a store that Herma has written to.
 pub(crate) fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
     let store = dirs.store();
-    // Before it is written to for the first time, a store of Hermes lacks some.
-    if !matches!(store.stat_opt("herma")?, Some(stat) if stat.kind == FileKind::Directory)
-        || store.open_dir("herma")?.stat_opt("format")?.is_none() && dirs.herma().is_none()
-    {
+    // What was never finished, by Hermes or because the power was cut, lacks some, and nothing is lost with it.
+    let was_made = kind_at(store, "herma/format")?.is_some();
+    if !was_made && !dirs.refs().any("refs/herma").unwrap_or(false) {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
