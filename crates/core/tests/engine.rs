@@ -18,6 +18,7 @@ mod engine {
     pub mod child;
     mod cleaning;
     mod cleaning_crowd;
+    mod cleaning_plans;
     mod collect_attacks;
     mod collect_damage;
     mod collect_foreign;

@@ -103,7 +103,7 @@ impl From<CoreProject> for ProjectStatus {
             root: project.workdir,
             presence: match project.presence {
                 Presence::Live => "live",
-                Presence::Gone => "gone",
+                Presence::Gone | Presence::GoneWithParents => "gone",
                 Presence::OutOfReach(_) => "out-of-reach",
                 Presence::Unknown => "unknown",
             }

@@ -1,8 +1,8 @@
 //! Cleaning: what the limits require is dropped, and what nothing needs any more is collected.
 //!
-//! A plan is made from facts, and applied project by project under the project's lock, where everything it
-//! rests on is looked at once more. The byte limits come last: they are asked only after what is dead has
-//! been collected, so no checkpoint is dropped for bytes that merging gains anyway.
+//! A plan is made once, from facts; it is a value, which [`Engine::plan_cleaning`] hands out and
+//! [`Engine::clean`] carries out, project by project under the project's lock, where everything it rests on is
+//! looked at once more. Then the room of what went is freed. Nothing is planned again because of what that wrote.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,10 +15,9 @@ use super::cleaning_apply::forget_steps;
 use super::cleaning_apply::in_words;
 use super::cleaning_apply::note_missing;
 use super::cleaning_apply::put_right;
-use super::cleaning_bytes::NoBytes;
-use super::cleaning_bytes::is_exceeded;
+use super::cleaning_bytes::is_pressed;
 use super::cleaning_bytes::make_room;
-use super::cleaning_bytes::plan_with_bytes;
+use super::cleaning_bytes::plan;
 use super::cleaning_bytes::store_bytes;
 use super::cleaning_record::CleaningRecord;
 use super::cleaning_record::PackFilesFacts;
@@ -30,12 +29,11 @@ use crate::collect::CollectOptions;
 use crate::collect::CollectStage;
 use crate::collect::Collected;
 use crate::collect::Thoroughness;
-use crate::collect::holdings::Lengths;
+use crate::collect::trash;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::id::ProjectId;
 use crate::purge::doomed;
-use crate::retention;
 use crate::retention::Dropped;
 use crate::retention::Limits;
 use crate::retention::Note;
@@ -129,6 +127,8 @@ pub struct Cleaned {
     pub bytes_after: u64,
     /// What collection did.
     pub collected: Collected,
+    /// How many checkpoints the plan left.
+    pub left: usize,
 }
 
 impl Cleaned {
@@ -148,8 +148,7 @@ impl Cleaned {
 }
 
 impl Engine {
-    /// What a cleaning would drop. Nothing is changed. What merging gains cannot be known beforehand, so
-    /// byte limits may in truth cost fewer checkpoints than this says.
+    /// What a cleaning drops. Nothing is changed.
     pub fn plan_cleaning(
         &self,
         request: &CleanRequest,
@@ -158,8 +157,20 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else {
             return Ok((self.no_facts(), Plan::default()));
         };
-        let mut facts = self.trusted_facts(&store, request)?;
-        let plan = plan_with_bytes(&store, &mut facts, &request.limits, progress)?;
+        self.plan_in(&store, request, progress)
+    }
+
+    fn plan_in(
+        &self,
+        store: &OpenStore,
+        request: &CleanRequest,
+        progress: &dyn Progress,
+    ) -> Result<(StoreFacts, Plan), Error> {
+        let mut facts = self.facts(store)?;
+        if request.clock_is_right {
+            facts.last_run = Some(facts.now);
+        }
+        let plan = plan(store, &mut facts, &request.limits, progress)?;
         Ok((facts, plan))
     }
 
@@ -181,17 +192,21 @@ impl Engine {
             let collected = self.collect_locked(&dirs, quick, progress)?;
             cleaned.note(collected);
         }
-        self.drop_by_rules(request, &mut cleaned)?;
-        let mut effort = self.drop_by_bytes(&dirs, request, progress, &mut cleaned)?;
-        effort.at_once |= request.attended || self.is_tight(&dirs)?;
-        let collected = if request.attended {
-            self.collect_locked(&dirs, effort, progress)?
-        } else {
-            self.collect_at_leisure(&dirs, effort, progress)?
-        };
-        cleaned.note(collected);
+        let store = self.open_for_writing()?;
+        let (facts, plan) = self.plan_in(&store, request, progress)?;
+        self.carry_out(&store, request, &facts, &plan, &mut cleaned)?;
+        drop(store);
+        self.free_room(
+            &dirs,
+            request,
+            plan.bytes_after.is_some(),
+            progress,
+            &mut cleaned,
+        )?;
+        (cleaned.notes, cleaned.over) = (plan.notes, plan.over);
         dirs.restore_reserve()?;
-        self.record_cleaning(&dirs, started.elapsed(), &mut cleaned)?;
+        let limit = request.limits.max_total_bytes.unwrap_or(0);
+        self.record_cleaning(&dirs, started.elapsed(), limit, &mut cleaned)?;
         Ok(cleaned)
     }
 
@@ -241,55 +256,49 @@ impl Engine {
         Ok(dirs.lock_collect(wait)?)
     }
 
-    fn trusted_facts(
-        &self,
-        store: &OpenStore,
-        request: &CleanRequest,
-    ) -> Result<StoreFacts, Error> {
-        let mut facts = self.facts(store)?;
-        if request.clock_is_right {
-            facts.last_run = Some(facts.now);
-        }
-        Ok(facts)
-    }
-
     /// Has the store so little room left that the trash cannot be kept for a while?
-    fn is_tight(&self, dirs: &StoreDirs) -> Result<bool, Error> {
-        let limit = self.size_limit_of(dirs)?;
+    fn is_tight(&self, dirs: &StoreDirs, request: &CleanRequest) -> Result<bool, Error> {
+        let limit = match request.limits.max_total_bytes {
+            Some(limit) => limit,
+            None => self.size_limit_of(dirs)?,
+        };
         let bytes = store_bytes(dirs)?;
         Ok(limit > 0 && bytes > limit / 2 || dirs.store().free_bytes()? < bytes)
     }
 
-    /// The rules that need no bytes.
-    fn drop_by_rules(&self, request: &CleanRequest, cleaned: &mut Cleaned) -> Result<(), Error> {
-        let limits = Limits {
-            max_total_bytes: None,
-            min_free_bytes: None,
-            ..request.limits.clone()
-        };
-        let store = self.open_for_writing()?;
-        let facts = self.trusted_facts(&store, request)?;
+    /// Does what the plan says.
+    fn carry_out(
+        &self,
+        store: &OpenStore,
+        request: &CleanRequest,
+        facts: &StoreFacts,
+        plan: &Plan,
+        cleaned: &mut Cleaned,
+    ) -> Result<(), Error> {
         cleaned.scanned = facts.projects.len();
-        let plan = retention::plan(&facts, &limits, &mut NoBytes)?;
+        let checkpoints = facts
+            .projects
+            .iter()
+            .map(|project| project.checkpoints.len());
+        cleaned.left = checkpoints.sum::<usize>().saturating_sub(plan.drops.len());
         // ORDER: a record that is wrong is put right before the checkpoint that proves it goes.
         for note in &plan.notes {
-            if let Err(e) = put_right(&store, note, facts.now) {
+            if let Err(e) = put_right(store, note, facts.now) {
                 cleaned.errors.push(in_words(&e));
             }
         }
-        self.apply(&store, &plan, request.attended, cleaned);
+        self.apply(store, plan, request.attended, cleaned);
         let distrusted = |note: &Note| matches!(note, Note::ClockDistrusted(_));
         if !request.attended && !plan.notes.iter().any(distrusted) {
             let left = facts.projects.iter();
             for project in left.filter(|project| !cleaned.forgotten.contains(&project.id)) {
-                if let Err(e) = note_missing(&store, project, facts.now) {
+                if let Err(e) = note_missing(store, project, facts.now) {
                     cleaned.errors.push(in_words(&e));
                 }
             }
         }
-        let now = self.options.clock.now().seconds;
         for project in &facts.projects {
-            match forget_steps(&store, &project.id, now) {
+            match forget_steps(store, &project.id, facts.now as i64) {
                 // Records take little room: those of a project at work can wait for the next cleaning.
                 Err(e) if e.kind() != ErrorKind::Busy => cleaned.errors.push(in_words(&e)),
                 _ => {}
@@ -297,9 +306,8 @@ impl Engine {
         }
         // Nobody but a person can tell whether the history in them is still wanted.
         if request.attended && !plan.notes.iter().any(distrusted) {
-            self.remove_old_archives(&limits, facts.now, cleaned)?;
+            self.remove_old_archives(&request.limits, facts.now, cleaned)?;
         }
-        cleaned.notes = plan.notes;
         Ok(())
     }
 
@@ -326,66 +334,39 @@ impl Engine {
         Ok(())
     }
 
-    /// The byte limits, if they are exceeded; says how to collect afterwards. What merging gains costs no
-    /// checkpoint, and what is dead goes before anything is merged: that is quick, and makes room for it.
-    fn drop_by_bytes(
+    /// Frees the room of what was dropped. If a byte limit is near, what is dead goes first: that is quick, and
+    /// makes room for the rest.
+    fn free_room(
         &self,
         dirs: &StoreDirs,
         request: &CleanRequest,
+        is_weighed: bool,
         progress: &dyn Progress,
         cleaned: &mut Cleaned,
-    ) -> Result<Effort, Error> {
-        // Where a store grows faster than packs can be merged, there is no time for that.
-        let is_burst = !request.attended && PackFilesFacts::of(dirs)?.is_burst();
-        let last = if is_burst {
-            Thoroughness::Quick
+    ) -> Result<(), Error> {
+        if is_weighed {
+            let quick = Effort::urgent(Thoroughness::Quick);
+            cleaned.note(self.collect_locked(dirs, quick, progress)?);
+        }
+        let effort = if is_pressed(dirs, &request.limits, store_bytes(dirs)?)? {
+            Effort::urgent(Thoroughness::Full)
         } else {
-            Thoroughness::Full
+            Effort {
+                at_once: is_weighed || request.attended || self.is_tight(dirs, request)?,
+                ..Effort::USUAL
+            }
         };
-        for thoroughness in [Thoroughness::Quick, last] {
-            if !is_exceeded(dirs, &request.limits)? {
-                return Ok(Effort::USUAL);
-            }
-            let collected = self.collect_locked(dirs, Effort::urgent(thoroughness), progress)?;
-            cleaned.note(collected);
-            if is_burst {
-                break;
-            }
-        }
-        if is_exceeded(dirs, &request.limits)? {
-            let store = self.open_for_writing()?;
-            let mut facts = self.trusted_facts(&store, request)?;
-            // The other rules have had their say.
-            let limits = Limits {
-                max_total_bytes: request.limits.max_total_bytes,
-                min_free_bytes: request.limits.min_free_bytes,
-                ..Limits::default()
-            };
-            let plan = plan_with_bytes(&store, &mut facts, &limits, progress)?;
-            self.apply(&store, &plan, request.attended, cleaned);
-            cleaned.over = plan.over;
-        }
-        Ok(Effort::urgent(last))
-    }
-
-    /// Collects when nobody waits for it: not while the store is growing fast, and no longer than the limit
-    /// allows. What is left over is for the next round.
-    fn collect_at_leisure(
-        &self,
-        dirs: &StoreDirs,
-        mut effort: Effort,
-        progress: &dyn Progress,
-    ) -> Result<Collected, Error> {
-        if PackFilesFacts::of(dirs)?.is_burst() {
-            effort.thoroughness = Thoroughness::Quick;
-        }
-        let patient = Patient::new(progress, dirs, self.size_limit_of(dirs)?);
-        match self.collect_locked(dirs, effort, &patient) {
+        let limit = request.limits.max_total_bytes.unwrap_or(0);
+        let patient = Patient::new(progress, dirs, if request.attended { 0 } else { limit })?;
+        let collected = match self.collect_locked(dirs, effort, &patient) {
+            // Savers do not wait for it, so it makes way for the next round.
             Err(e) if e.kind() == ErrorKind::Cancelled && !progress.is_cancelled() => {
-                self.collect_locked(dirs, Effort::urgent(Thoroughness::Quick), progress)
+                self.collect_locked(dirs, Effort::urgent(Thoroughness::Quick), progress)?
             }
-            collected => collected,
-        }
+            collected => collected?,
+        };
+        cleaned.note(collected);
+        Ok(())
     }
 
     pub(super) fn collect_locked(
@@ -435,11 +416,12 @@ impl Engine {
         &self,
         dirs: &StoreDirs,
         took: Duration,
+        limit: u64,
         cleaned: &mut Cleaned,
     ) -> Result<(), Error> {
         cleaned.bytes_after = store_bytes(dirs)?;
-        let objects = crate::store::objects::Objects::open(dirs.objects().try_clone()?);
-        let lengths = Lengths::read(dirs, &objects)?;
+        cleaned.note_size(limit);
+        let counted = PackFilesFacts::of(dirs)?.bytes + trash::bytes(dirs)?;
         let problem = cleaned.errors.first().cloned().or_else(|| {
             let first = cleaned.collected.damaged.first()?;
             Some(format!(
@@ -449,7 +431,7 @@ impl Engine {
         let record = CleaningRecord {
             at: self.options.clock.now().as_float(),
             store_bytes: cleaned.bytes_after,
-            fixed_bytes: cleaned.bytes_after.saturating_sub(lengths.total),
+            fixed_bytes: cleaned.bytes_after.saturating_sub(counted),
             asked_size: asked_size(dirs)?,
             packs: cleaned.collected.packs_after,
             dropped: cleaned.dropped.len(),
@@ -485,9 +467,22 @@ impl Cleaned {
         self.forgotten.extend(round.forgotten);
         self.notes = round.notes;
         self.over = round.over;
+        self.left = round.left;
         self.errors.extend(round.errors);
         self.bytes_after = round.bytes_after;
         self.note(round.collected);
+    }
+
+    /// A store that is larger than it may be, although the plan had it otherwise, is not called clean.
+    fn note_size(&mut self, limit: u64) {
+        if limit > 0 && self.bytes_after > limit && self.over.is_none() {
+            self.over = Some(Over {
+                limit: Rule::TotalSize,
+                bytes: self.bytes_after - limit,
+                could_free: 0,
+                held: Vec::new(),
+            });
+        }
     }
 
     /// Adds what a collection did.

@@ -97,7 +97,7 @@ impl Engine {
             let found = found.filter(|c| c.id == dropped.id);
             let is_newest = now.last_resort().any(|c| c.id == dropped.id);
             let may = match dropped.rule {
-                Rule::Orphan => now.presence == Presence::Gone,
+                Rule::Orphan => now.presence.is_gone(),
                 _ => !is_newest,
             };
             may && found.is_some_and(|c| !(c.pinned || c.named || c.in_use))
@@ -108,8 +108,7 @@ impl Engine {
         }
         // One that never had any goes only if it was deleted: it may be about to get its first.
         let is_empty = now.checkpoints.is_empty();
-        let is_left =
-            drops.len() < now.checkpoints.len() || (is_empty && now.presence != Presence::Gone);
+        let is_left = drops.len() < now.checkpoints.len() || (is_empty && !now.presence.is_gone());
         if !drops.is_empty() {
             let history = History::load(&store.dirs, &store.objects, project)?;
             let sequences = drops.iter().map(|dropped| dropped.sequence).collect();
@@ -174,7 +173,7 @@ pub(super) fn note_missing(
 ) -> Result<(), Error> {
     let since = project.missing_since.filter(|since| *since <= now);
     let wanted = match project.presence {
-        Presence::Gone => Some(since.unwrap_or(now)),
+        Presence::Gone | Presence::GoneWithParents => Some(since.unwrap_or(now)),
         Presence::Live => None,
         // Whatever was known of it may still be right.
         Presence::OutOfReach(_) | Presence::Unknown => return Ok(()),

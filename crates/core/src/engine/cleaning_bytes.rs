@@ -5,12 +5,14 @@ use super::Stage;
 use super::open::OpenStore;
 use crate::collect::holdings::Lengths;
 use crate::collect::holdings::StoreHoldings;
+use crate::collect::trash;
 use crate::error::Error;
 use crate::retention;
 use crate::retention::CheckpointKey;
 use crate::retention::Holdings;
 use crate::retention::Limits;
 use crate::retention::Plan;
+use crate::retention::Shares;
 use crate::retention::StoreFacts;
 use crate::store::layout::StoreDirs;
 use crate::store::lock_file::remove_if_there;
@@ -32,27 +34,35 @@ pub(super) fn store_bytes(dirs: &StoreDirs) -> Result<u64, Error> {
     Ok(dirs.base().tree_bytes(c"store")?)
 }
 
-pub(super) fn is_exceeded(dirs: &StoreDirs, limits: &Limits) -> Result<bool, Error> {
-    if let Some(most) = limits.max_total_bytes
-        && store_bytes(dirs)? > most
-    {
-        return Ok(true);
-    }
-    match limits.min_free_bytes {
-        Some(least) => Ok(dirs.store().free_bytes()? < least),
-        None => Ok(false),
-    }
+/// Is a byte limit so near that something has to be done?
+pub(super) fn is_pressed(dirs: &StoreDirs, limits: &Limits, bytes: u64) -> Result<bool, Error> {
+    let least = limits.min_free_bytes.unwrap_or(0);
+    let is_near = retention::is_near(bytes, limits.max_total_bytes.unwrap_or(0));
+    Ok(is_near || least > 0 && dirs.store().free_bytes()? < least)
 }
 
-pub(super) fn plan_with_bytes(
+/// The plan, with what checkpoints hold if a byte limit is near: that takes a walk over all objects.
+pub(super) fn plan(
     store: &OpenStore,
     facts: &mut StoreFacts,
     limits: &Limits,
     progress: &dyn Progress,
 ) -> Result<Plan, Error> {
+    let bytes = store_bytes(&store.dirs)?;
+    // What is in the trash is as good as free.
+    facts.object_bytes = trash::bytes(&store.dirs)?;
+    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
+    if !is_pressed(&store.dirs, limits, bytes)? {
+        let limits = Limits {
+            max_total_bytes: None,
+            min_free_bytes: None,
+            ..limits.clone()
+        };
+        return retention::plan(facts, &limits, &mut NoHoldings);
+    }
     let lengths = Lengths::read(&store.dirs, &store.objects)?;
-    facts.object_bytes = lengths.total;
-    facts.fixed_bytes = store_bytes(&store.dirs)?.saturating_sub(lengths.total);
+    facts.object_bytes += lengths.total;
+    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
     progress.stage(Stage::Marking);
     let go_on = |count| {
         progress.files(count, None);
@@ -62,11 +72,13 @@ pub(super) fn plan_with_bytes(
     retention::plan(facts, limits, &mut holdings)
 }
 
-/// For plans without byte limits.
-pub(super) struct NoBytes;
+/// For plans without byte limits, which ask for none.
+struct NoHoldings;
 
-impl Holdings for NoBytes {
-    fn added_bytes(&mut self, order: &[CheckpointKey]) -> Result<Vec<u64>, Error> {
-        Ok(vec![0; order.len()])
+impl Holdings for NoHoldings {
+    fn shares(&mut self, checkpoints: &[CheckpointKey]) -> Result<(Shares, Vec<u32>), Error> {
+        let mut shares = Shares::default();
+        let pieces = checkpoints.iter().map(|_| shares.add(0)).collect();
+        Ok((shares, pieces))
     }
 }

@@ -22,7 +22,7 @@ pub struct CleaningRecord {
     pub at: f64,
     /// The size of the store afterwards.
     pub store_bytes: u64,
-    /// How much of that no checkpoint holds.
+    /// How much of that was neither in the pack directory nor in the trash, where a save looks.
     pub fixed_bytes: u64,
     /// The largest size of the store that was asked for a project.
     #[serde(default)]
@@ -81,17 +81,9 @@ impl CleaningRecord {
 pub(crate) struct PackFilesFacts {
     /// The bytes of all files.
     pub(crate) bytes: u64,
-    /// How many of these came in the last [`RECENTLY`] seconds.
-    pub(crate) recent_bytes: u64,
     /// How many packs there are.
     pub(crate) packs: usize,
 }
-
-/// Less than this in [`RECENTLY`] seconds is no burst.
-const BURST: u64 = 1 << 20;
-
-/// Over how many seconds the growth of the store is measured.
-pub(crate) const RECENTLY: u64 = 2;
 
 impl PackFilesFacts {
     /// Looks at the packs of a store.
@@ -99,34 +91,16 @@ impl PackFilesFacts {
         Self::read(&dirs.objects().open_dir("pack")?)
     }
 
-    /// Is the store growing so fast that merging packs could not keep up?
-    pub(crate) fn is_burst(&self) -> bool {
-        self.recent_bytes > BURST && self.recent_bytes > self.bytes / 10
-    }
-
     /// Looks at every file of the directory.
     fn read(dir: &Dir) -> Result<Self, Error> {
-        let since = herma_fs::process::file_clock() - RECENTLY as i64 * 1_000_000_000;
         let mut facts = Self::default();
         for entry in dir.entries()? {
             // Gone since the listing: then it takes no room either.
             if let Some(stat) = dir.stat_opt(entry.name.as_c_str())? {
                 facts.bytes += stat.size;
-                facts.recent_bytes += if stat.mtime > since { stat.size } else { 0 };
             }
             facts.packs += usize::from(entry.name.to_bytes().ends_with(b".pack"));
         }
         Ok(facts)
     }
-
-    /// How much of `limit` is to be kept free for what is saved while a cleaning gets under way and works, if
-    /// one takes `took` seconds: a twentieth, or more if the store is growing fast.
-    pub(crate) fn headroom(&self, limit: u64, took: f64) -> u64 {
-        let per_second = self.recent_bytes as f64 / RECENTLY as f64;
-        let meanwhile = per_second * took.clamp(0.3, 30.0) * 4.0;
-        (meanwhile as u64).clamp(limit / HEADROOM, limit / 5 * 2)
-    }
 }
-
-/// The part of the byte limit that is always kept free.
-const HEADROOM: u64 = 20;

@@ -138,7 +138,7 @@ impl Engine {
     }
 }
 
-fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
+pub(super) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
     let objects = Objects::open(dirs.objects().try_clone()?);
     let mut projects = BTreeSet::new();
     for prefix in ["refs/herma/", "refs/hermes/"] {

@@ -1,8 +1,8 @@
 //! Keeping the store within its limits without anybody asking.
 //!
 //! A save that finds a limit nearly reached says so; the caller starts a process in the background that
-//! calls [`Engine::maintain`]. No save ever waits for it. It begins before a limit is reached and goes on
-//! until there is room again, so that it is not needed at every save.
+//! calls [`Engine::maintain`]. No save ever waits for it. It begins before a limit is reached and makes some
+//! room, so that it is not needed at every save.
 
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
@@ -17,6 +17,7 @@ use super::cleaning_apply::in_words;
 use super::cleaning_bytes::store_bytes;
 use super::cleaning_record::CleaningRecord;
 use super::cleaning_record::PackFilesFacts;
+use super::clear::count;
 use super::facts::identity_of;
 use super::facts::last_run;
 use super::open::OpenStore;
@@ -27,6 +28,7 @@ use crate::history::Labels;
 use crate::id::ProjectId;
 use crate::retention::Limits;
 use crate::retention::Orphans;
+use crate::retention::is_near;
 use crate::retention::larger;
 use crate::retention::marker;
 use crate::settings::Keeping;
@@ -110,10 +112,9 @@ impl Engine {
         let asked = asked.max_total_size.into_iter();
         let asked = asked.chain(record.asked_size).reduce(larger);
         let limit = keeping.size_limit(asked);
-        let headroom = files.headroom(limit, record.took);
         // What the last cleaning had to leave does not call for another one.
         let has_grown = bytes > record.store_bytes + limit / 40;
-        if limit > 0 && has_grown && bytes > limit - headroom {
+        if is_near(bytes, limit) && (has_grown || !is_near(record.store_bytes, limit)) {
             return Ok(Some(Due::Size));
         }
         let least = keeping.min_free_disk;
@@ -135,12 +136,14 @@ impl Engine {
             let Some(cleaned) = self.maintain_once(&dirs, progress)? else {
                 break;
             };
-            let did_something = !cleaned.dropped.is_empty() || cleaned.collected.freed_bytes > 0;
+            let (left, is_over) = (cleaned.left, cleaned.over.is_some());
             match &mut total {
                 Some(total) => total.add(cleaned),
                 None => total = Some(cleaned),
             }
-            if !did_something || !self.is_over(&dirs)? {
+            // Only what was saved meanwhile calls for more, never what the cleaning itself wrote.
+            let is_more = count(&dirs)?.values().sum::<usize>() > left;
+            if is_over || !is_more || !self.is_over(&dirs)? {
                 break;
             }
         }
@@ -155,12 +158,10 @@ impl Engine {
         let keeping = self.options.settings.keeping;
         let now = self.options.clock.now().as_float();
         let by_age = keeping.auto_prune && self.interval_is_over(dirs, now);
-        let took = CleaningRecord::read(dirs).unwrap_or_default().took;
-        let files = PackFilesFacts::of(dirs)?;
         let limit = self.size_limit_of(dirs)?;
-        let headroom = files.headroom(limit, took);
+        let is_near = is_near(store_bytes(dirs)?, limit);
         let request = CleanRequest {
-            limits: automatic_limits(&keeping, limit, by_age, store_bytes(dirs)?, headroom),
+            limits: automatic_limits(&keeping, limit, by_age, is_near),
             attended: false,
             clock_is_right: false,
         };
@@ -188,10 +189,7 @@ impl Engine {
     /// Is a limit exceeded that a save would call for a cleaning for?
     fn is_over(&self, dirs: &StoreDirs) -> Result<bool, Error> {
         let keeping = &self.options.settings.keeping;
-        let limit = self.size_limit_of(dirs)?;
-        let took = CleaningRecord::read(dirs).unwrap_or_default().took;
-        let files = PackFilesFacts::of(dirs)?;
-        if limit > 0 && store_bytes(dirs)? > limit - files.headroom(limit, took) {
+        if is_near(store_bytes(dirs)?, self.size_limit_of(dirs)?) {
             return Ok(true);
         }
         let store = self.open_for_writing()?;
@@ -239,21 +237,15 @@ fn exceeds(most: usize, checkpoints: usize) -> bool {
     most > 0 && checkpoints > most.saturating_add((most / 4).max(1))
 }
 
-/// The limits as the settings have them, for a store of this size.
-fn automatic_limits(
-    keeping: &Keeping,
-    limit: u64,
-    by_age: bool,
-    bytes: u64,
-    headroom: u64,
-) -> Limits {
-    let is_near = limit > 0 && bytes > limit - headroom;
+/// The limits as the settings have them. The size may be as near as it is: the rule for it knows what to do.
+fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) -> Limits {
     let days = keeping.retention_days;
     Limits {
         retention_days: by_age.then_some(days),
-        max_total_bytes: is_near.then_some(limit.saturating_sub(2 * headroom)),
+        max_total_bytes: Some(limit),
         min_free_bytes: Some(keeping.min_free_disk),
-        orphans: if by_age && keeping.delete_orphans {
+        // Nothing that lives gives up anything for what was deleted long ago.
+        orphans: if (by_age || is_near && keeping.auto_prune) && keeping.delete_orphans {
             // Somebody may have moved it, and want its history at the new place.
             Orphans::Untouched { days: days.max(1) }
         } else {

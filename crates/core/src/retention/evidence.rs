@@ -11,6 +11,10 @@
 //! volume is mounted on it. A project that was a volume of its own is never taken for deleted. And one that
 //! is found in its directory under another name was renamed.
 //!
+//! If the directories above are gone as well, the nearest one that is left testifies, by its file system: that is the
+//! recorded one only if no volume is missing. Moved with them, a project looks like that too, so it does not count
+//! as deleted before it was left alone for long ([`Presence::GoneWithParents`]).
+//!
 //! Everything else is doubt, and doubt keeps checkpoints.
 //!
 //! # Limits
@@ -62,7 +66,10 @@ fn missing_from(place: &Path, name: &OsStr, recorded: &Places) -> Result<Presenc
     if recorded.own_dev.is_some_and(|dev| dev != parent.dev) {
         return Err(Doubt::WasMountPoint);
     }
-    let dir = open_witness(place, &parent)?;
+    let dir = match open_witness(place, &parent) {
+        Err(Doubt::ParentGone) => return gone_with_parents(place, name, &parent),
+        dir => dir?,
+    };
     // Asked of the open directory: a volume that is mounted or unmounted meanwhile changes nothing.
     let found = dir.stat_opt(name.as_bytes()).map_err(unreadable)?;
     if found.is_some() {
@@ -76,6 +83,37 @@ fn missing_from(place: &Path, name: &OsStr, recorded: &Places) -> Result<Presenc
         look_for(&own, &dir, place, &entries)?;
     }
     Ok(Presence::Gone)
+}
+
+/// The directory it was in is gone as well. An unmounted volume looks like that; but what is left of the path is on
+/// the file system the project was on only if that is there, and has the project no more.
+fn gone_with_parents(place: &Path, name: &OsStr, recorded: &Place) -> Result<Presence, Doubt> {
+    for above in place.ancestors().skip(1) {
+        let dir = match Dir::open(above) {
+            Err(error) if error.is_not_found() => continue,
+            Err(error) if error.errno() == Some(Errno::NOTDIR) => {
+                return Err(Doubt::ParentReplaced);
+            }
+            dir => dir.map_err(unreadable)?,
+        };
+        let now = Place::of(&dir).map_err(unreadable)?;
+        let is_same = (now.dev, now.file_system) == (recorded.dev, recorded.file_system);
+        if recorded.file_system.is_none() || !is_same {
+            return Err(Doubt::ParentGone);
+        }
+        let entries = dir.entries().map_err(unreadable)?;
+        return match look_for(recorded, &dir, above, &entries) {
+            // The directory it was in has another name now.
+            Err(Doubt::Moved { to })
+                if stat_path(&to.join(name)).map_err(unreadable)?.is_some() =>
+            {
+                Err(Doubt::Moved { to: to.join(name) })
+            }
+            Ok(()) | Err(Doubt::Moved { .. }) => Ok(Presence::GoneWithParents),
+            Err(doubt) => Err(doubt),
+        };
+    }
+    Err(Doubt::ParentGone)
 }
 
 /// Opens the directory at `place`, if it is the one that was recorded.

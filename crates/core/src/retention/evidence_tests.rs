@@ -94,13 +94,46 @@ fn an_empty_directory_is_no_witness() {
 fn a_missing_or_replaced_directory_is_no_witness() {
     let scene = Scene::new();
     std::fs::rename(scene.path("volume"), scene.path("away")).unwrap();
-    scene.expect(Doubt::ParentGone);
+    let to = scene.path("away/app");
+    scene.expect(Doubt::Moved { to });
     // What lies under a mount point while the volume is away.
     std::fs::create_dir_all(scene.path("volume/underlay")).unwrap();
     scene.expect(Doubt::ParentReplaced);
     scene.remove("volume");
     std::fs::write(scene.path("volume"), "a file").unwrap();
     scene.expect(Doubt::ParentReplaced);
+}
+
+#[test]
+fn gone_with_all_parents_is_gone_if_the_file_system_it_was_on_is_there() {
+    let scene = Scene::new();
+    scene.remove("volume");
+    let deep = scene.path("volume/deep/er/app");
+    let found = presence(Some(&deep), &scene.recorded);
+    if scene.recorded.parent.unwrap().file_system.is_none() {
+        return assert_eq!(found, Presence::OutOfReach(Doubt::ParentGone));
+    }
+    assert_eq!(found, Presence::GoneWithParents);
+    assert_eq!(scene.presence(), Presence::GoneWithParents);
+    // What is left of the path is what a volume was mounted on.
+    for change in [
+        |parent: &mut Place| parent.file_system = Some(1),
+        |parent: &mut Place| parent.dev += 1,
+        // An older record, or one by Hermes.
+        |parent: &mut Place| parent.file_system = None,
+    ] {
+        let other = Scene::new().recorded(change);
+        let project = other.path("volume/app");
+        other.remove("volume");
+        let found = presence(Some(&project), &other.recorded);
+        // The project itself must not be what differs.
+        let expected = if other.recorded.own_dev == other.recorded.parent.map(|p| p.dev) {
+            Doubt::ParentGone
+        } else {
+            Doubt::WasMountPoint
+        };
+        assert_eq!(found, Presence::OutOfReach(expected));
+    }
 }
 
 #[test]

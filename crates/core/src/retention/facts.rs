@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::shares::Shares;
 use crate::error::Error;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
@@ -61,10 +62,19 @@ pub enum Presence {
     Live,
     /// It was deleted, on positive evidence.
     Gone,
+    /// It is gone with the directories it was in, from a file system that is there.
+    GoneWithParents,
     /// It is not there, but nothing proves that it was deleted.
     OutOfReach(Doubt),
     /// The store does not know where it was.
     Unknown,
+}
+
+impl Presence {
+    /// Was it deleted?
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone | Self::GoneWithParents)
+    }
 }
 
 /// Why a project that is not there does not count as deleted.
@@ -151,7 +161,6 @@ pub struct CheckpointKey {
 /// What checkpoints hold. It costs a walk over objects, so it is asked for once, and only when a byte
 /// limit is exceeded.
 pub trait Holdings {
-    /// For the checkpoints in this order: the bytes each holds that none before it in the list does.
-    /// The answer has one number per checkpoint.
-    fn added_bytes(&mut self, order: &[CheckpointKey]) -> Result<Vec<u64>, Error>;
+    /// What these checkpoints hold, and for each of them the piece that is the whole of it. Nobody holds any yet.
+    fn shares(&mut self, checkpoints: &[CheckpointKey]) -> Result<(Shares, Vec<u32>), Error>;
 }

@@ -12,7 +12,7 @@
 //! 3. `protect` again: every other project keeps its newest checkpoint, and the newest that can be read.
 //! 4. `age`: the older ones of a project that was not used for a long time go.
 //! 5. `count`: a project keeps so many.
-//! 6. `bytes`: the store keeps to its size, and leaves so much of the disk free.
+//! 6. `bytes`: the store keeps to its size, and leaves so much of the disk free; what that frees, `shares` knows.
 //!
 //! `thinning` says which checkpoints of a project are given up first. A rule drops only what its limit
 //! demands.
@@ -36,6 +36,7 @@ pub mod notes;
 mod orphans;
 pub mod plan;
 mod protect;
+pub mod shares;
 mod thinning;
 
 #[cfg(test)]
@@ -45,6 +46,7 @@ mod properties;
 #[cfg(test)]
 mod testing;
 
+pub use bytes::is_near;
 pub use clock_trust::Trust;
 pub use clock_trust::trust;
 pub use evidence::presence;
@@ -67,6 +69,7 @@ pub use plan::ForgottenProject;
 pub use plan::Plan;
 pub use plan::Rule;
 pub use plan::plan;
+pub use shares::Shares;
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;

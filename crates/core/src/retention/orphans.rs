@@ -1,37 +1,48 @@
 //! Projects that were deleted lose their checkpoints, if that is wanted.
 //!
-//! Deleted means [`Presence::Gone`], which takes positive evidence. A project that is merely not there is
-//! named in a note and treated as if it were. Cleaning that nobody watches waits for a while besides: from the
+//! Deleted means [`Presence::Gone`], which takes positive evidence. One that is gone with the directories it was in
+//! counts as deleted only if it was not saved for `retention_days`, whoever asks: it may have been moved with them.
+//! A project that is merely not there is named in a note and treated as if it were. Cleaning that nobody watches waits for a while besides: from the
 //! last save, and from the first time it found the project missing.
 
 use super::DAY;
 use super::draft::Draft;
 use super::draft::LastUse;
+use super::facts::Doubt;
 use super::facts::Presence;
+use super::limits::Limits;
 use super::limits::Orphans;
 use super::notes::Note;
 use super::plan::Rule;
 use crate::id::ProjectId;
 
 /// Gives up deleted projects.
-pub(super) fn apply(draft: &mut Draft<'_>, orphans: &Orphans) {
+pub(super) fn apply(draft: &mut Draft<'_>, limits: &Limits) {
+    let orphans = &limits.orphans;
     if *orphans == Orphans::Keep {
         return;
     }
     let (now, trusted) = (draft.now, draft.clock.is_trusted());
+    let days = limits.retention_days.unwrap_or(0).max(1);
+    let long_ago = now - f64::from(days) * DAY;
     for project in &mut draft.projects {
         let id = &project.facts.id;
-        match &project.facts.presence {
-            Presence::Gone => {}
-            Presence::OutOfReach(doubt) => {
-                draft.notes.push(Note::OutOfReach {
-                    project: id.clone(),
-                    workdir: project.facts.workdir.clone(),
-                    doubt: doubt.clone(),
-                });
-                continue;
+        let doubt = match &project.facts.presence {
+            Presence::Gone => None,
+            Presence::GoneWithParents => {
+                let is_long_ago = trusted && project.last_use(now).is_before(long_ago);
+                (!is_long_ago).then_some(Doubt::ParentGone)
             }
+            Presence::OutOfReach(doubt) => Some(doubt.clone()),
             Presence::Live | Presence::Unknown => continue,
+        };
+        if let Some(doubt) = doubt {
+            draft.notes.push(Note::OutOfReach {
+                project: id.clone(),
+                workdir: project.facts.workdir.clone(),
+                doubt,
+            });
+            continue;
         }
         let missing_since = project.facts.missing_since;
         let (last_use, seen) = (project.last_use(now), missing_since);
@@ -74,7 +85,6 @@ fn is_wanted(
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::facts::Doubt;
     use super::super::testing::NOW;
     use super::super::testing::Store;
     use super::super::testing::days_ago;
@@ -118,6 +128,26 @@ mod tests {
         let plan = store.plan();
         assert!(plan.drops.is_empty() && plan.forgotten.is_empty());
         assert!(matches!(&plan.notes[..], [Note::OutOfReach { .. }]));
+    }
+
+    #[test]
+    fn gone_with_all_parents_is_deleted_when_it_was_not_saved_for_long() {
+        let with_parents = |days: [i64; 2]| {
+            let store = Store::new().gone("p", &days.map(days_ago));
+            store.change("p", |p| p.presence = Presence::GoneWithParents)
+        };
+        let every = [
+            Orphans::All,
+            Orphans::These(BTreeSet::from([id("p")])),
+            Orphans::Untouched { days: 7 },
+        ];
+        for orphans in every {
+            let wanted = |store: Store| store.keep_days(7).orphans(orphans.clone());
+            assert_eq!(wanted(with_parents([90, 8])).dropped("p"), [1, 2]);
+            let young = wanted(with_parents([90, 6])).plan();
+            assert!(young.drops.is_empty(), "{orphans:?}");
+            assert!(matches!(&young.notes[..], [Note::OutOfReach { .. }]));
+        }
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub fn plan(
     }
     protect::keep_marked(&mut draft);
     age::note_wrong_dates(&mut draft);
-    orphans::apply(&mut draft, &limits.orphans);
+    orphans::apply(&mut draft, limits);
     // Only a deleted project that is given up loses its newest checkpoint.
     protect::keep_newest(&mut draft);
     age::apply(&mut draft, limits.retention_days);
@@ -178,10 +178,10 @@ mod tests {
     fn what_cannot_be_weighed_is_an_error_and_no_plan() {
         struct Broken;
         impl Holdings for Broken {
-            fn added_bytes(
+            fn shares(
                 &mut self,
                 _: &[super::super::CheckpointKey],
-            ) -> Result<Vec<u64>, Error> {
+            ) -> Result<(super::super::Shares, Vec<u32>), Error> {
                 Err(Error::NothingToUndo)
             }
         }

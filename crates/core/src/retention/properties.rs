@@ -171,16 +171,17 @@ fn by_bytes(drop: &Dropped) -> bool {
     matches!(drop.rule, Rule::TotalSize | Rule::FreeDisk)
 }
 
-/// The bytes that may be held, if a limit is set.
-fn budget(store: &Store) -> Option<u64> {
+/// The bytes that checkpoints are brought down to for the size of the store, and for the disk.
+fn budgets(store: &Store) -> (Option<u64>, Option<u64>) {
     let facts = &store.facts;
     let total = store.limits.max_total_bytes.filter(|limit| *limit > 0);
     let floor = store.limits.min_free_bytes.filter(|limit| *limit > 0);
+    let must_stay = facts.fixed_bytes + protected(store);
+    let total =
+        total.map(|limit| super::bytes::aim(limit, must_stay).saturating_sub(facts.fixed_bytes));
     let room = facts.object_bytes + facts.free_bytes;
-    let total = total.map(|limit| limit.saturating_sub(facts.fixed_bytes));
     let free = floor.and_then(|limit| room.checked_sub(limit));
-    let free = free.filter(|limit| protected(store) <= *limit);
-    total.into_iter().chain(free).min()
+    (total, free.filter(|limit| protected(store) <= *limit))
 }
 
 /// The bytes that stay in any case.
@@ -249,47 +250,37 @@ proptest! {
     }
 
     #[test]
-    fn the_byte_limits_are_reached_in_one_pass_and_no_more_goes_than_needed(store in store()) {
+    fn the_byte_limits_are_reached_or_named_and_each_drop_is_needed_for_that(store in store()) {
         let plan = store.plan();
         let after = store.after(&plan);
-        let Some(budget) = budget(&store) else {
-            prop_assert!(!plan.drops.iter().any(by_bytes));
-            return Ok(());
-        };
-        let held_after = held(&after);
-        match &plan.over {
-            Some(over) => {
-                let size = held_after + store.facts.fixed_bytes;
-                let missed = match over.limit {
-                    Rule::FreeDisk => store.limits.min_free_bytes.map(|f| f - after.facts.free_bytes),
-                    _ => store.limits.max_total_bytes.map(|limit| size - limit),
-                };
-                prop_assert_eq!(Some(over.bytes), missed);
-                let must_stay = protected(&store);
-                prop_assert_eq!(over.could_free, held_after - must_stay);
-                // A floor is missed only if it is out of reach, and then nothing goes for it.
-                if over.limit == Rule::FreeDisk {
-                    prop_assert!(!plan.drops.iter().any(|drop| drop.rule == Rule::FreeDisk));
-                    prop_assert!(over.could_free < over.bytes);
-                }
-            }
-            None if plan.bytes_after.is_some() => prop_assert!(held_after <= budget),
-            None => {}
-        }
+        let (size, limits) = (held(&after) + store.facts.fixed_bytes, &store.limits);
         if let Some(bytes) = plan.bytes_after {
-            prop_assert_eq!(bytes, held_after + store.facts.fixed_bytes);
+            prop_assert_eq!(bytes, size);
+            let limit = limits.max_total_bytes.filter(|limit| *limit > 0);
+            prop_assert!(limit.is_none_or(|limit| size <= limit) || plan.over.is_some());
         }
-        // One of those that went for their bytes is the one that did not fit; each of them was worth
-        // less than everything that stayed, so at least one would exceed the budget if it came back.
-        let mut cut = plan.drops.iter().filter(|drop| by_bytes(drop)).peekable();
-        if cut.peek().is_some() && plan.over.is_none() {
-            let back = |drop: &Dropped| {
-                let mut plan = plan.clone();
-                plan.drops.retain(|other| other != drop);
-                plan.forgotten.retain(|forgotten| forgotten.id != drop.project);
-                held(&store.after(&plan))
+        if let Some(over) = &plan.over {
+            let missed = match over.limit {
+                Rule::FreeDisk => limits.min_free_bytes.map(|f| f - after.facts.free_bytes),
+                _ => limits.max_total_bytes.map(|limit| size - limit),
             };
-            prop_assert!(cut.map(back).any(|bytes| bytes > budget));
+            prop_assert_eq!(Some(over.bytes), missed);
+            prop_assert_eq!(over.could_free, held(&after) - protected(&store));
+            // A floor is missed only if it is out of reach, and then nothing goes for it.
+            if over.limit == Rule::FreeDisk {
+                prop_assert!(!plan.drops.iter().any(|drop| drop.rule == Rule::FreeDisk));
+                prop_assert!(over.could_free < over.bytes);
+            }
+        }
+        // Without any one of them, the limit for which they went would be missed.
+        let (total, free) = budgets(&store);
+        let last = plan.drops.iter().map(|drop| drop.rule).filter(|rule| *rule >= Rule::TotalSize).max();
+        let budget = if last == Some(Rule::FreeDisk) { free } else { total };
+        for drop in plan.drops.iter().filter(|drop| by_bytes(drop) && Some(drop.rule) == last) {
+            let mut without = plan.clone();
+            without.drops.retain(|other| other != drop);
+            without.forgotten.retain(|forgotten| forgotten.id != drop.project);
+            prop_assert!(Some(held(&store.after(&without))) > budget);
         }
     }
 

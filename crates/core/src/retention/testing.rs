@@ -16,6 +16,7 @@ use super::Orphans;
 use super::Plan;
 use super::Presence;
 use super::ProjectFacts;
+use super::Shares;
 use super::StoreFacts;
 use super::plan;
 use crate::error::Error;
@@ -253,9 +254,20 @@ impl Store {
 struct Counted<'a>(&'a Store);
 
 impl Holdings for Counted<'_> {
-    fn added_bytes(&mut self, order: &[CheckpointKey]) -> Result<Vec<u64>, Error> {
+    fn shares(&mut self, checkpoints: &[CheckpointKey]) -> Result<(Shares, Vec<u32>), Error> {
         self.0.questions.set(self.0.questions.get() + 1);
-        Ok(self.0.weigh(order))
+        let (mut shares, mut known) = (Shares::default(), BTreeMap::new());
+        let mut whole = |key: &CheckpointKey| {
+            let pieces = self.0.pieces.get(key).into_iter().flatten();
+            let parts = pieces
+                .map(|(piece, bytes)| *known.entry(*piece).or_insert_with(|| shares.add(*bytes)));
+            let parts = parts.collect();
+            let whole = shares.add(self.0.own);
+            shares.set_parts(whole, parts);
+            whole
+        };
+        let pieces = checkpoints.iter().map(&mut whole).collect();
+        Ok((shares, pieces))
     }
 }
 

@@ -179,9 +179,16 @@ fn eight_projects_over_the_cap_settle_once_and_later_saves_pay_nothing() {
     }
     let cleaned = maintain(&p);
     assert!(cleaned.over.is_some(), "the newest of each must stay");
-    for root in &roots {
-        assert_eq!(reasons_at(&p, root), ["1"]);
-    }
+    let older = roots.iter().map(|root| {
+        let reasons = reasons_at(&p, root);
+        assert!(reasons.contains(&"1".to_owned()));
+        reasons.len() - 1
+    });
+    let older: usize = older.sum();
+    assert!(
+        older < 8,
+        "what may go fits into the cap by itself: {older}"
+    );
     let packs = |p: &TestProject| {
         let files = names_below(&p.store().join("objects/pack")).into_iter();
         let inode = |path: PathBuf| (path.metadata().unwrap().ino(), path);

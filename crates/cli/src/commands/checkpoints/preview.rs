@@ -10,6 +10,7 @@ use herma_core::engine::LegacyArchive;
 use herma_core::path::escape;
 use herma_core::retention::Note;
 use herma_core::retention::Plan;
+use herma_core::retention::Presence;
 use herma_core::retention::ProjectFacts;
 use herma_core::retention::Rule;
 use herma_core::retention::StoreFacts;
@@ -95,13 +96,6 @@ impl Preview {
             let count = counted(*count, "checkpoint");
             writeln!(out, "  {place}: {count}, {rule}")?;
         }
-        let is_for_bytes = |rule| matches!(rule, Rule::TotalSize | Rule::FreeDisk);
-        if counts.keys().any(|(_, rule)| is_for_bytes(*rule)) {
-            writeln!(
-                out,
-                "  (fewer for their size, if packing tightly frees enough)"
-            )?;
-        }
         Ok(())
     }
 
@@ -118,8 +112,12 @@ impl Preview {
             let used = short_age(known.and_then(|project| project.last_touch), self.facts.now);
             writeln!(
                 out,
-                "  {place}: {}, last touch {used}; the directory it was in is there, and it is not",
+                "  {place}: {}, last touch {used}; {}",
                 counted(count, "checkpoint"),
+                match known.map(|project| &project.presence) {
+                    Some(Presence::GoneWithParents) => "gone with the directory it was in",
+                    _ => "the directory it was in is there, and it is not",
+                },
             )?;
         }
         Ok(())

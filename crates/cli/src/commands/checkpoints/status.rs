@@ -111,7 +111,7 @@ fn write_projects(
 pub(super) fn state(presence: &Presence) -> &'static str {
     match presence {
         Presence::Live => "live",
-        Presence::Gone => "orphan",
+        Presence::Gone | Presence::GoneWithParents => "orphan",
         Presence::OutOfReach(_) => "away",
         Presence::Unknown => "unknown",
     }
