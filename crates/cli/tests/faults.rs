@@ -12,6 +12,7 @@ mod faults {
     mod crash;
     mod crash_checks;
     mod crash_elsewhere;
+    mod crash_order;
     mod crash_syncs;
     mod crowd;
     mod disturb;

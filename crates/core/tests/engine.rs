@@ -38,6 +38,7 @@ mod engine {
     mod defects_volumes;
     pub mod differential;
     mod differential_ignore;
+    mod guards;
     mod hermes;
     mod hostile_steps;
     mod import_legacy;

@@ -14,6 +14,8 @@ mod concurrent;
 mod databases;
 #[path = "sessions/defects.rs"]
 mod defects;
+#[path = "sessions/guards.rs"]
+mod guards;
 #[path = "sessions/in_use.rs"]
 mod in_use;
 #[path = "sessions/odd_text.rs"]

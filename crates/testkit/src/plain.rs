@@ -75,9 +75,8 @@ mod tests {
             assert_eq!(exchange(), Err(Errno::INVAL));
             let linked = std::fs::hard_link(at("a"), at("c")).unwrap_err();
             assert_eq!(linked.raw_os_error(), Some(libc::EPERM));
-            let ln = std::process::Command::new("ln")
-                .args([at("a"), at("c")])
-                .status();
+            let mut ln = std::process::Command::new("ln");
+            let ln = crate::Bounded::bounded_status(ln.args([at("a"), at("c")]));
             assert!(!ln.unwrap().success());
             std::fs::rename(at("a"), at("c")).unwrap();
             std::fs::rename(at("c"), at("a")).unwrap();

@@ -642,3 +642,40 @@ fn doctor_can_tell_when_an_agent_was_last_heard_of() {
     assert_eq!(words[1..], ["turn-start", "done"]);
     words[0].parse::<u64>().unwrap();
 }
+
+/// Its answer is not its end: what it still does belongs to nobody else, and is not called done.
+#[test]
+fn a_command_that_goes_on_in_the_background_is_not_called_over() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let command = json!({"command": "make watch", "run_in_background": true});
+    agent.before("1", "Bash", &command);
+    project.write("a.txt", "so far\n");
+    agent.after("1", "Bash", &command);
+    assert_eq!(steps(&project)[0]["state"], "unknown");
+}
+
+/// Where nobody tells of ends, the next call of the same session does; that of another session says nothing.
+#[test]
+fn a_call_of_another_session_does_not_end_a_call() {
+    let env = test_env();
+    let project = repository(&env);
+    let crush = Agent {
+        project: &project,
+        host: "crush",
+    };
+    let call = |session: &str, id: &str| {
+        let payload = json!({"event": "PreToolUse", "session_id": session, "cwd": project.path(),
+            "tool_name": "bash", "tool_call_id": id, "tool_input": {"command": "make"}});
+        crush.says(&payload);
+    };
+    call("s-1", "1");
+    call("s-2", "2");
+    let states = |listed: Vec<Value>| listed.iter().map(|step| step["state"].clone()).collect();
+    let open: Vec<Value> = states(steps(&project));
+    assert_eq!(open, ["open", "open"]);
+    call("s-1", "3");
+    let open: Vec<Value> = states(steps(&project));
+    assert_eq!(open.iter().filter(|state| *state == "open").count(), 2);
+}

@@ -47,7 +47,7 @@ const RULES: [(&str, ChangeRules); 5] = [
         set(p, |s| s.excludes.exclude.push("made/".to_owned()));
     }),
     ("a lower size limit", |p| {
-        set(p, |s| s.max_file_size = Some(100))
+        set(p, |s| s.max_file_size = Some(100));
     }),
     ("the index of another branch", |p| {
         p.git_in("", &["rm", "-rq", "--cached", "made"]);
@@ -261,5 +261,5 @@ fn the_next_save_goes_by_the_rules_of_now() {
     p.save("second");
     assert_eq!(p.left_out()["new.tmp"], Reason::Ignored);
     let changes = p.saved_tree(&p.find("@")).0;
-    assert!(!changes.contains_key(&b"new.tmp"[..].to_vec()));
+    assert!(!changes.contains_key(&b"new.tmp"[..]));
 }

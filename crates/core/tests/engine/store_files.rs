@@ -80,10 +80,8 @@ fn damage(path: &Path, how: &str) -> bool {
         ("a directory", _) => std::fs::create_dir(path).unwrap(),
         ("a link", _) => std::os::unix::fs::symlink("/etc/hostname", path).unwrap(),
         ("a pipe", _) => {
-            let made = std::process::Command::new("mkfifo")
-                .arg(path)
-                .status()
-                .unwrap();
+            let mut mkfifo = std::process::Command::new("mkfifo");
+            let made = herma_testkit::Bounded::bounded_status(mkfifo.arg(path)).unwrap();
             assert!(made.success() && path.symlink_metadata().unwrap().file_type().is_fifo());
         }
         (_, Some(bytes)) => std::fs::write(path, bytes).unwrap(),

@@ -240,3 +240,56 @@ fn failed(path: &Path, what: &str) -> CommandError {
 pub(crate) fn shown(path: &Path) -> String {
     escape(path.as_os_str().as_bytes())
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A settings file as it was read, and what another program has made of it since.
+    fn changed_since(by_another: Option<&[u8]>) -> (tempfile::TempDir, SettingsFile) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("settings.json");
+        if let Some(bytes) = by_another {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        let file = SettingsFile::open(&path).unwrap();
+        (directory, file)
+    }
+
+    #[test]
+    fn settings_that_another_program_changed_meanwhile_are_left_alone() {
+        let theirs = Some(&b"theirs"[..]);
+        for before in [Some(&b"as it was read"[..]), None] {
+            for after in [Some(&b"ours"[..]), None] {
+                let (_directory, file) = changed_since(theirs);
+                let refused = file.replace(before, after, 0o600).unwrap_err();
+                assert!(
+                    refused.message().contains("meanwhile"),
+                    "{}",
+                    refused.message()
+                );
+                assert_eq!(file.read().unwrap().as_deref(), theirs);
+            }
+        }
+        let (_directory, file) = changed_since(None);
+        assert!(file.replace(theirs, Some(b"ours"), 0o600).is_err());
+        assert_eq!(
+            file.read().unwrap(),
+            None,
+            "what another program removed stays so"
+        );
+    }
+
+    #[test]
+    fn settings_that_nobody_changed_are_replaced_and_removed() {
+        let (_directory, file) = changed_since(Some(b"before"));
+        file.replace(Some(b"before"), Some(b"after"), 0o600)
+            .unwrap();
+        assert_eq!(file.read().unwrap().as_deref(), Some(&b"after"[..]));
+        file.replace(Some(b"after"), None, 0o600).unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        file.replace(None, Some(b"new"), 0o600).unwrap();
+        assert_eq!(file.read().unwrap().as_deref(), Some(&b"new"[..]));
+    }
+}
