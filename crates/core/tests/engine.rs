@@ -71,6 +71,7 @@ mod engine {
     mod repair;
     mod reviewed;
     mod round_trip;
+    mod rule_interleavings;
     mod safety_proof;
     mod script;
     mod secret_content;

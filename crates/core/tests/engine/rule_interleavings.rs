@@ -1,0 +1,281 @@
+//! Random days on which rules change between and inside steps: ignore files, `info/exclude`, the index, settings, size limits.
+//!
+//! The model knows which rules name which file and what is on disk, and nothing of how undo works. It says what undoing the last
+//! step, or a restore, has to come to: what a checkpoint could hold at either end of the step is as before it; everything else that
+//! differs is named, or was left out before and after; and undoing the undo leads back exactly. `HERMA_RULES_CASES` and
+//! `HERMA_RULES_FIRST` choose the cases; 1,000 are run by `HERMA_RULES_CASES=1000`.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use herma_core::Settings;
+use herma_core::engine::Undone;
+use herma_fs::publish::Durability;
+use herma_testkit::random::Random;
+
+use super::changed_rules::set;
+use super::interleavings::on_all_cores;
+use super::ledger::names;
+use super::model::number;
+use super::project::TestProject;
+use super::steps::of_steps;
+
+const CASES: u64 = 40;
+const FILES: [&str; 8] = ["a", "b", "c", "d", "gen/e", "gen/f", "gen/deep/g", "lib/h"];
+const LIMIT: usize = 300;
+const LOWER_LIMIT: usize = 100;
+
+type Files = BTreeMap<&'static str, String>;
+
+/// The rules that name files, each by its last name alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Rules {
+    gitignore: BTreeSet<&'static str>,
+    info: BTreeSet<&'static str>,
+    setting: BTreeSet<&'static str>,
+    lower_limit: bool,
+}
+
+impl Rules {
+    fn limit(&self) -> usize {
+        if self.lower_limit { LOWER_LIMIT } else { LIMIT }
+    }
+
+    /// Does a name leave this file out?
+    fn names(&self, file: &str) -> bool {
+        self.gitignore.contains(file) || self.info.contains(file) || self.setting.contains(file)
+    }
+}
+
+struct Day {
+    p: TestProject,
+    random: Random,
+    rules: Rules,
+    count: usize,
+}
+
+impl Day {
+    fn new(seed: u64) -> Self {
+        let p = TestProject::with(Settings {
+            durability: Durability::Cache,
+            max_file_size: Some(LIMIT as u64),
+            ..Settings::default()
+        });
+        p.git_in("", &["init", "-q"]);
+        let mut day = Self {
+            p,
+            random: Random::new(seed),
+            rules: Rules::default(),
+            count: 0,
+        };
+        for file in FILES {
+            day.write(file);
+        }
+        day
+    }
+
+    fn any_file(&mut self) -> &'static str {
+        FILES[self.random.below(FILES.len())]
+    }
+
+    /// Writes a file anew, sometimes a large one.
+    fn write(&mut self, file: &str) {
+        self.count += 1;
+        let size = match self.random.below(8) {
+            0 => LOWER_LIMIT + 50,
+            1 => LIMIT + 50,
+            _ => 20,
+        };
+        let text = format!("{:>size$}\n", self.count);
+        self.p.write(file, text);
+    }
+
+    fn change_files(&mut self) {
+        for _ in 0..=self.random.below(3) {
+            let file = self.any_file();
+            if self.p.exists(file) && self.random.one_in(3) {
+                self.p.remove(file);
+            } else {
+                self.write(file);
+            }
+        }
+    }
+
+    fn change_rules(&mut self) {
+        let file = self.any_file();
+        let toggle = |set: &mut BTreeSet<&'static str>| {
+            if !set.remove(file) {
+                set.insert(file);
+            }
+        };
+        let lines = |set: &BTreeSet<&'static str>| {
+            let lines = set.iter().map(|file| format!("/{file}\n"));
+            lines.collect::<String>()
+        };
+        match self.random.below(4) {
+            0 => {
+                toggle(&mut self.rules.gitignore);
+                self.p.write(".gitignore", lines(&self.rules.gitignore));
+            }
+            1 => {
+                toggle(&mut self.rules.info);
+                self.p.write(".git/info/exclude", lines(&self.rules.info));
+            }
+            2 => {
+                toggle(&mut self.rules.setting);
+                let patterns = self.rules.setting.iter().map(|file| format!("/{file}"));
+                let patterns = patterns.collect();
+                set(&mut self.p, |s| s.excludes.exclude = patterns);
+            }
+            _ => {
+                self.rules.lower_limit = !self.rules.lower_limit;
+                let limit = self.rules.limit();
+                set(&mut self.p, |s| s.max_file_size = Some(limit as u64));
+            }
+        }
+    }
+
+    /// What is on disk; the ignore file is one of the files.
+    fn files(&self) -> Files {
+        let all = FILES.into_iter().chain([".gitignore"]);
+        all.filter(|file| self.p.exists(file))
+            .map(|file| (file, self.p.read(file)))
+            .collect()
+    }
+
+    /// The ignore file may be another one by now.
+    fn read_ignore_file(&mut self) {
+        let text = if self.p.exists(".gitignore") {
+            self.p.read(".gitignore")
+        } else {
+            String::new()
+        };
+        let named = |file: &&&str| {
+            text.lines()
+                .any(|line| line.strip_prefix('/') == Some(**file))
+        };
+        self.rules.gitignore = FILES.iter().filter(named).copied().collect();
+    }
+}
+
+/// Undoes the last step, in which nothing is left to be decided.
+fn check_step(day: &mut Day, what: &str) {
+    let before = day.files();
+    let rules_before = day.rules.clone();
+    let step = day.p.begin("claude", "bash");
+    let held: BTreeSet<&str> = {
+        let saved = day.p.saved_tree(&day.p.find("@")).0;
+        let is_saved = |file: &&&str| saved.contains_key(file.as_bytes());
+        FILES.iter().filter(is_saved).copied().collect()
+    };
+    for _ in 0..=day.random.below(3) {
+        match day.random.below(2) {
+            0 => day.change_files(),
+            _ => day.change_rules(),
+        }
+    }
+    day.p.end(step);
+    if day.random.one_in(3) {
+        day.p.save("by the rules of now");
+    }
+    let after = day.files();
+    let taken = day.p.take_back(&of_steps(&[step]));
+    let mut named: BTreeSet<String> = taken
+        .plan
+        .outside
+        .iter()
+        .flat_map(|o| {
+            let changes = o.outside.changes.iter();
+            changes
+                .map(|change| change.path.to_string())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    named.extend(names(taken.plan.reversed.kept.iter().map(|(path, _)| path)));
+    assert_eq!(names(&taken.plan.by_hand), [""; 0], "{what}");
+    assert_eq!(taken.plan.reversed.conflicts, [], "{what}");
+    let now = day.files();
+    for file in FILES.into_iter().chain([".gitignore"]) {
+        let (then, since, result) = (before.get(file), after.get(file), now.get(file));
+        let fits = |text: Option<&String>| text.is_none_or(|text| text.len() <= LIMIT);
+        let fits_now =
+            |text: Option<&String>| text.is_none_or(|text| text.len() <= day.rules.limit());
+        // Covered at the beginning, or to be covered by the rules of then, and small enough at the end.
+        let was_covered = held.contains(file) || (then.is_none() && !rules_before.names(file));
+        if file == ".gitignore" || (was_covered && fits(then) && (fits_now(since) || since == then))
+        {
+            assert_eq!(result, then, "{file} is as before the step, {what}");
+        } else if result != then {
+            assert_eq!(result, since, "{file} is left alone, {what}");
+            let is_silent = then.is_none() && rules_before.names(file);
+            assert!(
+                named.contains(file) || is_silent || !was_covered,
+                "{file} is named, {named:?}, {what}"
+            );
+        }
+    }
+    if taken.restored.is_some() {
+        day.p.undo().unwrap();
+        assert_eq!(day.files(), after, "the undo undone, {what}");
+        day.p.redo().unwrap();
+        assert_eq!(day.files(), now, "done again, {what}");
+    }
+    day.read_ignore_file();
+}
+
+/// Restores some checkpoint, changes rules, and undoes it.
+fn check_restore(day: &mut Day, what: &str) {
+    let checkpoints = day.p.list().len();
+    let spec = (1 + day.random.below(checkpoints)).to_string();
+    let before = day.files();
+    let restored = day.p.restore(&spec);
+    day.read_ignore_file();
+    let after = day.files();
+    if restored.safety.is_none() || restored.plan.actions.is_empty() {
+        return;
+    }
+    if day.random.one_in(2) {
+        day.p.save("by the rules of now");
+    }
+    // Rules that are no file of the project.
+    let ignored = day.rules.gitignore.clone();
+    for _ in 0..day.random.below(3) {
+        day.change_rules();
+    }
+    if day.rules.gitignore != ignored {
+        // A hand edit is what an undo takes back first.
+        return;
+    }
+    match day.p.undo().unwrap() {
+        Undone::Done(undone) => {
+            assert_eq!(undone.kept, [], "{spec}, {what}");
+        }
+        Undone::Planned(_) | Undone::Outside(_) => panic!("nothing was done, {what}"),
+    }
+    assert_eq!(day.files(), before, "undone, {spec}, {what}");
+    day.p.redo().unwrap();
+    assert_eq!(day.files(), after, "done again, {spec}, {what}");
+    day.read_ignore_file();
+}
+
+fn check_case(seed: u64) {
+    let mut day = Day::new(seed);
+    day.p.save("first");
+    for turn in 0..6 {
+        let what = format!("seed {seed}, turn {turn}");
+        match day.random.below(5) {
+            0 => day.change_rules(),
+            1 => day.change_files(),
+            2 => check_restore(&mut day, &what),
+            _ => check_step(&mut day, &what),
+        }
+    }
+    day.p.fsck();
+}
+
+#[test]
+fn whatever_rules_change_undo_leads_back_or_names_what_it_leaves() {
+    let first = number("HERMA_RULES_FIRST", 0);
+    let count = number("HERMA_RULES_CASES", CASES);
+    on_all_cores(count as usize, |case| check_case(first + case as u64));
+}
