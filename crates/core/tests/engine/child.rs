@@ -64,7 +64,7 @@ pub fn is_run_with_mounts(test: &str) -> bool {
     }
     let tried = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
-        .output();
+        .bounded_output();
     if !tried.is_ok_and(|output| output.status.success()) {
         let reason = "no file systems can be mounted here (unshare -m, mount)";
         herma_testkit::skipped("mounts", reason);

@@ -7,6 +7,7 @@ use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::Bounded;
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
 
@@ -15,7 +16,10 @@ use super::project::TestProject;
 
 #[track_caller]
 fn run(program: &str, args: &[&str], places: &[&Path]) {
-    let done = Command::new(program).args(args).args(places).status();
+    let done = Command::new(program)
+        .args(args)
+        .args(places)
+        .bounded_status();
     assert!(done.unwrap().success(), "{program} {args:?} {places:?}");
 }
 

@@ -9,6 +9,7 @@ use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::snapshot::reason::Reason;
+use herma_testkit::Bounded;
 use herma_testkit::git;
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
@@ -260,7 +261,7 @@ fn a_hostile_marker_makes_nobody_wait_and_gives_nothing_away() {
     }
     let made = std::process::Command::new("mkfifo")
         .arg(p.path("fifo/.git"))
-        .status();
+        .bounded_status();
     assert!(made.unwrap().success());
     let mut huge = b"gitdir: ".to_vec();
     huge.resize(70 << 10, b'x');

@@ -13,6 +13,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
 use herma_core::purge::PurgeRequest;
+use herma_testkit::Bounded;
 
 use super::project::TestProject;
 
@@ -182,7 +183,7 @@ fn copy(from: &Path, to: &Path) {
             .arg("-a")
             .arg(from)
             .arg(to)
-            .status()
+            .bounded_status()
             .unwrap()
             .success()
     );
