@@ -1,7 +1,8 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
 
 mod bench;
 mod ci;
+mod damage;
 mod demo;
 mod e2e;
 mod faults;
@@ -34,6 +35,8 @@ Usage: cargo xtask <COMMAND>
   faults --list             The rows: what goes wrong, what is run, and what that shows
   faults --release          Everything before a release: all rows in full, the crowd ten times, mutants and fuzzing
   faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
+  damage                    Deletes, empties, cuts, replaces every file of a store and flips each of its bytes, one at a time, and
+                            uses it: no command may lose the last whole copy of a file that is on disk (HERMA_FAULT_FULL=1)
   power [OPTIONS]           Cuts the power of a file system while Herma works on it, and looks what is left;
                             needs root, loop devices and mkfs.ext4
       --cuts N              Cuts for every way to mount [default: 100]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
     let rest = args.get(1..).unwrap_or_default();
     let done = match args.first().map(String::as_str) {
         Some("ci") if rest.is_empty() => ci::check_everything(),
+        Some("damage") => damage::run(rest),
         Some("demo") if rest.is_empty() => demo::play(),
         Some("faults") => faults::run(rest),
         Some("serve-load") => serve_load::run(rest),

@@ -21,6 +21,7 @@ mod engine {
 mod rows {
     mod bit_rot;
     mod clocks;
+    mod damage;
     mod invisible;
     mod old_stores;
     pub mod places;
