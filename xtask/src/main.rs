@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
 
 mod bench;
 mod ci;
@@ -6,6 +6,7 @@ mod damage;
 mod demo;
 mod e2e;
 mod faults;
+mod filesystems;
 mod fuzz;
 mod huge;
 mod interleavings;
@@ -37,6 +38,9 @@ Usage: cargo xtask <COMMAND>
   faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
   damage                    Deletes, empties, cuts, replaces every file of a store and flips each of its bytes, one at a time, and
                             uses it: no command may lose the last whole copy of a file that is on disk (HERMA_FAULT_FULL=1)
+  filesystems               Saves, restores and undos on ext4, xfs, btrfs, tmpfs, overlayfs, exFAT, vfat and ntfs; what
+                            cannot be mounted here is named
+      --herma PATH          Try this program instead of building one
   power [OPTIONS]           Cuts the power of a file system while Herma works on it, and looks what is left;
                             needs root, loop devices and mkfs.ext4
       --cuts N              Cuts for every way to mount [default: 100]
@@ -103,6 +107,7 @@ fn main() -> ExitCode {
         Some("damage") => damage::run(rest),
         Some("demo") if rest.is_empty() => demo::play(),
         Some("faults") => faults::run(rest),
+        Some("filesystems") => filesystems::run(rest),
         Some("serve-load") => serve_load::run(rest),
         Some("huge") => huge::run(rest),
         Some("bench") => bench::run(rest),

@@ -120,6 +120,7 @@ impl CommandEnv {
             settings: settings.for_engine(overrides),
             watcher: watcher.clone().map(|client| client as Arc<dyn Watcher>),
         });
+        check_directory(&engine, &directory, global)?;
         let named_root = global.root.as_ref().map(|root| directory.join(root));
         Ok(Self {
             ui,
@@ -218,7 +219,11 @@ impl CommandEnv {
     pub(crate) fn open_project_quietly(&self) -> Result<Project<'_>, CommandError> {
         let root = match &self.named_root {
             Some(root) => root.clone(),
-            None => self.engine.find_root(&self.directory)?,
+            // A directory that was deleted is still the one that is meant.
+            None => match self.engine.find_lost_root(&self.directory) {
+                Some(root) => root,
+                None => self.engine.find_root(&self.directory)?,
+            },
         };
         Ok(self.engine.project(&root)?)
     }
@@ -255,17 +260,31 @@ fn start_directory(
         (Some(present), Some(asked)) => present.join(asked),
         (Some(present), None) => present.clone(),
         (None, Some(asked)) if asked.is_absolute() => asked.clone(),
-        (None, _) => {
-            return Err(CommandError::usage("the present directory was deleted")
-                .with_hint("Go to one that exists, or name one with `-C DIR`."));
-        }
+        (None, _) => return Err(deleted()),
     };
-    if global.directory.is_some() && !directory.is_dir() {
-        use std::os::unix::ffi::OsStrExt;
-        let shown = escape(directory.as_os_str().as_bytes());
-        return Err(CommandError::usage(format!(
-            "there is no directory {shown}"
-        )));
-    }
     Ok(directory)
+}
+
+fn deleted() -> CommandError {
+    CommandError::usage("the present directory was deleted")
+        .with_hint("Go to one that exists, or name one with `-C DIR`.")
+}
+
+/// Refuses a directory that is not there, unless it was a project's: that can be made again.
+fn check_directory(
+    engine: &Engine,
+    directory: &Path,
+    global: &GlobalArgs,
+) -> Result<(), CommandError> {
+    use std::os::unix::ffi::OsStrExt;
+    if directory.is_dir() || engine.find_lost_root(directory).is_some() {
+        return Ok(());
+    }
+    if global.directory.is_none() {
+        return Err(deleted());
+    }
+    let shown = escape(directory.as_os_str().as_bytes());
+    Err(CommandError::usage(format!(
+        "there is no directory {shown}"
+    )))
 }

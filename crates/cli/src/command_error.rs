@@ -252,6 +252,12 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             .with_state("Nothing was removed.")
             .with_hint("Run the command again to see what there is now."),
         Error::NothingToContinue => new.with_state("Nothing was changed."),
+        Error::RootGone { .. } => new
+            .with_state("Its checkpoints are as they were.")
+            .with_hint("`herma undo` makes it again, as it was at the newest checkpoint."),
+        Error::OtherFileSystem { .. } => new
+            .with_state("Nothing was changed.")
+            .with_hint("Mount the volume it was on; or make the directory, and try again."),
         Error::RestoreUnfinished => {
             new.with_hint("`herma restore --continue` finishes it; `herma undo` reverses it.")
         }

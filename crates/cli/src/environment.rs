@@ -76,7 +76,9 @@ impl Environment {
             terminal_directory: set("TERMINAL_CWD")
                 .or_else(|| set("MESSAGING_CWD"))
                 .map(PathBuf::from),
-            directory: std::env::current_dir().ok(),
+            directory: std::env::current_dir()
+                .ok()
+                .or_else(herma_fs::process::deleted_directory),
             no_color: set("NO_COLOR").is_some() || is_dumb,
             pager: pager_command(std::env::var_os("HERMA_PAGER"), set("PAGER"), is_dumb),
             stdin_is_terminal: std::io::stdin().is_terminal(),

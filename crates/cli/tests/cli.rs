@@ -9,6 +9,7 @@ mod cli {
     mod checkpoints_legacy;
     mod classify;
     mod config;
+    mod deleted_project;
     mod diff;
     mod doctor_agents;
     mod documents;

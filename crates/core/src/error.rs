@@ -173,6 +173,18 @@ pub enum Error {
         /// The checkpoint.
         id: ObjectId,
     },
+    /// The project's directory was deleted, or is not mounted.
+    #[error("{} is not there any more", root.display())]
+    RootGone {
+        /// Where it was.
+        root: PathBuf,
+    },
+    /// The project's directory is gone, and cannot be made again where it was.
+    #[error("{} is gone, and another file system is where it was", root.display())]
+    OtherFileSystem {
+        /// Where it was.
+        root: PathBuf,
+    },
     /// No restore was interrupted.
     #[error("no restore was interrupted here")]
     NothingToContinue,

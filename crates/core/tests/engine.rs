@@ -43,6 +43,7 @@ mod engine {
     mod hostile_steps;
     mod import_legacy;
     pub mod interleavings;
+    mod kept_of_files;
     pub mod ledger;
     mod legacy_kills;
     mod limits_of_projects;

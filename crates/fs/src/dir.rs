@@ -19,9 +19,11 @@ use std::sync::atomic::Ordering;
 
 use rustix::fs::AtFlags;
 use rustix::fs::CWD;
+use rustix::fs::Gid;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::fs::RenameFlags;
+use rustix::fs::Uid;
 use rustix::io::Errno;
 use rustix::path::Arg;
 
@@ -502,6 +504,30 @@ impl Dir {
         match self.set_mode_self(mode) {
             Err(e) if !e.is_without_modes() => Err(e),
             _ => Ok(self.stat_self()?.mode == mode),
+        }
+    }
+
+    /// Gives a file or link, never what a link points to, an owner and a group. Tells whether it has both now: who is not root
+    /// may only give it a group of their own.
+    pub fn ask_for_owner(&self, name: impl Arg + Copy, uid: u32, gid: u32) -> Result<bool> {
+        let now = self.stat(name)?;
+        if (now.uid, now.gid) == (uid, gid) {
+            return Ok(true);
+        }
+        let owner = (now.uid != uid).then(|| Uid::from_raw(uid));
+        let group = (now.gid != gid).then(|| Gid::from_raw(gid));
+        let give = |owner, group| {
+            rustix::fs::chownat(&self.fd, name, owner, group, AtFlags::SYMLINK_NOFOLLOW)
+        };
+        match give(owner, group) {
+            Ok(()) => Ok(true),
+            // No such right, no such user in this container, no owners on this file system.
+            Err(Errno::PERM | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                // Its group alone may be had.
+                let _ = owner.and_then(|_| give(None, group).ok());
+                Ok(false)
+            }
+            Err(e) => Err(self.error("set the owner of", name, e)),
         }
     }
 

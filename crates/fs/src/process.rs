@@ -6,8 +6,10 @@
 //! is presumed to be in use: its process cannot be seen from here. So is every file while this process has no
 //! descriptor left to look at the others with: whoever cannot look must not judge.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
@@ -271,6 +273,15 @@ impl fmt::Display for BootMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.boot, self.nanos)
     }
+}
+
+/// Where the directory was that this process is in, if it was deleted since.
+pub fn deleted_directory() -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::ffi::OsStringExt;
+    let link = std::fs::read_link("/proc/self/cwd").ok()?;
+    let path = link.as_os_str().as_bytes().strip_suffix(b" (deleted)")?;
+    Some(OsString::from_vec(path.to_vec()).into())
 }
 
 /// The user this process acts as.

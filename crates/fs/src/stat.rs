@@ -60,6 +60,8 @@ pub struct Stat {
     pub uid: u32,
     /// The mount it was reached through, as long as that lasts; 0 where the system does not say.
     pub mount: u64,
+    /// Group.
+    pub gid: u32,
 }
 
 /// What is asked of the kernel about each file. Which mount it is on costs nothing more.
@@ -88,6 +90,7 @@ impl Stat {
             ino: s.stx_ino,
             links: s.stx_nlink,
             uid: s.stx_uid,
+            gid: s.stx_gid,
         }
     }
 
@@ -105,6 +108,7 @@ impl Stat {
             links: s.st_nlink as u32,
             uid: s.st_uid,
             mount: 0,
+            gid: s.st_gid,
         }
     }
 }

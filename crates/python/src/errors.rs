@@ -109,9 +109,9 @@ pub(crate) fn raise(error: CoreError) -> PyErr {
         CoreError::BadSpec(_) => BadSpec::new_err(text),
         CoreError::BadName { .. } => BadName::new_err(text),
         CoreError::NameTaken { .. } => NameTaken::new_err(text),
-        CoreError::Root(Refusal::Missing(_)) | CoreError::FindRoot(_) => {
-            RootNotFound::new_err(text)
-        }
+        CoreError::Root(Refusal::Missing(_))
+        | CoreError::FindRoot(_)
+        | CoreError::RootGone { .. } => RootNotFound::new_err(text),
         CoreError::Root(_) => RootRefused::new_err(text),
         CoreError::PathOutside { .. } => PathOutside::new_err(text),
         CoreError::BadPath { .. } => BadPath::new_err(text),

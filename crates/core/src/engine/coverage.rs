@@ -26,6 +26,8 @@ use crate::history::History;
 use crate::path::RelPath;
 use crate::snapshot::excludes::Rules;
 use crate::snapshot::judge::Judge;
+use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::stat_cache::EntryKind;
@@ -118,11 +120,15 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 
 /// What a checkpoint does not keep of a file or directory.
 fn lost(stat: &Stat) -> Lost {
-    let has_bits = matches!(stat.kind, FileKind::File | FileKind::Directory);
+    let kept = match stat.kind {
+        FileKind::File => KEPT_BITS,
+        FileKind::Directory => KEPT_DIRECTORY_BITS,
+        _ => u32::MAX,
+    };
     Lost {
         // A directory has many names by nature.
         other_names: stat.kind != FileKind::Directory && stat.links > 1,
-        identity: has_bits && stat.mode & 0o6000 != 0,
+        identity: stat.mode & !kept != 0,
     }
 }
 

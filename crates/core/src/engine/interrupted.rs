@@ -92,6 +92,7 @@ impl Project<'_> {
         let _lock = self.lock(&store.dirs)?;
         let journal = Journal::read(&self.state_dir(&store.dirs)?)?;
         let journal = journal.ok_or(Error::NothingToContinue)?;
+        self.make_root_again(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let target = all.into_iter().find(|c| c.id == journal.target);

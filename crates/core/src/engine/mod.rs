@@ -28,6 +28,7 @@ mod legacy;
 mod lineage;
 mod listening;
 mod lost_refs;
+mod lost_root;
 mod maintenance;
 mod neighbours;
 mod open;
@@ -133,6 +134,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::id::ProjectId;
 use crate::project;
+use crate::project::RootRefused;
 use crate::settings::Settings;
 use crate::watch::Watcher;
 
@@ -286,11 +288,14 @@ impl Engine {
         store.is_some_and(|store| store.knows(dir))
     }
 
-    /// The project at `root`, if that may be one.
+    /// The project at `root`, if that may be one. One that was saved may be gone by now: a restore makes it again.
     pub fn project(&self, root: &Path) -> Result<Project<'_>, Error> {
         let root = herma_fs::dir::canonicalize(root)?;
         let (user_home, home) = (self.options.user_home.as_deref(), &self.options.home);
-        project::check_root(&root, user_home, home, &self.base)?;
+        match project::check_root(&root, user_home, home, &self.base) {
+            Err(RootRefused::Missing(_)) if self.knows(&root) => {}
+            checked => checked?,
+        }
         let id = ProjectId::of(&root);
         Ok(Project {
             engine: self,

@@ -209,7 +209,14 @@ impl Project<'_> {
 
     /// Opens the project directory.
     pub(crate) fn open_root(&self) -> Result<Dir, Error> {
-        Ok(Dir::open_nofollow(&self.root)?)
+        Dir::open_nofollow(&self.root).map_err(|e| {
+            let root = self.root.clone();
+            if e.is_not_found() {
+                Error::RootGone { root }
+            } else {
+                e.into()
+            }
+        })
     }
 
     /// Takes this project's lock: one save or restore at a time.
@@ -402,7 +409,7 @@ impl Project<'_> {
     }
 
     /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
-    fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
+    pub(super) fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
         let projects = dirs.store().ensure_dir("projects", 0o700)?;
         let file = format!("{}.json", self.id);
         let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();

@@ -129,6 +129,7 @@ impl Project<'_> {
     ) -> Result<Restored, Error> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
+        self.make_root_again(&store)?;
         let task = Task::New(Move::Restore);
         self.restore_locked(&store, target, options, &task, &[], progress)
     }

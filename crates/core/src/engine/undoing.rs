@@ -87,6 +87,7 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         self.some_history(&store)?;
+        self.make_root_again(&store)?;
         // One look serves the choice, the plan and the save.
         let mut draft = self.draft(&store, false, &[], progress)?;
         if let Some(outside) = self.nothing_covered(&store, by, &draft.present)? {

@@ -24,6 +24,7 @@ use super::write::WriteError;
 use super::write::Writer;
 use super::write::is_same_file;
 use crate::path::RelPath;
+use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;
 
@@ -521,7 +522,9 @@ impl<'a> Applier<'a> {
         }
         if stat.mode & 0o700 != 0o700 {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            opened.entry(path.clone()).or_insert(stat.mode & 0o1777);
+            opened
+                .entry(path.clone())
+                .or_insert(stat.mode & KEPT_DIRECTORY_BITS);
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use super::plan::Content;
 use super::plan::Prepared;
 use crate::path::RelPath;
 use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 
 /// Files that say what a save leaves out: with another one of these, the same files are another state.
 const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
@@ -58,7 +59,7 @@ fn replaces_a_file(kind: ActionKind, path: &RelPath) -> bool {
 /// A directory, if it has the mode it was to end up with.
 fn open_as_planned(root: &Dir, path: &RelPath, prepared: &Prepared) -> Option<Dir> {
     let dir = root.open_beneath(path.as_bytes()).ok()?;
-    let mode = dir.stat_self().ok()?.mode & KEPT_BITS;
+    let mode = dir.stat_self().ok()?.mode & KEPT_DIRECTORY_BITS;
     let wanted = prepared.directory_modes.get(path);
     wanted
         .is_none_or(|directory| directory.wanted == mode)

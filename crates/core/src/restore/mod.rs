@@ -12,6 +12,7 @@
 
 pub mod apply;
 pub(crate) mod as_written;
+mod holes;
 pub mod journal;
 pub mod modes;
 pub(crate) mod one_name;
@@ -159,6 +160,8 @@ pub enum Lack {
     Mode,
     /// Being a symbolic link: the file system has none.
     Link,
+    /// The owner or group of the file it replaces: only root may give them.
+    Owner,
 }
 
 impl fmt::Display for Lack {
@@ -166,6 +169,7 @@ impl fmt::Display for Lack {
         f.write_str(match self {
             Self::Mode => "the file system does not hold its permissions",
             Self::Link => "the file system has no symbolic links",
+            Self::Owner => "it belongs to another user or group now, who restored it",
         })
     }
 }

@@ -22,12 +22,16 @@ use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::snapshot::lists;
 use crate::snapshot::lists::KEPT_BITS;
+use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 use crate::snapshot::lists::UsualModes;
 use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::object::EntryMode;
+
+/// New files in a directory get its group.
+const SETGID: u32 = 0o2000;
 
 /// The list of a directory in the checkpoint, and the directory in the present.
 type Lists = (Option<ObjectId>, Option<u32>);
@@ -83,7 +87,9 @@ impl Planner<'_> {
         for (path, wanted) in wanted {
             let now = search.find(path.as_bytes());
             let now = now.and_then(|dir| self.present.dir(dir));
-            let seen = now.map(|now| u32::from(now.mode) & KEPT_BITS);
+            let seen = now.map(|now| u32::from(now.mode) & KEPT_DIRECTORY_BITS);
+            // Older checkpoints do not say whether it was setgid: what is there stays.
+            let wanted = wanted | seen.unwrap_or(0) & SETGID;
             match seen {
                 Some(from) if from != wanted => {
                     let action = ActionKind::Mode { from, to: wanted };
@@ -143,7 +149,7 @@ impl Planner<'_> {
         if self.target_modes.unknown {
             let now = self.present.dir_at(path.as_bytes());
             if let Some(now) = now.and_then(|dir| self.present.dir(dir)) {
-                return u32::from(now.mode) & KEPT_BITS;
+                return u32::from(now.mode) & KEPT_DIRECTORY_BITS;
             }
         }
         self.target_modes.directory(path)

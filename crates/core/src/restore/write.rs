@@ -1,7 +1,6 @@
 //! Changes one name in a directory so that nothing is lost, whoever else is writing there.
 
 use std::io;
-use std::io::Write;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
 
@@ -13,6 +12,7 @@ use herma_fs::file::ask_for_file_mode;
 use herma_fs::file::read_at;
 
 use super::Lack;
+use super::holes::Holes;
 use super::journal::TempKind;
 use super::journal::temp_name;
 use super::plan::Content;
@@ -30,6 +30,9 @@ use crate::store::pack_recent::RecentContents;
 
 /// No link can point to more bytes than the longest path the kernel takes.
 const LONGEST_TARGET: u64 = 4095;
+
+/// Setuid and setgid of a file that is replaced.
+const TAKEN_OVER: u32 = 0o6000;
 
 /// Why one name could not be changed.
 #[derive(Debug)]
@@ -89,7 +92,9 @@ impl Writer<'_> {
         content: &Content,
         expected: Option<&EntryRecord>,
     ) -> Result<Done, WriteError> {
-        let (ready, lack) = match self.prepare(dir, content)? {
+        // What replaces a file is to be its owner's as that was.
+        let replaced = expected.and_then(|_| dir.stat(name).ok());
+        let (ready, lack) = match self.prepare(dir, content, replaced.as_ref())? {
             (_, Some(Lack::Link)) => return Ok(Done::No(Lack::Link)),
             prepared => prepared,
         };
@@ -107,11 +112,16 @@ impl Writer<'_> {
     }
 
     /// Writes the content beside its target. The name it gets says that it is complete.
-    fn prepare(&self, dir: &Dir, content: &Content) -> Result<(String, Option<Lack>), WriteError> {
+    fn prepare(
+        &self,
+        dir: &Dir,
+        content: &Content,
+        replaced: Option<&Stat>,
+    ) -> Result<(String, Option<Lack>), WriteError> {
         let unfinished = self.temp(TempKind::Unfinished);
         let made = match content.mode {
-            EntryMode::Symlink => self.make_link(dir, &unfinished, content),
-            _ => self.make_file(dir, &unfinished, content),
+            EntryMode::Symlink => self.make_link(dir, &unfinished, content, replaced),
+            _ => self.make_file(dir, &unfinished, content, replaced),
         };
         let ready = self.temp(TempKind::Finished);
         let finished = made.and_then(|lack| {
@@ -132,10 +142,11 @@ impl Writer<'_> {
         dir: &Dir,
         name: &str,
         content: &Content,
+        replaced: Option<&Stat>,
     ) -> Result<Option<Lack>, WriteError> {
         let target = read_link_target(self.objects, &content.id).map_err(WriteError::Object)?;
         match dir.symlink(&target[..], name) {
-            Ok(()) => Ok(None),
+            Ok(()) => keep_owner(dir, name, replaced),
             Err(e) if e.is_without_links() => Ok(Some(Lack::Link)),
             Err(e) => Err(e.into()),
         }
@@ -146,29 +157,37 @@ impl Writer<'_> {
         dir: &Dir,
         name: &str,
         content: &Content,
+        replaced: Option<&Stat>,
     ) -> Result<Option<Lack>, WriteError> {
         let mut file = dir.create_new(name)?;
         let fail = |source: io::Error| {
             WriteError::Fs(herma_fs::Error::on("write", &dir.path().join(name), source))
         };
+        let mut holes = Holes::new(&mut file);
         if let Some(bytes) = self.read_ahead.get(&content.id) {
-            file.write_all(bytes).map_err(fail)?;
+            holes.write(bytes).map_err(fail)?;
         } else {
             // Every byte is checked against the id on its way; a mismatch is an error after the fact, and
             // the file is then discarded.
             let streamed = self
                 .objects
-                .stream_blob(&content.id, &mut |bytes| file.write_all(bytes));
+                .stream_blob(&content.id, &mut |bytes| holes.write(bytes));
             streamed.map_err(|e| match e {
                 ObjectError::Sink(source) => fail(source),
                 other => WriteError::Object(other),
             })?;
         }
-        let has_mode = ask_for_file_mode(&file, content.bits).map_err(fail)?;
+        holes.finish().map_err(fail)?;
+        // ORDER: the owner before the mode, of which a change of owner takes away what may make others that owner.
+        let lack = keep_owner(dir, name, replaced)?;
+        // Those bits no checkpoint brings back: they stay as they are, for the same owner.
+        let same_owner = replaced.filter(|_| lack.is_none());
+        let taken_over = same_owner.map_or(0, |replaced| replaced.mode & TAKEN_OVER);
+        let has_mode = ask_for_file_mode(&file, content.bits | taken_over).map_err(fail)?;
         if self.sync_each {
             file.sync_all().map_err(fail)?;
         }
-        Ok((!has_mode).then_some(Lack::Mode))
+        Ok(lack.or((!has_mode).then_some(Lack::Mode)))
     }
 
     /// Gives the prepared file its name, and checks what came back in exchange.
@@ -360,6 +379,15 @@ fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
     dir.remove_file(name)
         .or_else(|_| dir.remove_file(name))
         .map_err(WriteError::NotRemoved)
+}
+
+/// Gives what replaces a file its owner and group.
+fn keep_owner(dir: &Dir, name: &str, replaced: Option<&Stat>) -> Result<Option<Lack>, WriteError> {
+    let Some(replaced) = replaced else {
+        return Ok(None);
+    };
+    let is_kept = dir.ask_for_owner(name, replaced.uid, replaced.gid)?;
+    Ok((!is_kept).then_some(Lack::Owner))
 }
 
 /// Gives a file back the name it was moved away from. Where that fails, it goes by a temporary name now.

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use herma_fs::Stat;
 
 use super::lists::KEPT_BITS;
+use super::lists::KEPT_DIRECTORY_BITS;
 use super::lists::ListBuilder;
 use super::scan::Here;
 use super::scan::NewDir;
@@ -69,7 +70,7 @@ impl<'r> Walk<'r> {
         if is_root {
             modes.usual_modes(self.usual);
         }
-        let mode = stat.mode & KEPT_BITS;
+        let mode = stat.mode & KEPT_DIRECTORY_BITS;
         // A directory that is in no git tree exists only through this record.
         if mode != self.usual.directory() || (tree.is_empty() && !is_root) {
             modes.directory_mode(mode);

@@ -18,8 +18,11 @@ use crate::store::object::EntryMode;
 use crate::store::object::TreeEntry;
 use crate::store::object::push_tree_entry;
 
-/// Permission bits a checkpoint keeps: setuid and setgid are never brought back.
+/// Permission bits of files a checkpoint keeps: setuid and setgid are never brought back.
 pub const KEPT_BITS: u32 = 0o1777;
+
+/// Those of directories. Setgid says which group new files in it get, and makes nobody anybody else.
+pub const KEPT_DIRECTORY_BITS: u32 = 0o3777;
 
 /// The modes a checkpoint does not have to mention: what a new file gets under the umask the project's
 /// root directory shows.
@@ -180,7 +183,7 @@ pub fn parse_mode(word: &[u8]) -> Option<ModeRecord> {
     let mode = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()?;
     match kind {
         b'u' => Some(ModeRecord::Usual(UsualModes::below(mode))),
-        b'd' => Some(ModeRecord::Directory(mode & KEPT_BITS)),
+        b'd' => Some(ModeRecord::Directory(mode & KEPT_DIRECTORY_BITS)),
         b'f' => Some(ModeRecord::File(mode & KEPT_BITS)),
         _ => None,
     }

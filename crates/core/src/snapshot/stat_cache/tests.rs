@@ -16,6 +16,7 @@ fn stat(ino: u64) -> Stat {
         links: 1,
         uid: 0,
         mount: 0,
+        gid: 0,
     }
 }
 
