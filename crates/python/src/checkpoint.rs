@@ -406,6 +406,10 @@ answer!(Receipt {
 
 /// What came of a save.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the fields are named as in the JSON"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
     /// The checkpoint that holds the present state.
