@@ -85,6 +85,7 @@ impl Project<'_> {
             // As the next look will, whatever the rules say by now.
             let mut holding = Holding::default();
             holding.hold(target.tree);
+            holding.hold(before.tree);
             self.look_again(store, &before.cache, directories, expected, known, holding)
         };
         let hidden = |seen: &Option<Present>| {

@@ -102,6 +102,7 @@ impl Project<'_> {
             _ => journal.undo.clone().moved(journal.by, from, to, after),
         };
         record.newest = newest.map(|(id, _)| id);
+        record.whole = journal.options == RestoreOptions::default();
         let note = || {
             record.write(&herma.tmp, &state_dir)?;
             if matches!(task, Task::Reverse(_)) {

@@ -18,7 +18,7 @@ use crate::steps::log::StepLog;
 const RECENT: u64 = 16;
 
 impl Project<'_> {
-    /// What a look before files are moved holds: where the last move led, the two ends of one that was interrupted, the end of
+    /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
     /// the last step, if nothing happened since, and these. So what Herma wrote, or a step did under other rules, belongs to the
     /// present as long as nobody changed it.
     pub(super) fn holding(
@@ -32,7 +32,10 @@ impl Project<'_> {
         let newest = history.newest().map(|entry| entry.id);
         let is_newer = newest.is_some() && newest != undo.newest;
         let step_end = newest.filter(|newest| is_newer && self.ends_a_step(store, newest));
-        let ids = interrupted.chain(undo.position).chain(step_end);
+        let ids = interrupted
+            .chain(undo.position)
+            .chain(undo.left)
+            .chain(step_end);
         let mut holding = Holding::default();
         for id in ids.chain(more.iter().copied()) {
             // What cannot be read cannot be gone back to either.

@@ -16,6 +16,7 @@ use super::WhichStep;
 use super::open::OpenStore;
 use super::restoring::Task;
 use super::restoring::by_path;
+use super::saving::vouches_for_absence;
 use super::sorted::Sorted;
 use super::story::StateParts;
 use super::story::Story;
@@ -29,6 +30,7 @@ use crate::diff::merge::Labels;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
+use crate::path::RelPath;
 use crate::restore::Requested;
 use crate::restore::RestoreOptions;
 use crate::restore::Then;
@@ -36,6 +38,7 @@ use crate::restore::modes::Modes;
 use crate::restore::requested;
 use crate::restore::undo::Move;
 use crate::reversal;
+use crate::reversal::Outcome;
 use crate::reversal::Request;
 use crate::reversal::Reversed;
 use crate::reversal::Run;
@@ -178,7 +181,14 @@ impl Project<'_> {
         let state = reversal::write_state(&view, &plan.reversed, &add)?;
         drop(parts);
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
-        let same = |c: &Checkpoint| c.vouches_for_all() && (c.tree, c.modes) == state;
+        let changes = plan.reversed.changes.iter();
+        let gone = changes.filter(|(_, outcome)| **outcome == Outcome::Gone);
+        let gone: Vec<RelPath> = gone.map(|(path, _)| path.clone()).collect();
+        // One that left open what was at a path cannot have it removed.
+        let same = |c: &Checkpoint| {
+            let is_same = c.vouches_for_all() && (c.tree, c.modes) == state;
+            is_same && vouches_for_absence(store, c, &gone)
+        };
         if let Some(found) = all.into_iter().find(same) {
             return Ok(found);
         }

@@ -6,18 +6,24 @@ use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
 use super::open::OpenStore;
+use super::receipts::read_left_out;
 use super::restoring::Restored;
 use super::restoring::Task;
+use super::restoring::by_path;
+use super::story::LeftOutMap;
 use crate::checkpoint::Checkpoint;
 use crate::diff;
 use crate::diff::Change;
+use crate::diff::Side;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ObjectId;
+use crate::path::RelPath;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::undo::Move;
 use crate::restore::undo::UndoRecord;
+use crate::reversal::why_left_out;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::held::Held;
@@ -148,7 +154,7 @@ impl Project<'_> {
             c.tree != now.0 || !same_modes
         };
         let current =
-            undo.is_current(now) || self.is_current_but_left_out(store, &undo, &all, present)?;
+            undo.is_current(now) || self.is_current_but_for_rules(store, &undo, &all, present)?;
         let found = match by {
             Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
             Move::Redo if !current => return Err(Error::ChangedSinceUndo),
@@ -166,8 +172,9 @@ impl Project<'_> {
             _ => {
                 let saved_since = undo.newest != all.first().map(|c| c.id);
                 let position = undo.position.as_ref().and_then(by_id);
-                let led_there =
-                    |c: &Checkpoint| !c.receipt_damaged && undo.is_current((c.tree, c.modes));
+                let led_there = |c: &Checkpoint| {
+                    undo.whole || !c.receipt_damaged && undo.is_current((c.tree, c.modes))
+                };
                 let restored_to = position.filter(|c| !saved_since && led_there(c));
                 restored_to.or_else(|| all.iter().find(|c| differs(c)).cloned())
             }
@@ -179,33 +186,39 @@ impl Project<'_> {
         Ok((found.ok_or(nothing)?, Task::New(by)))
     }
 
-    /// Is the project as the last restore left it, but for files that the rules leave out and somebody changed since? Nobody can
-    /// take back these changes, so they keep nobody from going on.
-    fn is_current_but_left_out(
+    /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
+    /// out of it? Nobody changed the others.
+    fn is_current_but_for_rules(
         &self,
         store: &OpenStore,
         undo: &UndoRecord,
         all: &[Checkpoint],
         present: &Present,
     ) -> Result<bool, Error> {
-        let led_there = |c: &&Checkpoint| {
-            Some(c.id) == undo.position && undo.result.is_some_and(|(tree, _)| tree == c.tree)
-        };
-        let Some(position) = all.iter().find(led_there) else {
+        let by_id = |id: Option<ObjectId>| all.iter().find(|c| Some(c.id) == id);
+        let ends = by_id(undo.position).zip(by_id(undo.left));
+        let Some((position, left)) = ends.filter(|_| undo.whole) else {
             return Ok(false);
         };
         let side = StoreSide::new(&store.objects);
         let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
-        let changes = diff::compare(
-            Some((&side, position.tree)),
-            Some((&&seen, present.tree)),
-            &[],
-        )?;
-        let is_left_out = |change: &Change| {
-            let entry = present.cache.entry_at(change.path.as_bytes());
-            entry.is_some_and(|entry| entry.kind.left_out().is_some())
+        let seen: &dyn Side = &&seen;
+        let since = |then: &Checkpoint| {
+            diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
         };
-        Ok(!changes.is_empty() && changes.iter().all(is_left_out))
+        let (changes, since_left) = (since(position)?, since(left)?);
+        let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
+        let unsaid = by_path(read_left_out(&store.objects, position)?);
+        let unsaid_left = by_path(read_left_out(&store.objects, left)?);
+        let is_by_rules = |change: &Change| {
+            let path = &change.path;
+            let entry = present.cache.entry_at(path.as_bytes());
+            let is_left_out = entry.is_some_and(|entry| entry.kind.left_out().is_some());
+            let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
+            // What the save before the restore left out, the restore did not touch.
+            is_left_out || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
+        };
+        Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
     }
 }
 

@@ -337,6 +337,11 @@ impl Planner<'_> {
 
     fn take_removal(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
         if let Some(reason) = self.target_said_nothing(path) {
+            // Left out then and now, it is nobody's business.
+            let now = self.present.entry_at(path.as_bytes());
+            if now.is_some_and(|entry| entry.descend.is_some()) {
+                return Ok(());
+            }
             draft.kept.insert(path.clone(), KeptWhy::NotSaved(reason));
         } else if self.is_in_nested(path)? {
             draft.kept.insert(path.clone(), KeptWhy::NestedRepository);

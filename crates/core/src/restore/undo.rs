@@ -31,9 +31,13 @@ pub struct UndoRecord {
     pub past: Vec<ObjectId>,
     /// States undo left behind, the latest last.
     pub future: Vec<ObjectId>,
-    /// The checkpoint the last restore went to: it has everything the restore wrote, whatever the rules say by now.
+    /// The checkpoint the last restore went to.
     pub position: Option<ObjectId>,
-    /// The state the last restore ended in, with what is as in that checkpoint, whatever the rules say.
+    /// The checkpoint of the state it left: together they have all that was on disk then, whatever the rules say by now.
+    pub left: Option<ObjectId>,
+    /// Did it bring back all of that checkpoint, as far as the checkpoint vouches for it?
+    pub whole: bool,
+    /// The state the last restore ended in, with what is as in one of the two, whatever the rules say.
     pub result: Option<StateIds>,
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,
@@ -60,6 +64,10 @@ pub(super) struct Form {
     past: Vec<String>,
     future: Vec<String>,
     position: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
     tree: Option<String>,
     modes: Option<String>,
     newest: Option<String>,
@@ -89,6 +97,8 @@ impl UndoRecord {
             past: form.past.iter().map(id).collect::<Option<_>>()?,
             future: form.future.iter().map(id).collect::<Option<_>>()?,
             position: form.position.as_ref().and_then(id),
+            left: form.left.as_ref().and_then(id),
+            whole: form.whole,
             result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
             newest: form.newest.as_ref().and_then(id),
             moves: form.moves,
@@ -107,6 +117,8 @@ impl UndoRecord {
             past: last(&self.past),
             future: last(&self.future),
             position: self.position.map(ObjectId::to_hex),
+            left: self.left.map(ObjectId::to_hex),
+            whole: self.whole,
             tree: self.result.map(|(tree, _)| tree.to_hex()),
             modes: self
                 .result
@@ -155,7 +167,7 @@ impl UndoRecord {
             }
         }
         self.past.dedup();
-        self.arrived(target, result)
+        self.arrived(before, target, result)
     }
 
     /// The record after an interrupted restore from `before` to `target` was taken back: everything is
@@ -164,7 +176,7 @@ impl UndoRecord {
     pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
         self.future.push(target);
         self.future.dedup();
-        self.arrived(before, result)
+        self.arrived(target, before, result)
     }
 
     /// The record after a restore that had nothing to change: it has come to its end, and moved nothing.
@@ -178,13 +190,16 @@ impl UndoRecord {
     #[must_use]
     pub(crate) fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
         let stacks = self.past.iter_mut().chain(&mut self.future);
-        for id in stacks.chain(&mut self.position).chain(&mut self.newest) {
+        let single = [&mut self.position, &mut self.left, &mut self.newest];
+        for id in stacks.chain(single.into_iter().flatten()) {
             *id = commits.get(id).copied().unwrap_or(*id);
         }
         self
     }
 
-    fn arrived(mut self, at: ObjectId, result: StateIds) -> Self {
+    fn arrived(mut self, left: ObjectId, at: ObjectId, result: StateIds) -> Self {
+        self.left = Some(left);
+        self.whole = false;
         self.position = Some(at);
         self.result = Some(result);
         self.moves = self.moves.wrapping_add(1);

@@ -82,7 +82,12 @@ fn an_ignore_file_that_comes_back_counts_below_directories_nothing_was_changed_i
     p.remove(".gitignore");
     p.save("without rules");
     p.restore("2");
+    // What the rules leave out again was there before, and undo still knows it.
+    let restored = p.tree();
+    p.undo().unwrap();
     assert_noted_state_is_the_present(&p);
+    p.redo().unwrap();
+    herma_testkit::tree::assert_same(&restored, &p.tree(), "done again");
     p.restore("3");
     assert_noted_state_is_the_present(&p);
 }
