@@ -192,7 +192,7 @@ fn sessions_are_listed_shown_searched_counted_exported_and_renamed() {
 fn a_newer_database_is_read_and_not_changed() {
     let env = test_env();
     let home = sessions(&env);
-    home.sql("UPDATE schema_version SET version = 24");
+    home.sql("UPDATE schema_version SET version = 27");
     let project = env.work_dir("project");
     project.run(["sessions", "list"]).success();
     project.run(["sessions", "prune", "--dry-run"]).success();
@@ -200,13 +200,13 @@ fn a_newer_database_is_read_and_not_changed() {
         let args = [&["sessions"], args.as_slice()].concat();
         let output = project.run(args).code(1);
         assert!(
-            output.error_text().contains("schema version 24"),
+            output.error_text().contains("schema version 27"),
             "{output}"
         );
     }
     assert_eq!(home.ids().len(), 4);
     let doctor = project.run(["doctor"]).code(3);
-    assert!(doctor.text().contains("schema version 24"), "{doctor}");
+    assert!(doctor.text().contains("schema version 27"), "{doctor}");
 }
 
 #[test]
