@@ -34,6 +34,7 @@ use crate::store::own_files::Misfit;
 use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
 use crate::store::pack_check::PackFault;
+use crate::store::roll::Roll;
 use crate::store::survey::Hurt;
 use crate::store::survey::Survey;
 
@@ -398,7 +399,15 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
             what: lost.what().to_owned(),
             name: lost.name,
         }));
+        // A power cut may leave one of two refs that were made at once; what is on the roll was there.
+        let roll = Roll::read(&store.dirs, &project);
+        let was_there = |extra: &str| {
+            let checkpoint = extra.strip_suffix(".extra").unwrap_or(extra);
+            roll.as_ref()
+                .is_none_or(|roll| roll.refs.contains_key(checkpoint))
+        };
         let extras = missing_extras(store, &project)?.into_iter();
+        let extras = extras.filter(|(name, _)| was_there(name));
         verified
             .refs
             .extend(extras.map(|(name, _)| is_missing(name)));
