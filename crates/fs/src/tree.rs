@@ -71,22 +71,30 @@ impl Dir {
     /// Files and directories that vanish meanwhile count for nothing, and so does what is mounted
     /// inside.
     pub fn tree_bytes(&self, name: &CStr) -> Result<u64> {
+        Ok(self.tree_measure(name)?.bytes)
+    }
+
+    /// Like [`Self::tree_bytes`], with the latest time anything in it was changed.
+    pub fn tree_measure(&self, name: &CStr) -> Result<TreeMeasure> {
         let top = self.open_below(name, Access::Look)?;
-        let mut bytes = 0;
-        let left = measure_files(&top, &mut bytes)?;
+        let mut found = TreeMeasure {
+            bytes: 0,
+            newest: top.stat_self()?.mtime,
+        };
+        let left = measure_files(&top, &mut found)?;
         let mut walk = Walk::new(top, left)?;
         loop {
             if let Some(name) = walk.next() {
                 match walk.enter(name, Access::Look) {
                     Ok(()) => {
-                        let left = measure_files(&walk.here, &mut bytes)?;
+                        let left = measure_files(&walk.here, &mut found)?;
                         walk.found(left);
                     }
                     Err(e) if e.is_not_found() || e.errno() == Some(Errno::XDEV) => {}
                     Err(e) => return Err(e),
                 }
             } else if walk.leave()?.is_none() {
-                return Ok(bytes);
+                return Ok(found);
             }
         }
     }
@@ -209,13 +217,25 @@ fn remove_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
     Ok(directories)
 }
 
-fn measure_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
+/// What was found in a directory and below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeMeasure {
+    /// The sizes of all regular files.
+    pub bytes: u64,
+    /// When something in it was last changed, in nanoseconds since 1970.
+    pub newest: i64,
+}
+
+fn measure_files(dir: &Dir, found: &mut TreeMeasure) -> Result<Vec<CString>> {
     let mut directories = Vec::new();
     for entry in dir.entries()? {
-        match dir.stat_opt(entry.name.as_c_str())? {
-            Some(stat) if stat.kind == FileKind::Directory => directories.push(entry.name),
-            Some(stat) => *bytes += file_bytes(&stat),
-            None => {}
+        let Some(stat) = dir.stat_opt(entry.name.as_c_str())? else {
+            continue;
+        };
+        found.newest = found.newest.max(stat.mtime);
+        match stat.kind {
+            FileKind::Directory => directories.push(entry.name),
+            _ => found.bytes += file_bytes(&stat),
         }
     }
     Ok(directories)

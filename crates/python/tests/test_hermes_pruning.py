@@ -145,6 +145,24 @@ def test_old_repositories_go_by_age_and_nothing_else_is_touched(base):
     assert sorted(path.name for path in base.iterdir()) == ["b" * 16, "notes", "session-1.yaml"]
 
 
+def test_an_old_repository_that_was_shown_and_agreed_to_goes(base):
+    repository = base / ("a" * 16)
+    repository.mkdir(parents=True)
+    (repository / "HEAD").write_text("ref: refs/heads/master\n")
+    (repository / "HERMES_WORKDIR").write_text("/no/such/directory\n")
+    assert hermes.prune_checkpoints()["deleted_orphan"] == 0
+    assert hermes.prune_checkpoints(orphan_allowlist=["/another"])["deleted_orphan"] == 0
+    (shown,) = hermes.store_status()["pre_v2_projects"]
+    for name in (shown["path"], shown["workdir"]):
+        result = hermes.prune_checkpoints(retention_days=0, orphan_allowlist={name})
+        assert (result["deleted_orphan"], result["errors"]) == (1, 0)
+        assert result["bytes_freed"] > 0 and not repository.exists()
+        repository.mkdir()
+        (repository / "HEAD").write_text("ref: refs/heads/master\n")
+        (repository / "HERMES_WORKDIR").write_text("/no/such/directory\n")
+    assert hermes.clear_legacy()["deleted"] == 1 and not repository.exists()
+
+
 def test_old_archives_go_by_age(base):
     for name, days in (("legacy-20200101-000000", 30), ("legacy-20990101-000000", 0)):
         repository = base / name / ("a" * 16)

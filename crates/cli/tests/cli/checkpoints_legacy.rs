@@ -145,3 +145,109 @@ fn an_archive_past_its_time_goes_and_gives_back_what_is_no_repository() {
     assert!(pruned.text().contains("\nDeleted stale:   1\n"), "{pruned}");
     assert!(archive().is_none() && base.join("session.yaml").exists());
 }
+
+/// A repository of version 1 beside the store, last used so many days ago, with 20,000 bytes in it.
+#[allow(clippy::disallowed_methods)]
+fn beside(env: &TestEnv, name: &str, workdir: &std::path::Path, days: u64) -> std::path::PathBuf {
+    let repository = env.home().join("checkpoints").join(name);
+    std::fs::create_dir_all(repository.join("objects/aa")).expect("a new directory");
+    let files = [
+        ("HEAD", b"ref: refs/heads/master\n".to_vec()),
+        (
+            "HERMES_WORKDIR",
+            format!("{}\n", workdir.display()).into_bytes(),
+        ),
+        ("objects/aa/object", vec![b'x'; 20_000]),
+    ];
+    for (file, content) in files {
+        std::fs::write(repository.join(file), content).expect("a new directory");
+    }
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
+    let times = std::fs::FileTimes::new().set_modified(then);
+    for path in [
+        "HEAD",
+        "HERMES_WORKDIR",
+        "objects/aa/object",
+        "objects/aa",
+        "objects",
+        ".",
+    ] {
+        let file = std::fs::File::open(repository.join(path)).expect("a new directory");
+        file.set_times(times).expect("a new directory");
+    }
+    repository
+}
+
+#[test]
+fn repositories_of_version_1_beside_the_store_are_sized_swept_and_announced() {
+    let env = test_env();
+    let here = env.work_dir("here").files([("a.txt", "one\n")]);
+    here.run(["save"]).success();
+    let old = beside(&env, &"a".repeat(16), here.path(), 60);
+    let young = beside(&env, &"b".repeat(16), &env.home().join("not/there"), 1);
+
+    let status = json(&here.run(["checkpoints", "--json"]).success());
+    assert!(status["pre_v2_size_bytes"].as_u64().unwrap() > 40_000);
+    let (total, store) = (&status["total_size_bytes"], &status["store_size_bytes"]);
+    assert!(total.as_u64().unwrap() > store.as_u64().unwrap() + 40_000);
+    let shown = here.run(["checkpoints"]).success();
+    assert!(shown.text().contains("\n  version 1      39."), "{shown}");
+
+    let dry = here.run(["checkpoints", "prune", "--dry-run"]).success();
+    assert!(
+        dry.text()
+            .contains("Repositories of version 1 to delete:\n"),
+        "{dry}"
+    );
+    assert!(old.exists());
+    let pruned = here.run(["checkpoints", "prune"]).success();
+    assert!(pruned.text().contains("\nScanned:         3\n"), "{pruned}");
+    assert!(pruned.text().contains("\nDeleted stale:   1\n"), "{pruned}");
+    assert!(
+        !old.exists() && young.exists(),
+        "one that was used lately stays"
+    );
+
+    let cleared = here
+        .run(["checkpoints", "clear-legacy", "--force"])
+        .success();
+    assert!(
+        cleared
+            .text()
+            .contains("Found 1 legacy archive(s), total 19."),
+        "{cleared}"
+    );
+    assert!(cleared.text().contains("Deleted 1 archive(s)"), "{cleared}");
+    assert!(!young.exists());
+
+    let last = beside(&env, &"c".repeat(16), here.path(), 1);
+    let cleared = here.run(["checkpoints", "clear", "--force"]).success();
+    assert!(cleared.text().contains("\n  version 1:   1\n"), "{cleared}");
+    assert!(!last.exists());
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn a_repository_of_version_1_goes_with_its_project_when_that_was_deleted_for_sure() {
+    let env = test_env();
+    let here = env.work_dir("here").files([("a.txt", "one\n")]);
+    here.run(["save"]).success();
+    let gone = env.work_dir("gone").files([("a.txt", "two\n")]);
+    gone.run(["save"]).success();
+    let list = json(&here.run(["checkpoints", "--json"]).success());
+    let projects = list["projects"].as_array().unwrap();
+    let ends = |project: &&serde_json::Value| project["workdir"].to_string().contains("gone");
+    let id = projects.iter().find(ends).unwrap()["hash"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let known = beside(&env, &id, gone.path(), 1);
+    let unknown = beside(&env, &"d".repeat(16), &gone.path().join("other"), 1);
+    std::fs::remove_dir_all(gone.path()).unwrap();
+    let pruned = here.run(["checkpoints", "prune", "--force"]).success();
+    assert!(pruned.text().contains("\nDeleted orphan:  2\n"), "{pruned}");
+    assert!(
+        !known.exists() && unknown.exists(),
+        "nobody knows where that one was"
+    );
+}

@@ -113,7 +113,9 @@ pub struct Cleaned {
     pub forgotten: Vec<ProjectId>,
     /// How many archives of older repositories were removed.
     pub archives: usize,
-    /// The bytes they had.
+    /// The older repositories beside the store that were removed, and by which rule.
+    pub repositories: Vec<(ProjectId, Rule)>,
+    /// The bytes of both.
     pub archive_bytes: u64,
     /// Things worth telling.
     pub notes: Vec<Note>,
@@ -132,13 +134,12 @@ pub struct Cleaned {
 }
 
 impl Cleaned {
-    /// How many projects lost checkpoints to this rule.
+    /// How many projects lost checkpoints to this rule, those in older repositories counted by themselves.
     pub fn projects_by(&self, rule: Rule) -> usize {
         let of_rule = self.dropped.iter().filter(|dropped| dropped.rule == rule);
-        of_rule
-            .map(|dropped| &dropped.project)
-            .collect::<BTreeSet<_>>()
-            .len()
+        let projects: BTreeSet<_> = of_rule.map(|dropped| &dropped.project).collect();
+        let older = self.repositories.iter();
+        projects.len() + older.filter(|(_, by)| *by == rule).count()
     }
 
     /// How many bytes are free now that were not.
@@ -178,6 +179,10 @@ impl Engine {
     pub fn clean(&self, request: &CleanRequest, progress: &dyn Progress) -> Result<Cleaned, Error> {
         let mut cleaned = Cleaned::default();
         let Some(dirs) = self.open_for_cleaning()? else {
+            if request.attended {
+                let now = self.options.clock.now().as_float();
+                self.sweep_legacy(&request.limits, now, &mut cleaned)?;
+            }
             return Ok(cleaned);
         };
         let _collector = self.lock_collector(&dirs, request.attended)?;
@@ -306,18 +311,24 @@ impl Engine {
         }
         // Nobody but a person can tell whether the history in them is still wanted.
         if request.attended && !plan.notes.iter().any(distrusted) {
-            self.remove_old_archives(&request.limits, facts.now, cleaned)?;
+            self.sweep_legacy(&request.limits, facts.now, cleaned)?;
         }
         Ok(())
     }
 
-    /// Archives of older repositories go by age; what else was swept into them stays.
-    fn remove_old_archives(
-        &self,
-        limits: &Limits,
-        now: f64,
-        cleaned: &mut Cleaned,
-    ) -> Result<(), Error> {
+    /// Archives of older repositories go by age, what else was swept into them stays; and so do the repositories
+    /// beside the store, or with their projects.
+    fn sweep_legacy(&self, limits: &Limits, now: f64, cleaned: &mut Cleaned) -> Result<(), Error> {
+        cleaned.scanned += self.pre_v2_projects()?.len();
+        for (old, rule) in self.pre_v2_to_go(limits, now)? {
+            match self.remove_pre_v2(&old.project) {
+                Ok(bytes) => {
+                    cleaned.archive_bytes += bytes;
+                    cleaned.repositories.push((old.project, rule));
+                }
+                Err(e) => cleaned.errors.push(in_words(&e)),
+            }
+        }
         let days = limits.retention_days.unwrap_or(0);
         if days == 0 {
             return Ok(());

@@ -3,6 +3,10 @@
 //! When Hermes made its first store of version 2, it swept everything beside it into `legacy-<stamp>/`,
 //! resume records of sessions included, and deleted the archive a week later. Here the records move back to
 //! where they were before an archive goes.
+//!
+//! A repository that still stands beside the store goes by the rules Hermes had for it: with its project, or when
+//! nothing in it was changed for `retention_days`. That its project is not there proves no more than it does for any
+//! other (`retention::evidence`), unless a person was shown it and agreed.
 
 use std::ffi::CString;
 use std::ffi::OsStr;
@@ -14,11 +18,19 @@ use herma_fs::Dir;
 
 use super::Engine;
 use super::cleaning_apply::in_words;
+use super::facts::identity_of;
 use crate::error::Error;
 use crate::id::ProjectId;
+use crate::retention::Limits;
+use crate::retention::Orphans;
+use crate::retention::Presence;
+use crate::retention::Rule;
+use crate::retention::evidence;
 use crate::store::base;
 use crate::store::base::Found;
 use crate::store::layout;
+
+const DAY: f64 = 86_400.0;
 
 /// An archive `legacy-<stamp>/`.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +48,7 @@ pub struct LegacyArchive {
 }
 
 /// A repository of version 1 that stands beside the store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PreV2Project {
     /// The repository.
     pub path: PathBuf,
@@ -46,14 +58,20 @@ pub struct PreV2Project {
     pub workdir: Option<PathBuf>,
     /// Is that directory there?
     pub exists: bool,
+    /// Was it deleted, as far as the store knows where it was?
+    pub presence: Presence,
+    /// The sizes of the files in it, added up.
+    pub size_bytes: u64,
+    /// When something in it was last changed, in seconds since 1970.
+    pub newest: f64,
 }
 
-/// What came of removing all archives.
+/// What came of removing all archives, and repositories beside the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearedLegacy {
     /// The bytes of the files that were removed.
     pub bytes_freed: u64,
-    /// How many archives are gone.
+    /// How many of them are gone.
     pub deleted: usize,
     /// The resume records that were moved back beside the store.
     pub moved_back: Vec<OsString>,
@@ -117,8 +135,8 @@ impl Engine {
         })
     }
 
-    /// Removes all archives; resume records in them move back beside the store. One that cannot be removed
-    /// does not keep the others.
+    /// Removes all archives, and the repositories of version 1 that stand beside the store; resume records move
+    /// back there. One that cannot be removed does not keep the others.
     pub fn clear_legacy(&self) -> Result<ClearedLegacy, Error> {
         let mut cleared = ClearedLegacy::default();
         let Some((_, dir)) = layout::open_base(&self.base())? else {
@@ -131,11 +149,19 @@ impl Engine {
                 .push(("tmp-…".into(), in_words(&error.into()))),
         }
         for entry in dir.entries()? {
-            if base::classify(&dir, &entry)? != Found::Archive {
-                continue;
-            }
             let name = base::os_name(&entry.name);
-            let emptied = match base::remove_archive(&dir, &entry.name) {
+            let removed = match base::classify(&dir, &entry)? {
+                Found::Archive => base::remove_archive(&dir, &entry.name),
+                Found::Repository(_) => {
+                    base::discard(&dir, &dir, &entry.name).map(|bytes| base::Emptied {
+                        bytes,
+                        is_gone: true,
+                        ..base::Emptied::default()
+                    })
+                }
+                _ => continue,
+            };
+            let emptied = match removed {
                 Ok(emptied) => emptied,
                 Err(error) => {
                     cleared.failed.push((name, in_words(&error.into())));
@@ -158,20 +184,54 @@ impl Engine {
         let Some((_, dir)) = layout::open_base(&self.base())? else {
             return Ok(Vec::new());
         };
+        // A store that cannot be read knows nothing about them.
+        let store = self.open_for_reading().ok().flatten();
         let mut projects = Vec::new();
         for entry in dir.entries()? {
             if let Found::Repository(project) = base::classify(&dir, &entry)? {
                 let repository = dir.open_dir(entry.name.as_c_str())?;
                 let workdir = base::workdir_of(&repository);
+                let known = store.as_ref().map(|store| identity_of(store, &project));
+                let known = known.filter(|known| known.workdir() == workdir);
+                let places = known.map(|known| known.places()).unwrap_or_default();
+                let measure = dir.tree_measure(&entry.name)?;
                 projects.push(PreV2Project {
                     path: repository.path().to_owned(),
                     project,
                     exists: workdir.as_ref().is_some_and(|path| Dir::open(path).is_ok()),
+                    presence: evidence::presence(workdir.as_deref(), &places),
                     workdir,
+                    size_bytes: measure.bytes,
+                    newest: measure.newest as f64 / 1e9,
                 });
             }
         }
         Ok(projects)
+    }
+
+    /// The repositories of version 1 beside the store that go by these limits, and by which rule.
+    pub fn pre_v2_to_go(
+        &self,
+        limits: &Limits,
+        now: f64,
+    ) -> Result<Vec<(PreV2Project, Rule)>, Error> {
+        let days = limits.retention_days.unwrap_or(0);
+        let cutoff = now - f64::from(days) * DAY;
+        let rule = |old: &PreV2Project| {
+            let is_orphan = match &limits.orphans {
+                Orphans::Keep => false,
+                Orphans::All | Orphans::Untouched { .. } => old.presence == Presence::Gone,
+                Orphans::These(confirmed) => confirmed.contains(&old.project) && !old.exists,
+            };
+            match (is_orphan, days > 0 && old.newest < cutoff) {
+                (true, _) => Some(Rule::Orphan),
+                (false, true) => Some(Rule::Stale),
+                (false, false) => None,
+            }
+        };
+        let all = self.pre_v2_projects()?.into_iter();
+        let going = all.filter_map(|old| rule(&old).map(|rule| (old, rule)));
+        Ok(going.collect())
     }
 
     /// Removes a repository of version 1 that stands beside the store; returns its bytes.

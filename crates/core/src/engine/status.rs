@@ -38,6 +38,8 @@ pub struct StoreStatus {
     pub trash_bytes: u64,
     /// The size of archives of older repositories.
     pub legacy_bytes: u64,
+    /// The size of older repositories that are not in an archive.
+    pub pre_v2_bytes: u64,
     /// How many packs there are.
     pub packs: usize,
     /// The projects, the one touched last first.
@@ -48,6 +50,13 @@ pub struct StoreStatus {
     pub pre_v2: Vec<PreV2Project>,
     /// What the last cleaning did.
     pub last_cleaning: Option<CleaningRecord>,
+}
+
+impl StoreStatus {
+    /// The size of everything that holds checkpoints.
+    pub fn total_bytes(&self) -> u64 {
+        self.store_bytes + self.legacy_bytes + self.pre_v2_bytes
+    }
 }
 
 /// One project in the store.
@@ -80,6 +89,7 @@ impl Engine {
             ..StoreStatus::default()
         };
         status.legacy_bytes = status.legacy.iter().map(|archive| archive.size_bytes).sum();
+        status.pre_v2_bytes = status.pre_v2.iter().map(|old| old.size_bytes).sum();
         let Some(store) = self.open_for_reading()? else {
             return Ok(status);
         };

@@ -88,10 +88,12 @@ fn describe(env: &CommandEnv) -> Result<(), CommandError> {
     )?;
     match env.engine.status(false, &NoProgress) {
         Ok(status) => {
-            let bytes = status.store_bytes + status.legacy_bytes;
-            writeln!(out, "  size:        {}", size(bytes))?;
+            writeln!(out, "  size:        {}", size(status.total_bytes()))?;
             writeln!(out, "  projects:    {}", status.projects.len())?;
             writeln!(out, "  legacy dirs: {}", status.legacy.len())?;
+            if !status.pre_v2.is_empty() {
+                writeln!(out, "  version 1:   {}", status.pre_v2.len())?;
+            }
         }
         Err(error) => writeln!(
             out,

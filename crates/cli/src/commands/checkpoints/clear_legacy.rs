@@ -6,10 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use herma_core::engine::ClearedLegacy;
 use herma_core::engine::LegacyArchive;
+use herma_core::engine::PreV2Project;
 use serde::Serialize;
 
 use super::name;
 use super::no_terminal;
+use super::place;
 use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
@@ -18,9 +20,9 @@ use crate::json::PathJson;
 use crate::listing::counted;
 use crate::units::size;
 
-/// Delete the archives of repositories from before the single store
+/// Delete the repositories from before the single store, and archives of them
 ///
-/// Resume records that are in them move back beside the store.
+/// Resume records that are in archives move back beside the store.
 #[derive(Args, Debug)]
 pub(super) struct ClearLegacyArgs {
     /// Do not ask
@@ -43,15 +45,16 @@ pub(super) fn cmd_clear_legacy(
 ) -> Result<Outcome, CommandError> {
     let mut archives = env.engine.legacy()?;
     archives.sort_by(|a, b| b.mtime.total_cmp(&a.mtime));
-    if archives.is_empty() {
+    let repositories = env.engine.pre_v2_projects()?;
+    if archives.is_empty() && repositories.is_empty() {
         return tell(env, None);
     }
     if !env.ui.json {
-        shown_first(describe(env, &archives), args.force)?;
+        shown_first(describe(env, &archives, &repositories), args.force)?;
     }
     if !args.force {
         if !env.ui.can_ask() {
-            let count = counted(archives.len(), "legacy archive");
+            let count = counted(archives.len() + repositories.len(), "legacy archive");
             let message = format!("{count} would be deleted");
             return Err(no_terminal(&message, "herma checkpoints clear-legacy"));
         }
@@ -62,12 +65,20 @@ pub(super) fn cmd_clear_legacy(
             return Ok(Outcome::Aborted);
         }
     }
-    tell(env, Some(remove(env, &archives)?))
+    tell(env, Some(remove(env, &archives, &repositories)?))
 }
 
 /// Removes what was shown, and nothing that came since.
-fn remove(env: &CommandEnv, archives: &[LegacyArchive]) -> Result<ClearedLegacy, CommandError> {
+fn remove(
+    env: &CommandEnv,
+    archives: &[LegacyArchive],
+    repositories: &[PreV2Project],
+) -> Result<ClearedLegacy, CommandError> {
     let mut cleared = ClearedLegacy::default();
+    for repository in repositories {
+        cleared.bytes_freed += env.engine.remove_pre_v2(&repository.project)?;
+        cleared.deleted += 1;
+    }
     for archive in archives {
         let removed = env.engine.remove_legacy(&archive.name)?;
         cleared.bytes_freed += removed.bytes_freed;
@@ -81,15 +92,27 @@ fn remove(env: &CommandEnv, archives: &[LegacyArchive]) -> Result<ClearedLegacy,
     Ok(cleared)
 }
 
-fn describe(env: &CommandEnv, archives: &[LegacyArchive]) -> Result<(), CommandError> {
-    let total = archives.iter().map(|archive| archive.size_bytes).sum();
+fn describe(
+    env: &CommandEnv,
+    archives: &[LegacyArchive],
+    repositories: &[PreV2Project],
+) -> Result<(), CommandError> {
+    let sizes = archives.iter().map(|archive| archive.size_bytes);
+    let total = sizes
+        .chain(repositories.iter().map(|old| old.size_bytes))
+        .sum();
     let mut out = env.ui.data();
     writeln!(
         out,
         "Found {} legacy archive(s), total {}:",
-        archives.len(),
+        archives.len() + repositories.len(),
         size(total)
     )?;
+    for old in repositories {
+        let bytes = size(old.size_bytes);
+        let of = place(old.workdir.as_deref(), &old.project);
+        writeln!(out, "  {:<40}  {bytes:>10}  {of}", old.project.to_string())?;
+    }
     for archive in archives {
         let bytes = size(archive.size_bytes);
         writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;

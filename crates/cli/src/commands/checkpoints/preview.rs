@@ -7,6 +7,7 @@ use std::io::Write;
 
 use herma_core::ProjectId;
 use herma_core::engine::LegacyArchive;
+use herma_core::engine::PreV2Project;
 use herma_core::path::escape;
 use herma_core::retention::Note;
 use herma_core::retention::Plan;
@@ -27,6 +28,8 @@ pub(super) struct Preview {
     pub(super) plan: Plan,
     /// Archives of version 1 that are older than projects may be.
     pub(super) stale: Vec<LegacyArchive>,
+    /// Repositories of version 1 that go, and by which rule.
+    pub(super) repositories: Vec<(PreV2Project, Rule)>,
 }
 
 impl Preview {
@@ -38,6 +41,9 @@ impl Preview {
         let forgotten = forgotten.filter(|project| project.rule == Rule::Orphan);
         let mut orphans: BTreeSet<_> = dropped.map(|dropped| dropped.project.clone()).collect();
         orphans.extend(forgotten.map(|project| project.id.clone()));
+        let older = self.repositories.iter();
+        let older = older.filter(|(_, rule)| *rule == Rule::Orphan);
+        orphans.extend(older.map(|(old, _)| old.project.clone()));
         orphans
     }
 
@@ -68,7 +74,15 @@ impl Preview {
                 writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
             }
         }
-        if self.plan.drops.is_empty() && self.plan.forgotten.is_empty() && self.stale.is_empty() {
+        if !self.repositories.is_empty() {
+            writeln!(out, "Repositories of version 1 to delete:")?;
+            for (old, rule) in &self.repositories {
+                let of = place(old.workdir.as_deref(), &old.project);
+                writeln!(out, "  {of}: {}, {rule}", size(old.size_bytes))?;
+            }
+        }
+        let nothing_else = self.stale.is_empty() && self.repositories.is_empty();
+        if self.plan.drops.is_empty() && self.plan.forgotten.is_empty() && nothing_else {
             writeln!(out, "No checkpoint has to go.")?;
         }
         for note in &self.plan.notes {

@@ -169,14 +169,19 @@ impl Prune<'_> {
     fn look_with(&self, orphans: Orphans) -> Result<Preview, CommandError> {
         let engine = &self.env.engine;
         let progress = self.env.ui.progress();
-        let (facts, plan) = engine.plan_cleaning(&self.request(orphans), &progress)?;
+        let (facts, plan) = engine.plan_cleaning(&self.request(orphans.clone()), &progress)?;
         drop(progress);
         let mut preview = Preview {
             facts,
             plan,
             stale: Vec::new(),
+            repositories: Vec::new(),
         };
         let days = self.keeping.retention_days;
+        if !preview.distrusts_clock() {
+            let limits = self.limits(orphans);
+            preview.repositories = engine.pre_v2_to_go(&limits, preview.facts.now)?;
+        }
         if days > 0 && !preview.distrusts_clock() {
             let cutoff = preview.facts.now - f64::from(days) * DAY;
             preview.stale = engine.stale_legacy(cutoff)?;

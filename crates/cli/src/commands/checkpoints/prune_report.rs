@@ -43,6 +43,7 @@ pub(super) struct PruneReport {
     pub(super) orphans_kept: bool,
     clock_distrusted: bool,
     legacy_archives: Vec<ArchiveJson>,
+    pre_v2_deleted: Vec<String>,
     notes: Vec<String>,
     over: Option<String>,
     damaged_refs: Vec<String>,
@@ -92,12 +93,16 @@ impl PruneReport {
     /// What would be done.
     pub(super) fn of_preview(preview: &Preview, limits: LimitsJson, keeping: Keeping) -> Self {
         let plan = &preview.plan;
+        let going = preview.repositories.iter();
         let cleaned = Cleaned {
             scanned: preview.facts.projects.len(),
             dropped: plan.drops.clone(),
             forgotten: plan.forgotten.iter().map(|p| p.id.clone()).collect(),
             notes: plan.notes.clone(),
             over: plan.over.clone(),
+            repositories: going
+                .map(|(old, rule)| (old.project.clone(), *rule))
+                .collect(),
             bytes_before: preview.facts.fixed_bytes + preview.facts.object_bytes,
             ..Cleaned::default()
         };
@@ -129,6 +134,8 @@ impl PruneReport {
             id: dropped.id.to_hex(),
             rule: word(dropped.rule),
         };
+        let repositories = cleaned.repositories.iter();
+        let repositories = repositories.map(|(project, _)| project.to_string());
         Self {
             schema: "herma.checkpoints-prune/1",
             dry_run: false,
@@ -145,6 +152,7 @@ impl PruneReport {
             orphans_kept: false,
             clock_distrusted: keeping.retention_days > 0 && preview.distrusts_clock(),
             legacy_archives: Vec::new(),
+            pre_v2_deleted: repositories.collect(),
             notes: cleaned.notes.iter().map(ToString::to_string).collect(),
             over: cleaned.over.map(|over| over.to_string()),
             problems: cleaned.errors,

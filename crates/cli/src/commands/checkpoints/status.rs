@@ -64,11 +64,13 @@ pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome,
 }
 
 fn write_sizes(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
-    let total = status.store_bytes + status.legacy_bytes;
     writeln!(out, "Checkpoint base: {}", shown(&status.base))?;
-    writeln!(out, "Total size:      {}", size(total))?;
+    writeln!(out, "Total size:      {}", size(status.total_bytes()))?;
     writeln!(out, "  store/         {}", size(status.store_bytes))?;
     writeln!(out, "  legacy-*       {}", size(status.legacy_bytes))?;
+    if !status.pre_v2.is_empty() {
+        writeln!(out, "  version 1      {}", size(status.pre_v2_bytes))?;
+    }
     writeln!(out, "Projects:        {}", status.projects.len())
 }
 
@@ -151,8 +153,10 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
         for repository in &status.pre_v2 {
             let of = place(repository.workdir.as_deref(), &repository.project);
             let state = if repository.exists { "live" } else { "away" };
-            writeln!(out, "  {of}  {state}")?;
+            let bytes = size(repository.size_bytes);
+            writeln!(out, "  {of}  {state}  {bytes:>10}")?;
         }
+        writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
         writeln!(
             out,
             "Bring their history in with: herma checkpoints import-legacy"

@@ -21,6 +21,7 @@ pub(super) struct StatusJson {
     exists: bool,
     store_size_bytes: u64,
     legacy_size_bytes: u64,
+    pre_v2_size_bytes: u64,
     total_size_bytes: u64,
     trash_bytes: u64,
     packs: usize,
@@ -72,6 +73,7 @@ struct PreV2Json {
     path: PathJson,
     workdir: Option<PathJson>,
     exists: bool,
+    size_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -91,6 +93,7 @@ impl StatusJson {
             path: PathJson::of(&repository.path),
             workdir: repository.workdir.as_deref().map(PathJson::of),
             exists: repository.exists,
+            size_bytes: repository.size_bytes,
         });
         Self {
             schema: "herma.checkpoints-status/1",
@@ -98,7 +101,8 @@ impl StatusJson {
             exists: status.exists,
             store_size_bytes: status.store_bytes,
             legacy_size_bytes: status.legacy_bytes,
-            total_size_bytes: status.store_bytes + status.legacy_bytes,
+            pre_v2_size_bytes: status.pre_v2_bytes,
+            total_size_bytes: status.total_bytes(),
             trash_bytes: status.trash_bytes,
             packs: status.packs,
             project_count: status.projects.len(),

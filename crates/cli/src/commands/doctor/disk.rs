@@ -83,7 +83,8 @@ fn look_at_cleaning(findings: &mut Findings, status: &StoreStatus, now: f64) {
 }
 
 fn look_at_archives(findings: &mut Findings, status: &StoreStatus) {
-    let hint = "`herma checkpoints import-legacy` brings their history in; `clear-legacy` deletes archives.";
+    let hint =
+        "`herma checkpoints import-legacy` brings their history in; `clear-legacy` deletes them.";
     if !status.legacy.is_empty() {
         let count = counted(status.legacy.len(), "archive");
         let text = format!("{count} of version 1, {}", size(status.legacy_bytes));
@@ -91,7 +92,8 @@ fn look_at_archives(findings: &mut Findings, status: &StoreStatus) {
     }
     if !status.pre_v2.is_empty() {
         let count = status.pre_v2.len();
-        let text = format!("{count} of version 1 beside the store");
+        let bytes = size(status.pre_v2_bytes);
+        let text = format!("{count} of version 1 beside the store, {bytes}");
         findings.add_with_hint("legacy", Level::Fine, text, Some(hint.to_owned()));
     }
 }

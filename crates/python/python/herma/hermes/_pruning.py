@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DAY = 86400
 _PRUNE_MARKER_NAME = ".last_prune"
 
 
@@ -77,7 +76,6 @@ def _prune(
         return
     days = in_days(retention_days)
     engine = engine_at(base)
-    _prune_old_repositories(engine, days, result)
     cleaned = engine.clean(
         retention_days=days,
         max_total_size=in_bytes(max_total_size_mb),
@@ -90,57 +88,16 @@ def _prune(
     result["bytes_freed"] += cleaned.bytes_freed
     for note in [*cleaned.errors, *cleaned.notes, *filter(None, [cleaned.over])]:
         logger.info("Checkpoint prune: %s", note)
-    _prune_archives(engine, base, days, result)
 
 
 def _orphans(engine: Engine, delete: bool, allowed: Optional[Iterable[Any]]) -> Any:
     if not delete or allowed is None:
         return bool(delete)
     wanted = {os.fsdecode(item) for item in allowed}
-    projects = engine.status().projects
-    return [p.id for p in projects if p.id in wanted or (p.root is not None and str(p.root) in wanted)]
-
-
-def _prune_old_repositories(engine: Engine, days: int, result: dict[str, int]) -> None:
-    """Repositories of version 1. That their project is not there does not prove that it was deleted."""
-    cutoff = time.time() - days * _DAY
-    for old in engine.old_repositories():
-        result["scanned"] += 1
-        if days > 0 and _newest_mtime(old.path) < cutoff:
-            try:
-                result["bytes_freed"] += engine.remove_old_repository(old.project)
-                result["deleted_stale"] += 1
-            except Exception as error:
-                logger.warning("Could not remove %s: %s", old.path, error)
-                result["errors"] += 1
-
-
-def _prune_archives(engine: Engine, base: Path, days: int, result: dict[str, int]) -> None:
-    """Archives that are left because there is no store, whose cleaning would have removed them."""
-    if days <= 0 or engine.has_store():
-        return
-    for archive in engine.archives():
-        if archive.mtime >= time.time() - days * _DAY:
-            continue
-        try:
-            result["bytes_freed"] += engine.remove_archive(archive.name)
-        except Exception as error:
-            logger.warning("Could not remove %s: %s", archive.name, error)
-            result["errors"] += 1
-            continue
-        # A resume record whose name is taken keeps it.
-        result["deleted_stale"] += not (base / archive.name).exists()
-
-
-def _newest_mtime(directory: Path) -> float:
-    newest = 0.0
-    for place, _, files in os.walk(directory):
-        for name in (".", *files):
-            try:
-                newest = max(newest, os.lstat(os.path.join(place, name)).st_mtime)
-            except OSError:
-                continue
-    return newest
+    status = engine.status()
+    names = [(p.id, {p.id, str(p.root)}) for p in status.projects]
+    names += [(old.project, {old.project, str(old.root), str(old.path)}) for old in status.old_repositories]
+    return sorted({project for project, known in names if known & wanted})
 
 
 def maybe_auto_prune_checkpoints(
