@@ -261,8 +261,8 @@ impl World<'_> {
         self.write("a.txt", "one\n")?;
         self.write("src/main.rs", "fn main() {}\n")?;
         self.write("gone/only.txt", "only in the first\n")?;
-        self.write("Name With Blanks \u{e9}", "x\n")?;
-        // Where there are links and modes, they are part of it.
+        // Where there are such names, links and modes, they are part of it.
+        let _ = self.write("Name With Blanks \u{e9}", "x\n");
         let _ = std::os::unix::fs::symlink("a.txt", self.project.join("link"));
         let mode = fs::Permissions::from_mode(0o755);
         let _ = fs::set_permissions(self.project.join("src/main.rs"), mode);
