@@ -153,14 +153,8 @@ pub(super) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<Lo
     let roll = Roll::read(&store.dirs, project);
     let mut lost = match &roll {
         Some(roll) => lost_by_roll(store, project, roll)?,
-        None => Vec::new(),
+        None => lost_by_labels(store, project)?,
     };
-    let known: BTreeSet<ObjectId> = lost.iter().map(|lost| lost.id).collect();
-    for label in lost_by_labels(store, project, roll.as_ref())? {
-        if !known.contains(&label.id) {
-            lost.push(label);
-        }
-    }
     if lost.is_empty() && roll.is_none() {
         lost.extend(lost_by_record(store, project)?);
     }
@@ -212,17 +206,12 @@ fn kind_of(name: &str, project: &ProjectId) -> LostKind {
     }
 }
 
-/// Pins and names of checkpoints that are none. One that has left the roll is what a killed dropping left over.
-fn lost_by_labels(
-    store: &OpenStore,
-    project: &ProjectId,
-    roll: Option<&Roll>,
-) -> Result<Vec<LostRef>, Error> {
+/// Pins and names of checkpoints that are none, where no roll says more: a killed save or dropping leaves them, too.
+fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
     let refs = store.dirs.refs();
     let pins = format!("refs/herma-pins/{project}");
     let mut labels = refs.list(&pins)?.refs;
     labels.extend(refs.list(&format!("refs/herma-names/{project}"))?.refs);
-    labels.retain(|(name, _)| roll.is_none_or(|roll| roll.refs.contains_key(name)));
     // An interrupted purge has moved some of the refs; whoever locks the project moves the others.
     let state = own_state(store, project)?;
     let is_purged = match &state {
