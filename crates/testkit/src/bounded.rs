@@ -148,7 +148,7 @@ fn watch(_pid: u32, _words: String) {}
 
 /// Lets programs started from here on hear the signals that this one was started deaf to: the kernel gives a signal with a handler
 /// its usual meaning in a new program, and one that is ignored stays so. This process goes on as before.
-pub(crate) fn give_back_signals() {
+pub fn give_back_signals() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else {

@@ -75,6 +75,8 @@ mod tests {
 
     #[test]
     fn a_target_that_waits_is_not_stopped_and_one_that_works_is() {
+        // A shell that was started deaf to a signal cannot be told of it.
+        herma_testkit::bounded::give_back_signals();
         let mut waits = Command::new("sh");
         waits.args(["-c", "sleep 0.4"]);
         let (ended, used) = until(&mut waits, 0.2).unwrap();
