@@ -151,7 +151,7 @@ impl Identity {
         }
     }
 
-    /// Notes limits that are asked for it. One that is not asked for now stays as it was.
+    /// Notes limits that are asked for it. A limit that nobody passes this time stays as recorded.
     pub fn ask(&mut self, asked: &AskedLimits) {
         if let Some(most) = asked.max_snapshots {
             self.set_number(MAX_SNAPSHOTS, Some(most));
