@@ -208,6 +208,8 @@ pub(crate) struct Cleaned {
     archives: usize,
     /// How many bytes are free now that were not.
     bytes_freed: u64,
+    /// How many bytes are in the trash, and free when a cleaning empties it after an hour.
+    trash_bytes: u64,
     /// What could not be done, in words.
     errors: Vec<String>,
     /// Things worth telling.
@@ -225,6 +227,7 @@ impl From<CoreCleaned> for Cleaned {
             stale: cleaned.projects_by(Rule::Stale),
             archives: cleaned.archives,
             bytes_freed: cleaned.bytes_freed(),
+            trash_bytes: cleaned.trash_bytes,
             notes: cleaned.notes.iter().map(ToString::to_string).collect(),
             over: cleaned.over.as_ref().map(ToString::to_string),
             errors: cleaned.errors,
@@ -247,6 +250,7 @@ answer!(Cleaned {
     stale,
     archives,
     bytes_freed,
+    trash_bytes,
     errors,
     notes,
     over

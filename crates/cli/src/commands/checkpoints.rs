@@ -22,6 +22,7 @@ use herma_core::path::escape;
 
 use self::clear::ClearArgs;
 use self::clear_legacy::ClearLegacyArgs;
+use self::gc::GcArgs;
 use self::import_legacy::ImportLegacyArgs;
 use self::prune::PruneArgs;
 use self::status::StatusArgs;
@@ -48,11 +49,7 @@ enum CheckpointsCommand {
     Clear(ClearArgs),
     ClearLegacy(ClearLegacyArgs),
     ImportLegacy(ImportLegacyArgs),
-    /// Free what no checkpoint needs, and pack the rest tightly
-    ///
-    /// Drops no checkpoint, and may run while others save. Exits with 12 when something damaged keeps it
-    /// from removing anything.
-    Gc,
+    Gc(GcArgs),
     Verify(VerifyArgs),
     /// Mend what is damaged, as far as it can be
     ///
@@ -81,7 +78,7 @@ pub(crate) fn cmd_checkpoints(
         Some(Command::Clear(args)) => clear::cmd_clear(env, args),
         Some(Command::ClearLegacy(args)) => clear_legacy::cmd_clear_legacy(env, args),
         Some(Command::ImportLegacy(args)) => import_legacy::cmd_import_legacy(env, args),
-        Some(Command::Gc) => gc::cmd_gc(env),
+        Some(Command::Gc(args)) => gc::cmd_gc(env, args),
         Some(Command::Repair) => repair::cmd_repair(env),
         Some(Command::Verify(args)) => verify::cmd_verify(env, args),
     }

@@ -123,6 +123,7 @@ fn gc_merges_packs_and_drops_no_checkpoint() {
     Packs: 4 → 1
     Store size: [SIZE] → [SIZE]
     Bytes reclaimed: [SIZE]
+    In the trash: [SIZE] for at least an hour; to delete it now: herma checkpoints gc --empty-trash
     ");
     assert_eq!(shop.run(["list"]).success().stdout, before.stdout);
     env.fsck();

@@ -107,6 +107,7 @@ fn without_a_terminal_orphans_are_kept_and_named() {
     Errors: 0
     Bytes reclaimed: [SIZE]
     Dropped: 4 checkpoints
+    In the trash: [SIZE] for at least an hour; to delete it now: herma checkpoints gc --empty-trash
     ------- stderr -------
     Warning: 2 orphan projects kept: there is no terminal to ask on, and no `--force`.
     [exit status: 3]

@@ -173,7 +173,8 @@ fn check_clean(scene: &Scene, succeeded: bool, may_go: usize) {
     }
     let stash = scene.stash();
     scene.run_again().success();
-    scene.project().run(["checkpoints", "gc"]).success();
+    let gc = ["checkpoints", "gc", "--empty-trash"];
+    scene.project().run(gc).success();
     let output = scene.env.repository().git(["fsck", "--strict", "--full"]);
     let said = output.success();
     let said: Vec<&str> = said.text().lines().collect();

@@ -58,7 +58,7 @@ const SMALLEST_PACK: u64 = 256 << 10;
 pub struct CleanRequest {
     /// What may stay.
     pub limits: Limits,
-    /// Is somebody waiting for it? Then it waits for others, and the room is free when it is done.
+    /// Is somebody waiting for it? Then it waits for others.
     pub attended: bool,
     /// Did somebody confirm that the clock is right, although it looks as if it had jumped?
     pub clock_is_right: bool,
@@ -127,6 +127,8 @@ pub struct Cleaned {
     pub bytes_before: u64,
     /// Bytes of the store after.
     pub bytes_after: u64,
+    /// How many of these are in the trash, and free when it is emptied.
+    pub trash_bytes: u64,
     /// What collection did.
     pub collected: Collected,
     /// How many checkpoints the plan left.
@@ -215,10 +217,29 @@ impl Engine {
         Ok(cleaned)
     }
 
-    /// Frees the room of what nothing needs, and merges packs, without dropping anything.
+    /// Takes out of use what nothing needs, and merges packs, without dropping anything. What it takes is deleted by a
+    /// collection after the trash's period, or by this one if room is short.
     pub fn collect(
         &self,
         thoroughness: Thoroughness,
+        progress: &dyn Progress,
+    ) -> Result<Cleaned, Error> {
+        self.collect_with(thoroughness, /*empty_trash*/ false, progress)
+    }
+
+    /// The same, and the trash is emptied now.
+    pub fn collect_and_empty_trash(
+        &self,
+        thoroughness: Thoroughness,
+        progress: &dyn Progress,
+    ) -> Result<Cleaned, Error> {
+        self.collect_with(thoroughness, /*empty_trash*/ true, progress)
+    }
+
+    fn collect_with(
+        &self,
+        thoroughness: Thoroughness,
+        empty_trash: bool,
         progress: &dyn Progress,
     ) -> Result<Cleaned, Error> {
         let mut cleaned = Cleaned::default();
@@ -231,7 +252,7 @@ impl Engine {
         dirs.use_reserve()?;
         let effort = Effort {
             thoroughness,
-            at_once: true,
+            at_once: empty_trash || self.is_tight(&dirs, None)?,
             litter_at_once: self.may_finish_purge(&dirs, progress)?,
             ..Effort::USUAL
         };
@@ -239,6 +260,7 @@ impl Engine {
         cleaned.note(collected);
         dirs.restore_reserve()?;
         cleaned.bytes_after = store_bytes(&dirs)?;
+        cleaned.trash_bytes = trash::bytes(&dirs)?;
         Ok(cleaned)
     }
 
@@ -262,8 +284,8 @@ impl Engine {
     }
 
     /// Has the store so little room left that the trash cannot be kept for a while?
-    fn is_tight(&self, dirs: &StoreDirs, request: &CleanRequest) -> Result<bool, Error> {
-        let limit = match request.limits.max_total_bytes {
+    fn is_tight(&self, dirs: &StoreDirs, limit: Option<u64>) -> Result<bool, Error> {
+        let limit = match limit {
             Some(limit) => limit,
             None => self.size_limit_of(dirs)?,
         };
@@ -363,7 +385,7 @@ impl Engine {
             Effort::urgent(Thoroughness::Full)
         } else {
             Effort {
-                at_once: is_weighed || request.attended || self.is_tight(dirs, request)?,
+                at_once: is_weighed || self.is_tight(dirs, request.limits.max_total_bytes)?,
                 ..Effort::USUAL
             }
         };
@@ -431,8 +453,9 @@ impl Engine {
         cleaned: &mut Cleaned,
     ) -> Result<(), Error> {
         cleaned.bytes_after = store_bytes(dirs)?;
+        cleaned.trash_bytes = trash::bytes(dirs)?;
         cleaned.note_size(limit);
-        let counted = PackFilesFacts::of(dirs)?.bytes + trash::bytes(dirs)?;
+        let counted = PackFilesFacts::of(dirs)?.bytes + cleaned.trash_bytes;
         let problem = cleaned.errors.first().cloned().or_else(|| {
             let first = cleaned.collected.damaged.first()?;
             Some(format!(
@@ -481,6 +504,7 @@ impl Cleaned {
         self.left = round.left;
         self.errors.extend(round.errors);
         self.bytes_after = round.bytes_after;
+        self.trash_bytes = round.trash_bytes;
         self.note(round.collected);
     }
 

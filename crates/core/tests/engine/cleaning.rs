@@ -30,7 +30,8 @@ fn clean(project: &TestProject, limits: Limits) -> Cleaned {
 
 fn gc(project: &TestProject) -> Cleaned {
     let full = Thoroughness::Full;
-    project.engine.collect(full, &NoProgress).unwrap()
+    let engine = &project.engine;
+    engine.collect_and_empty_trash(full, &NoProgress).unwrap()
 }
 
 /// Text that does not compress to nothing, different for every seed.
@@ -92,6 +93,49 @@ fn what_was_dropped_leaves_nothing_behind() {
     assert_eq!(project.list().len(), 1);
     assert_eq!(project.list()[0].id, small.id);
     project.fsck();
+}
+
+#[test]
+fn what_gc_and_prune_take_out_of_use_waits_in_the_trash() {
+    let age = Limits {
+        retention_days: Some(7),
+        ..Limits::default()
+    };
+    let collect = |p: &TestProject| p.engine.collect(Thoroughness::Full, &NoProgress);
+    let by: [&dyn Fn(&TestProject) -> Cleaned; 2] =
+        [&|p| collect(p).unwrap(), &|p| clean(p, age.clone())];
+    for taken_by in by {
+        let project = TestProject::new();
+        project.write("keep.txt", text(1, 10));
+        project.save("small");
+        project.write("big.bin", text(100, 40_000));
+        let big = project.save("big").checkpoint;
+        project.project().drop_checkpoint(&big).unwrap();
+        let cleaned = taken_by(&project);
+        assert!(cleaned.trash_bytes > 100_000, "{cleaned:?}");
+        assert_eq!(cleaned.bytes_freed(), 0, "nothing is free yet");
+        let emptied = gc(&project);
+        assert!(emptied.bytes_freed() > 100_000, "{emptied:?}");
+        assert_eq!(emptied.trash_bytes, 0);
+    }
+}
+
+#[test]
+fn a_trash_that_would_fill_the_store_is_not_kept() {
+    let keeping = Keeping {
+        max_total_size: Some(1 << 20),
+        ..Keeping::default()
+    };
+    let project = TestProject::with(Settings {
+        keeping,
+        ..Settings::default()
+    });
+    project.write("big.bin", text(100, 40_000));
+    let big = project.save("big").checkpoint;
+    project.remove("big.bin");
+    project.project().drop_checkpoint(&big).unwrap();
+    let cleaned = project.engine.collect(Thoroughness::Full, &NoProgress);
+    assert_eq!(cleaned.unwrap().trash_bytes, 0);
 }
 
 #[test]

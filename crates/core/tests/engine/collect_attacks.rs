@@ -69,9 +69,8 @@ fn a_hostile_trash_is_emptied_and_nothing_outside_is_touched() {
     assert_ne!(cleaned.collected.damaged, [""; 0]);
     assert!(numbered.join("a/b/c/file").exists(), "nothing is removed");
     std::fs::rename(p.base().join("index"), &index).unwrap();
-    for _ in 0..2 {
-        collect(&p);
-    }
+    let full = Thoroughness::Full;
+    p.engine.collect_and_empty_trash(full, &NoProgress).unwrap();
     assert!(!numbered.exists());
     assert_same(&before, &Tree::read(&outside), "what links lead to");
     p.engine.status(true, &NoProgress).unwrap();

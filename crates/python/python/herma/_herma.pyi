@@ -515,6 +515,8 @@ class Cleaned:
     """How many archives of older repositories were removed."""
     bytes_freed: int
     """How many bytes are free now that were not."""
+    trash_bytes: int
+    """How many bytes are in the trash, and free when a cleaning empties it after an hour."""
     errors: list[str]
     """What could not be done, in words."""
     notes: list[str]

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use clap::Args;
 use herma_core::collect::Thoroughness;
 use serde::Serialize;
 
@@ -12,6 +13,18 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::units::size;
 
+/// Free what no checkpoint needs, and pack the rest tightly
+///
+/// Drops no checkpoint, and may run while others save. What it takes out of use lies in the trash for an hour, from where
+/// `herma checkpoints repair` can still bring it back; when room is short it is deleted at once. Exits with 12 when something
+/// damaged keeps it from removing anything.
+#[derive(Args, Debug)]
+pub(super) struct GcArgs {
+    /// Delete what is in the trash now, instead of after an hour
+    #[arg(long)]
+    empty_trash: bool,
+}
+
 #[derive(Serialize)]
 struct GcJson<'a> {
     schema: &'static str,
@@ -20,6 +33,7 @@ struct GcJson<'a> {
     store_bytes_before: u64,
     store_bytes_after: u64,
     bytes_freed: u64,
+    trash_bytes: u64,
     merged_objects: u64,
     live_objects: u64,
     postponed: bool,
@@ -27,10 +41,15 @@ struct GcJson<'a> {
     damaged_refs: &'a [String],
 }
 
-pub(super) fn cmd_gc(env: &CommandEnv) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome, CommandError> {
     require_store(env)?;
     let progress = env.ui.progress();
-    let cleaned = env.engine.collect(Thoroughness::Full, &progress)?;
+    let full = Thoroughness::Full;
+    let cleaned = if args.empty_trash {
+        env.engine.collect_and_empty_trash(full, &progress)?
+    } else {
+        env.engine.collect(full, &progress)?
+    };
     drop(progress);
     let collected = &cleaned.collected;
     if env.ui.json {
@@ -41,6 +60,7 @@ pub(super) fn cmd_gc(env: &CommandEnv) -> Result<Outcome, CommandError> {
             store_bytes_before: cleaned.bytes_before,
             store_bytes_after: cleaned.bytes_after,
             bytes_freed: cleaned.bytes_freed(),
+            trash_bytes: cleaned.trash_bytes,
             merged_objects: collected.merged,
             live_objects: collected.live,
             postponed: collected.postponed,
@@ -54,6 +74,7 @@ pub(super) fn cmd_gc(env: &CommandEnv) -> Result<Outcome, CommandError> {
         let (before, after) = (size(cleaned.bytes_before), size(cleaned.bytes_after));
         writeln!(out, "Store size:      {before} → {after}")?;
         writeln!(out, "Bytes reclaimed: {}", size(cleaned.bytes_freed()))?;
+        tell_of_trash(&mut out, cleaned.trash_bytes)?;
         out.finish()?;
     }
     if !collected.damaged.is_empty() {
@@ -74,4 +95,16 @@ pub(super) fn cmd_gc(env: &CommandEnv) -> Result<Outcome, CommandError> {
     } else {
         Outcome::Done
     })
+}
+
+/// What is out of use and not yet free.
+pub(super) fn tell_of_trash(out: &mut impl Write, bytes: u64) -> std::io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let bytes = size(bytes);
+    writeln!(
+        out,
+        "In the trash:    {bytes} for at least an hour; to delete it now: herma checkpoints gc --empty-trash"
+    )
 }

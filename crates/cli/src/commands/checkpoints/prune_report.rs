@@ -35,6 +35,7 @@ pub(super) struct PruneReport {
     errors: usize,
     problems: Vec<String>,
     bytes_freed: u64,
+    trash_bytes: u64,
     store_bytes_before: u64,
     store_bytes_after: Option<u64>,
     dropped: Vec<DroppedJson>,
@@ -145,6 +146,7 @@ impl PruneReport {
             deleted_stale: cleaned.projects_by(Rule::Stale) + cleaned.archives,
             errors: cleaned.errors.len(),
             bytes_freed: cleaned.bytes_freed(),
+            trash_bytes: cleaned.trash_bytes,
             store_bytes_before: cleaned.bytes_before,
             store_bytes_after: Some(cleaned.bytes_after),
             dropped: cleaned.dropped.iter().map(dropped).collect(),
@@ -225,6 +227,7 @@ impl PruneReport {
         writeln!(out, "Errors:          {}", self.errors)?;
         writeln!(out, "Bytes reclaimed: {}", size(self.bytes_freed))?;
         writeln!(out, "Dropped:         {dropped}")?;
+        super::gc::tell_of_trash(&mut out, self.trash_bytes)?;
         out.finish()?;
         for problem in &self.problems {
             env.ui.warning(escape(problem.as_bytes()));
