@@ -146,9 +146,9 @@ pub(crate) enum Command {
     /// Take back steps, the latest changes, or the last restore
     ///
     /// With the numbers of steps, or an agent, a session, a turn or a time: takes back what these steps did,
-    /// and keeps later steps and what was edited by hand. Without: takes back what changed since the last
-    /// checkpoint or restore; if nothing did, the last restore; and if there is none left, goes one
-    /// checkpoint further back. The present state is saved first, so `herma redo` goes forward again.
+    /// and keeps later steps and what was edited by hand. Without: goes back to the state before this one:
+    /// takes back what changed since the last checkpoint or restore, or else what led there, be it work or
+    /// a restore. The present state is saved first, so `herma redo` goes forward again.
     Undo(UndoArgs),
     /// Repeat what `herma undo` reversed
     Redo(RedoArgs),

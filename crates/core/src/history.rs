@@ -300,9 +300,21 @@ impl History {
         objects: &Objects,
         project: &ProjectId,
     ) -> Result<Vec<Checkpoint>, Error> {
+        self.readable_where(|_| true, dirs, objects, project)
+    }
+
+    /// The same for some of them.
+    pub(crate) fn readable_where(
+        &self,
+        is_wanted: impl Fn(&Entry) -> bool,
+        dirs: &StoreDirs,
+        objects: &Objects,
+        project: &ProjectId,
+    ) -> Result<Vec<Checkpoint>, Error> {
         let labels = Labels::load(dirs, project)?;
         let numbered = self.entries.iter().rev().zip(1..);
-        let read = numbered.map(|(entry, number)| read(objects, entry, number, &labels));
+        let wanted = numbered.filter(|(entry, _)| is_wanted(entry));
+        let read = wanted.map(|(entry, number)| read(objects, entry, number, &labels));
         read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint()))
             .collect()
     }

@@ -21,7 +21,6 @@ use crate::restore::apply::Applied;
 use crate::restore::apply::Applier;
 use crate::restore::journal::Journal;
 use crate::restore::plan::Prepared;
-use crate::restore::undo::UndoRecord;
 use crate::restore::write::Writer;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
@@ -42,6 +41,7 @@ impl Project<'_> {
         let Before {
             safety,
             newest,
+            undo,
             present,
             recent,
         } = proven.into_before();
@@ -59,7 +59,7 @@ impl Project<'_> {
                 options: options.clone(),
                 started: self.clock().now().seconds,
                 by: *by,
-                undo: UndoRecord::read(&state_dir)?,
+                undo,
             },
             // What was interrupted stays what it was, so that both ways stay open until one is gone.
             Task::Finish(interrupted) | Task::Reverse(interrupted) => Journal {
@@ -101,7 +101,7 @@ impl Project<'_> {
             Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
             _ => journal.undo.clone().moved(journal.by, from, to, after),
         };
-        record.newest = newest.map(|(id, _)| id);
+        (record.newest, record.order) = newest.unzip();
         record.whole = journal.options == RestoreOptions::default();
         let note = || {
             record.write(&herma.tmp, &state_dir)?;

@@ -30,6 +30,7 @@ use crate::path::RelPath;
 use crate::restore::ActionKind;
 use crate::restore::Plan;
 use crate::restore::RestoreError;
+use crate::restore::undo::UndoRecord;
 use crate::snapshot::present::Present;
 use crate::snapshot::stat_cache::StatCache;
 use crate::store::object::EntryMode;
@@ -45,6 +46,8 @@ pub(super) struct Before {
     pub(super) safety: Saved,
     /// The checkpoint that is the newest by now, with its place in the order of saving.
     pub(super) newest: Option<(ObjectId, u64)>,
+    /// Where undo and redo stood.
+    pub(super) undo: UndoRecord,
     pub(super) present: Present,
     /// Contents that were saved a moment ago.
     pub(super) recent: Arc<RecentContents>,
@@ -123,6 +126,8 @@ impl Project<'_> {
         reason: &str,
         progress: &dyn Progress,
     ) -> Result<Before, Error> {
+        let standing = self.standing(store, &draft.history, &draft.present)?;
+        let undo = standing.before_a_move();
         let found = if draft.is_anew {
             None
         } else {
@@ -134,6 +139,7 @@ impl Project<'_> {
             return Ok(Before {
                 safety,
                 newest,
+                undo,
                 present,
                 recent: Arc::default(),
             });
@@ -142,6 +148,7 @@ impl Project<'_> {
         let newest = &kept.saved.checkpoint;
         Ok(Before {
             newest: Some((newest.id, newest.sequence)),
+            undo,
             safety: kept.saved,
             present: kept.present,
             recent: kept.recent,

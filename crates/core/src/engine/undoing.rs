@@ -1,4 +1,8 @@
 //! Undo and redo: which checkpoint the next move goes to.
+//!
+//! One rule: an undo goes to the latest state the project was in before that differs from what is there. The states are
+//! a line (`restore/undo.rs`): the past of the record, then, if anything happened since the last move, where that led and what
+//! saves found since. Below the line are the checkpoints that are older than all of it.
 
 use std::sync::Arc;
 
@@ -12,15 +16,18 @@ use super::restoring::Task;
 use super::restoring::by_path;
 use super::story::LeftOutMap;
 use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Origin;
 use crate::diff;
 use crate::diff::Change;
 use crate::diff::Side;
 use crate::error::Error;
+use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
+use crate::restore::undo::DEPTH;
 use crate::restore::undo::Move;
 use crate::restore::undo::UndoRecord;
 use crate::reversal::why_left_out;
@@ -42,8 +49,8 @@ pub enum Undone {
 }
 
 impl Project<'_> {
-    /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint
-    /// further back.
+    /// Goes back to the state before this one: takes back what changed since the last save or move, or else what led
+    /// there, be it work or a restore.
     pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
         self.move_by(Move::Undo, progress, dry_run)
     }
@@ -141,7 +148,7 @@ impl Project<'_> {
     ) -> Result<(Checkpoint, Task), Error> {
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
-        let (journal, undo) = self.records(store)?;
+        let (journal, _) = self.records(store)?;
         // An interrupted restore is what an undo takes back first.
         if let Some(journal) = journal.filter(|_| by == Move::Undo)
             && let Some(safety) = by_id(&journal.safety)
@@ -153,73 +160,156 @@ impl Project<'_> {
             let same_modes = c.receipt_damaged || c.modes == now.1;
             c.tree != now.0 || !same_modes
         };
-        let current =
-            undo.is_current(now) || self.is_current_but_for_rules(store, &undo, &all, present)?;
+        let Standing { record, since } = self.standing(store, history, present)?;
+        let latest = |ids: &[ObjectId]| ids.iter().rev().filter_map(by_id).find(|c| differs(c));
         let found = match by {
-            Move::Redo if undo.future.is_empty() => return Err(Error::NothingToRedo),
-            Move::Redo if !current => return Err(Error::ChangedSinceUndo),
-            Move::Redo => undo.future.iter().rev().filter_map(by_id).find(differs),
-            _ if current => {
-                let past = undo
-                    .past
-                    .iter()
-                    .rev()
-                    .filter_map(by_id)
-                    .find(|c| differs(c));
-                past.or_else(|| older_than(&all, undo.position, &differs))
-            }
-            // Files changed since the last restore: those changes are what is taken back.
+            Move::Redo if record.future.is_empty() => return Err(Error::NothingToRedo),
+            Move::Redo if since != Since::Nothing => return Err(Error::ChangedSinceUndo),
+            Move::Redo => latest(&record.future).ok_or(Error::NothingToRedo),
             _ => {
-                let saved_since = undo.newest != all.first().map(|c| c.id);
-                let position = undo.position.as_ref().and_then(by_id);
-                let led_there = |c: &Checkpoint| {
-                    undo.whole || !c.receipt_damaged && undo.is_current((c.tree, c.modes))
-                };
-                let restored_to = position.filter(|c| !saved_since && led_there(c));
-                restored_to.or_else(|| all.iter().find(|c| differs(c)).cloned())
+                let known = record.past.iter().chain(&record.position);
+                let oldest = known.filter_map(by_id).map(|c| c.sequence).min();
+                let is_older = |c: &&Checkpoint| oldest.is_some_and(|o| c.sequence < o);
+                let older = || all.iter().filter(is_older).find(|c| differs(c)).cloned();
+                let found = latest(&record.past).or_else(older);
+                found.ok_or(Error::NothingToUndo)
             }
         };
-        let nothing = match by {
-            Move::Redo => Error::NothingToRedo,
-            _ => Error::NothingToUndo,
-        };
-        Ok((found.ok_or(nothing)?, Task::New(by)))
+        Ok((found?, Task::New(by)))
     }
 
-    /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
-    /// out of it? Nobody changed the others.
-    fn is_current_but_for_rules(
+    /// Where undo and redo stand, with what happened since the last move. Content alone does not tell: later work may
+    /// have led to just where that move had led.
+    pub(super) fn standing(
         &self,
         store: &OpenStore,
-        undo: &UndoRecord,
-        all: &[Checkpoint],
+        history: &History,
         present: &Present,
-    ) -> Result<bool, Error> {
-        let by_id = |id: Option<ObjectId>| all.iter().find(|c| Some(c.id) == id);
-        let ends = by_id(undo.position).zip(by_id(undo.left));
-        let Some((position, left)) = ends.filter(|_| undo.whole) else {
-            return Ok(false);
-        };
-        let side = StoreSide::new(&store.objects);
-        let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
-        let seen: &dyn Side = &&seen;
-        let since = |then: &Checkpoint| {
-            diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
-        };
-        let (changes, since_left) = (since(position)?, since(left)?);
-        let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
-        let unsaid = by_path(read_left_out(&store.objects, position)?);
-        let unsaid_left = by_path(read_left_out(&store.objects, left)?);
-        let is_by_rules = |change: &Change| {
-            let path = &change.path;
-            let entry = present.cache.entry_at(path.as_bytes());
-            let is_left_out = entry.is_some_and(|entry| entry.kind.left_out().is_some());
-            let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
-            // What the save before the restore left out, the restore did not touch.
-            is_left_out || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
-        };
-        Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
+    ) -> Result<Standing, Error> {
+        let (_, mut record) = self.records(store)?;
+        let entries = history.entries.iter();
+        let noted = entries
+            .clone()
+            .find(|entry| Some(entry.id) == record.newest);
+        let noted = noted.map(|entry| entry.sequence).or(record.order);
+        let forgotten = entries.rev().nth(DEPTH).map(|entry| entry.sequence);
+        let last = noted.max(forgotten).unwrap_or(0);
+        let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
+        let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
+        let read = history.readable_where(is_wanted, &store.dirs, &store.objects, &self.id)?;
+        let by_id = |id: Option<ObjectId>| read.iter().find(|c| Some(c.id) == id);
+        let (position, left) = (by_id(record.position), by_id(record.left));
+        let is_told = |(to, from): &Ends<'_>| !to.receipt_damaged && !from.receipt_damaged;
+        let ends = position.zip(left).filter(|_| record.whole).filter(is_told);
+        // What was merged is a state the project was in only where a move led to it.
+        let is_saved = |c: &&Checkpoint| c.sequence > last && c.origin != Origin::Merged;
+        let saved: Vec<&Checkpoint> = read.iter().rev().filter(is_saved).collect();
+        let since = self.happened(store, &record, &saved, (ends, present))?;
+        if since != Since::Nothing {
+            let led_there = |c: &&Checkpoint| {
+                record.whole || !c.receipt_damaged && record.is_current((c.tree, c.modes))
+            };
+            let passed = position.filter(led_there).into_iter().chain(saved);
+            record.past.extend(passed.map(|c| c.id));
+            record.past.dedup();
+        }
+        Ok(Standing { record, since })
     }
+
+    /// What happened since the last move, by what was `saved` since and the present.
+    fn happened(
+        &self,
+        store: &OpenStore,
+        record: &UndoRecord,
+        saved: &[&Checkpoint],
+        (ends, present): (Option<Ends<'_>>, &Present),
+    ) -> Result<Since, Error> {
+        for checkpoint in saved {
+            if record.is_current((checkpoint.tree, checkpoint.modes)) {
+                continue;
+            }
+            let Some(ends) = ends.filter(|_| !checkpoint.receipt_damaged) else {
+                return Ok(Since::Work);
+            };
+            let side = StoreSide::new(&store.objects);
+            let left_out = by_path(read_left_out(&store.objects, checkpoint)?);
+            let is_left_out = |path: &RelPath| why_left_out(&left_out, path).is_some();
+            if !differs_by_rules(store, ends, (&side, checkpoint.tree), &is_left_out)? {
+                return Ok(Since::Work);
+            }
+        }
+        if record.is_current((present.tree, present.modes)) {
+            return Ok(Since::Nothing);
+        }
+        let Some(ends) = ends else {
+            return Ok(Since::Edits);
+        };
+        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        let is_left_out = |path: &RelPath| {
+            let entry = present.cache.entry_at(path.as_bytes());
+            entry.is_some_and(|entry| entry.kind.left_out().is_some())
+        };
+        let is_as_it_was = differs_by_rules(store, ends, (&&side, present.tree), &is_left_out)?;
+        Ok(if is_as_it_was {
+            Since::Nothing
+        } else {
+            Since::Edits
+        })
+    }
+}
+
+/// The checkpoints the last move went to and came from.
+type Ends<'a> = (&'a Checkpoint, &'a Checkpoint);
+
+/// Where undo and redo stand.
+pub(super) struct Standing {
+    /// The record; its past goes up to now.
+    record: UndoRecord,
+    since: Since,
+}
+
+/// What happened since the last move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    Nothing,
+    /// Files were changed, and that was not saved.
+    Edits,
+    /// The project was seen in other states.
+    Work,
+}
+
+impl Standing {
+    /// The record that a move starts from. What was undone before later work is not to be done again over it.
+    pub(super) fn before_a_move(mut self) -> UndoRecord {
+        if self.since == Since::Work {
+            self.record.future.clear();
+        }
+        self.record
+    }
+}
+
+/// Is a state as the last restore left the project, but for files that only rules which changed since make part of it, or take
+/// out of it? Nobody changed the others.
+fn differs_by_rules(
+    store: &OpenStore,
+    (position, left): Ends<'_>,
+    (seen, tree): (&dyn Side, ObjectId),
+    is_left_out: &dyn Fn(&RelPath) -> bool,
+) -> Result<bool, Error> {
+    let side = StoreSide::new(&store.objects);
+    let since =
+        |then: &Checkpoint| diff::compare(Some((&side, then.tree)), Some((seen, tree)), &[]);
+    let (changes, since_left) = (since(position)?, since(left)?);
+    let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
+    let unsaid = by_path(read_left_out(&store.objects, position)?);
+    let unsaid_left = by_path(read_left_out(&store.objects, left)?);
+    let is_by_rules = |change: &Change| {
+        let path = &change.path;
+        let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
+        // What the save before the restore left out, the restore did not touch.
+        is_left_out(path) || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
+    };
+    Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
 }
 
 /// Does a checkpoint have something that the rules leave out of the present, and nobody holds yet?
@@ -231,17 +321,4 @@ fn is_to_be_held(store: &OpenStore, target: &Checkpoint, present: &Present) -> b
         .iter()
         .all(|tree| present.holding.states.contains(tree));
     !is_held && Held::new(&store.objects, &holding).overrules(&present.cache, |_| true)
-}
-
-/// The newest checkpoint older than `position` whose state differs from the present.
-fn older_than(
-    all: &[Checkpoint],
-    position: Option<ObjectId>,
-    differs: &dyn Fn(&Checkpoint) -> bool,
-) -> Option<Checkpoint> {
-    let sequence = all.iter().find(|c| Some(c.id) == position)?.sequence;
-    all.iter()
-        .filter(|c| c.sequence < sequence)
-        .find(|c| differs(c))
-        .cloned()
 }

@@ -1,8 +1,9 @@
 //! Where undo and redo stand: a small record beside the project's stat cache.
 //!
-//! Each restore remembers the state it left behind. Undo goes back to it, redo forward again. When files
-//! changed since, undo first takes back those changes: it goes to where the restore had led if nothing was
-//! saved since, and to the newest checkpoint otherwise.
+//! The states the project was in are a line, the latest last: those that saves found and those that restores led to, in
+//! the order in which they came about. Undo goes back along it and cuts off what it leaves, redo forward again. What
+//! happened since the last move is not in the record: saves do not write it. It is added when the next move asks
+//! (`engine/undoing.rs`).
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,8 @@ use crate::id::ObjectId;
 
 const FILE: &str = "undo";
 const VERSION: u32 = 1;
-/// Older moves are forgotten; their checkpoints stay in the list.
-const DEPTH: usize = 200;
+/// Older states are forgotten; their checkpoints stay in the list.
+pub(crate) const DEPTH: usize = 200;
 
 /// A state of the project: its tree and its list of modes.
 pub type StateIds = (ObjectId, Option<ObjectId>);
@@ -27,7 +28,7 @@ pub type StateIds = (ObjectId, Option<ObjectId>);
 /// How the project came to be as it is, as far as restores are concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UndoRecord {
-    /// States restores left behind, the latest last.
+    /// The states before this one, the latest last.
     pub past: Vec<ObjectId>,
     /// States undo left behind, the latest last.
     pub future: Vec<ObjectId>,
@@ -41,6 +42,8 @@ pub struct UndoRecord {
     pub result: Option<StateIds>,
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,
+    /// Its place in the order of saving, by which newer ones are known when it is gone.
+    pub order: Option<u64>,
     /// How many restores have come to their end: what was begun at one number and finds the next is done.
     pub moves: u64,
 }
@@ -71,6 +74,8 @@ pub(super) struct Form {
     tree: Option<String>,
     modes: Option<String>,
     newest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<u64>,
     #[serde(default)]
     moves: u64,
 }
@@ -101,6 +106,7 @@ impl UndoRecord {
             whole: form.whole,
             result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
             newest: form.newest.as_ref().and_then(id),
+            order: form.order,
             moves: form.moves,
         })
     }
@@ -125,6 +131,7 @@ impl UndoRecord {
                 .and_then(|(_, modes)| modes)
                 .map(ObjectId::to_hex),
             newest: self.newest.map(ObjectId::to_hex),
+            order: self.order,
             moves: self.moves,
         }
     }
@@ -145,7 +152,7 @@ impl UndoRecord {
         serde_json::to_vec(&self.to_form()).expect("strings always serialise")
     }
 
-    /// The record after a restore from `before` to `target` that ended in `result`.
+    /// The record after a restore from `before` to `target` that ended in `result`. Its past is up to date.
     #[must_use]
     pub fn moved(mut self, by: Move, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
         match by {
@@ -154,9 +161,8 @@ impl UndoRecord {
                 self.future.clear();
             }
             Move::Undo => {
-                while self.past.last().is_some_and(|id| *id == target) {
-                    self.past.pop();
-                }
+                let reached = self.past.iter().rposition(|id| *id == target);
+                self.past.truncate(reached.unwrap_or(0));
                 self.future.push(before);
             }
             Move::Redo => {

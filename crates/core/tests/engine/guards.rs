@@ -111,6 +111,121 @@ fn an_undo_of_changes_after_a_restore_goes_to_where_the_restore_led() {
 }
 
 #[test]
+fn an_undo_takes_back_later_work_that_led_to_where_an_earlier_undo_had_led() {
+    let p = TestProject::new();
+    p.write("a.txt", "A\n");
+    p.save("first");
+    let step = p.begin("claude", "bash");
+    p.write("n.txt", "x\n");
+    p.end(step);
+    p.undo().unwrap();
+    assert!(!p.exists("n.txt"));
+    p.write("thesis.txt", "by hand\n");
+    let step = p.begin("claude", "bash");
+    p.remove("thesis.txt");
+    p.end(step);
+    p.undo().unwrap();
+    assert_eq!(p.read("thesis.txt"), "by hand\n");
+    assert!(!p.exists("n.txt"));
+    p.redo().unwrap();
+    assert!(!p.exists("thesis.txt"));
+    let refused = p.redo();
+    assert!(matches!(refused, Err(Error::NothingToRedo)), "{refused:?}");
+    p.undo().unwrap();
+    p.undo().unwrap();
+    assert!(!p.exists("thesis.txt") && p.read("a.txt") == "A\n");
+    let refused = p.undo();
+    assert!(matches!(refused, Err(Error::NothingToUndo)), "{refused:?}");
+}
+
+#[test]
+fn an_undo_goes_to_the_hand_edit_and_then_to_where_it_began() {
+    let p = TestProject::new();
+    for text in ["v0\n", "v1\n", "v2\n"] {
+        p.write("f.txt", text);
+        p.save(text);
+    }
+    p.undo().unwrap();
+    assert_eq!(p.read("f.txt"), "v1\n");
+    p.write("f.txt", "by hand\n");
+    let step = p.begin("claude", "bash");
+    p.write("f.txt", "v1\n");
+    p.end(step);
+    for text in ["by hand\n", "v1\n", "v0\n"] {
+        p.undo().unwrap();
+        assert_eq!(p.read("f.txt"), text);
+    }
+    let refused = p.undo();
+    assert!(matches!(refused, Err(Error::NothingToUndo)), "{refused:?}");
+}
+
+/// What was undone is no state to go back to.
+#[test]
+fn an_undo_of_saved_work_goes_to_where_the_undo_before_it_led() {
+    let p = TestProject::new();
+    for text in ["one\n", "two\n"] {
+        p.write("a.txt", text);
+        p.save(text);
+    }
+    p.undo().unwrap();
+    p.save("nothing happened");
+    p.write("a.txt", "three\n");
+    p.save("three");
+    p.undo().unwrap();
+    assert_eq!(p.read("a.txt"), "one\n");
+}
+
+/// A checkpoint that says nothing new is nothing that happened.
+#[test]
+fn a_save_between_two_undos_does_not_turn_the_second_into_a_redo() {
+    let p = TestProject::new();
+    for text in ["one\n", "two\n", "three\n"] {
+        p.write("a.txt", text);
+        p.save(text);
+    }
+    p.undo().unwrap();
+    p.save("as it is");
+    p.undo().unwrap();
+    assert_eq!(p.read("a.txt"), "one\n");
+    p.save("as it is");
+    p.redo().unwrap();
+    p.redo().unwrap();
+    assert_eq!(p.read("a.txt"), "three\n");
+}
+
+/// The newest checkpoint of that time is gone, and what came before it is still not what happened since.
+#[test]
+fn an_undo_goes_on_backwards_though_the_state_it_left_was_dropped() {
+    let p = TestProject::new();
+    for text in ["one\n", "two\n", "three\n", "four\n"] {
+        p.write("a.txt", text);
+        p.save(text);
+    }
+    p.undo().unwrap();
+    p.project().drop_checkpoint(&p.find("1")).unwrap();
+    p.undo().unwrap();
+    assert_eq!(p.read("a.txt"), "two\n");
+}
+
+#[test]
+fn undoing_a_restore_twice_goes_to_the_work_before_it() {
+    let p = TestProject::new();
+    for text in ["one\n", "two\n"] {
+        p.write("a.txt", text);
+        p.save(text);
+    }
+    let [second, first] = [1, 2].map(|n| p.find(&n.to_string()).id.to_hex());
+    p.restore(&first);
+    p.write("a.txt", "three\n");
+    p.save("three");
+    p.restore(&second);
+    for text in ["three\n", "one\n", "two\n", "one\n"] {
+        p.undo().unwrap();
+        assert_eq!(p.read("a.txt"), text);
+    }
+}
+
+#[test]
 fn nothing_is_redone_over_what_changed_since_the_undo() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");

@@ -289,6 +289,7 @@ impl<'l> Run<'l> {
         let is_new = !self.model.is_saved() && !stays;
         assert_eq!(restored.safety_is_new, is_new, "the safety checkpoint");
         let safety = restored.safety.as_ref().map(|safety| safety.id);
+        let stood = self.model.caught_up();
         if let Some(id) = safety.filter(|_| is_new) {
             self.model.add(id);
         }
@@ -308,7 +309,7 @@ impl<'l> Run<'l> {
         }
         self.model.disk = expected;
         if let Some(safety) = safety {
-            self.model.moved(step, safety, target);
+            self.model.moved(step, safety, target, stood);
         }
     }
 

@@ -81,7 +81,8 @@ pub struct Model {
     future: Vec<ObjectId>,
     position: Option<ObjectId>,
     result: Option<Tree>,
-    newest: Option<ObjectId>,
+    /// What was saved since, oldest first.
+    since: Vec<ObjectId>,
     /// A restore was killed: where undo and redo lead from there is not for this model to say.
     pub moves_are_lost: bool,
 }
@@ -107,6 +108,7 @@ impl Model {
             names: BTreeSet::new(),
             pinned: false,
         });
+        self.since.push(id);
     }
 
     /// The tree of a live checkpoint.
@@ -124,22 +126,35 @@ impl Model {
         if self.saved.is_empty() {
             return Err(Refusal::NoCheckpoints);
         }
-        let ids = self.saved.iter().map(|kept| kept.id);
-        let found = if self.result.as_ref() == Some(&self.disk) {
-            let left_behind = self.past.iter().rev().copied().find(|id| self.differs(id));
-            let place = ids.clone().position(|id| Some(id) == self.position);
-            let older = ids.take(place.unwrap_or(0)).rev();
-            left_behind.or_else(|| older.into_iter().find(|id| self.differs(id)))
-        } else {
-            let saved_since = self.newest != self.saved.last().map(|kept| kept.id);
-            let led_there = |id: &ObjectId| {
-                self.tree_of(id)
-                    .is_some_and(|t| Some(t) == self.result.as_ref())
-            };
-            let restored_to = self.position.filter(|id| !saved_since && led_there(id));
-            restored_to.or_else(|| ids.rev().find(|id| self.differs(id)))
-        };
+        let line = self.caught_up().0;
+        let found = line.into_iter().rev().find(|id| self.differs(id));
         found.ok_or(Refusal::NothingToUndo)
+    }
+
+    /// Was the project seen in another state since the last move?
+    fn is_worked_on(&self) -> bool {
+        let mut trees = self.since.iter().filter_map(|id| self.tree_of(id));
+        trees.any(|tree| Some(tree) != self.result.as_ref())
+    }
+
+    fn is_current(&self) -> bool {
+        self.result.as_ref() == Some(&self.disk) && !self.is_worked_on()
+    }
+
+    /// The states the project was in, the latest last, and what can be done again.
+    pub fn caught_up(&self) -> (Vec<ObjectId>, Vec<ObjectId>) {
+        let (mut past, mut future) = (self.past.clone(), self.future.clone());
+        if !self.is_current() {
+            let led_there = |id: &&ObjectId| self.tree_of(id) == self.result.as_ref();
+            let is_live = |id: &&ObjectId| self.tree_of(id).is_some();
+            past.extend(self.position.iter().filter(is_live).filter(led_there));
+            past.extend(self.since.iter().filter(is_live));
+            past.dedup();
+        }
+        if self.is_worked_on() {
+            future.clear();
+        }
+        (past, future)
     }
 
     /// The checkpoint a redo goes to.
@@ -150,7 +165,7 @@ impl Model {
         if self.future.is_empty() {
             return Err(Refusal::NothingToRedo);
         }
-        if self.result.as_ref() != Some(&self.disk) {
+        if !self.is_current() {
             return Err(Refusal::ChangedSinceUndo);
         }
         let found = self
@@ -162,17 +177,22 @@ impl Model {
         found.ok_or(Refusal::NothingToRedo)
     }
 
-    /// A restore went from `before` to `target`, and the files are now as `disk` says.
-    pub fn moved(&mut self, step: Move, before: ObjectId, target: ObjectId) {
-        let pop = |ids: &mut Vec<ObjectId>| {
-            while ids.last() == Some(&target) {
-                ids.pop();
-            }
-        };
+    /// A restore went from `before` to `target`, and the files are now as `disk` says. It stood as [`Self::caught_up`] said.
+    pub fn moved(
+        &mut self,
+        step: Move,
+        before: ObjectId,
+        target: ObjectId,
+        (past, future): (Vec<ObjectId>, Vec<ObjectId>),
+    ) {
+        (self.past, self.future) = (past, future);
         match step {
             Move::Restore => self.future.clear(),
-            Move::Undo => pop(&mut self.past),
-            Move::Redo => pop(&mut self.future),
+            Move::Undo => {
+                let reached = self.past.iter().rposition(|id| *id == target);
+                self.past.truncate(reached.expect("it is on the line"));
+            }
+            Move::Redo => while self.future.pop_if(|id| *id == target).is_some() {},
         }
         match step {
             Move::Undo => self.future.push(before),
@@ -181,7 +201,7 @@ impl Model {
         self.past.dedup();
         self.position = Some(target);
         self.result = Some(self.disk.clone());
-        self.newest = self.saved.last().map(|kept| kept.id);
+        self.since.clear();
     }
 
     /// What the next undo or redo goes to, as far as this model knows.
