@@ -171,9 +171,13 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             }
         }
         (_, _) => {
+            let why = why_unknown(listed);
             ui.status(format_args!(
-                "What step {number} changed is not known: nobody saw its end."
+                "What step {number} changed is not known: {why}."
             ));
+            if listed.is_damaged {
+                ui.hint("`herma checkpoints repair` mends what can be mended.");
+            }
             return;
         }
     }
@@ -187,6 +191,15 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
     ui.status(format_args!(
         "`herma undo {number}` takes back only this and keeps later edits."
     ));
+}
+
+/// Why it cannot be told what a step changed.
+fn why_unknown(listed: &ListedStep) -> &'static str {
+    match listed.step.end {
+        _ if listed.is_damaged => "its checkpoints are damaged",
+        StepEnd::Changed(_) => "its checkpoints are gone",
+        _ => "nobody saw its end",
+    }
 }
 
 /// Says what nobody will be able to take back.
@@ -327,7 +340,7 @@ fn tail(listed: &ListedStep) -> String {
         (StepEnd::Unknown(_), _) => parts.push("[end unknown]".to_owned()),
         (StepEnd::Unchanged(_), _) if listed.step.is_idle() => parts.push("(nothing)".to_owned()),
         (StepEnd::Unchanged(_), _) => {}
-        (StepEnd::Changed(_), None) => parts.push("[its checkpoints are gone]".to_owned()),
+        (StepEnd::Changed(_), None) => parts.push(format!("[{}]", why_unknown(listed))),
         (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
             parts.push("(permissions or empty directories)".to_owned());
         }

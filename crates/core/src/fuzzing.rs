@@ -137,7 +137,7 @@ pub fn receipt(bytes: &[u8]) {
 pub fn pack(directory: &Dir, stem: &str) -> Option<Vec<u8>> {
     let salvaged = pack_salvage::read_what_can_be_read(directory, stem);
     let (entries, trailer) = pack_rebuild::read_pack(directory, stem).ok()?;
-    let (scan, _) = salvaged.expect("a whole pack can be salvaged, too");
+    let scan = salvaged.expect("a whole pack can be salvaged, too");
     let known: Vec<ObjectId> = scan
         .items
         .iter()

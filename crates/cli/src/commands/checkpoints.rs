@@ -54,8 +54,8 @@ enum CheckpointsCommand {
     /// Mend what is damaged, as far as it can be
     ///
     /// Nothing is lost by it: what is replaced is set aside in the store. Makes missing and damaged indexes,
-    /// refs, records and ends of packs again, saves what is whole in damaged packs, and brings packs back out
-    /// of the trash. Exits with 12 when something stays damaged, and names it.
+    /// refs and records again, saves what is whole in damaged packs and sets these aside, brings packs back out
+    /// of the trash, and stores again what was lost and projects on disk still have. Exits with 12 when something stays damaged, and names it.
     Repair,
 }
 

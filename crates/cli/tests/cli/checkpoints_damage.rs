@@ -90,13 +90,63 @@ fn damaged_files_are_named_and_the_other_checkpoints_stay_usable() {
     assert_eq!(json["damaged"].as_array().unwrap().len(), 1);
     assert_eq!(json["damaged"][0]["paths"][0]["path"], "big.txt");
 
-    let repair = project.run(["checkpoints", "repair"]).code(12);
+    project.run(["restore", "2"]).code(0);
+    assert_eq!(project.read("a.txt"), "one\n");
+}
+
+/// `repair` said that `save --rehash` would store it again, and `verify` named the pack for ever.
+#[test]
+fn repair_heals_from_the_project_on_disk_and_verify_is_clean_afterwards() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project.write("big.txt", &random_text(7, 4000));
+    project.run(["save"]).success();
+    let verify = ["checkpoints", "verify", "--read-data"];
+    damage(&packs(&env, ".pack")[0]);
+    project.run(verify).code(12);
+    let repair = project.run(["checkpoints", "repair"]).success();
     assert!(
-        repair.error_text().contains("herma save --rehash"),
+        repair.text().contains("\nStored 1 object again"),
         "{repair}"
     );
-    project.run(["restore", "2"]).success();
-    assert_eq!(project.read("a.txt"), "one\n");
+    project.run(verify).success();
+    let saved = project.run(["save"]).success();
+    assert!(!saved.error_text().contains("gone"), "{saved}");
+    // Once it is nowhere else, that is what is said.
+    project.write("big.txt", "something else");
+    project.run(["save"]).success();
+    for pack in packs(&env, ".pack") {
+        if pack.metadata().unwrap().len() > 4000 {
+            damage(&pack);
+        }
+    }
+    let repair = project.run(["checkpoints", "repair"]).code(12);
+    assert!(repair.text().contains("\n  big.txt\n"), "{repair}");
+    assert!(repair.error_text().contains("`herma drop`"), "{repair}");
+    let again = project.run(["checkpoints", "repair", "--json"]).code(12);
+    assert_eq!(json(&again)["changed"], false);
+    assert_eq!(json(&again)["after"]["packs"], serde_json::json!([]));
+}
+
+/// It said that nobody had seen its end.
+#[test]
+fn a_step_whose_checkpoints_are_damaged_says_so() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project.write("big.txt", &random_text(7, 4000));
+    project.run(["save"]).success();
+    damage(&packs(&env, ".pack")[0]);
+    let ran = project.run(["run", "--", "sh", "-c", "echo other > big.txt"]);
+    assert!(
+        ran.error_text()
+            .contains("is not known: its checkpoints are damaged."),
+        "{ran}"
+    );
+    let steps = project.run(["steps"]).success();
+    assert!(
+        steps.text().contains("[its checkpoints are damaged]"),
+        "{steps}"
+    );
 }
 
 #[test]

@@ -168,31 +168,13 @@ impl Known for Objects {
     /// An object counts as known only if it can be read: a damaged copy, or one in a pack that may not be opened, is
     /// written again, from the file that is still whole.
     fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
-        if !Objects::contains_listed(self, id).map_err(into_store_error)? {
+        if !Objects::contains_listed(self, id)? {
             return Ok(false);
         }
         match self.is_whole(id) {
             Err(ObjectError::Fs(e)) if !is_forbidden_pack(&e) => Err(e.into()),
             whole => Ok(whole.is_ok()),
         }
-    }
-}
-
-/// An object error as a store error.
-pub(crate) fn into_store_error(error: ObjectError) -> StoreError {
-    match error {
-        ObjectError::Missing { id } => StoreError::Missing { id },
-        ObjectError::Damaged { id, what } => StoreError::Damaged { id, what },
-        ObjectError::TooLarge { id, size } => StoreError::Damaged {
-            id,
-            what: format!("it claims to have {size} bytes"),
-        },
-        ObjectError::UnreadablePack(pack) => StoreError::DamagedFile {
-            file: pack.pack,
-            what: pack.what,
-        },
-        ObjectError::Sink(e) => StoreError::Source(e),
-        ObjectError::Fs(e) => StoreError::Fs(e),
     }
 }
 

@@ -1,16 +1,23 @@
 //! Mending a store: what can be mended is, what is replaced is set aside, what stays damaged is named.
 //!
-//! Nothing is ever removed: files that are replaced or moved out of the way are in `herma/set-aside`, but for a pack of
-//! which only the ends were wrong: the one written in its place has all that it had. What
+//! The rule for packs: an index that is wrong or gone is made again; where that cannot be, because the pack itself is damaged, what is
+//! whole in it goes into a new pack and the damaged one is set aside. What checkpoints then lack comes out of the trash, or
+//! else from the projects on disk: each is read, and whatever of it has the id of something lost is stored again.
+//!
+//! Nothing is ever removed: files that are replaced or moved out of the way are in `herma/set-aside`. What
 //! stays damaged after a repair is in [`Repaired::after`]; such a checkpoint still gives back the files
 //! that are not named there, and can be dropped.
 
+use std::collections::HashSet;
+
 use herma_fs::Dir;
+use herma_fs::publish::Durability;
 
 use super::Engine;
 use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
+use super::facts::identity_of;
 use super::open::OpenStore;
 use super::open::stamp;
 use super::repair_lost::missing_commits;
@@ -22,20 +29,23 @@ use super::verify::Verified;
 use super::verify::VerifyOptions;
 use super::verify::verify_store;
 use crate::error::Error;
+use crate::error::ErrorKind;
 use crate::id::ObjectId;
 use crate::store::base;
 use crate::store::layout;
 use crate::store::own_files;
 pub use crate::store::own_files::RepairedFile;
-use crate::store::pack_check;
 use crate::store::pack_check::DamagedPack;
 use crate::store::pack_check::PackFault;
-use crate::store::pack_mend;
 use crate::store::pack_rebuild;
 use crate::store::pack_salvage;
 use crate::store::pack_salvage::SalvagedPack;
+use crate::store::pack_write::PackWriter;
 use crate::store::recover;
 use crate::store::set_aside::SetAside;
+
+/// How often a store is read again because something in it was mended.
+const MOST_ROUNDS: usize = 8;
 
 /// What a repair did, and what it could not do.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +58,10 @@ pub struct Repaired {
     pub excludes: bool,
     /// Indexes that were made again.
     pub indexes: Vec<RebuiltIndex>,
-    /// Packs of which only the first or last bytes were damaged, written anew.
-    pub mended: Vec<String>,
-    /// Damaged packs without an index, or with a wrong one, of which what can be read is in a new pack.
+    /// Damaged packs that were set aside, after what can be read of them was saved.
     pub salvaged: Vec<SalvagedPack>,
+    /// How many objects that were lost were stored again from projects on disk.
+    pub stored_again: u64,
     /// Packs that came back out of the trash.
     pub packs: Vec<String>,
     /// Files of the store, and of projects' own state, that were missing or could not be used.
@@ -71,8 +81,8 @@ impl Repaired {
             || self.settings
             || self.excludes
             || !self.indexes.is_empty()
-            || !self.mended.is_empty()
             || !self.salvaged.is_empty()
+            || self.stored_again > 0
             || !self.packs.is_empty()
             || !self.files.is_empty()
             || !self.refs.is_empty()
@@ -112,27 +122,21 @@ impl Engine {
             .files
             .extend(self.repair_state(&store, &set_aside)?);
         progress.stage(Stage::Verifying);
-        let directory = store.dirs.objects().open_dir("pack")?;
-        mend_packs(&store, &directory, &set_aside, &mut repaired)?;
         // What is in the trash comes first: it may tell what torn refs have named.
-        let damaged = verify_all(&store, &mut repaired, progress)?;
-        bring_back(&store, &damaged, &set_aside, &mut repaired)?;
-        bring_back(
-            &store,
-            &missing_candidates(&store)?,
-            &set_aside,
-            &mut repaired,
-        )?;
-        bring_back(&store, &missing_commits(&store)?, &set_aside, &mut repaired)?;
+        let mut damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+        let missing = [missing_candidates(&store)?, missing_commits(&store)?].concat();
+        let mut has_mended = bring_back(&store, &missing, &set_aside, &mut repaired)?;
         repaired.refs = self.repair_refs(&store, &set_aside)?;
         repaired.refs.extend(self.repair_lost(&store)?);
         repaired.files.extend(repair_cuts(&store)?);
-        let has_mended = !repaired.files.is_empty() || !repaired.refs.is_empty();
-        if !repaired.packs.is_empty() || has_mended {
-            let damaged = verify_all(&store, &mut repaired, progress)?;
-            if bring_back(&store, &damaged, &set_aside, &mut repaired)? {
-                verify_all(&store, &mut repaired, progress)?;
-            }
+        has_mended |= !repaired.files.is_empty() || !repaired.refs.is_empty();
+        if has_mended {
+            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+        }
+        if !damaged.is_empty() {
+            set_loose_aside(&store, &damaged, &set_aside)?;
+            repaired.stored_again = self.store_again(&store, &damaged, progress)?;
+            mend_packs(&store, &set_aside, &mut repaired, progress)?;
         }
         repaired.records = self.repair_records(&store, &base_dir, &set_aside)?;
         for record in &repaired.records {
@@ -160,21 +164,6 @@ fn repair_cuts(store: &OpenStore) -> Result<Option<RepairedFile>, Error> {
     }))
 }
 
-/// Reads the whole store; returns the objects that are missing or damaged.
-fn verify_all(
-    store: &OpenStore,
-    repaired: &mut Repaired,
-    progress: &dyn Progress,
-) -> Result<Vec<ObjectId>, Error> {
-    let all = VerifyOptions {
-        read_data: true,
-        project: None,
-    };
-    let (after, damaged) = verify_store(store, &all, progress)?;
-    repaired.after = after;
-    Ok(damaged)
-}
-
 /// Brings packs with these objects back out of the trash; tells whether there were any.
 fn bring_back(
     store: &OpenStore,
@@ -188,38 +177,98 @@ fn bring_back(
     Ok(has_found)
 }
 
-/// Mends the ends of packs and makes indexes again; what cannot have a right one gives up what is whole in it.
+/// Reads the whole store, and again as long as packs can be mended or brought back. Returns the objects that are missing or
+/// damaged in the end.
 fn mend_packs(
     store: &OpenStore,
-    directory: &Dir,
     set_aside: &SetAside,
     repaired: &mut Repaired,
-) -> Result<(), Error> {
-    let (dirs, objects) = (&store.dirs, &store.objects);
-    let indexed = |stem: &str| -> Result<_, Error> {
-        let mut packs = objects.packs()?.into_iter();
-        Ok(packs.find(|pack| pack.stem() == stem))
+    progress: &dyn Progress,
+) -> Result<Vec<ObjectId>, Error> {
+    let all = VerifyOptions {
+        read_data: true,
+        project: None,
     };
-    let (damaged, _) = pack_check::check_packs(objects, directory, false)?;
-    for DamagedPack { pack, .. } in damaged {
-        if pack_mend::mend_ends(dirs, directory, &pack, indexed(&pack)?.as_deref())? {
-            repaired.mended.push(pack);
+    let directory = store.dirs.objects().open_dir("pack")?;
+    let mut rounds = 0..MOST_ROUNDS;
+    loop {
+        let (after, damaged) = verify_store(store, &all, progress)?;
+        repaired.after = after;
+        let mut has_mended = false;
+        for DamagedPack { pack, fault, .. } in repaired.after.packs.clone() {
+            has_mended |= mend_pack(store, &directory, (pack, fault), set_aside, repaired)?;
+        }
+        let goes_on = has_mended || bring_back(store, &damaged, set_aside, repaired)?;
+        if !goes_on || rounds.next().is_none() {
+            return Ok(damaged);
         }
     }
-    let (damaged, _) = pack_check::check_packs(objects, directory, false)?;
-    let faulty = damaged
-        .into_iter()
-        .filter(|pack| pack.fault != PackFault::Pack);
-    for DamagedPack { pack, .. } in faulty {
-        let made = pack_rebuild::rebuild_index(dirs, directory, &pack, set_aside)?;
-        if let Ok(objects) = made {
-            repaired.indexes.push(RebuiltIndex { pack, objects });
-            continue;
+}
+
+/// Makes the index of a pack again, or saves what is whole in it and sets it aside; tells whether it did.
+fn mend_pack(
+    store: &OpenStore,
+    directory: &Dir,
+    (pack, fault): (String, PackFault),
+    set_aside: &SetAside,
+    repaired: &mut Repaired,
+) -> Result<bool, Error> {
+    let dirs = &store.dirs;
+    if fault != PackFault::Pack
+        && let Ok(objects) = pack_rebuild::rebuild_index(dirs, directory, &pack, set_aside)?
+    {
+        repaired.indexes.push(RebuiltIndex { pack, objects });
+        return Ok(true);
+    }
+    let salvaged = pack_salvage::salvage(dirs, directory, &pack, &store.objects, set_aside)?;
+    let has_salvaged = salvaged.is_some();
+    repaired.salvaged.extend(salvaged);
+    Ok(has_salvaged)
+}
+
+/// Sets files of single objects aside that do not hold these: an older Hermes made them.
+fn set_loose_aside(
+    store: &OpenStore,
+    damaged: &[ObjectId],
+    set_aside: &SetAside,
+) -> Result<(), Error> {
+    for id in damaged.iter().map(|id| id.to_hex()) {
+        let (fan, name) = id.split_at(2);
+        if let Ok(fan) = store.dirs.objects().open_dir(fan)
+            && fan.stat_opt(name)?.is_some()
+        {
+            set_aside.take_as(&fan, name, &format!("objects+{id}"))?;
         }
-        // Where an index can be read, most objects are found by it: the pack stays.
-        let aside = indexed(&pack)?.is_none().then_some(set_aside);
-        let salvaged = pack_salvage::salvage(dirs, directory, &pack, objects, aside)?;
-        repaired.salvaged.extend(salvaged);
     }
     Ok(())
+}
+
+impl Engine {
+    /// Stores again what projects on disk still have of these objects: their files, and the directories that follow from
+    /// them. Returns how many there were.
+    fn store_again(
+        &self,
+        store: &OpenStore,
+        damaged: &[ObjectId],
+        progress: &dyn Progress,
+    ) -> Result<u64, Error> {
+        let lost: HashSet<&ObjectId> = damaged.iter().collect();
+        let is_known = |id: &ObjectId| Ok(!lost.contains(id));
+        let writer = PackWriter::new(&store.dirs, &is_known)?;
+        for id in project_ids(store)? {
+            let workdir = identity_of(store, &id).workdir();
+            let project = workdir.and_then(|path| self.project(&path).ok());
+            let Some(project) = project.filter(|project| *project.id() == id) else {
+                continue;
+            };
+            match project.scan(Some(store), None, true, &writer, progress) {
+                Err(e) if e.kind() == ErrorKind::Cancelled => return Err(e),
+                // One that cannot be looked at keeps nothing from the others.
+                _ => {}
+            }
+        }
+        let found = damaged.iter().filter(|id| writer.has(id)).count() as u64;
+        writer.finish(Durability::Synced)?;
+        Ok(found)
+    }
 }

@@ -108,7 +108,7 @@ fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>
             None => {}
             Some(stat) if stat.kind == FileKind::Directory => {
                 let state = herma.projects.open_dir(project.as_str())?;
-                look(&state, &place, &mut found)?;
+                look(store, &state, &place, &mut found)?;
             }
             Some(_) => found.push(Unusable {
                 dir: herma.projects.try_clone()?,
@@ -121,7 +121,12 @@ fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>
     Ok(found)
 }
 
-fn look(state: &Dir, place: &str, found: &mut Vec<Unusable>) -> Result<(), Error> {
+fn look(
+    store: &OpenStore,
+    state: &Dir,
+    place: &str,
+    found: &mut Vec<Unusable>,
+) -> Result<(), Error> {
     let mut note = |dir: &Dir, below: &str, name: &str, what: String| -> Result<(), Error> {
         found.push(Unusable {
             dir: dir.try_clone()?,
@@ -135,7 +140,8 @@ fn look(state: &Dir, place: &str, found: &mut Vec<Unusable>) -> Result<(), Error
         match read_plain(state, name, name, MAX_SIZE) {
             Ok(Some(bytes)) => {
                 if let Some(what) = problem(&bytes) {
-                    note(state, "", name, what.to_owned())?;
+                    let before = before_restore(store, name, &bytes);
+                    note(state, "", name, format!("{what}{before}"))?;
                 }
             }
             Ok(None) => {}
@@ -169,6 +175,16 @@ fn look(state: &Dir, place: &str, found: &mut Vec<Unusable>) -> Result<(), Error
         Some(_) => note(state, "", &steps, "it is no directory".to_owned())?,
     }
     Ok(())
+}
+
+/// Where the state before a restore is whose journal cannot be read, as far as that can still be told.
+fn before_restore(store: &OpenStore, file: &str, bytes: &[u8]) -> String {
+    let safety = Some(bytes).filter(|_| file == journal::FILE);
+    let safety = safety.and_then(Journal::safety_in);
+    let safety = safety.filter(|id| store.objects.read_commit(id).is_ok());
+    safety.map_or_else(String::new, |id| {
+        format!(": `herma restore id:{id}` brings back the state before it")
+    })
 }
 
 fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool, Error> {

@@ -39,6 +39,8 @@ pub struct ListedStep {
     pub shared: Vec<u64>,
     /// Are the checkpoints before and after it still there?
     pub undoable: bool,
+    /// Are they, but one of them cannot be read?
+    pub is_damaged: bool,
 }
 
 impl Project<'_> {
@@ -81,7 +83,7 @@ fn list(
         .after()
         .filter(|after| history.contains(&before) && history.contains(after))
         .map(|after| (before, after));
-    let (mut undoable, mut changes, mut files) = (ends.is_some(), None, Vec::new());
+    let (mut is_damaged, mut changes, mut files) = (false, None, Vec::new());
     match (&step.end, ends) {
         (StepEnd::Unchanged(_), _) => {
             changes = Some(ChangeCount {
@@ -92,7 +94,7 @@ fn list(
         (_, Some(ends)) => match compare(store, ends, &step) {
             Ok((count, named)) => (changes, files) = (Some(count), named),
             // `herma list` names what is damaged; a step that needs it cannot be undone.
-            Err(e) if e.kind() == ErrorKind::Damaged => undoable = false,
+            Err(e) if e.kind() == ErrorKind::Damaged => is_damaged = true,
             Err(e) => return Err(e),
         },
         (_, None) => {}
@@ -102,7 +104,8 @@ fn list(
         changes,
         files,
         shared,
-        undoable,
+        undoable: ends.is_some() && !is_damaged,
+        is_damaged,
     })
 }
 

@@ -56,7 +56,8 @@ struct Form {
 
 impl Journal {
     /// Reads the journal of a project; `None` if no restore is in progress. One that cannot be read
-    /// counts as none: it was never synced, so no file was changed under it.
+    /// counts as none: after a power cut it was never synced, so no file was changed under it. A damaged one is told of by
+    /// `verify` and by `repair`, with [`Journal::safety_in`].
     pub fn read(dir: &Dir) -> Result<Option<Self>, Error> {
         let bytes = read_record(dir, FILE, 16 << 20)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
@@ -84,6 +85,13 @@ impl Journal {
             by: form.by,
             undo: UndoRecord::from_form(&form.undo)?,
         })
+    }
+
+    /// The checkpoint of the state before, out of a journal that may be damaged elsewhere.
+    pub(crate) fn safety_in(bytes: &[u8]) -> Option<ObjectId> {
+        let name = b"\"safety\":\"";
+        let at = bytes.windows(name.len()).position(|seen| seen == name)? + name.len();
+        ObjectId::from_hex(bytes.get(at..at + 40)?)
     }
 
     /// Makes the journal durable.

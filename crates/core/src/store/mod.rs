@@ -41,7 +41,6 @@ pub(crate) mod pack_finish;
 pub mod pack_index;
 mod pack_lengths;
 mod pack_list;
-pub(crate) mod pack_mend;
 pub mod pack_merge;
 mod pack_parts;
 pub mod pack_read;

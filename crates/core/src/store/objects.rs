@@ -22,6 +22,7 @@ use super::cache::Key;
 use super::chain;
 use super::commit::Commit;
 use super::copy::CopyError;
+use super::error::StoreError;
 use super::loose::Loose;
 use super::object;
 use super::object::Kind;
@@ -103,6 +104,25 @@ impl ObjectError {
     pub(crate) fn wrong_kind(id: &ObjectId, is: Kind, wanted: Kind) -> Self {
         let what = format!("it is a {}, but should be a {}", is.name(), wanted.name());
         Self::Damaged { id: *id, what }
+    }
+}
+
+impl From<ObjectError> for StoreError {
+    fn from(error: ObjectError) -> Self {
+        match error {
+            ObjectError::Missing { id } => Self::Missing { id },
+            ObjectError::Damaged { id, what } => Self::Damaged { id, what },
+            ObjectError::TooLarge { id, size } => Self::Damaged {
+                id,
+                what: format!("it claims to have {size} bytes"),
+            },
+            ObjectError::UnreadablePack(pack) => Self::DamagedFile {
+                file: pack.pack,
+                what: pack.what,
+            },
+            ObjectError::Sink(e) => Self::Source(e),
+            ObjectError::Fs(e) => Self::Fs(e),
+        }
     }
 }
 

@@ -97,12 +97,6 @@ impl Pack {
         self.files.open(&self.file_name)
     }
 
-    /// Forgets the pack file, for another one has its name now.
-    pub(super) fn close(&self) {
-        self.files
-            .close_all_but(|name| name != self.file_name.as_c_str());
-    }
-
     /// Damage found in this pack.
     pub(crate) fn damaged(&self, what: &'static str) -> CopyError {
         CopyError::Damaged {

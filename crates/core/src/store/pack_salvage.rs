@@ -1,10 +1,11 @@
-//! Takes what is whole out of a damaged pack that has no index, or one with wrong bytes.
+//! Takes what is whole out of a damaged pack, and the pack out of the way.
 //!
 //! The pack is read from its start. Behind damage, the next entry is looked for: a zlib stream begins
 //! with one of few pairs of bytes, and an entry counts only if it inflates to exactly the size before it
-//! and its checksum is right. What nobody else has goes into a new pack. One without an index is set aside; one
-//! with an index stays, for there may be more to read by it.
+//! and its checksum is right. What no other pack has whole goes into a new one; then the damaged pack is set aside with its index,
+//! so that nobody relies any more on what only its index says it has.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use herma_fs::Dir;
@@ -13,11 +14,13 @@ use herma_fs::publish::Durability;
 use super::copy::CopyError;
 use super::error::StoreError;
 use super::layout::StoreDirs;
+use super::lock_file::remove_if_there;
 use super::objects::Objects;
 use super::pack_files::OpenFile;
 use super::pack_read::FIRST_ENTRY;
 use super::pack_rebuild::Scan;
 use super::pack_rebuild::open_pack;
+use super::pack_sign::PackSign;
 use super::pack_write::PackWriter;
 use super::set_aside::SetAside;
 use crate::id::ObjectId;
@@ -38,80 +41,116 @@ pub struct SalvagedPack {
     pub pack: String,
     /// How many of its objects were saved, which nothing else in the store had.
     pub saved: u64,
-    /// How many of its objects cannot be read, as far as it tells how many it had.
-    pub lost: u64,
-    /// Where it is now, relative to the store; `None` if it stayed where it was.
-    pub set_aside: Option<String>,
+    /// Where it is now, relative to the store.
+    pub set_aside: String,
 }
 
-/// Saves what can be read of a pack that no reader can use, or not all of. `None`, and nothing changed, if it has nothing
-/// that is not elsewhere, too. `set_aside` is for one that has no index.
+/// Saves what can be read of a damaged pack, and sets it aside. `None`, and nothing changed, if the disk does not give it back, if
+/// something whole in it cannot be taken out, or if it has no index and nothing to save: a save that was killed leaves such a pack.
 pub(crate) fn salvage(
     dirs: &StoreDirs,
     directory: &Dir,
     stem: &str,
     objects: &Objects,
-    set_aside: Option<&SetAside>,
+    set_aside: &SetAside,
 ) -> Result<Option<SalvagedPack>, StoreError> {
-    let Ok((scan, count)) = read_what_can_be_read(directory, stem) else {
-        // It stays where it is, and in the report.
-        return Ok(None);
+    let scan = match read_what_can_be_read(directory, stem) {
+        Ok(scan) => Some(scan),
+        Err(CopyError::Fs(_)) => return Ok(None),
+        // It is no file at all.
+        Err(_) => None,
     };
     // Whoever collects moves the same files.
     let _collect = dirs.lock_collect(Duration::ZERO)?;
     let nothing = |_: &ObjectId| Ok(false);
     let writer = PackWriter::new(dirs, &nothing)?;
-    let (mut readable, mut saved) = (0, 0);
-    for (at, item) in scan.items.iter().enumerate() {
-        let Some((_, id)) = item.object else { continue };
-        // What an index names is not always where it says.
-        let is_listed = objects.contains_listed(&id).is_ok_and(|is| is);
-        let is_elsewhere = is_listed && objects.is_whole(&id).is_ok();
-        if !is_elsewhere {
-            let Ok(object) = scan.build(at) else { continue };
-            writer.add(object.kind, &object.data)?;
-            saved += 1;
-        }
-        readable += 1;
-    }
-    if saved == 0 {
+    if !take_out(scan.as_ref(), stem, objects, &writer)? {
         return Ok(None);
     }
-    let files = [format!("{stem}.idx"), format!("{stem}.pack")];
-    // The new pack has the name of the old one if it holds the same: what is to be kept is kept before.
-    let mut kept = None;
-    for file in &files {
-        if let Some(set_aside) = set_aside
-            && directory.stat_opt(file.as_str())?.is_some()
-        {
-            kept = Some(set_aside.keep(directory, file)?);
-        }
-    }
-    // ORDER: what was saved is durable before the pack it comes from goes.
-    let new = writer.finish(Durability::Synced)?;
-    let is_replaced = new.iter().any(|new| files.contains(&new.pack_file()));
-    if set_aside.is_some() && !is_replaced {
-        for file in &files {
-            match directory.remove_file(file.as_str()) {
-                Err(e) if !e.is_not_found() => return Err(e.into()),
-                _ => {}
-            }
-        }
-        directory.sync()?;
+    let saved = writer.object_count() as u64;
+    let index = directory.stat_opt(format!("{stem}.idx").as_str())?;
+    if saved == 0 && index.is_none() {
+        return Ok(None);
     }
     Ok(Some(SalvagedPack {
         pack: stem.to_owned(),
         saved,
-        lost: u64::from(count).saturating_sub(readable),
-        set_aside: kept,
+        set_aside: replace(dirs, directory, stem, objects, (writer, set_aside))?,
     }))
 }
 
-/// Every entry that is whole, and how many there should be.
-pub(crate) fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<(Scan, u32), CopyError> {
+/// Takes out of a pack what no other one has whole. `false` if something of that is too large.
+fn take_out(
+    scan: Option<&Scan>,
+    stem: &str,
+    objects: &Objects,
+    writer: &PackWriter<'_>,
+) -> Result<bool, StoreError> {
+    let packs = objects.packs()?;
+    let is_whole_in = |stem: &str, id: &ObjectId| objects.is_whole_in(stem, id).is_ok_and(|is| is);
+    let is_elsewhere = |id: &ObjectId| {
+        let mut others = packs.iter().filter(|pack| pack.stem() != stem);
+        others.any(|pack| is_whole_in(pack.stem(), id))
+    };
+    let mut seen = HashSet::new();
+    let items = scan.into_iter().flat_map(|scan| {
+        let numbered = scan.items.iter().enumerate();
+        numbered.filter_map(move |(at, item)| Some((scan, at, item.object?.1)))
+    });
+    for (scan, at, id) in items {
+        if seen.insert(id) && !is_elsewhere(&id) {
+            let Ok(object) = scan.build(at) else {
+                return Ok(false);
+            };
+            writer.add(object.kind, &object.data)?;
+        }
+    }
+    // Its index may lead to what was not found without it.
+    let own = packs.iter().filter(|pack| pack.stem() == stem);
+    for (id, _) in own.flat_map(|pack| pack.index().entries()).flatten() {
+        if seen.insert(id) && is_whole_in(stem, &id) && !is_elsewhere(&id) {
+            let Ok(object) = objects.read(&id) else {
+                return Ok(false);
+            };
+            writer.add(object.kind, &object.data)?;
+        }
+    }
+    Ok(true)
+}
+
+/// Publishes what was saved and sets the pack aside that it comes from; returns where that is now.
+fn replace(
+    dirs: &StoreDirs,
+    directory: &Dir,
+    stem: &str,
+    objects: &Objects,
+    (writer, set_aside): (PackWriter<'_>, &SetAside),
+) -> Result<String, StoreError> {
+    let files = [format!("{stem}.idx"), format!("{stem}.pack")];
+    // The new pack has the name of the old one if it holds the same: what is to be kept is kept before.
+    let mut kept = String::new();
+    for file in &files {
+        if directory.stat_opt(file.as_str())?.is_some() {
+            kept = set_aside.keep(directory, file)?;
+        }
+    }
+    // ORDER: what was saved is durable before the pack it comes from goes.
+    let new = writer.finish(Durability::Synced)?;
+    if !new.iter().any(|new| files.contains(&new.pack_file())) {
+        // Nobody has to look for this one.
+        let now = objects.signed_packs_now()?;
+        PackSign::note_collection(dirs, now, |going| going == stem)?;
+        for file in &files {
+            remove_if_there(directory, file)?;
+        }
+        directory.sync()?;
+    }
+    Ok(kept)
+}
+
+/// Every entry that is whole.
+pub(crate) fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<Scan, CopyError> {
     let file = open_pack(directory, stem)?;
-    let mut count = [0; 4];
-    file.read_exact_at(&mut count, FIRST_ENTRY - 4)?;
     // Of a pack that was cut off, the last bytes are no checksum.
     let end = file.stat.size;
     let mut scan = Scan::new(file);
@@ -128,7 +167,7 @@ pub(crate) fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<(Scan
         };
     }
     scan.resolve(true)?;
-    Ok((scan, u32::from_be_bytes(count)))
+    Ok(scan)
 }
 
 /// Looks for an entry that is whole from `from` on, and reads it; returns where the next one begins.
@@ -191,10 +230,10 @@ mod tests {
         let objects = Objects::open(fresh.dirs.objects().try_clone().unwrap());
         let aside = SetAside::open(&fresh.dirs, "20260102-030405".to_owned()).unwrap();
         let stem = name.to_string();
-        let salvaged = salvage(&fresh.dirs, &directory, &stem, &objects, Some(&aside));
+        let salvaged = salvage(&fresh.dirs, &directory, &stem, &objects, &aside);
         let salvaged = salvaged.unwrap().unwrap();
-        assert_eq!((salvaged.saved, salvaged.lost), (1, 0));
-        let kept = fresh.store().join(salvaged.set_aside.unwrap());
+        assert_eq!(salvaged.saved, 1);
+        let kept = fresh.store().join(salvaged.set_aside);
         assert_eq!(std::fs::read(kept).unwrap(), damaged);
         assert_eq!(std::fs::read(&path).unwrap(), whole);
         assert_eq!(objects.read(&id).unwrap().data, b"content");

@@ -13,7 +13,6 @@ use herma_fs::FileKind;
 
 use super::error::StoreError;
 use super::layout::StoreDirs;
-use super::objects::ObjectError;
 use super::objects::Objects;
 use super::set_aside::SetAside;
 use super::sweep::kind_of;
@@ -62,15 +61,8 @@ fn needed(
     name: &CStr,
     left: &mut BTreeSet<ObjectId>,
 ) -> Result<BTreeSet<String>, StoreError> {
-    let failed = |e: ObjectError| match e {
-        ObjectError::Fs(e) => StoreError::Fs(e),
-        other => StoreError::DamagedFile {
-            file: "herma/trash".to_owned(),
-            what: other.to_string(),
-        },
-    };
     let objects = Objects::in_packs(trash.try_clone()?, name.to_owned());
-    let packs = objects.packs().map_err(failed)?;
+    let packs = objects.packs()?;
     let mut stems = BTreeSet::new();
     left.retain(|id| {
         let holders = packs

@@ -286,3 +286,29 @@ fn a_repair_leaves_a_store_alone_that_it_does_not_understand() {
     assert!(p.engine.repair(&NoProgress).is_err());
     assert_eq!(std::fs::read_to_string(&config).unwrap(), text);
 }
+
+/// It was only said that a restore may be half done.
+#[test]
+fn a_damaged_journal_is_named_with_the_checkpoint_of_the_state_before() {
+    let p = TestProject::new();
+    p.write("a", "before");
+    let safety = p.save("before").checkpoint.id;
+    let state = p.store().join("herma/projects");
+    let journal = state.join(p.project().id().as_str()).join("journal");
+    let text = format!("{{\"versi\u{7f}n\":1,\"token\":7,\"safety\":\"{safety}\",\"target\"");
+    std::fs::write(&journal, text).unwrap();
+    let named = format!("`herma restore id:{safety}`");
+    for found in [
+        p.engine.verify(&VerifyOptions::default(), &NoProgress),
+        p.engine.glance(),
+    ] {
+        let found = found.unwrap();
+        assert!(found.metadata[0].what.contains(&named), "{found:?}");
+    }
+    let repaired = p.engine.repair(&NoProgress).unwrap();
+    assert!(repaired.files[0].what.contains(&named), "{repaired:?}");
+    // One that nobody saved is not named.
+    std::fs::write(&journal, format!("{{\"safety\":\"{}\"", "7".repeat(40))).unwrap();
+    let found = p.engine.glance().unwrap();
+    assert!(!found.metadata[0].what.contains("id:"), "{found:?}");
+}

@@ -27,8 +27,8 @@ struct RepairJson {
     settings: bool,
     excludes: bool,
     indexes: Vec<IndexJson>,
-    mended: Vec<String>,
     salvaged: Vec<SalvagedJson>,
+    stored_again: u64,
     packs_brought_back: Vec<String>,
     files: Vec<FileJson>,
     refs: Vec<RefJson>,
@@ -46,8 +46,7 @@ struct IndexJson {
 struct SalvagedJson {
     pack: String,
     saved: u64,
-    lost: u64,
-    set_aside: Option<String>,
+    set_aside: String,
 }
 
 #[derive(Serialize)]
@@ -82,7 +81,6 @@ impl From<&Repaired> for RepairJson {
         let salvaged = repaired.salvaged.iter().map(|one| SalvagedJson {
             pack: one.pack.clone(),
             saved: one.saved,
-            lost: one.lost,
             set_aside: one.set_aside.clone(),
         });
         let files = repaired.files.iter().map(|one| FileJson {
@@ -109,8 +107,8 @@ impl From<&Repaired> for RepairJson {
             settings: repaired.settings,
             excludes: repaired.excludes,
             indexes: indexes.collect(),
-            mended: repaired.mended.clone(),
             salvaged: salvaged.collect(),
+            stored_again: repaired.stored_again,
             packs_brought_back: repaired.packs.clone(),
             files: files.collect(),
             refs: refs.collect(),
@@ -139,10 +137,8 @@ pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
     write_findings(&mut out, &repaired.after)?;
     out.finish()?;
     if !is_whole {
-        env.ui.hint(
-            "`herma save --rehash` stores again what a project still has; `herma drop` removes a \
-             checkpoint that stays damaged.",
-        );
+        env.ui
+            .hint("`herma drop` removes a checkpoint that stays damaged.");
     }
     Ok(outcome)
 }
@@ -155,12 +151,6 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
         let freed = size(repaired.bytes_freed);
         writeln!(out, "Removed what a killed clearing had left: {freed}.")?;
     }
-    for pack in &repaired.mended {
-        writeln!(
-            out,
-            "Wrote {pack} anew: only its first or last bytes were damaged."
-        )?;
-    }
     for index in &repaired.indexes {
         let objects = counted(index.objects as usize, "object");
         writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
@@ -169,10 +159,17 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
         let saved = counted(one.saved as usize, "object");
         writeln!(
             out,
-            "Saved {saved} out of {}, which is damaged; {} lost.",
-            one.pack, one.lost
+            "Set {} aside, which is damaged; saved {saved} out of it.",
+            one.pack
         )?;
-        write_old(out, one.set_aside.as_deref())?;
+        write_old(out, Some(&one.set_aside))?;
+    }
+    if repaired.stored_again > 0 {
+        let objects = counted(repaired.stored_again as usize, "object");
+        writeln!(
+            out,
+            "Stored {objects} again that were lost and that projects on disk still have."
+        )?;
     }
     for pack in &repaired.packs {
         writeln!(out, "Brought {pack} back out of the trash.")?;
