@@ -441,12 +441,11 @@ impl Planner<'_> {
             };
             if let Some(reason) = entry.kind.left_out() {
                 let is_above = names.peek().is_some();
-                return match (is_above, entry.is_dir) {
-                    // Inside a directory no save looks into, only a free name may be taken.
-                    (true, true) => self.is_taken(path).then_some(KeptWhy::NotSaved(reason)),
-                    (false, false) => Some(KeptWhy::NotSaved(reason)),
-                    (true, false) | (false, true) => Some(KeptWhy::InTheWay(reason)),
-                };
+                // What the checkpoint has in a directory was looked at, whatever the rules say; one that could not be is left alone.
+                return Some(match (is_above, entry.is_dir) {
+                    (true, true) | (false, false) => KeptWhy::NotSaved(reason),
+                    (true, false) | (false, true) => KeptWhy::InTheWay(reason),
+                });
             }
             match entry.child() {
                 Some(child) => dir = child,
