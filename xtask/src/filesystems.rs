@@ -1,7 +1,8 @@
 //! `cargo xtask filesystems`: saves, restores and undos on real file systems, each in a file of its own.
 //!
 //! What this machine cannot mount is skipped, by name and with the reason. The rest has to work, with the store on a local disk
-//! and with the store on the file system itself, unless that lets others write to it: then the store has to be refused.
+//! and with the store on the file system itself, unless that lets others write to it: then the store has to be refused. In each
+//! project lie a directory that is bound there, a file system that is mounted there and a linked worktree, which nothing may touch.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +25,8 @@ struct Kind {
     make: &'static [&'static str],
     /// Tried one after the other.
     mounts: &'static [&'static [&'static str]],
+    /// Is it so sound that a store can be tried on it?
+    is_sound: bool,
 }
 
 const KINDS: [Kind; 8] = [
@@ -31,21 +34,25 @@ const KINDS: [Kind; 8] = [
         name: "ext4",
         make: &["mkfs.ext4", "-q", "-F", "IMAGE"],
         mounts: &[&["mount", "-o", "loop", "IMAGE", "AT"]],
+        is_sound: true,
     },
     Kind {
         name: "xfs",
         make: &["mkfs.xfs", "-q", "IMAGE"],
         mounts: &[&["mount", "-o", "loop", "IMAGE", "AT"]],
+        is_sound: true,
     },
     Kind {
         name: "btrfs",
         make: &["mkfs.btrfs", "-q", "IMAGE"],
         mounts: &[&["mount", "-o", "loop", "IMAGE", "AT"]],
+        is_sound: true,
     },
     Kind {
         name: "tmpfs",
         make: &[],
         mounts: &[&["mount", "-t", "tmpfs", "tmpfs", "AT"]],
+        is_sound: true,
     },
     Kind {
         name: "overlayfs",
@@ -59,6 +66,7 @@ const KINDS: [Kind; 8] = [
             "lowerdir=LOWER,upperdir=UPPER,workdir=WORK",
             "AT",
         ]],
+        is_sound: true,
     },
     Kind {
         name: "exFAT",
@@ -67,19 +75,30 @@ const KINDS: [Kind; 8] = [
             &["mount", "-t", "exfat", "DEVICE", "AT"],
             &["mount.exfat-fuse", "DEVICE", "AT"],
         ],
+        is_sound: true,
     },
     Kind {
         name: "vfat",
         make: &["mkfs.vfat", "IMAGE"],
         mounts: &[
             &["mount", "-t", "vfat", "DEVICE", "AT"],
-            &["fusefat", "-o", "rw+", "IMAGE", "AT"],
+            &[
+                "fusefat",
+                "-s",
+                "-o",
+                "rw+,hard_remove,attr_timeout=0",
+                "IMAGE",
+                "AT",
+            ],
         ],
+        // fusefat destroys its tables when a file is emptied and removed later.
+        is_sound: false,
     },
     Kind {
         name: "ntfs",
         make: &["mkfs.ntfs", "-F", "-Q", "IMAGE"],
         mounts: &[&["ntfs-3g", "IMAGE", "AT"]],
+        is_sound: true,
     },
 ];
 
@@ -98,7 +117,10 @@ pub fn run(args: &[String]) -> Result<()> {
     for kind in &KINDS {
         let place = tempfile::tempdir()?;
         let (by, result) = match Mounted::new(kind, place.path()) {
-            Ok(mounted) => (mounted.by, try_out(&herma, &mounted.at, place.path())?),
+            Ok(mounted) => (
+                mounted.by,
+                try_out(&herma, kind, &mounted.at, place.path())?,
+            ),
             Err(why) => ("-", format!("SKIPPED: {why}")),
         };
         println!("| {} | {by} | {result} |", kind.name);
@@ -186,12 +208,19 @@ fn said(words: &[impl AsRef<str>]) -> Result<String> {
 /// What is below a directory: content or target, and mode.
 type Tree = BTreeMap<PathBuf, (Vec<u8>, u32)>;
 
-fn tree(directory: &Path) -> Result<Tree> {
+/// Others' directories in a project: what is bound there, mounted there, and checked out there by git.
+const FOREIGN: [&str; 3] = ["bound", "mounted", "worktree"];
+
+/// What is in a project, with or without what is not its own.
+fn tree(directory: &Path, is_whole: bool) -> Result<Tree> {
     let mut found = Tree::new();
     let mut pending = vec![directory.to_owned()];
     while let Some(here) = pending.pop() {
         for entry in fs::read_dir(here)? {
             let path = entry?.path();
+            if !is_whole && FOREIGN.iter().any(|name| path == directory.join(name)) {
+                continue;
+            }
             let stat = path.symlink_metadata()?;
             let content = if stat.is_symlink() {
                 fs::read_link(&path)?.into_os_string().into_encoded_bytes()
@@ -239,10 +268,31 @@ impl World<'_> {
         Err(format!("{place}: herma {}: {}", args.join(" "), text.trim()).into())
     }
 
-    /// The project has to be in this state after a command.
+    /// Runs a command that has to work but for what it names.
+    fn works_in_part(&self, args: &[&str]) -> Result<String> {
+        let output = self.herma(args)?;
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        match output.status.code() {
+            Some(0 | 3) => Ok(said),
+            _ => Err(format!("herma {}: {}", args.join(" "), said.trim()).into()),
+        }
+    }
+
+    /// The project has to be in this state after a command, and what is others' as it was before.
     fn leads_to(&self, args: &[&str], expected: &Tree) -> Result<()> {
-        self.works(args)?;
-        if tree(&self.project)? == *expected {
+        let foreign = |tree: &mut Tree| {
+            tree.retain(|path, _| {
+                FOREIGN
+                    .iter()
+                    .any(|n| path.starts_with(self.project.join(n)))
+            });
+        };
+        let mut before = tree(&self.project, true)?;
+        foreign(&mut before);
+        self.works_in_part(args)?;
+        let mut after = tree(&self.project, true)?;
+        foreign(&mut after);
+        if tree(&self.project, false)? == *expected && before == after {
             return Ok(());
         }
         let place = self.project.display();
@@ -252,12 +302,17 @@ impl World<'_> {
     fn write(&self, path: &str, text: &str) -> Result<()> {
         let path = self.project.join(path);
         fs::create_dir_all(path.parent().ok_or("a path in the project")?)?;
+        // Not written over: see `is_sound`.
+        if path.exists() {
+            fs::remove_file(&path)?;
+        }
         Ok(fs::write(path, text)?)
     }
 
-    /// Two states, there and back again.
+    /// Two states, there and back again, with others' directories in the project.
     fn daily_work(&self) -> Result<()> {
         fs::create_dir(&self.project)?;
+        let foreign = Foreign::in_project(&self.project)?;
         self.write("a.txt", "one\n")?;
         self.write("src/main.rs", "fn main() {}\n")?;
         self.write("gone/only.txt", "only in the first\n")?;
@@ -266,22 +321,28 @@ impl World<'_> {
         let _ = std::os::unix::fs::symlink("a.txt", self.project.join("link"));
         let mode = fs::Permissions::from_mode(0o755);
         let _ = fs::set_permissions(self.project.join("src/main.rs"), mode);
-        self.works(&["save"])?;
-        let first = tree(&self.project)?;
-        if !self.works(&["save"])?.contains("Nothing changed") {
-            return Err("a second save saw changes".into());
+        self.works_in_part(&["save"])?;
+        let first = tree(&self.project, false)?;
+        let again = self.works_in_part(&["save"])?;
+        if !again.contains("Nothing changed") {
+            return Err(format!("a second save saw changes: {again}").into());
+        }
+        for name in FOREIGN {
+            self.write(&format!("{name}/theirs"), "changed by others\n")?;
         }
         self.write("a.txt", "two, and longer\n")?;
         self.write("new/deep/file", "new\n")?;
         fs::remove_dir_all(self.project.join("gone"))?;
-        self.works(&["save"])?;
-        let second = tree(&self.project)?;
+        self.write("hollow", &"\0".repeat(200_000))?;
+        self.works_in_part(&["save"])?;
+        let second = tree(&self.project, false)?;
         self.leads_to(&["undo"], &first)?;
         self.leads_to(&["redo"], &second)?;
         self.leads_to(&["restore", "2"], &first)?;
         self.leads_to(&["undo"], &second)?;
         self.works(&["checkpoints", "gc"])?;
         self.works(&["checkpoints", "verify", "--read-data"])?;
+        drop(foreign);
         fs::remove_dir_all(&self.project)?;
         self.leads_to_made_again(&second)
     }
@@ -295,15 +356,98 @@ impl World<'_> {
             home: self.home.clone(),
         };
         elsewhere.works(&["-C", &self.project.display().to_string(), "undo"])?;
-        if tree(&self.project)? == *expected {
+        if tree(&self.project, true)? == *expected {
             return Ok(());
         }
         Err("another state after the project was made again".into())
     }
+
+    /// A project that was saved on a local disk comes to this file system, which may not take its names: they are said, and the
+    /// rest is there.
+    fn moves_in(&self, at: &Path) -> Result<&'static str> {
+        const NAMES: [&str; 5] = [
+            "plain",
+            "with:colon",
+            "di:r/in",
+            "sub/caf\u{e9}",
+            "sub/other",
+        ];
+        fs::create_dir(&self.project)?;
+        for name in NAMES {
+            self.write(name, name)?;
+        }
+        self.works(&["save"])?;
+        fs::create_dir(at)?;
+        let bound = Unmounted::bind(at, &self.project)?;
+        let said = self.works_in_part(&["restore", "1", "--all"])?;
+        let is_said = |name: &str| said.contains(&format!("{name} (the file system does not take"));
+        let mut refused = 0;
+        for name in NAMES {
+            match fs::read_to_string(self.project.join(name)) {
+                Ok(text) if text == name => {}
+                Err(_) if is_said(name) => refused += 1,
+                found => return Err(format!("{name}: {found:?}, and said was {said}").into()),
+            }
+        }
+        self.leads_to(&["undo"], &Tree::new())?;
+        drop(bound);
+        Ok(match refused {
+            0 => "",
+            _ => "; names it does not take are said",
+        })
+    }
+}
+
+/// Something mounted in a project. Dropping it unmounts it.
+struct Unmounted(PathBuf);
+
+impl Unmounted {
+    fn bind(from: &Path, at: &Path) -> Result<Self> {
+        let [from, to] = [from, at].map(|path| path.display().to_string());
+        said(&["mount", "--bind", &from, &to])?;
+        Ok(Self(at.to_owned()))
+    }
+}
+
+impl Drop for Unmounted {
+    fn drop(&mut self) {
+        let _ = said(&["umount", &self.0.display().to_string()]);
+    }
+}
+
+/// What in a project is not its own.
+struct Foreign {
+    _mounts: [Unmounted; 2],
+    _elsewhere: tempfile::TempDir,
+}
+
+impl Foreign {
+    fn in_project(project: &Path) -> Result<Self> {
+        let elsewhere = tempfile::tempdir()?;
+        for name in FOREIGN {
+            fs::create_dir(project.join(name))?;
+        }
+        let [bound, mounted, worktree] = FOREIGN.map(|name| project.join(name));
+        let bind = Unmounted::bind(elsewhere.path(), &bound)?;
+        let place = mounted.display().to_string();
+        said(&["mount", "-t", "tmpfs", "tmpfs", &place])?;
+        let mount = Unmounted(mounted);
+        fs::write(
+            worktree.join(".git"),
+            "gitdir: /elsewhere/.git/worktrees/w\n",
+        )?;
+        for name in FOREIGN {
+            fs::write(project.join(name).join("theirs"), "of others\n")?;
+        }
+        Ok(Self {
+            _mounts: [bind, mount],
+            _elsewhere: elsewhere,
+        })
+    }
 }
 
 /// Works on a file system; what came of it, in words.
-fn try_out(herma: &Path, at: &Path, place: &Path) -> Result<String> {
+fn try_out(herma: &Path, kind: &Kind, at: &Path, place: &Path) -> Result<String> {
     let here = World {
         herma,
         project: at.join("project"),
@@ -311,6 +455,15 @@ fn try_out(herma: &Path, at: &Path, place: &Path) -> Result<String> {
     };
     fs::create_dir(&here.home)?;
     here.daily_work()?;
+    let moving = World {
+        herma,
+        project: place.join("moving"),
+        home: place.join("home"),
+    };
+    let names = moving.moves_in(&at.join("moved"))?;
+    if !kind.is_sound {
+        return Ok(format!("all; no store was tried on it{names}"));
+    }
     let there = World {
         herma,
         project: at.join("another"),
@@ -320,13 +473,14 @@ fn try_out(herma: &Path, at: &Path, place: &Path) -> Result<String> {
     let mode = at.join("home").metadata()?.permissions().mode();
     if mode & 0o022 == 0 {
         there.daily_work()?;
-        return Ok("all, also with the store on it".to_owned());
+        return Ok(format!("all, also with the store on it{names}"));
     }
     fs::create_dir(&there.project)?;
     let refused = there.herma(&["save"])?;
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();
     if refused.status.code() == Some(1) && text.contains("can be written by other users") {
-        return Ok("all; a store on it is refused, others may write there".to_owned());
+        let refused = "a store on it is refused, others may write there";
+        return Ok(format!("all; {refused}{names}"));
     }
     Err(format!("a store that others may write to was taken: {text}").into())
 }

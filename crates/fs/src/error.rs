@@ -112,6 +112,18 @@ impl Error {
         )
     }
 
+    /// May the answer be that nothing can have such a name here? File systems say so in many ways.
+    pub fn may_be_unfit_name(&self) -> bool {
+        let errno = self.errno();
+        let ways = [Errno::INVAL, Errno::PERM, Errno::ILSEQ, Errno::NAMETOOLONG];
+        self.is_not_found() || errno.is_some_and(|errno| ways.contains(&errno))
+    }
+
+    /// Is the file larger than one may be, on this file system or for this process?
+    pub fn is_too_large(&self) -> bool {
+        self.errno() == Some(Errno::FBIG)
+    }
+
     /// Does this file system not let its modes be changed?
     pub fn is_without_modes(&self) -> bool {
         self.errno().is_some_and(is_without_modes)

@@ -484,6 +484,33 @@ fn foreign_names_of_one_form_come_back_where_names_are_decomposed() {
 }
 
 #[test]
+fn foreign_names_that_nothing_can_have_are_said_and_the_rest_comes_back() {
+    apart(|| {
+        let files = [
+            ("a:b", "1\n"),
+            ("d:r/deep/c", "2\n"),
+            ("sub/no:t", "3\n"),
+            ("sub/yes", "4\n"),
+            ("top", "5\n"),
+        ];
+        for errno in [Errno::EINVAL, Errno::EPERM, Errno::EILSEQ, Errno::ENOENT] {
+            let world = brought_to(&files, Names::NoColons(errno));
+            let project = world.env.work_dir("project");
+            let before = project.tree();
+            let restored = project.run(["restore", "1", "--all"]).code(3);
+            for path in ["a:b", "d:r/deep/c", "sub/no:t"] {
+                let said = format!("{path} (the file system does not take its name)");
+                assert!(restored.text().contains(&said), "{errno}: {restored}");
+            }
+            let all = Tree::of_files(files.into_iter().filter(|(path, _)| !path.contains(':')));
+            assert_same(&all, &project.tree(), "what can be had is there");
+            project.run(["undo"]).success();
+            assert_same(&before, &project.tree(), "and goes again");
+        }
+    });
+}
+
+#[test]
 fn foreign_a_repository_is_never_written_whatever_the_case_of_its_name() {
     apart(|| {
         let world = brought_to(&[("a", "a\n")], Names::AnyCase);

@@ -20,6 +20,7 @@ use super::surroundings::limited;
 use super::surroundings::mounted;
 use super::surroundings::nested;
 use super::surroundings::read_in;
+use super::surroundings::with_small_files;
 use super::surroundings::write_in;
 use super::test_env;
 
@@ -459,6 +460,37 @@ fn real_errors_a_file_that_is_mounted_over_another_is_left_alone_and_named() {
         fs::read(env.root().join("elsewhere")).unwrap(),
         b"mounted\n"
     );
+}
+
+#[test]
+fn real_errors_a_file_larger_than_one_may_be_is_said_and_the_rest_comes_back() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    let large = "0123456789abcdef".repeat(1 << 18);
+    let hollow = vec![0; 4 << 20];
+    let small = [("a.txt", "one\n"), ("src/b.txt", "one\n")];
+    Tree::of_files(small).write(project.path());
+    project.write("large", large.as_str());
+    std::fs::write(project.join("hollow"), &hollow).unwrap();
+    project.run(["save", "--name", "old"]).success();
+    project.write("a.txt", "two\n");
+    project.write("large", "short\n");
+    std::fs::remove_file(project.join("hollow")).unwrap();
+    project.run(["save"]).success();
+    let before = project.tree();
+    let restored = with_small_files(&env, 1024, &["restore", "old"]).code(3);
+    for path in ["large", "hollow"] {
+        let said = format!("{path} (it is larger than a file may be here)");
+        assert!(restored.text().contains(&said), "{restored}");
+    }
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert_eq!(project.read("large"), "short\n", "it is as it was");
+    assert!(!project.join("hollow").exists(), "no piece of it is left");
+    project.run(["undo"]).success();
+    assert_same(&before, &project.tree(), "undone");
+    project.run(["restore", "old"]).success();
+    assert!(project.read("large") == large, "where there is room for it");
+    assert!(std::fs::read(project.join("hollow")).unwrap() == hollow);
 }
 
 #[test]

@@ -29,6 +29,18 @@ pub(super) fn limited(env: &TestEnv, limit: &str, args: &[&str]) -> Output {
     behind(env, "prlimit", &words, args)
 }
 
+/// Runs the program in the project where no file may have more than so many KiB, like one of 4 GiB on FAT.
+#[must_use = "assert `.success()` or `.code(n)`"]
+#[track_caller]
+pub(super) fn with_small_files(env: &TestEnv, kib: u32, args: &[&str]) -> Output {
+    // A limit of the process comes with a signal, one of a file system does not.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f {}; exec \"$HERMA\" \"$@\"",
+        kib * 2
+    );
+    behind(env, "sh", &["-c", &script, "sh"], args)
+}
+
 #[track_caller]
 fn behind(env: &TestEnv, program: &str, words: &[&str], args: &[&str]) -> Output {
     let project = env.work_dir("project");

@@ -191,6 +191,10 @@ impl<'a> Applier<'a> {
                 {
                     Ok(Done::ChangedMeanwhile)
                 }
+                // Some file systems do not say that it is not empty.
+                Err(e) if e.errno() == Some(Errno::PERM) && self.is_filled(path) => {
+                    Ok(Done::ChangedMeanwhile)
+                }
                 Err(e) => Err(WriteError::Fs(e)),
             };
             let done = self.with_access(&parent, remove, path)?;
@@ -222,40 +226,36 @@ impl<'a> Applier<'a> {
 
     fn make_directories(&self) -> Result<(), RestoreError> {
         for (path, mode) in &self.prepared.directory_modes {
-            if mode.seen.is_none() {
-                self.make_directory(path)?;
+            if mode.seen.is_none()
+                && let Done::No(lack) = self.make_directory(path)?
+            {
+                self.note_kept(path, KeptWhy::NotHeld(lack));
             }
         }
         Ok(())
     }
 
-    /// Makes a directory and those above it, as far as they are missing.
-    fn make_directory(&self, path: &RelPath) -> Result<(), RestoreError> {
+    /// Makes a directory and those above it, as far as they are missing and can be had here.
+    fn make_directory(&self, path: &RelPath) -> Result<Done, RestoreError> {
         let Some((parent, name)) = path.split() else {
-            return Ok(());
+            return Ok(Done::Yes);
         };
         let stopped = |source| RestoreError::Stopped {
             path: path.clone(),
             source,
         };
         if self.root.open_within(path.as_bytes()).is_ok() {
-            return Ok(());
+            return Ok(Done::Yes);
         }
-        if self
-            .root
-            .open_within(parent.as_bytes())
-            .is_err_and(|e| e.is_not_found())
+        let above = self.root.open_within(parent.as_bytes());
+        if above.is_err_and(|e| e.may_be_unfit_name())
+            && let Done::No(lack) = self.make_directory(&parent)?
         {
-            self.make_directory(&parent)?;
+            return Ok(Done::No(lack));
         }
         let dir = self.open_directory(&parent)?;
-        let make = || match dir.create_dir(name, 0o700) {
-            Ok(_) => Ok(Done::Yes),
-            Err(e) if matches!(e.errno(), Some(Errno::EXIST)) => Ok(Done::ChangedMeanwhile),
-            Err(e) => Err(WriteError::Fs(e)),
-        };
+        let make = || self.writer.make_directory(&dir, name);
         let done = self.with_access(&parent, make, path)?;
-        self.note_done(path, done, |_| {});
         match done {
             Done::Yes => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,10 +265,11 @@ impl<'a> Applier<'a> {
                 if self.writer.sync_each {
                     dir.sync().map_err(stopped)?;
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            Done::ChangedMeanwhile => self.note_changed(path),
+            Done::But(_) | Done::No(_) => {}
         }
+        Ok(done)
     }
 
     /// Writes all files, a few of one directory after another, many such groups at once.
@@ -293,13 +294,17 @@ impl<'a> Applier<'a> {
 
     fn write_group(&self, parent: &RelPath, paths: &[&RelPath]) -> Result<(), RestoreError> {
         let opened = match self.root.open_within(parent.as_bytes()) {
-            Ok(dir) => Ok(dir),
-            Err(e) => {
-                if e.is_not_found() {
-                    self.make_directory(parent)?;
+            Err(e) if e.may_be_unfit_name() => {
+                if let Done::No(lack) = self.make_directory(parent)? {
+                    for path in paths {
+                        self.note_kept(path, KeptWhy::NotHeld(lack));
+                    }
+                    return Ok(());
                 }
                 self.open_directory(parent)
             }
+            Err(_) => self.open_directory(parent),
+            Ok(dir) => Ok(dir),
         };
         let dir = match opened {
             Ok(dir) => dir,
@@ -335,6 +340,14 @@ impl<'a> Applier<'a> {
             dir.sync().map_err(stopped)?;
         }
         Ok(())
+    }
+
+    fn is_filled(&self, directory: &RelPath) -> bool {
+        let entries = |dir: Dir| dir.entries().ok();
+        let opened = self.root.open_within(directory.as_bytes()).ok();
+        opened
+            .and_then(entries)
+            .is_some_and(|found| !found.is_empty())
     }
 
     fn is_obstructed(&self, directory: &RelPath) -> bool {

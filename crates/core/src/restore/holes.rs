@@ -66,19 +66,23 @@ impl<'f> Holes<'f> {
 
     /// Brings the file to where it is to go on.
     fn let_out_zeros(&mut self) -> io::Result<()> {
-        let zeros = std::mem::take(&mut self.zeros);
+        let mut zeros = std::mem::take(&mut self.zeros);
         self.at += zeros;
-        if zeros >= SHORTEST {
-            self.file.seek(SeekFrom::Start(self.at)).map(drop)
-        } else {
-            self.file.write_all(&ZEROS[..zeros as usize])
+        // Not every file system has holes.
+        if zeros >= SHORTEST && self.file.set_len(self.at).is_ok() {
+            return self.file.seek(SeekFrom::Start(self.at)).map(drop);
         }
+        while zeros > 0 {
+            let some = zeros.min(SHORTEST);
+            self.file.write_all(&ZEROS[..some as usize])?;
+            zeros -= some;
+        }
+        Ok(())
     }
 
     /// The end of the file: zeros there are as long as they were, too.
     pub(super) fn finish(mut self) -> io::Result<()> {
-        self.let_out_zeros()?;
-        self.file.set_len(self.at)
+        self.let_out_zeros()
     }
 }
 

@@ -162,6 +162,10 @@ pub enum Lack {
     Link,
     /// The owner or group of the file it replaces: only root may give them.
     Owner,
+    /// Its name: the file system takes no such names.
+    Name,
+    /// Its size: the file system holds no file that large, or this process may not write one.
+    Size,
 }
 
 impl fmt::Display for Lack {
@@ -170,6 +174,8 @@ impl fmt::Display for Lack {
             Self::Mode => "the file system does not hold its permissions",
             Self::Link => "the file system has no symbolic links",
             Self::Owner => "it belongs to another user or group now, who restored it",
+            Self::Name => "the file system does not take its name",
+            Self::Size => "it is larger than a file may be here",
         })
     }
 }

@@ -94,9 +94,10 @@ impl Writer<'_> {
     ) -> Result<Done, WriteError> {
         // What replaces a file is to be its owner's as that was.
         let replaced = expected.and_then(|_| dir.stat(name).ok());
-        let (ready, lack) = match self.prepare(dir, content, replaced.as_ref())? {
-            (_, Some(Lack::Link)) => return Ok(Done::No(Lack::Link)),
-            prepared => prepared,
+        let (ready, lack) = match self.prepare(dir, content, replaced.as_ref()) {
+            Ok((_, Some(Lack::Link))) => return Ok(Done::No(Lack::Link)),
+            Err(WriteError::Fs(e)) if e.is_too_large() => return Ok(Done::No(Lack::Size)),
+            prepared => prepared?,
         };
         let done = self.swap_in(dir, &ready, name, expected);
         match done {
@@ -202,7 +203,7 @@ impl Writer<'_> {
             return match dir.rename_new(ready, dir, name) {
                 Ok(()) => Ok(Done::Yes),
                 Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
-                Err(e) => Err(e.into()),
+                Err(e) => self.without_name(dir, e),
             };
         };
         if !is_untouched(dir, name, expected)? {
@@ -258,6 +259,25 @@ impl Writer<'_> {
         Ok(done)
     }
 
+    /// Makes a directory that is not there.
+    pub(crate) fn make_directory(&self, dir: &Dir, name: &[u8]) -> Result<Done, WriteError> {
+        match dir.create_dir(name, 0o700) {
+            Ok(_) => Ok(Done::Yes),
+            Err(e) if e.is_exists() => Ok(Done::ChangedMeanwhile),
+            Err(e) => self.without_name(dir, e),
+        }
+    }
+
+    /// A new name could not be had. If another one can, it is this one the file system does not take.
+    fn without_name(&self, dir: &Dir, error: herma_fs::Error) -> Result<Done, WriteError> {
+        let other = self.temp(TempKind::Unfinished);
+        let made = || dir.create_new(other.as_str());
+        if error.may_be_unfit_name() && made().is_ok() && dir.remove_file(other.as_str()).is_ok() {
+            return Ok(Done::No(Lack::Name));
+        }
+        Err(error.into())
+    }
+
     /// Removes the file or link `name`, which the safety checkpoint holds as `expected`.
     pub(crate) fn remove(
         &self,
@@ -298,11 +318,10 @@ pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u
     Err(ObjectError::Damaged { id: *id, what })
 }
 
-/// Does this look like the file the safety checkpoint holds? `ctime` is another matter: renaming a file
-/// or removing another name of it moves it too. So is the inode: some file systems number their files anew.
+/// Can this be the file the safety checkpoint holds? Times and the inode are another matter: renaming a file or removing another
+/// name of it moves `ctime` too, and some file systems give a file that is renamed another time or number.
 fn looks_saved(stat: &Stat, saved: &EntryRecord) -> bool {
     stat.size == saved.size
-        && stat.mtime == saved.mtime
         && stat.mode == u32::from(saved.mode)
         && matches!(stat.kind, FileKind::File | FileKind::Symlink)
 }
@@ -311,7 +330,8 @@ fn looks_saved(stat: &Stat, saved: &EntryRecord) -> bool {
 /// do not?
 fn is_untouched(dir: &Dir, name: &[u8], saved: &EntryRecord) -> Result<bool, herma_fs::Error> {
     Ok(dir.stat_opt(name)?.is_some_and(|stat| {
-        let is_same = stat.ino == saved.ino && stat.ctime == saved.ctime;
+        let times = (stat.mtime, stat.ctime);
+        let is_same = stat.ino == saved.ino && times == (saved.mtime, saved.ctime);
         looks_saved(&stat, saved) && (is_same || content_id(dir, name) == Some(saved.id))
     }))
 }
@@ -484,6 +504,17 @@ mod tests {
         assert!(!is_untouched(&dir, b"file", &record).unwrap());
         record.id = id_of(Kind::Blob, b"theirs").unwrap();
         assert!(is_untouched(&dir, b"file", &record).unwrap());
+    }
+
+    #[test]
+    fn a_file_that_gets_another_time_by_its_new_name_is_known_by_its_content() {
+        let place = tempfile::tempdir().unwrap();
+        let (dir, mut record) = written_meanwhile(&place);
+        record.mtime += 2_000_000_000;
+        assert!(!is_untouched(&dir, b"file", &record).unwrap());
+        record.id = id_of(Kind::Blob, b"theirs").unwrap();
+        assert!(is_untouched(&dir, b"file", &record).unwrap());
+        assert!(is_saved(&dir, "file", &record, &RecentContents::default()));
     }
 
     #[test]

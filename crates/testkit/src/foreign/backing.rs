@@ -81,6 +81,7 @@ impl Backing {
 
     /// Which of the names that are there is meant by `name`; itself if none is.
     pub(super) fn resolve(&self, dir: &OwnedFd, name: &[u8]) -> Result<CString, Errno> {
+        self.manners.names.check(name)?;
         let exact = c_string(self.manners.names.stored(name))?;
         if self.manners.names != Names::AnyCase {
             return Ok(exact);

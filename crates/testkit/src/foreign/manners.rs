@@ -41,9 +41,21 @@ pub enum Names {
     AnyCase,
     /// Those that are the same text for Unicode; they are stored decomposed, as HFS+ does.
     Decomposed,
+    /// Those with the same bytes, but a name with a colon is answered with this error, as on many systems made for Windows.
+    NoColons(Errno),
 }
 
 impl Names {
+    /// How a name is answered that nothing can have.
+    pub(super) fn check(self, name: &[u8]) -> Result<(), rustix::io::Errno> {
+        match self {
+            Self::NoColons(errno) if name.contains(&b':') => {
+                Err(rustix::io::Errno::from_raw_os_error(errno as i32))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The name under which something new is stored.
     pub(super) fn stored(self, name: &[u8]) -> Vec<u8> {
         match (self, std::str::from_utf8(name)) {
