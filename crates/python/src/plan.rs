@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use herma_core::engine::OutsideOfStep;
 use herma_core::engine::Restored as CoreRestored;
 use herma_core::engine::TakeBackPlan;
+use herma_core::outside::Outside;
 use herma_core::outside::OutsideChange;
 use herma_core::restore::Kept as CoreKept;
 use herma_core::restore::Plan as CorePlan;
@@ -89,17 +90,21 @@ answer!(Kept {
 
 /// What steps changed and nothing brings back, because no checkpoint holds it.
 pub(crate) fn outside(steps: &[OutsideOfStep]) -> Vec<Kept> {
-    let of_step = |one: &OutsideOfStep| {
-        let step = one.step;
-        let kept = |change: &OutsideChange| Kept {
-            path: OsString::from_vec(change.path.to_vec()),
-            why: "outside".to_owned(),
-            text: format!("step {step}: {change}"),
-            reason: change.what.reason().map(|reason| reason.word().to_owned()),
-        };
-        one.outside.changes.iter().map(kept).collect::<Vec<_>>()
+    let steps = steps.iter();
+    steps
+        .flat_map(|one| outside_of(one.step, &one.outside))
+        .collect()
+}
+
+/// The same of one step.
+pub(crate) fn outside_of(step: u64, outside: &Outside) -> Vec<Kept> {
+    let kept = |change: &OutsideChange| Kept {
+        path: OsString::from_vec(change.path.to_vec()),
+        why: "outside".to_owned(),
+        text: format!("step {step}: {change}"),
+        reason: change.what.reason().map(|reason| reason.word().to_owned()),
     };
-    steps.iter().flat_map(of_step).collect()
+    outside.changes.iter().map(kept).collect()
 }
 
 fn kept_and_outside(kept: &[CoreKept], steps: &[OutsideOfStep]) -> Vec<Kept> {

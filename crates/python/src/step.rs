@@ -20,6 +20,8 @@ use crate::answer::answer;
 use crate::arguments::name;
 use crate::checkpoint::Changes;
 use crate::errors;
+use crate::plan::Kept;
+use crate::plan::outside_of;
 use crate::project::Project;
 use crate::stepping::Ending;
 
@@ -67,6 +69,8 @@ pub(crate) struct Step {
     shared: Vec<u64>,
     /// Are the checkpoints before and after it still there?
     undoable: bool,
+    /// What it changed that no checkpoint holds, and so nothing brings back.
+    outside: Vec<Kept>,
 }
 
 impl From<CoreStep> for Step {
@@ -84,6 +88,7 @@ impl From<CoreStep> for Step {
             changes: None,
             files: Vec::new(),
             shared: Vec::new(),
+            outside: outside_of(step.number, &step.outside),
             session: step.start.facts.session,
             turn: step.start.facts.turn,
             tool: step.start.facts.tool,
@@ -142,7 +147,8 @@ answer!(Step {
     changes,
     files,
     shared,
-    undoable
+    undoable,
+    outside
 });
 
 /// One user prompt of a conversation.

@@ -315,6 +315,9 @@ def test_what_a_step_does_to_what_no_checkpoint_holds_is_named_by_an_undo(projec
     project.save("first")
     with project.step(tool="bash"):
         (root / "secrets.yaml").unlink()
+    (listed,) = project.steps()
+    assert listed.state == "unchanged"
+    assert [(kept.path, kept.reason) for kept in listed.outside] == [("secrets.yaml", "secret")]
     (kept,) = project.undo().kept
     assert (kept.path, kept.why, kept.reason) == ("secrets.yaml", "outside", "secret")
     assert kept.text == "step 1: secrets.yaml removed"

@@ -400,6 +400,8 @@ class Step:
     """Other steps that were under way at the same time."""
     undoable: bool
     """Are the checkpoints before and after it still there?"""
+    outside: list[Kept]
+    """What it changed that no checkpoint holds, and so nothing brings back."""
 
 @final
 class Turn:
