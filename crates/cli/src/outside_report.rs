@@ -3,6 +3,7 @@
 use herma_core::engine::OutsideOfStep;
 use herma_core::outside::Outside;
 use herma_core::outside::OutsideChange;
+use herma_core::restore::Plan;
 use herma_core::snapshot::reason::Reason;
 use serde::Serialize;
 
@@ -61,6 +62,47 @@ pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
     }
     lines.extend(outside.repositories().map(ToString::to_string));
     lines
+}
+
+/// The last step, where what was undone is older, as `--json` has it.
+#[derive(Serialize)]
+pub(crate) struct PassedJson {
+    step: u64,
+    unseen: u64,
+}
+
+impl From<&OutsideOfStep> for PassedJson {
+    fn from(passed: &OutsideOfStep) -> Self {
+        Self {
+            step: passed.step,
+            unseen: passed.outside.unseen,
+        }
+    }
+}
+
+/// How many directories were not looked into, in words.
+pub(crate) fn unseen(outside: &Outside) -> Option<String> {
+    match outside.unseen {
+        0 => None,
+        1 => Some("1 left-out directory was not looked into".to_owned()),
+        many => Some(format!("{many} left-out directories were not looked into")),
+    }
+}
+
+/// That what is undone is older than the last step.
+pub(crate) fn passed_in_words(passed: &OutsideOfStep) -> Option<String> {
+    let (step, unseen) = (passed.step, unseen(&passed.outside)?);
+    Some(format!(
+        "Step {step}, the last one, changed nothing that checkpoints hold ({unseen}): this undoes what came before it."
+    ))
+}
+
+/// What a restore or an undo does not bring back, and that it is older than the last step.
+pub(crate) fn tell(ui: &Ui, plan: &Plan) {
+    name_all(ui, &plan.outside);
+    if let Some(words) = plan.passed.as_ref().and_then(passed_in_words) {
+        ui.status(words);
+    }
 }
 
 /// Names what is not brought back.

@@ -25,6 +25,7 @@ use crate::listing;
 use crate::listing::counted;
 use crate::outside_report;
 use crate::outside_report::OutsideJson;
+use crate::outside_report::PassedJson;
 use crate::theme::Label;
 use crate::transcript::Told;
 use crate::transcript::TranscriptJson;
@@ -54,6 +55,7 @@ struct RestoreJson {
     actions: Vec<ActionJson>,
     kept: Vec<KeptJson>,
     outside: Vec<OutsideJson>,
+    passed: Option<PassedJson>,
     transcript: Option<TranscriptJson>,
 }
 
@@ -89,7 +91,7 @@ pub(crate) fn report_plan(
         return told.tell(env, outcome);
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
-    outside_report::name_all(&env.ui, &plan.outside);
+    outside_report::tell(&env.ui, plan);
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &plan.kept, &target);
@@ -122,7 +124,7 @@ pub(crate) fn report_restored(
         return told.tell(env, outcome);
     }
     write_files(&env.ui, &restored.plan, &restored.kept, format)?;
-    outside_report::name_all(&env.ui, &restored.plan.outside);
+    outside_report::tell(&env.ui, &restored.plan);
     let target = listing::in_words(&restored.target);
     if restored.plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &restored.kept, &target);
@@ -232,6 +234,7 @@ fn report_no_files(
             actions: Vec::new(),
             kept: Vec::new(),
             outside: outside_report::of_steps(outside),
+            passed: None,
             transcript: told.to_json(),
         })?;
     }
@@ -295,6 +298,7 @@ fn to_json(
         actions: plan.actions.iter().map(action).collect(),
         kept: kept.iter().map(kept_json).collect(),
         outside: outside_report::of_steps(&plan.outside),
+        passed: plan.passed.as_ref().map(PassedJson::from),
         transcript: told.to_json(),
     }
 }

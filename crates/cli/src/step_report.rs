@@ -88,6 +88,7 @@ pub(crate) struct StepJson {
     late: bool,
     outside: Vec<OutsideJson>,
     outside_more: u64,
+    unseen: u64,
 }
 
 impl From<&ListedStep> for StepJson {
@@ -122,6 +123,7 @@ impl StepJson {
             late: step.late,
             outside: outside_report::of_step(step.number, &step.outside),
             outside_more: step.outside.more,
+            unseen: step.outside.unseen,
         }
     }
 }
@@ -145,10 +147,13 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
     let outside = outside_report::in_words(&listed.step.outside);
     match (&listed.step.end, listed.changes) {
         (StepEnd::Unchanged(_), _) => {
-            ui.status(if outside.is_empty() {
-                format!("Step {number} changed nothing.")
-            } else {
-                format!("Step {number} changed nothing that checkpoints hold.")
+            let unseen = outside_report::unseen(&listed.step.outside);
+            ui.status(match unseen {
+                Some(unseen) => {
+                    format!("Step {number} changed nothing that checkpoints hold; {unseen}.")
+                }
+                None if outside.is_empty() => format!("Step {number} changed nothing."),
+                None => format!("Step {number} changed nothing that checkpoints hold."),
             });
             warn_of_outside(ui, &outside);
             return;

@@ -307,6 +307,28 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
 }
 
 #[test]
+fn an_undo_says_that_it_is_older_than_a_command_that_nobody_looked_at_everywhere() {
+    let env = test_env();
+    let files = [("a.txt", "one\n"), ("node_modules/x/index.js", "x\n")];
+    let project = env.work_dir("project").files(files);
+    project.run(["save"]).success();
+    project.write("a.txt", "two\n");
+    project.run(["save"]).success();
+    let script = "echo broken > node_modules/x/index.js";
+    let run = project.run(["run", "--", "sh", "-c", script]).success();
+    let said =
+        "Step 1 changed nothing that checkpoints hold; 1 left-out directory was not looked into.";
+    assert!(run.error_text().contains(said), "{run}");
+    let planned = json(&project.run(["undo", "--dry-run", "--json"]).success());
+    assert_eq!(planned["passed"]["step"], 1);
+    let undone = project.run(["undo"]).success();
+    let said = "Step 1, the last one, changed nothing that checkpoints hold (1 left-out directory was not looked into): this undoes what came before it.";
+    assert!(undone.error_text().contains(said), "{undone}");
+    let again = project.run(["redo"]).success();
+    assert!(!again.error_text().contains("Step 1"), "{again}");
+}
+
+#[test]
 fn a_command_that_deletes_a_branch_says_so_at_once() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::outside::Outside;
 use crate::outside::Sighting;
 use crate::path::RelPath;
+use crate::receipt::Summary;
 use crate::snapshot::present::Present;
 use crate::steps::Step;
 use crate::steps::StepEnd;
@@ -48,6 +49,18 @@ impl Project<'_> {
         }
     }
 
+    /// What a step has changed by now that no checkpoint holds. The counts are those of the save after it.
+    pub(super) fn outside_of(
+        &self,
+        store: &OpenStore,
+        step: &Step,
+        counts: &Summary,
+    ) -> Result<Outside, Error> {
+        let is_asked = step.watched.is_outnumbered(counts);
+        let saved = is_asked.then(|| self.read_cache(store)).flatten();
+        Ok(step.watched.changes(&self.open_root()?, saved.as_ref()))
+    }
+
     /// What steps changed outside checkpoints after this one was saved.
     pub(super) fn outside_since(
         &self,
@@ -79,8 +92,8 @@ impl Project<'_> {
             .collect())
     }
 
-    /// The newest step, if it left the files as they are and changed only what no checkpoint holds. An undo would take
-    /// back something older in its place.
+    /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
+    /// checkpoint holds, that is what it did; else how many directories were not looked into.
     pub(super) fn only_outside(
         &self,
         store: &OpenStore,
@@ -92,6 +105,9 @@ impl Project<'_> {
         };
         let after = self.state_of_checkpoint(store, &step.before.checkpoint);
         let is_last = after == Some((present.tree, present.modes));
-        Ok(OutsideOfStep::of(&step, &[]).filter(|_| is_last))
+        Ok(is_last.then_some(OutsideOfStep {
+            step: step.number,
+            outside: step.outside,
+        }))
     }
 }

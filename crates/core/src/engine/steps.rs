@@ -190,7 +190,10 @@ impl Project<'_> {
         } else {
             StepEnd::Unchanged(moment)
         };
-        step.outside = step.watched.changes(&self.open_root()?);
+        step.outside = self.outside_of(&store, &step, &saved.receipt.summary)?;
+        if !is_changed && step.outside.is_empty() {
+            step.outside.unseen = step.watched.unseen();
+        }
         let step = self.write_end(&store, &mut log, step, end)?;
         Ok(EndedStep {
             step,

@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
+use crate::outside::Outside;
 use crate::path::RelPath;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
@@ -82,18 +83,23 @@ impl Project<'_> {
             let store = self.read_store()?;
             let history = self.some_history(&store)?;
             let mut present = self.look_holding(&store, &history, &[], progress)?;
-            if let Some(outside) = self.nothing_covered(&store, by, &present)? {
-                return Ok(Undone::Outside(outside));
+            let last = self.last_if_idle(&store, by, &present)?;
+            if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
+                return Ok(Undone::Outside(step));
             }
-            let (target, _) = self.target_of(&store, by, &history, &present)?;
+            let (target, task) = self.target_of(&store, by, &history, &present)?;
             if is_to_be_held(&store, &target, &present) {
                 present = self.look_holding(&store, &history, &[target.id], progress)?;
+            }
+            if let Some(step) = self.all_outside(&store, &task, &target, &present)? {
+                return Ok(Undone::Outside(step));
             }
             let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
             plan.forget_left_out();
             if by == Move::Undo {
                 plan.outside = self.outside_of_undo(&store, &target)?;
             }
+            plan.passed = last;
             return Ok(Undone::Planned(Box::new(plan)));
         }
         self.read_store()?;
@@ -103,19 +109,24 @@ impl Project<'_> {
         self.make_root_again(&store)?;
         // One look serves the choice, the plan and the save.
         let mut draft = self.draft(&store, false, &[], progress)?;
-        if let Some(outside) = self.nothing_covered(&store, by, &draft.present)? {
-            return Ok(Undone::Outside(outside));
+        let last = self.last_if_idle(&store, by, &draft.present)?;
+        if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
+            return Ok(Undone::Outside(step));
         }
         let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
         if is_to_be_held(&store, &target, &draft.present) {
             draft = self.draft(&store, false, &[target.id], progress)?;
         }
-        let restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
+        if let Some(step) = self.all_outside(&store, &task, &target, &draft.present)? {
+            return Ok(Undone::Outside(step));
+        }
+        let mut restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
+        restored.plan.passed = last;
         Ok(Undone::Done(Box::new(restored)))
     }
 
-    /// What the last step did, if all of it is outside checkpoints, so that there is nothing an undo could take back.
-    fn nothing_covered(
+    /// The last step, if nothing that an undo could take back is known of it, and it has something to tell.
+    fn last_if_idle(
         &self,
         store: &OpenStore,
         by: Move,
@@ -124,7 +135,28 @@ impl Project<'_> {
         if by != Move::Undo || self.records(store)?.0.is_some() {
             return Ok(None);
         }
-        self.only_outside(store, present)
+        let last = self.only_outside(store, present)?;
+        Ok(last.filter(|step| step.outside != Outside::default()))
+    }
+
+    /// The last step that an undo would take back, if all that makes a difference is outside checkpoints: what was mounted
+    /// or emptied belongs to the project by now, or does not any more, and going back would change no file.
+    fn all_outside(
+        &self,
+        store: &OpenStore,
+        task: &Task,
+        target: &Checkpoint,
+        present: &Present,
+    ) -> Result<Option<OutsideOfStep>, Error> {
+        let steps = match task {
+            Task::New(Move::Undo) => self.outside_of_undo(store, target)?,
+            _ => Vec::new(),
+        };
+        let Some(last) = steps.into_iter().next_back() else {
+            return Ok(None);
+        };
+        let prepared = self.prepare(store, target, &RestoreOptions::default(), present)?;
+        Ok(prepared.plan.actions.is_empty().then_some(last))
     }
 
     /// The history, which must have something in it.

@@ -2,13 +2,14 @@
 //!
 //! A step can destroy what checkpoints leave out, and nobody could bring it back; so nobody may say that it changed
 //! nothing. When a step begins, its record notes what is there ([`sighting`]): of files that are left out their kind,
-//! size and time, of directories that are left out as a whole that they are there and how many names are in them, of
-//! git repositories where `HEAD` and the branches are ([`repository`]). When it ends, that is looked at again, and what
-//! is gone or different stays in the record ([`Outside`]). Nothing here is ever opened for its content but git's own
+//! size and time, of directories that are left out as a whole, or belong to somebody else, that they are there and how
+//! many names are in them, of git repositories where `HEAD` and the branches are ([`repository`]). When it ends, that is
+//! looked at again, and what is gone or different stays in the record ([`Outside`]). Nothing here is ever opened for its content but git's own
 //! small files, nothing is followed out of the project, and everything is bounded.
 //!
 //! What tools make again by themselves and nobody misses is not watched, a log may grow, what comes new is no loss, and
-//! of whole directories only that they are gone or empty is told: else every step would have something to tell.
+//! of whole directories only that they are gone or empty is told: else every step would have something to tell. What is
+//! deeper in them is never looked at; a step that is not known to have changed anything says how many there are.
 
 mod noise;
 mod repository;
@@ -37,6 +38,14 @@ pub struct Outside {
     /// How many more files there are.
     #[serde(default)]
     pub more: u64,
+    /// Where nothing is known to have changed, in checkpoints or outside: how many directories were not looked into.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One change outside checkpoints.
@@ -59,6 +68,8 @@ pub enum OutsideWhat {
     Changed(Reason),
     /// The directory is there, and nothing is in it any more.
     Emptied(Reason),
+    /// It came: somebody else's directory, which no undo removes.
+    Added(Reason),
     /// A repository of git, in words.
     Git(String),
 }
@@ -70,6 +81,7 @@ impl OutsideWhat {
             Self::Removed(_) => "removed",
             Self::Changed(_) => "changed",
             Self::Emptied(_) => "emptied",
+            Self::Added(_) => "added",
             Self::Git(_) => "git",
         }
     }
@@ -77,7 +89,10 @@ impl OutsideWhat {
     /// Why no checkpoint holds it.
     pub const fn reason(&self) -> Option<Reason> {
         match self {
-            Self::Removed(reason) | Self::Changed(reason) | Self::Emptied(reason) => Some(*reason),
+            Self::Removed(reason)
+            | Self::Changed(reason)
+            | Self::Emptied(reason)
+            | Self::Added(reason) => Some(*reason),
             Self::Git(_) => None,
         }
     }
@@ -86,7 +101,16 @@ impl OutsideWhat {
 impl fmt::Display for OutsideChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutsideWhat::Git(words) = &self.what else {
-            return write!(f, "{} {}", escape(&self.path), self.what.word());
+            let whose = self.what.reason().filter(|reason| reason.is_project());
+            if let Some(whose) = whose {
+                write!(f, "{} ", whose.word())?;
+            }
+            let what = match &self.what {
+                OutsideWhat::Removed(reason) if reason.is_mount() => "unmounted",
+                OutsideWhat::Added(reason) if reason.is_mount() => "mounted",
+                what => what.word(),
+            };
+            return write!(f, "{} {what}", escape(&self.path));
         };
         match self.path.strip_suffix(b"/.git") {
             Some(directory) => write!(f, "git in {}: {words}, not covered", escape(directory)),
@@ -121,6 +145,7 @@ impl Outside {
         Self {
             changes: files,
             more: more as u64,
+            unseen: 0,
         }
     }
 }

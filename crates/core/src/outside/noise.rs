@@ -4,19 +4,11 @@ use bstr::ByteSlice;
 
 use crate::snapshot::reason::Reason;
 
-/// Is something left out for this reason watched at all? What belongs to somebody else, comes and goes by nature, or is in
-/// the checkpoint after all is not.
+/// Is something left out for this reason watched at all? What comes and goes by nature, or is in the checkpoint after all,
+/// is not.
 pub(super) fn is_watched(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Excluded
-            | Reason::Ignored
-            | Reason::TooLarge
-            | Reason::Unreadable
-            | Reason::Secret
-            | Reason::SecretContent
-            | Reason::ReservedName
-    )
+    let is_fleeting = matches!(reason, Reason::Special | Reason::Own | Reason::Purged);
+    !is_fleeting && !reason.is_captured()
 }
 
 /// Is this something that tools make again by themselves and nobody misses: caches, compiled files, what editors and

@@ -57,6 +57,9 @@ pub(super) struct Repository {
     head: String,
     /// What each branch names; empty if there are too many.
     branches: BTreeMap<String, String>,
+    /// The branches that are checked out in other worktrees.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    elsewhere: BTreeSet<String>,
     /// A sum of all branches, tags and the stash: equal if nothing is different. `None` if not all could be read.
     sums: Option<Sums>,
 }
@@ -84,7 +87,8 @@ impl Repository {
         let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
         let refs = Refs::read(&git, &head, bounds);
         let sums = refs.as_ref().map(Refs::sums);
-        let mut branches = refs.map(|refs| refs.branches).unwrap_or_default();
+        let refs = refs.unwrap_or_default();
+        let (mut branches, elsewhere) = (refs.branches, refs.elsewhere);
         if branches.len() > bounds.branches {
             branches.clear();
         }
@@ -93,6 +97,7 @@ impl Repository {
             above,
             head,
             branches,
+            elsewhere,
             sums,
         })
     }
@@ -142,11 +147,15 @@ impl Repository {
     }
 
     fn branches_changed(&self, now: &Self) -> Vec<String> {
-        if self.branches.is_empty() != now.branches.is_empty() {
+        let is_counted = self.elsewhere == now.elsewhere;
+        if is_counted && self.branches.is_empty() != now.branches.is_empty() {
             return vec!["branches changed".to_owned()];
         }
+        // A branch is not gone because somebody else works on it by now, and not new because nobody does any more.
+        let is_others =
+            |name: &String| self.elsewhere.contains(name) || now.elsewhere.contains(name);
         let mut words = Vec::new();
-        for (name, was) in &self.branches {
+        for (name, was) in self.branches.iter().filter(|(name, _)| !is_others(name)) {
             let shown = escape(name.as_bytes());
             match now.branches.get(name) {
                 None => words.push(format!("branch {shown} deleted")),
@@ -157,12 +166,13 @@ impl Repository {
                 Some(_) => {}
             }
         }
-        let is_new = |name: &&String| !self.branches.contains_key(*name);
+        let is_new = |name: &&String| !self.branches.contains_key(*name) && !is_others(name);
         let new = now.branches.keys().filter(is_new);
         words.extend(new.map(|name| format!("branch {} created", escape(name.as_bytes()))));
         match words.len() {
-            0 => vec!["branches changed".to_owned()],
-            1..=NAMED => words,
+            // There are too many to remember them by name.
+            0 if is_counted => vec!["branches changed".to_owned()],
+            0..=NAMED => words,
             many => vec![format!("{many} branches changed")],
         }
     }
@@ -185,6 +195,7 @@ fn short(id: &str) -> String {
 #[derive(Default)]
 struct Refs {
     branches: BTreeMap<String, String>,
+    elsewhere: BTreeSet<String>,
     tags: BTreeMap<String, String>,
     stash: Option<String>,
     tables: Option<Vec<u8>>,
@@ -225,8 +236,9 @@ impl Refs {
                 .retain(|name, _| own.is_some_and(|own| own.strip_prefix(BRANCHES) == Some(name)));
             (refs.tags, refs.stash, refs.tables) = Default::default();
         } else {
-            for name in checked_out_elsewhere(shared) {
-                refs.branches.remove(&name);
+            refs.elsewhere = checked_out_elsewhere(shared);
+            for name in &refs.elsewhere {
+                refs.branches.remove(name);
             }
         }
         Some(refs)

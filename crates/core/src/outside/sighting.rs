@@ -17,10 +17,13 @@ use super::OutsideWhat;
 use super::noise;
 use super::repository::Bounds;
 use super::repository::Repository;
+use crate::receipt::Summary;
+use crate::snapshot::owner::Boundary;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::stat_cache::StatCache;
 
-/// So many files and directories are watched; single files before whole directories, what no rule leaves out first.
+/// So many files and directories are watched; what is somebody else's, then single files before whole directories, what no
+/// rule leaves out first.
 const MOST_WATCHED: usize = 1000;
 /// All paths together take no more.
 const MOST_BYTES: usize = 64 << 10;
@@ -33,6 +36,9 @@ const LARGE_DIRECTORY: u64 = 1 << 20;
 pub(crate) struct Sighting {
     files: Vec<Seen>,
     repositories: Vec<Repository>,
+    /// Is there more than is watched?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
 }
 
 /// A file or a whole directory that is left out.
@@ -69,7 +75,7 @@ impl Sighting {
             .filter_map(|(path, reason)| Seen::now(&mut place, path, reason));
         let mut files: Vec<Seen> = seen.collect();
         files.sort_unstable_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| a.path.cmp(&b.path)));
-        let mut bytes = 0;
+        let (mut bytes, found) = (0, files.len());
         files.truncate(MOST_WATCHED);
         files.retain(|seen| {
             bytes += seen.path.len();
@@ -82,16 +88,44 @@ impl Sighting {
         let all = std::iter::once(BString::default()).chain(nested);
         let repositories = all.filter_map(|above| Repository::at(root, above, &mut bounds));
         Self {
+            cut: files.len() < found,
             files,
             repositories: repositories.collect(),
         }
     }
 
-    /// What is gone or different by now.
-    pub(crate) fn changes(&self, root: &Dir) -> Outside {
+    /// Has a save with these counts found something of somebody else's that was not there?
+    pub(crate) fn is_outnumbered(&self, now: &Summary) -> bool {
+        let counts = now
+            .left_out
+            .iter()
+            .filter(|(reason, _)| is_told_of(**reason));
+        let watched = self.files.iter().filter(|seen| is_told_of(seen.reason));
+        !self.cut && counts.map(|(_, count)| count).sum::<u64>() > watched.count() as u64
+    }
+
+    /// How many directories are not looked into.
+    pub(crate) fn unseen(&self) -> u64 {
+        self.files.iter().filter(|seen| seen.dir).count() as u64
+    }
+
+    /// What is gone or different by now, and what of somebody else's has come that the last save found.
+    pub(crate) fn changes(&self, root: &Dir, saved: Option<&StatCache>) -> Outside {
         let mut place = Place::new(root);
         let files = self.files.iter().filter_map(|seen| seen.change(&mut place));
-        let files = files.collect();
+        let mut files: Vec<OutsideChange> = files.collect();
+        if let Some(saved) = saved {
+            saved.each_left_out(|path, why| {
+                let is_known = || self.files.iter().any(|seen| seen.path == path);
+                if is_told_of(why.reason) && !is_known() {
+                    files.push(OutsideChange {
+                        path: path.into(),
+                        what: OutsideWhat::Added(why.reason),
+                    });
+                }
+                true
+            });
+        }
         let mut bounds = Bounds::default();
         let mut repositories = Vec::new();
         for before in &self.repositories {
@@ -123,15 +157,16 @@ impl Sighting {
 impl Seen {
     fn now(place: &mut Place<'_>, path: BString, reason: Reason) -> Option<Self> {
         let stat = place.stat(&path).ok()??;
-        let dir = match stat.kind {
-            FileKind::Directory => true,
-            FileKind::File | FileKind::Symlink => false,
-            FileKind::Special | FileKind::Unknown => return None,
-        };
-        let size = if dir {
-            place.names(&path, &stat)?
-        } else {
-            stat.size
+        let dir = stat.kind == FileKind::Directory;
+        let is_special = matches!(stat.kind, FileKind::Special | FileKind::Unknown);
+        if is_special && !reason.is_mount() {
+            return None;
+        }
+        let size = match dir {
+            // Whoever answers for it may take their time.
+            true if reason.is_mount() => 0,
+            true => place.names(&path, &stat)?,
+            false => stat.size,
         };
         Some(Self {
             path,
@@ -143,14 +178,17 @@ impl Seen {
     }
 
     /// What comes first where not all can be watched.
-    fn rank(&self) -> (bool, bool) {
-        (self.dir, self.reason.is_rule())
+    fn rank(&self) -> (bool, bool, bool) {
+        (!self.reason.is_foreign(), self.dir, self.reason.is_rule())
     }
 
     fn change(&self, place: &mut Place<'_>) -> Option<OutsideChange> {
         // What cannot be looked at is not known to be different.
         let what = match place.stat(&self.path).ok()? {
             None => OutsideWhat::Removed(self.reason),
+            Some(now) if self.reason.is_mount() => {
+                (!place.is_mounted(&now)).then_some(OutsideWhat::Removed(self.reason))?
+            }
             Some(now) if (now.kind == FileKind::Directory) != self.dir => {
                 OutsideWhat::Changed(self.reason)
             }
@@ -175,6 +213,7 @@ impl Seen {
 /// The directory that was looked at last, so that neighbours need not be found again.
 struct Place<'r> {
     root: &'r Dir,
+    boundary: Option<Boundary>,
     above: Option<(BString, Option<Dir>)>,
     buffer: ListBuffer,
 }
@@ -183,6 +222,7 @@ impl<'r> Place<'r> {
     fn new(root: &'r Dir) -> Self {
         Self {
             root,
+            boundary: root.stat_self().ok().map(|stat| Boundary::around(&stat)),
             above: None,
             buffer: ListBuffer::new(),
         }
@@ -210,6 +250,14 @@ impl<'r> Place<'r> {
         }
     }
 
+    /// Is something in this state on another mount than the project? So it stays where that cannot be told.
+    fn is_mounted(&self, found: &Stat) -> bool {
+        self.boundary.is_none_or(|boundary| match found.kind {
+            FileKind::Directory => boundary.crossed_by(found).is_some(),
+            _ => boundary.is_mounted(found),
+        })
+    }
+
     /// How many names are in a directory; `u64::MAX` for many.
     fn names(&mut self, path: &[u8], stat: &Stat) -> Option<u64> {
         if stat.size > LARGE_DIRECTORY {
@@ -222,6 +270,11 @@ impl<'r> Place<'r> {
         dir.for_each_entry(&mut self.buffer, count).ok()?;
         Some(names)
     }
+}
+
+/// Is it told of when it comes? A repository may have had its first checkpoint meanwhile, by which nothing changed.
+fn is_told_of(reason: Reason) -> bool {
+    reason.is_foreign() && reason != Reason::Repository
 }
 
 /// Is there nothing at all where a directory was to be, or something else by now?

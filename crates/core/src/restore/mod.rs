@@ -60,6 +60,9 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// What steps changed since that no checkpoint holds, and so is not brought back.
     pub outside: Vec<OutsideOfStep>,
+    /// The last step, if what an undo takes back is older: nothing is known to have changed in it, but not everything was
+    /// looked at.
+    pub passed: Option<OutsideOfStep>,
 }
 
 impl Plan {

@@ -152,6 +152,7 @@ impl Planner<'_> {
                 .map(|(path, why)| Kept { path, why })
                 .collect(),
             outside: Vec::new(),
+            passed: None,
         };
         Ok(Prepared {
             plan,

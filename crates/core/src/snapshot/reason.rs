@@ -104,7 +104,12 @@ impl Reason {
     /// Does it, with everything below it, belong to somebody else (`snapshot::owner`)? Nothing is ever written,
     /// replaced or removed there, whatever a checkpoint holds, and that it is not in one says nothing about it.
     pub fn is_foreign(self) -> bool {
-        matches!(self, Self::OtherFileSystem | Self::Mount) || self.is_project()
+        self.is_mount() || self.is_project()
+    }
+
+    /// Is it mounted there?
+    pub fn is_mount(self) -> bool {
+        matches!(self, Self::OtherFileSystem | Self::Mount)
     }
 
     /// Is it a project of its own?

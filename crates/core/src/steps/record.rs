@@ -16,6 +16,7 @@ use super::StepRules;
 use super::StepStart;
 use crate::checkpoint::Facts;
 use crate::id::ObjectId;
+use crate::outside::Outside;
 use crate::path::RelPath;
 use crate::restore::RestoreOptions;
 
@@ -213,7 +214,7 @@ pub(crate) fn encode(step: &Step) -> Vec<u8> {
         only: bytes(&step.part.paths),
         keep: bytes(&step.part.keep),
         watched: (!step.watched.is_empty()).then(|| to_value(&step.watched)),
-        outside: (!step.outside.is_empty()).then(|| to_value(&step.outside)),
+        outside: (step.outside != Outside::default()).then(|| to_value(&step.outside)),
         rules: step.rules.clone().map(|rules| RulesForm {
             exclude: rules.exclude,
             include: rules.include,
@@ -297,7 +298,6 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outside::Outside;
     use crate::outside::OutsideChange;
     use crate::outside::OutsideWhat;
     use crate::outside::Sighting;
@@ -345,6 +345,7 @@ mod tests {
                     what: OutsideWhat::Removed(Reason::TooLarge),
                 }],
                 more: 2,
+                unseen: 0,
             },
             rules: Some(StepRules {
                 exclude: vec!["*.log".into()],

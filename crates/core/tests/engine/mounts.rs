@@ -12,6 +12,7 @@ use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
 
 use super::child;
+use super::outside::check_told;
 use super::project::TestProject;
 
 #[track_caller]
@@ -190,6 +191,30 @@ fn a_file_mounted_over_a_file_is_not_the_projects() {
 }
 
 /// Also where a rule leaves out the directory the mount is in, so that no save looks there.
+#[test]
+fn a_step_that_mounts_or_unmounts_does_not_change_nothing() {
+    const NAME: &str = "engine::mounts::a_step_that_mounts_or_unmounts_does_not_change_nothing";
+    if child::is_run_with_mounts(NAME) {
+        return;
+    }
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    p.save("first");
+    p.write("a.txt", "two\n");
+    std::fs::create_dir(p.path("empty")).unwrap();
+    p.write("from/file", "f\n");
+    p.save("second");
+    for what in ["empty mounted", "empty unmounted"] {
+        let step = p.begin("claude", "bash");
+        match what {
+            "empty mounted" => bind(&p.path("from"), &p.path("empty")),
+            _ => unmount(&p.path("empty")),
+        }
+        let done = p.end(step);
+        check_told(&p, &done, &[what]);
+    }
+}
+
 #[test]
 fn nothing_is_written_into_a_mount_inside_an_ignored_directory() {
     const NAME: &str =

@@ -6,6 +6,7 @@ use herma_core::Error;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::engine::OutsideOfStep;
+use herma_core::engine::SaveOptions;
 use herma_core::engine::TakeBack;
 use herma_core::engine::TakeBackPlan;
 use herma_core::engine::Undone;
@@ -165,6 +166,7 @@ fn what_tools_do_all_day_is_not_worth_a_word() {
     });
     assert_eq!(words(&busy), [] as [&str; 0]);
     assert!(busy.is_idle());
+    assert_eq!(busy.outside.unseen, 2, "node_modules and uploads");
     // Without a step nobody says anything, and no save is made for it.
     p.write("app.sqlite", "rows and rows\n");
     assert!(!p.save("again").is_new);
@@ -174,6 +176,30 @@ fn what_tools_do_all_day_is_not_worth_a_word() {
         p.remove("uploads/second");
     });
     assert_eq!(words(&gone), ["server.log removed", "uploads emptied"]);
+}
+
+/// The next undo took back older work without a word.
+#[test]
+fn an_undo_after_a_step_deep_in_a_left_out_directory_says_that_it_goes_further_back() {
+    let p = project();
+    p.write("a.txt", "two\n");
+    p.save("second");
+    let deep = step(&p, || p.write("node_modules/x/index.js", "broken\n"));
+    assert!(deep.is_idle());
+    assert_eq!(deep.outside.unseen, 2);
+    let Ok(Undone::Done(undone)) = p.undo() else {
+        panic!("an undo goes to what is older");
+    };
+    assert_eq!(p.read("a.txt"), "one\n");
+    assert_eq!(undone.plan.passed, Some(of(&deep)[0].clone()));
+    assert_eq!(undone.plan.outside, []);
+    // What changed something is what an undo takes back.
+    let busy = step(&p, || p.write("a.txt", "three\n"));
+    assert_eq!(busy.outside.unseen, 0);
+    let Ok(Undone::Done(undone)) = p.undo() else {
+        panic!("an undo takes it back");
+    };
+    assert_eq!(undone.plan.passed, None);
 }
 
 #[test]
@@ -269,6 +295,60 @@ fn nested_repositories_are_watched_and_other_worktrees_are_not() {
         words(&gone),
         ["git in lib: the repository is gone, not covered"]
     );
+}
+
+/// An undo changes nothing and names it, because nobody asked for what is older than the step.
+#[track_caller]
+pub fn check_told(p: &TestProject, done: &Step, told: &[&str]) {
+    assert_eq!(words(done), told);
+    assert!(!done.is_idle());
+    for dry_run in [true, false] {
+        match p.project().undo(&NoProgress, dry_run).unwrap() {
+            Undone::Outside(outside) => assert_eq!(outside, of(done)[0]),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(p.read("a.txt"), "two\n", "what is older stays");
+}
+
+#[test]
+fn a_step_that_removes_or_adds_a_worktree_does_not_change_nothing() {
+    let p = repository();
+    p.git_in("", &["worktree", "add", "-q", "-b", "w", "wt"]);
+    p.write("a.txt", "two\n");
+    p.save("second");
+    let gone = step(&p, || {
+        p.git_in("", &["worktree", "remove", "--force", "wt"]);
+    });
+    check_told(&p, &gone, &["worktree wt removed"]);
+    // That a branch is checked out by now takes it from nobody.
+    let come = step(&p, || p.git_in("", &["worktree", "add", "-q", "wt2", "w"]));
+    check_told(&p, &come, &["worktree wt2 added"]);
+    let idle = step(&p, || p.write("wt2/mine", "somebody else's\n"));
+    assert!(idle.is_idle(), "{:?}", words(&idle));
+    assert_eq!(idle.outside.unseen, 1);
+}
+
+#[test]
+fn a_step_that_removes_a_submodule_or_a_project_of_its_own_does_not_change_nothing() {
+    let p = repository();
+    for inner in ["lib", "own"] {
+        p.write(&format!("{inner}/b.txt"), "one\n");
+        p.git_in(inner, &["init", "-q", "-b", "main"]);
+        commit(&p, inner, "inner");
+    }
+    p.git_in("", &["-c", "advice.addEmbeddedRepo=false", "add", "lib"]);
+    let own = p.engine.project(&p.path("own")).unwrap();
+    own.save(&SaveOptions::default(), &NoProgress).unwrap();
+    p.write("a.txt", "two\n");
+    p.save("second");
+    let gone = step(&p, || p.remove("own"));
+    check_told(&p, &gone, &["repository own removed"]);
+    let emptied = step(&p, || {
+        p.remove("lib/b.txt");
+        p.remove("lib/.git");
+    });
+    check_told(&p, &emptied, &["submodule lib emptied"]);
 }
 
 #[test]

@@ -30,6 +30,7 @@ use crate::commands::undo::Travelled;
 use crate::commands::undo::travel;
 use crate::json::PathJson;
 use crate::listing;
+use crate::outside_report::passed_in_words;
 use crate::transcript::Conversation;
 use crate::transcript::Following;
 
@@ -209,6 +210,10 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
         note_kept(reply, &one.path, one.why.to_string());
     }
     tell_outside(reply, &restored.plan.outside);
+    let passed = restored.plan.passed.as_ref();
+    if let Some(words) = passed.and_then(passed_in_words) {
+        reply.message.say(words);
+    }
 }
 
 /// Names what steps changed and nothing brings back.
