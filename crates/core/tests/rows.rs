@@ -19,9 +19,9 @@ mod engine {
 }
 
 mod rows {
-    mod bit_rot;
     mod clocks;
     mod damage;
+    mod damage_scene;
     mod invisible;
     mod old_stores;
     pub mod places;

@@ -16,6 +16,7 @@ use super::interrupted::own_state;
 use super::interrupted::records_of;
 use super::open::OpenStore;
 use super::purge_refs::lock_project;
+use super::repair_refs::misled_refs;
 use super::verify::read_record;
 use crate::error::Error;
 use crate::error::ErrorKind;
@@ -85,6 +86,8 @@ impl Engine {
             for project in known_ids(&store)? {
                 let lost = lost_refs(&store, &project)?.into_iter();
                 missing.extend(lost.map(|lost| lost.name));
+                let misled = misled_refs(&store, &project)?.into_iter();
+                missing.extend(misled.map(|(name, ..)| name));
             }
         }
         if !missing.is_empty() {

@@ -112,11 +112,12 @@ impl Project<'_> {
         let last = PackSign::of_last_collection(&store.dirs);
         let now = store.objects.signed_packs()?;
         let gone = sign.missing_from(&now).into_iter();
-        let stayed = |stem: &&str| {
+        // One that has another size is sound, because it was mended, or found to be unsound when its objects are looked for.
+        let was_lost = |stem: &&str| {
             let is_there = now.iter().any(|pack| pack.stem == *stem);
-            is_there || last.collection == sign.collection || last.has(stem)
+            !is_there && (last.collection == sign.collection || last.has(stem))
         };
-        Ok(gone.filter(stayed).map(str::to_owned).collect())
+        Ok(gone.filter(was_lost).map(str::to_owned).collect())
     }
 
     fn pack_sign(&self, store: &OpenStore) -> Option<PackSign> {

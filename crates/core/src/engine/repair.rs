@@ -133,10 +133,15 @@ impl Engine {
         if has_mended {
             damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
         }
-        if !damaged.is_empty() {
+        // What is below a lost directory is known only once that is back: then everything that is nowhere is taken.
+        for takes_all in [false, true] {
             set_loose_aside(&store, &damaged, &set_aside)?;
-            repaired.stored_again = self.store_again(&store, &damaged, progress)?;
-            mend_packs(&store, &set_aside, &mut repaired, progress)?;
+            let found = self.store_again(&store, &damaged, takes_all, progress)?;
+            if found == 0 {
+                break;
+            }
+            repaired.stored_again += found;
+            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
         }
         repaired.records = self.repair_records(&store, &base_dir, &set_aside)?;
         for record in &repaired.records {
@@ -245,15 +250,23 @@ fn set_loose_aside(
 
 impl Engine {
     /// Stores again what projects on disk still have of these objects: their files, and the directories that follow from
-    /// them. Returns how many there were.
+    /// them; or else whatever the store does not have. Returns how many of these objects there were.
     fn store_again(
         &self,
         store: &OpenStore,
         damaged: &[ObjectId],
+        takes_all: bool,
         progress: &dyn Progress,
     ) -> Result<u64, Error> {
+        if damaged.is_empty() {
+            return Ok(0);
+        }
         let lost: HashSet<&ObjectId> = damaged.iter().collect();
-        let is_known = |id: &ObjectId| Ok(!lost.contains(id));
+        let is_known = |id: &ObjectId| match lost.contains(id) {
+            true => Ok(false),
+            false if takes_all => Ok(store.objects.contains_listed(id)?),
+            false => Ok(true),
+        };
         let writer = PackWriter::new(&store.dirs, &is_known)?;
         for id in project_ids(store)? {
             let workdir = identity_of(store, &id).workdir();

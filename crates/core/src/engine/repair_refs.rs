@@ -1,6 +1,7 @@
 //! Mending refs that name nothing and records that cannot be read.
 //!
-//! A ref that keeps a receipt and names something else names it again. A torn ref is set aside. If something else
+//! A ref that keeps a receipt and names something else names it again; so does one that names what is not there, if the roll
+//! tells what it named. A torn ref is set aside. If something else
 //! still tells which commit it named, it is made again: a pin, the checkpoint after it, or the ref Hermes reads.
 //! A record is written again with what was good in the old one; the times come from the checkpoints, and the
 //! directory, which nobody can guess, only from places whose word can be checked against the project's id.
@@ -20,7 +21,6 @@ use super::verify::OUR_REFS;
 use super::verify::other_extra;
 use super::verify::read_record;
 use crate::error::Error;
-use crate::history::Entry;
 use crate::history::History;
 use crate::history::extra_ref;
 use crate::history::mirror_ref;
@@ -33,6 +33,7 @@ use crate::project::Identity;
 use crate::store::base;
 use crate::store::base::Found;
 use crate::store::error::StoreError;
+use crate::store::roll;
 use crate::store::roll::Roll;
 use crate::store::set_aside::SetAside;
 
@@ -89,11 +90,11 @@ impl Engine {
         }
         for project in project_ids(store)? {
             let wait = self.options.settings.lock_wait;
-            if !other_extras(store, &project)?.is_empty() {
+            if !wrong_refs(store, &project)?.is_empty() {
                 let _lock = lock_project(&store.dirs, &project, wait)?;
                 // Again under the lock: a save makes such refs, too.
-                for wrong in other_extras(store, &project)? {
-                    repaired.push(correct_extra(store, wrong, set_aside)?);
+                for wrong in wrong_refs(store, &project)? {
+                    repaired.push(correct(store, wrong, set_aside)?);
                 }
             }
         }
@@ -129,35 +130,59 @@ impl Engine {
     }
 }
 
-/// A ref that is to keep a receipt and names something else.
-struct OtherExtra {
+/// A ref that names something else than it has to.
+struct WrongRef {
     name: String,
-    sequence: u64,
     named: ObjectId,
-    extra: ObjectId,
+    right: ObjectId,
 }
 
-fn other_extras(store: &OpenStore, project: &ProjectId) -> Result<Vec<OtherExtra>, Error> {
+fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
+    let mut wrong = Vec::new();
+    for (name, named, right) in misled_refs(store, project)? {
+        wrong.push(WrongRef { name, named, right });
+    }
     let history = History::load(&store.dirs, &store.objects, project)?;
-    let other = |entry: &Entry| {
+    wrong.extend(history.entries.iter().filter_map(|entry| {
         // What is not there cannot be named; the checkpoint is reported as damaged.
-        let extra = receipt_in(store, &entry.id)?;
-        let (name, named) = other_extra(store, project, entry, extra)?;
-        Some(OtherExtra {
-            name,
-            sequence: entry.sequence,
-            named,
-            extra,
-        })
-    };
-    Ok(history.entries.iter().filter_map(other).collect())
+        let right = receipt_in(store, &entry.id)?;
+        let (name, named) = other_extra(store, project, entry, right)?;
+        Some(WrongRef { name, named, right })
+    }));
+    Ok(wrong)
 }
 
-fn correct_extra(
+/// Refs of a project that name what is not there, with that and with what they named as the roll has it.
+pub(super) fn misled_refs(
     store: &OpenStore,
-    wrong: OtherExtra,
-    set_aside: &SetAside,
-) -> Result<RepairedRef, Error> {
+    project: &ProjectId,
+) -> Result<Vec<(String, ObjectId, ObjectId)>, Error> {
+    let roll = Roll::read(&store.dirs, project).unwrap_or_default();
+    let is_there = |id: &ObjectId| store.objects.read_commit(id).is_ok();
+    let mut misled = Vec::new();
+    for prefix in roll::PREFIXES {
+        for (name, named) in store.dirs.refs().list(&format!("{prefix}{project}"))?.refs {
+            let right = roll.refs.get(&name).copied();
+            let right = right.filter(|right| *right != named && !is_there(&named));
+            misled.extend(right.filter(is_there).map(|right| (name, named, right)));
+        }
+    }
+    // The ref Hermes reads is on no roll: it names the newest checkpoint.
+    let own = roll
+        .refs
+        .iter()
+        .filter(|(name, _)| checkpoint_of(name).is_some());
+    let newest = own.map(|(_, id)| *id).next_back().filter(is_there);
+    let mirror = mirror_ref(project);
+    if let (Some(newest), Ok(Some(named))) = (newest, store.dirs.refs().read(&mirror))
+        && !is_there(&named)
+    {
+        misled.push((mirror, named, newest));
+    }
+    Ok(misled)
+}
+
+fn correct(store: &OpenStore, wrong: WrongRef, set_aside: &SetAside) -> Result<RepairedRef, Error> {
     let (parent, leaf) = wrong.name.rsplit_once('/').unwrap_or(("", &wrong.name));
     let directory = store.dirs.store().open_beneath(parent.as_bytes());
     let kept = directory
@@ -170,12 +195,13 @@ fn correct_extra(
         Err(e) => return Err(e.into()),
     };
     let refs = store.dirs.refs();
-    refs.update(&wrong.name, Some(wrong.named), wrong.extra)?;
+    refs.update(&wrong.name, Some(wrong.named), wrong.right)?;
+    let checkpoint = checkpoint_of(wrong.name.trim_end_matches(".extra"));
     Ok(RepairedRef {
         name: wrong.name,
-        sequence: Some(wrong.sequence),
+        sequence: checkpoint.map(|(_, sequence)| sequence),
         set_aside: Some(set_aside),
-        recovered: Some(wrong.extra),
+        recovered: Some(wrong.right),
     })
 }
 

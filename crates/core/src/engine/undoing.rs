@@ -180,10 +180,15 @@ impl Project<'_> {
     ) -> Result<(Checkpoint, Task), Error> {
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
+        // One that was dropped is passed over. One that cannot be read is where it would have led.
+        let sought = |id: &ObjectId| match by_id(id) {
+            None if history.contains(id) => store.objects.read_commit(id).map(|_| None),
+            found => Ok(found),
+        };
         let (journal, _) = self.records(store)?;
         // An interrupted restore is what an undo takes back first.
         if let Some(journal) = journal.filter(|_| by == Move::Undo)
-            && let Some(safety) = by_id(&journal.safety)
+            && let Some(safety) = sought(&journal.safety)?
         {
             return Ok((safety, Task::Reverse(journal)));
         }
@@ -193,17 +198,24 @@ impl Project<'_> {
             c.tree != now.0 || !same_modes
         };
         let Standing { record, since } = self.standing(store, history, present)?;
-        let latest = |ids: &[ObjectId]| ids.iter().rev().filter_map(by_id).find(|c| differs(c));
+        let latest = |ids: &[ObjectId]| {
+            for id in ids.iter().rev() {
+                if let Some(found) = sought(id)?.filter(differs) {
+                    return Ok(Some(found));
+                }
+            }
+            Ok::<_, Error>(None)
+        };
         let found = match by {
             Move::Redo if record.future.is_empty() => return Err(Error::NothingToRedo),
             Move::Redo if since != Since::Nothing => return Err(Error::ChangedSinceUndo),
-            Move::Redo => latest(&record.future).ok_or(Error::NothingToRedo),
+            Move::Redo => latest(&record.future)?.ok_or(Error::NothingToRedo),
             _ => {
                 let known = record.past.iter().chain(&record.position);
                 let oldest = known.filter_map(by_id).map(|c| c.sequence).min();
                 let is_older = |c: &&Checkpoint| oldest.is_some_and(|o| c.sequence < o);
                 let older = || all.iter().filter(is_older).find(|c| differs(c)).cloned();
-                let found = latest(&record.past).or_else(older);
+                let found = latest(&record.past)?.or_else(older);
                 found.ok_or(Error::NothingToUndo)
             }
         };

@@ -17,6 +17,7 @@ use super::lost_refs::misplaced;
 use super::open::OpenStore;
 use super::repair_lost::missing_cuts;
 use super::repair_lost::missing_extras;
+use super::repair_refs::misled_refs;
 use super::state_files::damaged_state;
 use crate::error::Error;
 use crate::history::Entry;
@@ -411,6 +412,11 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
         verified
             .refs
             .extend(extras.map(|(name, _)| is_missing(name)));
+        let misled = misled_refs(store, &project)?.into_iter();
+        verified.refs.extend(misled.map(|(name, ..)| BrokenRef {
+            name,
+            what: "it names something that is not there".to_owned(),
+        }));
         let cuts = missing_cuts(store, &project)?.into_iter();
         verified.metadata.extend(cuts.map(|id| DamagedRecord {
             file: "shallow".to_owned(),

@@ -336,6 +336,10 @@ impl Refs<'_> {
                     dir = self.ensure_parent(name)?;
                     result = synced_value(herma, id)?.publish_new(&dir, leaf_of(name));
                 }
+                // An empty directory is in nobody's way; git removes it, too.
+                Ok(false) if dir.remove_dir(leaf_of(name)).is_ok() => {
+                    result = synced_value(herma, id)?.publish_new(&dir, leaf_of(name));
+                }
                 _ => break,
             }
         }

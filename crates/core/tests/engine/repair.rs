@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use herma_core::Error;
+use herma_core::ObjectId;
 use herma_core::Spec;
 use herma_core::collect::Thoroughness;
 use herma_core::engine::Lost;
@@ -237,6 +238,40 @@ fn a_damaged_pack_is_set_aside_and_what_the_project_still_has_is_stored_again() 
         let saved = p.try_save("nothing is missed").unwrap();
         assert!(!saved.is_new && saved.lost == Lost::default(), "{saved:?}");
     }
+}
+
+/// Below a directory that is lost, too, nobody knows what is lost.
+#[test]
+fn a_lost_pack_is_stored_again_with_all_that_was_below_its_directories() {
+    let p = TestProject::new();
+    p.write("a/b/c/file", "deep");
+    p.write("a/other", "less deep");
+    p.save("first");
+    let before = p.find("1").id;
+    p.write("a/b/c/file", "changed");
+    let second = p.save("second").checkpoint.id;
+    let oldest = pack_with(&p, &before);
+    std::fs::remove_file(oldest.with_extension("idx")).unwrap();
+    overwrite(&oldest, &vec![0; 400]);
+    p.write("a/b/c/file", "deep");
+    let repaired = repair(&p);
+    let lost: Vec<_> = repaired.after.damaged.iter().map(|one| one.id).collect();
+    assert_eq!(lost, [before], "only the commit: {:?}", repaired.after);
+    p.restore(&format!("id:{second}"));
+    assert_eq!(
+        (p.read("a/other"), p.read("a/b/c/file")),
+        ("less deep".into(), "changed".into())
+    );
+}
+
+fn pack_with(p: &TestProject, id: &ObjectId) -> PathBuf {
+    let has = |pack: &PathBuf| {
+        let listed = p
+            .repository()
+            .git(["verify-pack", "-v", pack.to_str().unwrap()]);
+        listed.success().text().contains(&id.to_hex())
+    };
+    packs(p).into_iter().find(has).unwrap()
 }
 
 fn rot_content(p: &TestProject, content: &str) {
@@ -569,6 +604,76 @@ fn a_ref_that_does_not_name_the_receipt_of_its_checkpoint_is_noticed_and_made_ag
     assert_eq!(p.list().len(), 3);
 }
 
+/// One digit of an id is another: `verify` did not look at names and pins, and `repair` left all three as they were.
+#[test]
+fn a_ref_that_names_what_is_not_there_is_noticed_and_made_again_from_the_roll() {
+    let p = three();
+    p.project().name(&p.find("2"), "good").unwrap();
+    p.project().pin(&p.find("2")).unwrap();
+    let id = p.project().id().to_string();
+    let names = [
+        format!("refs/hermes/{id}"),
+        format!("refs/herma/{id}/00000002"),
+        format!("refs/herma-names/{id}/good"),
+        format!("refs/herma-pins/{id}/00000002"),
+    ];
+    for name in names {
+        let file = p.store().join(&name);
+        let whole = std::fs::read_to_string(&file).unwrap();
+        let other_digit = if whole.starts_with('0') { "1" } else { "0" };
+        overwrite(&file, format!("{other_digit}{}", &whole[1..]).as_bytes());
+        let found = p.engine.verify(&VerifyOptions::default(), &NoProgress);
+        let found = found.unwrap();
+        assert!(found.refs.iter().any(|one| one.name == name), "{found:?}");
+        // A collection wrote down the wrong one as the right one.
+        let refused = p.engine.collect(Thoroughness::Full, &NoProgress);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged, "{name}");
+        let repaired = repair(&p);
+        assert_eq!(repaired.refs.len(), 1, "{name}: {repaired:?}");
+        assert!(repaired.after.is_whole(), "{name}: {:?}", repaired.after);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), whole);
+    }
+    assert!(!repair(&p).has_changed());
+}
+
+#[test]
+fn an_empty_directory_in_the_place_of_a_ref_keeps_no_repair_from_making_it_again() {
+    let p = three();
+    let before = p.list();
+    for file in [
+        checkpoint_ref(&p, 2),
+        checkpoint_ref(&p, 3).with_extension("extra"),
+    ] {
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        let repaired = repair(&p);
+        assert!(repaired.after.is_whole(), "{:?}", repaired.after);
+        assert_eq!(p.list(), before);
+    }
+}
+
+/// It was said to be gone, because the save noted it while its index was empty.
+#[test]
+fn a_save_does_not_miss_a_pack_whose_index_was_made_again() {
+    let p = three();
+    let index = packs(&p).remove(0).with_extension("idx");
+    overwrite(&index, b"");
+    let saved = p.save("with a torn index");
+    assert!(!saved.lost.packs.is_empty());
+    assert_eq!(repair(&p).indexes.len(), 1);
+    assert_eq!(p.save("whole again").lost, Lost::default());
+}
+
+#[test]
+fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
+    let p = three();
+    p.restore("2");
+    rot(&p, &p.find("1").id);
+    let refused = p.undo().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Damaged);
+    assert_eq!(p.read("a"), "1");
+}
+
 #[test]
 fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
     let p = three();
@@ -602,13 +707,7 @@ fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
 fn what_stays_damaged_is_named_and_can_be_dropped() {
     let p = three();
     let id = p.find("2").id;
-    let victim = packs(&p).into_iter().find(|pack| {
-        let listed = p
-            .repository()
-            .git(["verify-pack", "-v", pack.to_str().unwrap()]);
-        listed.success().text().contains(&id.to_hex())
-    });
-    let victim = victim.unwrap();
+    let victim = pack_with(&p, &id);
     let mut bytes = std::fs::read(&victim).unwrap();
     for byte in &mut bytes[13..] {
         *byte ^= 0x5a;
