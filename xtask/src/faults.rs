@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn rows_and_tests_are_known_by_their_names() {
         assert_eq!(row_of("16").unwrap().key, "16");
-        assert_eq!(row_of("bit_rot").unwrap().key, "16");
+        assert_eq!(row_of("damage").unwrap().key, "16");
         assert!(row_of("kill::a_restore").is_none());
         for filter in ["kill", "kill::a_restore", "crash_syncs", "faults::crash"] {
             assert!(fits_a_fault_test(filter, Size::Small).unwrap(), "{filter}");

@@ -178,9 +178,9 @@ pub(super) const ROWS: [Row; 28] = [
     },
     Row {
         key: "16",
-        title: "bit rot, truncation, zeroed blocks",
-        steps: &[engine("rows", &["bit_rot::"])],
-        shows: "found and named; no wrong byte is restored; the rest comes back",
+        title: "bit rot; files of the store gone, cut, zeroed, replaced",
+        steps: &[engine("rows", &["damage::"])],
+        shows: "noticed and named; nothing that is on disk is lost, no wrong byte restored; the rest comes back",
     },
     Row {
         key: "17",

@@ -146,6 +146,11 @@ impl Scene {
         }
         let full = Thoroughness::Full;
         scene.p.engine.collect(full, &NoProgress).unwrap();
+        // With a second copy of everything there is nothing to lose.
+        let trash = scene.p.store().join("herma/trash");
+        for entry in std::fs::read_dir(trash).unwrap() {
+            std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
         scene.take_a_step();
         scene.interrupt_a_restore();
         std::fs::write(scene.roots[2].join("unsaved"), "not saved yet\n").unwrap();
