@@ -73,6 +73,8 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
       $ROOT/work/gone-b: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
 
     Dry run, nothing was changed. To go: 6 checkpoints, 2 projects altogether, 0 legacy archives.
+    ------- stderr -------
+    Hint: Orphan projects go only with `--force`, or after a question on a terminal.
     ");
     let flags = ["--dry-run", "--json", "--force"];
     let json = json(&here.run(LIMIT.iter().chain(&flags)).success());
@@ -192,6 +194,43 @@ fn a_limit_that_cannot_be_reached_is_named() {
     );
 }
 
+#[test]
+fn a_dry_run_and_a_run_say_alike_which_protected_checkpoints_exceed_the_limit() {
+    let env = test_env();
+    let shop = env.work_dir("shop");
+    for number in 1..=6 {
+        shop.write("big.txt", &random_text(number, 60_000));
+        shop.run(["save"]).success();
+        match number {
+            2 => shop.run(["pin", "1"]).success(),
+            4 => shop.run(["name", "1", "four"]).success(),
+            _ => continue,
+        };
+    }
+    let prune = ["checkpoints", "prune", "--max-size-mb", "1", "--json"];
+    let planned = json(&shop.run(prune.iter().chain(&["--dry-run"])).code(3));
+    let done = json(&shop.run(prune).code(3));
+    assert_eq!(planned["dropped"], done["dropped"]);
+    assert_eq!(planned["over"], done["over"]);
+    assert!(!done["dropped"].as_array().unwrap().is_empty(), "{done}");
+    let said = done["over"].as_str().unwrap();
+    for part in [
+        "(the newest of its project)",
+        "(named)",
+        "(pinned)",
+        "must stay; what may go has",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    shop.run(["show", "four"]).success();
+    let again = json(&shop.run(prune).code(3));
+    assert_eq!(
+        again["dropped"],
+        serde_json::json!([]),
+        "nothing for nothing"
+    );
+}
+
 /// Says that the last cleaning was forty days ago, which a clock that jumped would look like.
 #[allow(clippy::disallowed_methods)]
 fn make_clock_doubtful(env: &TestEnv) {
@@ -224,6 +263,9 @@ fn a_clock_that_jumped_is_believed_only_when_somebody_says_so() {
     shop.run(["save"]).success();
     make_clock_doubtful(&env);
     let prune = ["checkpoints", "prune"];
+    let planned = shop.run(["checkpoints", "prune", "--dry-run"]).code(3);
+    let said = planned.error_text();
+    assert!(said.contains("whether the clock is right"), "{planned}");
     let output = shop.run(prune).code(3);
     assert!(
         output

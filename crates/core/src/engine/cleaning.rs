@@ -22,6 +22,7 @@ use super::cleaning_bytes::store_bytes;
 use super::cleaning_record::CleaningRecord;
 use super::cleaning_record::PackFilesFacts;
 use super::facts::asked_size;
+use super::lost_refs::refuse_lost;
 use super::open::OpenStore;
 use super::patience::Patient;
 use crate::collect;
@@ -160,6 +161,7 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else {
             return Ok((self.no_facts(), Plan::default()));
         };
+        refuse_lost(&store)?;
         self.plan_in(&store, request, progress)
     }
 

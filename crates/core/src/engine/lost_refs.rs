@@ -78,26 +78,7 @@ impl Engine {
     /// needed it. Then writes down which refs there are, for the next time.
     pub(super) fn check_refs(&self) -> Result<(), Error> {
         let store = self.open_for_writing()?;
-        let mut missing = misplaced(&store.dirs)?;
-        if missing.is_empty() {
-            missing = store.dirs.refs().list("refs")?.broken;
-            // Receipts are found through the commits that name them.
-            missing.retain(|name| !is_extra(name));
-            for project in known_ids(&store)? {
-                let lost = lost_refs(&store, &project)?.into_iter();
-                missing.extend(lost.map(|lost| lost.name));
-                let misled = misled_refs(&store, &project)?.into_iter();
-                missing.extend(misled.map(|(name, ..)| name));
-            }
-        }
-        if !missing.is_empty() {
-            let more = missing.len().saturating_sub(NAMED);
-            missing.truncate(NAMED);
-            return Err(Error::RefsLost {
-                refs: missing,
-                more,
-            });
-        }
+        refuse_lost(&store)?;
         for project in project_ids(&store)? {
             match lock_project(&store.dirs, &project, std::time::Duration::ZERO) {
                 Ok(_lock) => roll::renew(&store.dirs, &project)?,
@@ -108,6 +89,31 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Fails where refs are missing or cannot be read.
+pub(super) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
+    let mut missing = misplaced(&store.dirs)?;
+    if missing.is_empty() {
+        missing = store.dirs.refs().list("refs")?.broken;
+        // Receipts are found through the commits that name them.
+        missing.retain(|name| !is_extra(name));
+        for project in known_ids(store)? {
+            let lost = lost_refs(store, &project)?.into_iter();
+            missing.extend(lost.map(|lost| lost.name));
+            let misled = misled_refs(store, &project)?.into_iter();
+            missing.extend(misled.map(|(name, ..)| name));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let more = missing.len().saturating_sub(NAMED);
+    missing.truncate(NAMED);
+    Err(Error::RefsLost {
+        refs: missing,
+        more,
+    })
 }
 
 /// Directories of refs that are missing, or are something else.

@@ -160,8 +160,7 @@ impl fmt::Display for Note {
 
 /// A byte limit that cannot be reached.
 ///
-/// To come as near as possible to the size of the store, everything that may go does. For the disk that
-/// would be in vain: then nothing goes.
+/// For the size of the store, what may go is kept to the limit by itself. For the disk that would be in vain: then nothing goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// The limit: [`Rule::TotalSize`] or [`Rule::FreeDisk`].
@@ -211,6 +210,13 @@ impl fmt::Display for Over {
                 "{lead}{checkpoints} ({protection}) with {}",
                 size(*bytes)
             )?;
+        }
+        if !self.held.is_empty() {
+            f.write_str(" must stay")?;
+        }
+        if self.could_free > 0 {
+            let may_go = size(self.could_free);
+            write!(f, "; what may go has {may_go}, kept to the limit by itself")?;
         }
         Ok(())
     }
@@ -299,7 +305,16 @@ mod tests {
         assert_eq!(
             over.to_string(),
             "the store stays over its size limit, by 27.0 MB: 8 checkpoints (the newest of its \
-             project) with 32.0 MB, 1 checkpoint (pinned) with 700 bytes"
+             project) with 32.0 MB, 1 checkpoint (pinned) with 700 bytes must stay"
+        );
+        let some = Over {
+            could_free: 2048,
+            ..over.clone()
+        };
+        let said = some.to_string();
+        assert!(
+            said.ends_with(" must stay; what may go has 2.0 KB, kept to the limit by itself"),
+            "{said}"
         );
         let disk = Over {
             limit: Rule::FreeDisk,

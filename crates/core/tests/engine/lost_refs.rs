@@ -75,6 +75,10 @@ fn nothing_is_collected(p: &TestProject, scene: &str) {
             "gc",
             p.engine.collect(Thoroughness::Full, &NoProgress).err(),
         ),
+        (
+            "prune --dry-run",
+            p.engine.plan_cleaning(&keep_few(), &NoProgress).err(),
+        ),
         ("prune", p.engine.clean(&keep_few(), &NoProgress).err()),
         ("maintain", p.engine.maintain(&NoProgress).err()),
         ("purge", p.project().purge(&purge, &NoProgress).err()),

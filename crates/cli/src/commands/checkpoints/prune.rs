@@ -97,6 +97,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
     let mut preview = prune.look()?;
     if args.dry_run {
         prune.write_preview(&preview)?;
+        prune.say_what_will_be_asked(&preview);
         return PruneReport::of_preview(&preview, prune.limits_json(), prune.keeping).tell(env);
     }
     if prune.is_clock_confirmed(&preview)? {
@@ -197,6 +198,19 @@ impl Prune<'_> {
         preview.write(&mut out)?;
         writeln!(out)?;
         Ok(out.finish()?)
+    }
+
+    /// What is shown does not all go by itself.
+    fn say_what_will_be_asked(&self, preview: &Preview) {
+        let ui = &self.env.ui;
+        if !preview.orphans().is_empty() && !self.args.force {
+            ui.hint("Orphan projects go only with `--force`, or after a question on a terminal.");
+        }
+        if self.keeping.retention_days > 0 && preview.distrusts_clock() {
+            ui.hint(
+                "On a terminal, and without `--force`, it is asked whether the clock is right.",
+            );
+        }
     }
 
     /// A clock that jumped is not believed, unless somebody is there to say that it is right.

@@ -196,7 +196,6 @@ impl PruneReport {
             || self.over.is_some()
             || !self.problems.is_empty();
         match (self.damaged_refs.is_empty(), is_partial) {
-            _ if self.dry_run => Outcome::Done,
             (false, _) => Outcome::Damaged,
             (true, true) => Outcome::LeftOut,
             (true, false) => Outcome::Done,
