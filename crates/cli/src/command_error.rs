@@ -20,6 +20,9 @@ use serde::Serialize;
 use crate::settings::CannotEdit;
 use crate::settings::Problem;
 
+/// What to do about a project whose directory was deleted.
+pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
+
 /// The kinds of failure, each with its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -254,7 +257,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NothingToContinue => new.with_state("Nothing was changed."),
         Error::RootGone { .. } => new
             .with_state("Its checkpoints are as they were.")
-            .with_hint("`herma undo` makes it again, as it was at the newest checkpoint."),
+            .with_hint(MAKE_AGAIN),
         Error::OtherFileSystem { .. } => new
             .with_state("Nothing was changed.")
             .with_hint("Mount the volume it was on; or make the directory, and try again."),

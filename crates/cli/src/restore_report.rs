@@ -52,6 +52,8 @@ struct RestoreJson {
     safety_is_new: Option<bool>,
     written: Option<usize>,
     removed: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    root_made: bool,
     actions: Vec<ActionJson>,
     kept: Vec<KeptJson>,
     outside: Vec<OutsideJson>,
@@ -94,7 +96,7 @@ pub(crate) fn report_plan(
     outside_report::tell(&env.ui, plan);
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
-        tell_of_nothing(&env.ui, &plan.kept, &target);
+        tell_of_nothing(&env.ui, &plan.kept, &target, false);
     } else {
         let count = counted(plan.actions.len(), "change");
         env.ui.status(format_args!(
@@ -127,7 +129,7 @@ pub(crate) fn report_restored(
     outside_report::tell(&env.ui, &restored.plan);
     let target = listing::in_words(&restored.target);
     if restored.plan.actions.is_empty() {
-        tell_of_nothing(&env.ui, &restored.kept, &target);
+        tell_of_nothing(&env.ui, &restored.kept, &target, restored.root_made);
         return told.tell(env, outcome);
     }
     let (missing, kept) = missing_and_kept(&restored.kept);
@@ -147,7 +149,7 @@ pub(crate) fn report_restored(
 }
 
 /// Tells that no file has to change, and why that is not to say that all is as in the checkpoint.
-fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str) {
+fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str, root_made: bool) {
     let (missing, kept) = missing_and_kept(kept);
     let kept = match kept {
         0 => None,
@@ -158,7 +160,11 @@ fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str) {
         count => Some(format!("{} not in it", counted(count, "entry"))),
     };
     let but: Vec<String> = kept.into_iter().chain(missing).collect();
-    if but.is_empty() {
+    if root_made {
+        ui.status(format_args!(
+            "Made the project's directory again, as in {target}: no file was in it."
+        ));
+    } else if but.is_empty() {
         ui.status(format_args!("Nothing to do: the files are as in {target}."));
     } else {
         let but = but.join(", ");
@@ -231,6 +237,7 @@ fn report_no_files(
             safety_is_new: None,
             written: None,
             removed: None,
+            root_made: false,
             actions: Vec::new(),
             kept: Vec::new(),
             outside: outside_report::of_steps(outside),
@@ -295,6 +302,7 @@ fn to_json(
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
+        root_made: restored.is_some_and(|restored| restored.root_made),
         actions: plan.actions.iter().map(action).collect(),
         kept: kept.iter().map(kept_json).collect(),
         outside: outside_report::of_steps(&plan.outside),

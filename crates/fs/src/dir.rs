@@ -569,6 +569,18 @@ impl Dir {
         Ok(found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
     }
 
+    /// Can names be made and removed in this directory, by its rights as they are or as its owner can make them?
+    pub fn may_write(&self) -> Result<bool> {
+        let fail = |e| Error::on("ask about", &self.path, e);
+        let wanted = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        match rustix::fs::accessat(&self.fd, c".", wanted, AtFlags::EACCESS) {
+            Ok(()) => Ok(true),
+            Err(Errno::ACCESS) => Ok(self.stat_self()?.uid == crate::process::effective_uid()),
+            Err(Errno::ROFS | Errno::PERM) => Ok(false),
+            Err(e) => Err(fail(e)),
+        }
+    }
+
     /// Does a directory here change its mtime whenever a name in it changes?
     ///
     /// True for the local file systems known to keep that promise; network and pass-through file

@@ -36,7 +36,7 @@ enum ConfigCommand {
         /// The setting, such as `checkpoints.max_snapshots`
         #[arg(value_name = "KEY")]
         key: String,
-        /// Its value; any number of them for a list
+        /// Its value; for a list any number of them, or all in one, such as `[a, b]` or `[]`
         #[arg(value_name = "VALUE", allow_negative_numbers = true)]
         values: Vec<String>,
     },

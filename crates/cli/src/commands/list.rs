@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::command_error::MAKE_AGAIN;
 use crate::json::CheckpointJson;
 use crate::json::ProjectJson;
 use crate::listing;
@@ -73,6 +74,10 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
         env.ui.hint("`herma save` makes the first one.");
+    } else if !project.root().is_dir() {
+        env.ui
+            .warning("the directory of this project is not there any more.");
+        env.ui.hint(MAKE_AGAIN);
     }
     Ok(outcome)
 }

@@ -146,10 +146,23 @@ impl Key {
                 word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
             }
             (Default::Days(_), [word]) => word.parse().ok().map(Value::Number),
-            (Default::EmptyList, words) => Some(Value::List(words.to_vec())),
+            (Default::EmptyList, words) => flow_list(words)
+                .or_else(|| Some(words.to_vec()))
+                .map(Value::List),
             _ => None,
         }
     }
+}
+
+/// The items of a list that is written as in the file: `[a, "b"]`, or `[]` for none.
+fn flow_list(words: &[String]) -> Option<Vec<String>> {
+    let [text] = words else {
+        return None;
+    };
+    if !(text.starts_with('[') && text.ends_with(']')) {
+        return None;
+    }
+    serde_saphyr::from_str(text).ok()
 }
 
 fn yes_or_no(word: &str) -> Option<bool> {
@@ -266,6 +279,25 @@ mod tests {
         for bad in [json!("*.bin"), json!([1]), json!([["a"]])] {
             assert_eq!(key("exclude").read(&bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_list_is_set_by_words_or_as_the_file_has_it() {
+        let exclude = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            key("exclude").parse_words(&words)
+        };
+        let list = |items: &[&str]| {
+            let items = items.iter().map(ToString::to_string);
+            Some(Value::List(items.collect()))
+        };
+        assert_eq!(exclude(&["[a, \"b c\"]"]), list(&["a", "b c"]));
+        assert_eq!(exclude(&["[]"]), list(&[]));
+        assert_eq!(exclude(&[]), list(&[]));
+        for pattern in ["[ab]*.o", "*.[oa]", "[ab][cd]", "[a, b"] {
+            assert_eq!(exclude(&[pattern]), list(&[pattern]), "a pattern");
+        }
+        assert_eq!(exclude(&["[a, b]", "c"]), list(&["[a, b]", "c"]));
     }
 
     #[test]

@@ -52,3 +52,35 @@ fn undo_makes_a_deleted_project_again_from_wherever_it_is_called() {
     env.finish(&mut shell).success();
     assert_eq!(project.read("a.txt"), "one\n");
 }
+
+#[test]
+fn a_project_that_is_gone_is_said_to_be_and_one_without_files_is_made_again() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    project.write("a.txt", "one\n");
+    project.run(["save"]).success();
+    project.remove("a.txt");
+    project.run(["save"]).success();
+    let path = project.path().to_owned();
+    let elsewhere = env.work_dir("elsewhere");
+    let at = path.to_str().unwrap();
+    std::fs::remove_dir(&path).unwrap();
+    let listed = elsewhere.run(["-C", at, "list"]).success();
+    let said = listed.error_text();
+    assert!(said.contains("is not there any more"), "{said}");
+    assert!(said.contains("`herma restore N` as at another"), "{said}");
+    let made = elsewhere.run(["-C", at, "restore", "1"]).success();
+    let said = made.error_text();
+    assert!(
+        said.contains("Made the project's directory again"),
+        "{said}"
+    );
+    assert!(path.is_dir());
+    std::fs::remove_dir(&path).unwrap();
+    let made = elsewhere
+        .run(["-C", at, "restore", "1", "--json"])
+        .success();
+    assert_eq!(super::json(&made)["root_made"], true);
+    let again = elsewhere.run(["-C", at, "restore", "1"]).success();
+    assert!(again.error_text().contains("Nothing to do"), "{again}");
+}

@@ -148,6 +148,23 @@ fn real_errors_a_read_only_project_is_saved_and_never_half_restored() {
     assert_same(&new(), &project.tree(), "writable again");
 }
 
+#[test]
+fn real_errors_a_save_says_where_no_restore_could_work() {
+    if !can_mount() {
+        return;
+    }
+    let env = test_env();
+    let project = env.work_dir("project");
+    new().write(project.path());
+    let first = mounted(&env, READ_ONLY_PROJECT, &["save", "--json"]).success();
+    let notes = json(&first)["notes"].to_string();
+    assert!(notes.contains("its file system is read-only"), "{first}");
+    // It is said once, not at each save.
+    old().write(project.path());
+    let second = mounted(&env, READ_ONLY_PROJECT, &["save", "--json"]).success();
+    assert_eq!(json(&second)["notes"], serde_json::json!([]), "{second}");
+}
+
 /// Enough directories for every thread to be busy, and files at the top and far below.
 fn wide() -> Tree {
     let mut tree = Tree::new();

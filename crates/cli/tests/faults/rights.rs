@@ -167,6 +167,28 @@ fn read_only_directories_are_restored_and_stay_read_only() {
 }
 
 #[test]
+fn a_save_says_that_nothing_can_be_restored_where_only_others_may_write() {
+    let Some(nobody) = Nobody::new() else { return };
+    let project = nobody.project(&Tree::of_files([("a", "one\n")]));
+    // A directory of one's own is opened up by a restore, whatever its mode.
+    chmod(project.path(), 0o555);
+    let own = json(&nobody.run(&["save", "--json"]).success());
+    assert_eq!(own["notes"], serde_json::json!([]));
+    if !nobody.is_root {
+        return chmod(project.path(), 0o755);
+    }
+    let other = nobody.env.work_dir("other");
+    other.write("a", "one\n");
+    let place = other.path().to_str().unwrap();
+    let saved = json(&nobody.run(&["-C", place, "save", "--json"]).success());
+    let notes = saved["notes"].to_string();
+    assert!(
+        notes.contains("its directory may not be written to"),
+        "{notes}"
+    );
+}
+
+#[test]
 fn names_that_differ_in_case_come_back_below_a_read_only_directory() {
     let Some(nobody) = Nobody::new() else { return };
     let mut old = Tree::of_files([("locked/new/a", "lower\n"), ("locked/new/A", "upper\n")]);

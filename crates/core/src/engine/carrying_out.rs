@@ -141,6 +141,7 @@ impl Project<'_> {
             removed: applied.removed,
             kept,
             plan: prepared.plan,
+            root_made: false,
         })
     }
 

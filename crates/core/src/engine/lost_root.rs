@@ -28,15 +28,15 @@ impl Engine {
 
 impl Project<'_> {
     /// Makes the project's directory again, if it is gone and there is something to bring back into it. Only in the file system it
-    /// was in: where a volume is not mounted, its files belong elsewhere.
-    pub(super) fn make_root_again(&self, store: &OpenStore) -> Result<(), Error> {
+    /// was in: where a volume is not mounted, its files belong elsewhere. Returns whether it was.
+    pub(super) fn make_root_again(&self, store: &OpenStore) -> Result<bool, Error> {
         if stat_path(&self.root)?.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let place = self.root.parent().zip(self.root.file_name());
         let Some((above, name)) = place.filter(|_| !history.entries.is_empty()) else {
-            return Ok(());
+            return Ok(false);
         };
         let parent = Dir::open(above)?;
         let was_in = self.record(&store.dirs)?.parent();
@@ -47,6 +47,7 @@ impl Project<'_> {
             return Err(Error::OtherFileSystem { root });
         }
         parent.create_dir(name, MODE)?;
-        Ok(parent.sync()?)
+        parent.sync()?;
+        Ok(true)
     }
 }

@@ -366,11 +366,26 @@ impl Project<'_> {
         }
     }
 
-    /// Keeps `projects/<id>.json`, which Hermes reads, in step.
-    pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<(), Error> {
+    /// Keeps `projects/<id>.json`, which Hermes reads, in step. Returns whether the project is on a file system it was not on before.
+    pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<bool, Error> {
         let old = self.record(dirs)?;
-        let record = self.touched(&old).render();
-        self.write_record(dirs, &record, durability)
+        let new = self.touched(&old);
+        self.write_record(dirs, &new.render(), durability)?;
+        Ok(old.places().own_dev != new.places().own_dev)
+    }
+
+    /// Why no restore could work here, in words. Whatever a file system lacks a restore can do without, but for writing; to see
+    /// that nothing has to be written.
+    pub(super) fn unrestorable(&self) -> Option<String> {
+        let root = self.open_root().ok()?;
+        let why = if root.is_read_only().ok()? {
+            "its file system is read-only"
+        } else if !root.may_write().ok()? {
+            "its directory may not be written to"
+        } else {
+            return None;
+        };
+        Some(format!("nothing can be restored in this project: {why}"))
     }
 
     /// Notes a visit that changed nothing, unless the record says the same already but for some seconds. A file

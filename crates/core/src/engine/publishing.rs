@@ -120,7 +120,9 @@ impl Project<'_> {
                 self.touch(&store.dirs, self.settings().durability)
             },
         );
-        touched?;
+        if touched? {
+            notes.extend(self.unrestorable());
+        }
         let changes = counted.unwrap_or_else(|e| {
             notes.push(format!("the changes could not be counted: {e}"));
             None

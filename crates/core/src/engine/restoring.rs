@@ -64,6 +64,8 @@ pub struct Restored {
     pub kept: Vec<Kept>,
     /// What the store had lost of the state before. It was saved again first.
     pub lost: Lost,
+    /// Was the project's own directory gone, and made again?
+    pub root_made: bool,
 }
 
 /// What a restore is for.
@@ -129,9 +131,13 @@ impl Project<'_> {
     ) -> Result<Restored, Error> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
-        self.make_root_again(&store)?;
+        let root_made = self.make_root_again(&store)?;
         let task = Task::New(Move::Restore);
-        self.restore_locked(&store, target, options, &task, &[], progress)
+        let restored = self.restore_locked(&store, target, options, &task, &[], progress)?;
+        Ok(Restored {
+            root_made,
+            ..restored
+        })
     }
 
     pub(super) fn prepare(
@@ -329,6 +335,7 @@ fn nothing_changed(plan: Plan) -> Restored {
         kept,
         lost: Lost::default(),
         plan,
+        root_made: false,
     }
 }
 

@@ -106,7 +106,7 @@ impl Project<'_> {
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         self.some_history(&store)?;
-        self.make_root_again(&store)?;
+        let root_made = self.make_root_again(&store)?;
         // One look serves the choice, the plan and the save.
         let mut draft = self.draft(&store, false, &[], progress)?;
         let last = self.last_if_idle(&store, by, &draft.present)?;
@@ -122,6 +122,7 @@ impl Project<'_> {
         }
         let mut restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
         restored.plan.passed = last;
+        restored.root_made = root_made;
         Ok(Undone::Done(Box::new(restored)))
     }
 
