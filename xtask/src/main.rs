@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `secrets`, `serve-load`, `skips`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `serve-load`, `skips`.
 
 mod bench;
 mod ci;
@@ -13,6 +13,7 @@ mod interleavings;
 mod mutants;
 mod power;
 mod python;
+mod rules;
 mod serve_load;
 mod skips;
 mod test_names;
@@ -93,6 +94,10 @@ Usage: cargo xtask <COMMAND>
                             fails if one is of a ring that .ci/may-skip does not name
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
       --schedules N         Orders for each test [default: 20000]
+  rules [OPTIONS]           Random days on which ignore files, git's index, branches, settings and limits change between and
+                            inside steps: undo leads back, or names what it leaves
+      --cases N             So many days [default: 1000]
+      --case N              Only this one
   huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
       --files N             Files of the largest tree [default: 1000000]
       --sparse-gib N        Size of the sparse file [default: 20]
@@ -117,6 +122,7 @@ fn main() -> ExitCode {
         Some("interleavings") => interleavings::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
+        Some("rules") => rules::run(rest),
         Some("skips") => skips::run(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
         Some("help" | "--help" | "-h") => {

@@ -21,6 +21,7 @@ use crate::diff;
 use crate::diff::Change;
 use crate::diff::Side;
 use crate::error::Error;
+use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
@@ -156,8 +157,7 @@ impl Project<'_> {
         let Some(last) = steps.into_iter().next_back() else {
             return Ok(None);
         };
-        let prepared = self.prepare(store, target, &RestoreOptions::default(), present)?;
-        Ok(prepared.plan.actions.is_empty().then_some(last))
+        Ok(self.is_no_way(store, target, present)?.then_some(last))
     }
 
     /// The history, which must have something in it.
@@ -269,37 +269,66 @@ impl Project<'_> {
         saved: &[&Checkpoint],
         (ends, present): (Option<Ends<'_>>, &Present),
     ) -> Result<Since, Error> {
+        let is_current = record.is_current((present.tree, present.modes))
+            || self.differs_by_rules(store, ends, present)?;
         for checkpoint in saved {
-            if record.is_current((checkpoint.tree, checkpoint.modes)) {
-                continue;
-            }
-            let Some(ends) = ends.filter(|_| !checkpoint.receipt_damaged) else {
-                return Ok(Since::Work);
-            };
-            let side = StoreSide::new(&store.objects);
-            let left_out = by_path(read_left_out(&store.objects, checkpoint)?);
-            let is_left_out = |path: &RelPath| why_left_out(&left_out, path).is_some();
-            if !differs_by_rules(store, ends, (&side, checkpoint.tree), &is_left_out)? {
+            let is_as_moved = record.is_current((checkpoint.tree, checkpoint.modes))
+                || is_current && self.is_no_way(store, checkpoint, present)?;
+            if !is_as_moved {
                 return Ok(Since::Work);
             }
         }
-        if record.is_current((present.tree, present.modes)) {
-            return Ok(Since::Nothing);
-        }
-        let Some(ends) = ends else {
-            return Ok(Since::Edits);
-        };
-        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
-        let is_left_out = |path: &RelPath| {
-            let entry = present.cache.entry_at(path.as_bytes());
-            entry.is_some_and(|entry| entry.kind.left_out().is_some())
-        };
-        let is_as_it_was = differs_by_rules(store, ends, (&&side, present.tree), &is_left_out)?;
-        Ok(if is_as_it_was {
+        Ok(if is_current {
             Since::Nothing
         } else {
             Since::Edits
         })
+    }
+
+    /// Would going to this checkpoint change nothing? Then only rules make it another state.
+    fn is_no_way(
+        &self,
+        store: &OpenStore,
+        checkpoint: &Checkpoint,
+        present: &Present,
+    ) -> Result<bool, Error> {
+        match self.prepare(store, checkpoint, &RestoreOptions::default(), present) {
+            Ok(prepared) => Ok(prepared.plan.actions.is_empty()),
+            Err(e) if e.kind() == ErrorKind::Damaged => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
+    /// out of it? Nobody changed the others.
+    fn differs_by_rules(
+        &self,
+        store: &OpenStore,
+        ends: Option<Ends<'_>>,
+        present: &Present,
+    ) -> Result<bool, Error> {
+        let Some((position, left)) = ends else {
+            return Ok(false);
+        };
+        let side = StoreSide::new(&store.objects);
+        let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        let seen: &dyn Side = &&seen;
+        let since = |then: &Checkpoint| {
+            diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
+        };
+        let (changes, since_left) = (since(position)?, since(left)?);
+        let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
+        let unsaid = by_path(read_left_out(&store.objects, position)?);
+        let unsaid_left = by_path(read_left_out(&store.objects, left)?);
+        let is_by_rules = |change: &Change| {
+            let path = &change.path;
+            let entry = present.cache.entry_at(path.as_bytes());
+            let is_left_out = entry.is_some_and(|entry| entry.kind.left_out().is_some());
+            let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
+            // What the save before the restore left out, the restore did not touch.
+            is_left_out || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
+        };
+        Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
     }
 }
 
@@ -331,30 +360,6 @@ impl Standing {
         }
         self.record
     }
-}
-
-/// Is a state as the last restore left the project, but for files that only rules which changed since make part of it, or take
-/// out of it? Nobody changed the others.
-fn differs_by_rules(
-    store: &OpenStore,
-    (position, left): Ends<'_>,
-    (seen, tree): (&dyn Side, ObjectId),
-    is_left_out: &dyn Fn(&RelPath) -> bool,
-) -> Result<bool, Error> {
-    let side = StoreSide::new(&store.objects);
-    let since =
-        |then: &Checkpoint| diff::compare(Some((&side, then.tree)), Some((seen, tree)), &[]);
-    let (changes, since_left) = (since(position)?, since(left)?);
-    let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
-    let unsaid = by_path(read_left_out(&store.objects, position)?);
-    let unsaid_left = by_path(read_left_out(&store.objects, left)?);
-    let is_by_rules = |change: &Change| {
-        let path = &change.path;
-        let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
-        // What the save before the restore left out, the restore did not touch.
-        is_left_out(path) || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
-    };
-    Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
 }
 
 /// Does a checkpoint have something that the rules leave out of the present, and nobody holds yet?

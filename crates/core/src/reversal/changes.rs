@@ -23,7 +23,14 @@ pub(super) fn changes_between(
 ) -> Result<Vec<Change>, DiffError> {
     let (old, new) = (&base.view, &theirs.view);
     let changes = compare(Some((old.side, old.tree)), Some((new.side, new.tree)), &[])?;
-    let mut changes = detect(changes, old.side, new.side, &RenameOptions::default())?.changes;
+    // What one of the states left out may have been there all the time: nothing was moved there, or from there.
+    let is_said = |c: &Change| old.left_out(&c.path).is_none() && new.left_out(&c.path).is_none();
+    let (said, unsaid) = changes.into_iter().partition(is_said);
+    let mut changes = detect(said, old.side, new.side, &RenameOptions::default())?.changes;
+    if !Vec::is_empty(&unsaid) {
+        changes.extend(unsaid);
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     if modes_known(base, theirs) {
         add_other_modes(base, theirs, &mut changes)?;
     }

@@ -76,7 +76,9 @@ impl<'s, 'a> Moves<'s, 'a> {
             present: present.side,
             files: &self.overlay.files,
         };
-        let changes = changes.into_values().collect();
+        let is_said =
+            |c: &Change| base.left_out(&c.path).is_none() && present.left_out(&c.path).is_none();
+        let changes = changes.into_values().filter(is_said).collect();
         let detected = detect(changes, base.side, &current, &RenameOptions::default())?;
         let moved = detected.changes.into_iter().filter_map(|change| {
             let from = change.from?;

@@ -1,9 +1,10 @@
-//! Random days on which rules change between and inside steps: ignore files, `info/exclude`, the index, settings, size limits.
+//! Random days on which rules change between and inside steps: ignore files, `info/exclude`, the index, branches, settings, size
+//! limits.
 //!
 //! The model knows which rules name which file and what is on disk, and nothing of how undo works. It says what undoing the last
 //! step, or a restore, has to come to: what a checkpoint could hold at either end of the step is as before it; everything else that
 //! differs is named, or was left out before and after; and undoing the undo leads back exactly. `HERMA_RULES_CASES` and
-//! `HERMA_RULES_FIRST` choose the cases; 1,000 are run by `HERMA_RULES_CASES=1000`.
+//! `HERMA_RULES_FIRST` choose the cases; `cargo xtask rules` runs 1,000.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -23,17 +24,24 @@ use super::steps::of_steps;
 
 const CASES: u64 = 40;
 const FILES: [&str; 8] = ["a", "b", "c", "d", "gen/e", "gen/f", "gen/deep/g", "lib/h"];
+/// The files of the project that are rules.
+const RULES: [&str; 2] = [".gitignore", ".hermaignore"];
+const BRANCHES: [&str; 2] = ["main", "other"];
 const LIMIT: usize = 300;
 const LOWER_LIMIT: usize = 100;
 
 type Files = BTreeMap<&'static str, String>;
+type Names = BTreeSet<&'static str>;
 
 /// The rules that name files, each by its last name alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rules {
-    gitignore: BTreeSet<&'static str>,
-    info: BTreeSet<&'static str>,
-    setting: BTreeSet<&'static str>,
+    gitignore: Names,
+    hermaignore: Names,
+    info: Names,
+    setting: Names,
+    /// What git's index has: what git itself is to ignore does not count for these.
+    tracked: Names,
     lower_limit: bool,
 }
 
@@ -42,9 +50,20 @@ impl Rules {
         if self.lower_limit { LOWER_LIMIT } else { LIMIT }
     }
 
+    /// Would a name leave this file out if git did not track it? Which files git tracked when a step began is on no record.
+    fn may_name(&self, file: &str) -> bool {
+        let untracked = Self {
+            tracked: Names::new(),
+            ..self.clone()
+        };
+        untracked.names(file)
+    }
+
     /// Does a name leave this file out?
     fn names(&self, file: &str) -> bool {
-        self.gitignore.contains(file) || self.info.contains(file) || self.setting.contains(file)
+        let by_git = self.gitignore.contains(file) || self.info.contains(file);
+        let by_us = self.hermaignore.contains(file) || self.setting.contains(file);
+        by_us || (by_git && !self.tracked.contains(file))
     }
 }
 
@@ -52,6 +71,8 @@ struct Day {
     p: TestProject,
     random: Random,
     rules: Rules,
+    /// What each branch has.
+    branches: [Names; 2],
     count: usize,
 }
 
@@ -62,17 +83,53 @@ impl Day {
             max_file_size: Some(LIMIT as u64),
             ..Settings::default()
         });
-        p.git_in("", &["init", "-q"]);
+        p.git_in("", &["init", "-q", "-b", BRANCHES[0]]);
         let mut day = Self {
             p,
             random: Random::new(seed),
             rules: Rules::default(),
+            branches: Default::default(),
             count: 0,
         };
-        for file in FILES {
-            day.write(file);
+        for number in [1, 0] {
+            let mut committed = Names::new();
+            for file in FILES {
+                day.write(file);
+                if day.random.one_in(3) {
+                    committed.insert(file);
+                }
+            }
+            day.p
+                .git_in("", &["checkout", "-q", "--orphan", BRANCHES[number]]);
+            day.p.git_in("", &["read-tree", "--empty"]);
+            for file in &committed {
+                day.p.git_in("", &["add", file]);
+            }
+            let name = BRANCHES[number];
+            day.p
+                .git_in("", &["commit", "-q", "--allow-empty", "-m", name]);
+            day.branches[number].clone_from(&committed);
+            day.rules.tracked = committed;
         }
         day
+    }
+
+    /// Goes to a branch, which changes files and the index.
+    fn switch(&mut self) {
+        let number = self.random.below(BRANCHES.len());
+        self.p
+            .git_in("", &["checkout", "-q", "-f", BRANCHES[number]]);
+        self.rules.tracked.clone_from(&self.branches[number]);
+    }
+
+    /// Has git track a file, or track it no longer.
+    fn change_index(&mut self, file: &'static str) {
+        if self.rules.tracked.remove(file) {
+            self.p.git_in("", &["rm", "-q", "-f", "--cached", file]);
+        } else if self.p.exists(file) {
+            self.p.git_in("", &["add", "-f", file]);
+            self.rules.tracked.insert(file);
+        }
     }
 
     fn any_file(&mut self) -> &'static str {
@@ -104,25 +161,30 @@ impl Day {
 
     fn change_rules(&mut self) {
         let file = self.any_file();
-        let toggle = |set: &mut BTreeSet<&'static str>| {
+        let toggle = |set: &mut Names| {
             if !set.remove(file) {
                 set.insert(file);
             }
         };
-        let lines = |set: &BTreeSet<&'static str>| {
+        let lines = |set: &Names| {
             let lines = set.iter().map(|file| format!("/{file}\n"));
             lines.collect::<String>()
         };
-        match self.random.below(4) {
+        match self.random.below(7) {
             0 => {
+                toggle(&mut self.rules.hermaignore);
+                self.p.write(".hermaignore", lines(&self.rules.hermaignore));
+            }
+            1 | 2 => self.change_index(file),
+            3 => {
                 toggle(&mut self.rules.gitignore);
                 self.p.write(".gitignore", lines(&self.rules.gitignore));
             }
-            1 => {
+            4 => {
                 toggle(&mut self.rules.info);
                 self.p.write(".git/info/exclude", lines(&self.rules.info));
             }
-            2 => {
+            5 => {
                 toggle(&mut self.rules.setting);
                 let patterns = self.rules.setting.iter().map(|file| format!("/{file}"));
                 let patterns = patterns.collect();
@@ -136,26 +198,26 @@ impl Day {
         }
     }
 
-    /// What is on disk; the ignore file is one of the files.
+    /// What is on disk; the ignore files are among it.
     fn files(&self) -> Files {
-        let all = FILES.into_iter().chain([".gitignore"]);
+        let all = FILES.into_iter().chain(RULES);
         all.filter(|file| self.p.exists(file))
             .map(|file| (file, self.p.read(file)))
             .collect()
     }
 
-    /// The ignore file may be another one by now.
-    fn read_ignore_file(&mut self) {
-        let text = if self.p.exists(".gitignore") {
-            self.p.read(".gitignore")
-        } else {
-            String::new()
+    /// The ignore files may be others by now.
+    fn read_ignore_files(&mut self) {
+        let named = |of: &str| {
+            let text = if self.p.exists(of) {
+                self.p.read(of)
+            } else {
+                String::new()
+            };
+            let is_named = |file: &&str| text.lines().any(|l| l.strip_prefix('/') == Some(*file));
+            FILES.into_iter().filter(is_named).collect()
         };
-        let named = |file: &&&str| {
-            text.lines()
-                .any(|line| line.strip_prefix('/') == Some(**file))
-        };
-        self.rules.gitignore = FILES.iter().filter(named).copied().collect();
+        (self.rules.gitignore, self.rules.hermaignore) = (named(RULES[0]), named(RULES[1]));
     }
 }
 
@@ -172,9 +234,10 @@ fn check_step(day: &mut Day, what: &str) {
         FILES.iter().filter(is_saved).copied().collect()
     };
     for _ in 0..=day.random.below(3) {
-        match day.random.below(2) {
-            0 => day.change_files(),
-            _ => day.change_rules(),
+        match day.random.below(5) {
+            0 | 1 => day.change_files(),
+            2 | 3 => day.change_rules(),
+            _ => day.switch(),
         }
     }
     let ended = day.p.end(step);
@@ -198,7 +261,7 @@ fn check_step(day: &mut Day, what: &str) {
     assert_eq!(names(&taken.plan.by_hand), [""; 0], "{what}");
     assert_eq!(taken.plan.reversed.conflicts, [], "{what}");
     let now = day.files();
-    for file in FILES.into_iter().chain([".gitignore"]) {
+    for file in FILES.into_iter().chain(RULES) {
         let (then, since, result) = (before.get(file), after.get(file), now.get(file));
         let fits = |text: Option<&String>| text.is_none_or(|text| text.len() <= LIMIT);
         let fits_now =
@@ -206,8 +269,9 @@ fn check_step(day: &mut Day, what: &str) {
         // Covered at the beginning, or to be covered by the rules of then, and small enough at the end.
         let is_said = !unsaid.contains_key(file);
         let was_covered =
-            held.contains(file) || (then.is_none() && is_said && !rules_before.names(file));
-        if file == ".gitignore" || (was_covered && fits(then) && (fits_now(since) || since == then))
+            held.contains(file) || (then.is_none() && is_said && !rules_before.may_name(file));
+        if RULES.contains(&file)
+            || (was_covered && fits(then) && (fits_now(since) || since == then))
         {
             assert_eq!(result, then, "{file} is as before the step, {what}");
         } else if result != then {
@@ -227,7 +291,7 @@ fn check_step(day: &mut Day, what: &str) {
         day.p.redo().unwrap();
         assert_eq!(day.files(), now, "done again, {what}");
     }
-    day.read_ignore_file();
+    day.read_ignore_files();
 }
 
 /// Restores some checkpoint, changes rules, and undoes it.
@@ -236,7 +300,7 @@ fn check_restore(day: &mut Day, what: &str) {
     let spec = (1 + day.random.below(checkpoints)).to_string();
     let before = day.files();
     let restored = day.p.restore(&spec);
-    day.read_ignore_file();
+    day.read_ignore_files();
     let after = day.files();
     if restored.safety.is_none() || restored.plan.actions.is_empty() {
         return;
@@ -260,7 +324,7 @@ fn check_restore(day: &mut Day, what: &str) {
     assert_eq!(day.files(), before, "undone, {spec}, {what}");
     day.p.redo().unwrap();
     assert_eq!(day.files(), after, "done again, {spec}, {what}");
-    day.read_ignore_file();
+    day.read_ignore_files();
 }
 
 fn check_case(seed: u64) {
@@ -268,9 +332,10 @@ fn check_case(seed: u64) {
     day.p.save("first");
     for turn in 0..6 {
         let what = format!("seed {seed}, turn {turn}");
-        match day.random.below(5) {
+        match day.random.below(6) {
             0 => day.change_rules(),
             1 => day.change_files(),
+            5 => day.switch(),
             2 => check_restore(&mut day, &what),
             _ => check_step(&mut day, &what),
         }
