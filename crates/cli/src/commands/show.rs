@@ -169,6 +169,7 @@ fn write_receipt(
         };
         let heading = match reason {
             Reason::SavedSecret => format!("Saved, but looks like a secret: {count}"),
+            Reason::Identity => format!("Saved, but without their setuid and setgid bits: {count}"),
             _ => format!("Left out, {}: {count}", reason.word()),
         };
         writeln!(out, "{}", ui.theme.paint(label, &heading))?;

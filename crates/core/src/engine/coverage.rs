@@ -56,7 +56,7 @@ impl Project<'_> {
         let rules = Rules::new(&self.settings().excludes);
         let mut left_out = Vec::new();
         present.cache.each_left_out(|path, why| {
-            if why.reason != Reason::SavedSecret {
+            if !matches!(why.reason, Reason::SavedSecret | Reason::Identity) {
                 left_out.push((BString::from(path), why.reason));
             }
             true

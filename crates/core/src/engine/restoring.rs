@@ -1,7 +1,11 @@
 //! Restoring: save the present, plan, apply, verify.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use bstr::BStr;
+use bstr::BString;
 
 use super::Progress;
 use super::Project;
@@ -23,8 +27,11 @@ use crate::id::ObjectId;
 use crate::path::RelPath;
 use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
+use crate::restore::Action;
 use crate::restore::ActionKind;
 use crate::restore::Kept;
+use crate::restore::KeptWhy;
+use crate::restore::Lack;
 use crate::restore::Plan;
 use crate::restore::RestoreError;
 use crate::restore::RestoreOptions;
@@ -161,6 +168,9 @@ impl Project<'_> {
             None => Modes::unknown(root.stat_self()?.mode),
         };
         let left_out = unless_damaged(read_left_out(&store.objects, target))?;
+        let left = left_out.iter().flatten();
+        let with_identity = left.filter(|item| item.reason == Reason::Identity);
+        let with_identity: BTreeSet<_> = with_identity.map(|item| item.path.clone()).collect();
         let target_left_out = left_out.map(by_path);
         let target_side = StoreSide::new(&store.objects);
         let held = Held::new(&store.objects, &present.holding);
@@ -184,7 +194,9 @@ impl Project<'_> {
             held_and_left_out: &held_and_left_out,
             options,
         };
-        planner.plan()
+        let mut prepared = planner.plan()?;
+        name_lost_identity(&mut prepared.plan, &present.cache, &with_identity);
+        Ok(prepared)
     }
 
     pub(super) fn restore_locked(
@@ -297,6 +309,25 @@ impl Project<'_> {
         let state = self.save_locked(store, &before(what), Origin::Safety, held, progress)?;
         Ok((state.saved, state.present))
     }
+}
+
+/// Names the files whose setuid and setgid bits do not come with them: what is there and is replaced keeps its own.
+fn name_lost_identity(plan: &mut Plan, seen: &StatCache, with_identity: &BTreeSet<BString>) {
+    let is_lost = |action: &&Action| {
+        let path = action.path.as_bytes();
+        let has_bits = || {
+            seen.entry_at(path)
+                .is_some_and(|now| now.mode & 0o6000 != 0)
+        };
+        let is_written = matches!(action.kind, ActionKind::Write { .. });
+        is_written && with_identity.contains(BStr::new(path)) && !has_bits()
+    };
+    let lost = plan.actions.iter().filter(is_lost).map(|action| Kept {
+        path: action.path.clone(),
+        why: KeptWhy::NotHeld(Lack::Identity),
+    });
+    plan.kept.extend(lost);
+    plan.kept.sort_unstable();
 }
 
 /// What a plan makes where nothing is.

@@ -167,6 +167,8 @@ pub enum Lack {
     Owner,
     /// Its name: the file system takes no such names.
     Name,
+    /// Setuid and setgid bits: a store must not be able to make anybody somebody else.
+    Identity,
     /// Its size: the file system holds no file that large, or this process may not write one.
     Size,
 }
@@ -177,6 +179,7 @@ impl fmt::Display for Lack {
             Self::Mode => "the file system does not hold its permissions",
             Self::Link => "the file system has no symbolic links",
             Self::Owner => "it belongs to another user or group now, who restored it",
+            Self::Identity => "its setuid and setgid bits are not kept",
             Self::Name => "the file system does not take its name",
             Self::Size => "it is larger than a file may be here",
         })

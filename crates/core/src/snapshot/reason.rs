@@ -43,11 +43,13 @@ pub enum Reason {
     Submodule = 16,
     /// A git repository with checkpoints of its own.
     Repository = 17,
+    /// It has a setuid or setgid bit, which no checkpoint keeps. It is in the checkpoint.
+    Identity = 18,
 }
 
 impl Reason {
     /// Every reason, in the order receipts list them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Unreadable,
         Self::Unstable,
         Self::TooLarge,
@@ -65,6 +67,7 @@ impl Reason {
         Self::Ignored,
         Self::Excluded,
         Self::Purged,
+        Self::Identity,
     ];
 
     /// The reason with this number.
@@ -80,7 +83,7 @@ impl Reason {
 
     /// Is it in the checkpoint all the same?
     pub fn is_captured(self) -> bool {
-        matches!(self, Self::Unstable | Self::SavedSecret)
+        matches!(self, Self::Unstable | Self::SavedSecret | Self::Identity)
     }
 
     /// Is something missing that no rule leaves out, or not as it is on disk? Then the exit code says so.
@@ -97,7 +100,7 @@ impl Reason {
     pub fn is_rule(self) -> bool {
         matches!(
             self,
-            Self::Excluded | Self::Ignored | Self::Own | Self::Purged
+            Self::Excluded | Self::Ignored | Self::Own | Self::Purged | Self::Identity
         ) || self.is_project()
     }
 
@@ -137,6 +140,7 @@ impl Reason {
             Self::Worktree => "worktree",
             Self::Submodule => "submodule",
             Self::Repository => "repository",
+            Self::Identity => "identity",
         }
     }
 }

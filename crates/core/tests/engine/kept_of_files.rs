@@ -6,6 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use herma_core::Error;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
+use herma_core::restore::KeptWhy;
+use herma_core::restore::Lack;
+use herma_core::snapshot::reason::Reason;
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;
@@ -57,6 +60,45 @@ fn a_sparse_file_comes_back_with_its_holes() {
     let mut middle = [0; 6];
     file.read_exact_at(&mut middle, SIZE / 2 - 1).unwrap();
     assert_eq!(&middle, b"\0data\0");
+}
+
+#[test]
+fn setuid_and_setgid_bits_of_files_are_named_where_they_do_not_come_back() {
+    let p = TestProject::new();
+    for (file, mode) in [("tool", 0o4755), ("shared", 0o2755), ("plain", 0o755)] {
+        p.write(file, "old\n");
+        p.chmod(file, mode);
+    }
+    let receipt = p.project().receipt(&p.save("first").checkpoint).unwrap();
+    let named: Vec<_> = receipt
+        .left_out
+        .iter()
+        .map(|l| l.path.to_string())
+        .collect();
+    assert_eq!(named, ["shared", "tool"]);
+    assert_eq!(receipt.summary.left_out.get(&Reason::Identity), Some(&2));
+    assert!(!receipt.summary.is_partial());
+    p.remove("tool");
+    p.remove("plain");
+    p.write("shared", "new\n");
+    p.chmod("shared", 0o2755);
+    let restored = p.restore("1");
+    let kept: Vec<_> = restored
+        .kept
+        .iter()
+        .map(|k| (k.path.to_string(), k.why))
+        .collect();
+    assert_eq!(
+        kept,
+        [("tool".to_owned(), KeptWhy::NotHeld(Lack::Identity))]
+    );
+    assert_eq!(
+        ["tool", "shared", "plain"].map(|file| p.mode(file)),
+        [0o755, 0o2755, 0o755]
+    );
+    p.undo().unwrap();
+    assert!(!p.exists("tool"));
+    p.fsck();
 }
 
 /// Only root can give a file to somebody.

@@ -33,7 +33,7 @@ use crate::snapshot::secrets;
 use pattern::Pattern;
 
 /// Counts every change to the meaning of the rules, so that what was judged by old rules is judged anew.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// The user's settings about what to leave out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -314,7 +314,8 @@ impl Summary {
         }
         let unstable = record[7] & 2 != 0;
         let holds_secret = u32_at(record, 68) != 0;
-        if let Some(reason) = kind.listed_reason(unstable, holds_secret) {
+        let mode = u16::from_le_bytes([record[66], record[67]]);
+        if let Some(reason) = kind.listed_reason(unstable, holds_secret, mode) {
             *self.left_out.entry(reason).or_insert(0) += 1;
         }
         Some(())

@@ -58,10 +58,17 @@ impl EntryKind {
     }
 
     /// Why receipts mention an entry of this kind, if they do.
-    pub(super) fn listed_reason(self, unstable: bool, holds_secret: bool) -> Option<Reason> {
+    pub(super) fn listed_reason(
+        self,
+        unstable: bool,
+        holds_secret: bool,
+        mode: u16,
+    ) -> Option<Reason> {
+        let is_file = matches!(self, Self::File | Self::Executable);
+        let identity = (is_file && mode & 0o6000 != 0).then_some(Reason::Identity);
         let secret = holds_secret.then_some(Reason::SavedSecret);
         let unstable = unstable.then_some(Reason::Unstable);
-        self.left_out().or(unstable).or(secret)
+        self.left_out().or(unstable).or(secret).or(identity)
     }
 
     /// Why it is left out, if it is.
@@ -153,7 +160,7 @@ impl EntryRecord {
     /// Why receipts mention it, if they do.
     pub fn listed_reason(&self) -> Option<Reason> {
         self.kind
-            .listed_reason(self.unstable, self.secret.is_some())
+            .listed_reason(self.unstable, self.secret.is_some(), self.mode)
     }
 
     /// Do settings and ignore files have a say in what was made of its state?
