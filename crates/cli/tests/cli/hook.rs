@@ -679,3 +679,88 @@ fn a_call_of_another_session_does_not_end_a_call() {
     let open: Vec<Value> = states(steps(&project));
     assert_eq!(open.iter().filter(|state| *state == "open").count(), 2);
 }
+
+/// A program that saves with a limit of its own, as the Python package does.
+fn with_limit(env: &TestEnv, max_snapshots: usize) -> herma_core::Engine {
+    let seconds = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
+    herma_core::Engine::new(herma_core::EngineOptions {
+        home: env.home().to_owned(),
+        user_home: None,
+        clock: std::sync::Arc::new(herma_core::clock::FixedClock(
+            herma_core::clock::Timestamp {
+                seconds,
+                nanos: 0,
+                offset_minutes: 0,
+            },
+        )),
+        settings: herma_core::Settings {
+            keeping: herma_core::settings::Keeping {
+                max_snapshots: Some(4),
+                ..herma_core::settings::Keeping::default()
+            },
+            asked: herma_core::settings::AskedLimits {
+                max_snapshots: Some(max_snapshots),
+                max_total_size: None,
+            },
+            ..herma_core::Settings::default()
+        },
+        watcher: None,
+    })
+}
+
+#[test]
+fn twenty_projects_saved_by_commands_hooks_and_programs_keep_what_their_own_limits_keep() {
+    const SAVES: usize = 7;
+    let env = test_env();
+    std::fs::create_dir_all(env.home()).unwrap();
+    let settings = "checkpoints:\n  max_snapshots: 4\n";
+    std::fs::write(env.home().join("config.yaml"), settings).unwrap();
+    let names: Vec<String> = (0..20).map(|number| format!("project-{number}")).collect();
+    let projects: Vec<_> = names
+        .iter()
+        .map(|name| env.work_dir(name).files([(".git/HEAD", "")]))
+        .collect();
+    // Programs ask for fewer than the settings allow, for more, and for any number.
+    let asked = |number: usize| [1, 2, 5, 6, 100, 0][number / 3 % 6];
+    let save = |number: usize, round: usize| {
+        let project = &projects[number];
+        project.write("a.txt", &format!("{number} {round}\n"));
+        match number % 3 {
+            0 => drop(project.run(["save"]).success()),
+            1 => {
+                let call = round.to_string();
+                let input = json!({"command": "make"});
+                claude(project).before(&call, "Bash", &input);
+                claude(project).after(&call, "Bash", &input);
+            }
+            _ => {
+                let engine = with_limit(&env, asked(number));
+                let root = engine.project(project.path()).unwrap();
+                let options = herma_core::engine::SaveOptions::default();
+                root.save(&options, &herma_core::engine::NoProgress)
+                    .unwrap();
+            }
+        }
+    };
+    let kept = |number: usize| match (number % 3, asked(number)) {
+        (2, 0) => SAVES,
+        (2, asked) => asked.clamp(4, SAVES),
+        _ => 4,
+    };
+    for round in 0..SAVES {
+        for number in 0..projects.len() {
+            save(number, round);
+        }
+        // Whoever cleans up, with whatever limit of its own.
+        projects[round].run(["maintain"]).success();
+        let progress = herma_core::engine::NoProgress;
+        with_limit(&env, 1).maintain(&progress).unwrap();
+        for (number, project) in projects.iter().enumerate() {
+            let left = checkpoints(project);
+            assert!(left >= kept(number).min(round + 1), "{number}: {left}");
+        }
+    }
+    let left: Vec<_> = projects.iter().map(checkpoints).collect();
+    let all: Vec<_> = (0..projects.len()).map(kept).collect();
+    assert_eq!(left, all);
+}
