@@ -684,7 +684,7 @@ fn a_call_of_another_session_does_not_end_a_call() {
 fn with_limit(env: &TestEnv, max_snapshots: usize) -> herma_core::Engine {
     let seconds = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
     herma_core::Engine::new(herma_core::EngineOptions {
-        home: env.home().to_owned(),
+        home: env.home(),
         user_home: None,
         clock: std::sync::Arc::new(herma_core::clock::FixedClock(
             herma_core::clock::Timestamp {
