@@ -91,7 +91,7 @@ const KINDS: [Kind; 8] = [
                 "AT",
             ],
         ],
-        // fusefat destroys its tables when a file is emptied and removed later.
+        // fusefat destroys its tables when a file is emptied, written again and removed.
         is_sound: false,
     },
     Kind {
