@@ -194,9 +194,12 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         Err(_) => {
             for entry in pack.index().entries() {
                 match entry {
-                    Ok((id, _)) => {
+                    Ok((id, offset)) => {
                         facts.keep |= walk.has(&id);
-                        live.extend(walk.place(&id).map(|place| place as u32));
+                        // What it only claims to have is missing, and said to be.
+                        let is_there = pack.entry(offset).is_ok();
+                        let place = walk.place(&id).filter(|_| is_there);
+                        live.extend(place.map(|place| place as u32));
                     }
                     Err(_) => facts.keep = true,
                 }

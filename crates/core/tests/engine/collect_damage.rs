@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use herma_core::ObjectId;
 use herma_core::Spec;
 use herma_core::collect::Thoroughness;
 use herma_core::engine::CleanRequest;
@@ -107,6 +108,34 @@ fn a_whole_copy_survives_a_damaged_one_in_whichever_pack_it_is() {
         collect(&p);
         saves.check(&p);
     }
+}
+
+/// Has an index say that an object is behind the end of its pack.
+fn misplace(index: &std::path::Path, id: &ObjectId) {
+    let mut bytes = std::fs::read(index).unwrap();
+    let count = u32::from_be_bytes(bytes[1028..1032].try_into().unwrap()) as usize;
+    let mut ids = bytes[1032..1032 + count * 20].chunks(20);
+    let number = ids.position(|one| one == id.as_bytes()).unwrap();
+    let at = 1032 + count * 24 + number * 4;
+    bytes[at..at + 4].copy_from_slice(&0x7fff_0000_u32.to_be_bytes());
+    overwrite(index, &bytes);
+}
+
+#[test]
+fn what_an_index_has_behind_the_end_of_its_pack_is_missed() {
+    let p = TestProject::new();
+    let saves = Saves::make(&p, 3);
+    let file = super::purge::blob(&p, &saves.find(&p, 1), "a.txt");
+    let index = pack_with(&p, &file).with_extension("idx");
+    misplace(&index, &ObjectId::from_hex(file.as_bytes()).unwrap());
+    let before = names_below(&p.store().join("objects"));
+    let cleaned = collect(&p);
+    let name = format!("refs/herma/{}/00000002", p.project().id());
+    assert!(cleaned.collected.damaged.contains(&name), "{cleaned:?}");
+    assert_eq!(names_below(&p.store().join("objects")), before);
+    p.engine.repair(&NoProgress).unwrap();
+    assert_eq!(collect(&p).collected.damaged, [""; 0]);
+    saves.check(&p);
 }
 
 #[test]
