@@ -131,7 +131,13 @@ impl Story {
             });
         };
         let pending = |id: &ObjectId| Ok(self.made.read(id));
-        parts_of(project, store, checkpoint, point.state.1, &pending)
+        let mut parts = parts_of(project, store, checkpoint, point.state.1, &pending)?;
+        // A file that came since and was left out made no new checkpoint; the step that found it there knows.
+        let from_here = |step: &&Step| step.before.checkpoint == checkpoint.id;
+        for step in self.steps.iter().filter(from_here) {
+            parts.left_out.extend(step.outside.were_there());
+        }
+        Ok(parts)
     }
 
     /// Takes out of the changes along a stretch what belongs to somebody else at one of its ends.

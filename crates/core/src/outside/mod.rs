@@ -98,6 +98,15 @@ impl OutsideWhat {
     }
 }
 
+impl Outside {
+    /// The files and directories that are known to have been there, left out, when the step began.
+    pub(crate) fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
+        let changes = self.changes.iter();
+        let were_there = changes.filter(|change| !matches!(change.what, OutsideWhat::Added(_)));
+        were_there.filter_map(|change| Some((change.path.to_vec(), change.what.reason()?)))
+    }
+}
+
 impl fmt::Display for OutsideChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OutsideWhat::Git(words) = &self.what else {

@@ -302,3 +302,22 @@ fn the_next_save_goes_by_the_rules_of_now() {
     let changes = p.saved_tree(&p.find("@")).0;
     assert!(!changes.contains_key(&b"new.tmp"[..]));
 }
+
+/// It was too large when the step began, so no checkpoint says that it was there.
+#[test]
+fn a_file_that_a_step_made_smaller_is_left_alone_though_no_checkpoint_knew_of_it() {
+    let mut p = TestProject::new();
+    set(&mut p, |s| s.max_file_size = Some(100));
+    p.write("a", "1\n");
+    p.save("first");
+    p.write("b", "x".repeat(200));
+    let step = p.begin("claude", "bash");
+    p.write("a", "2\n");
+    p.write("b", "short\n");
+    p.end(step);
+    let taken = p.take_back(&of_steps(&[step]));
+    assert_eq!(p.read("a"), "1\n");
+    assert_eq!(p.read("b"), "short\n");
+    let named = taken.plan.reversed.kept.iter().map(|(path, _)| path);
+    assert_eq!(names(named), ["b"]);
+}
