@@ -26,6 +26,7 @@ use crate::store::error::StoreError;
 use crate::store::layout::StoreDirs;
 use crate::store::objects::ObjectError;
 use crate::store::objects::Objects;
+use crate::store::roll::Roll;
 
 /// Numbers above this are no place in an order of saving, and there must be one after the last.
 const MAX_SEQUENCE: u64 = 1 << 48;
@@ -46,7 +47,7 @@ pub(crate) fn is_extra(name: &str) -> bool {
 pub(crate) struct Entry {
     pub(crate) sequence: u64,
     pub(crate) id: ObjectId,
-    /// Does a ref of ours name it, or only Hermes's?
+    /// Does a ref of ours name it, or only Hermes's or the roll?
     pub(crate) has_ref: bool,
 }
 
@@ -149,6 +150,19 @@ impl History {
                 })
             })
             .collect();
+        // ORDER: the refs are read before the roll, which a dropped checkpoint leaves before its ref goes. So what is on the roll alone was
+        // lost or has just come, and is a checkpoint like the others: the next save gives it its ref again.
+        let there: HashSet<u64> = entries.iter().map(|entry| entry.sequence).collect();
+        let roll = Roll::read(dirs, project).unwrap_or_default();
+        for (name, id) in roll.refs {
+            let sequence = leaf(&name, &prefix).and_then(sequence_of);
+            let is_lost = |n: &u64| !there.contains(n) && !listing.broken.contains(&name);
+            entries.extend(sequence.filter(is_lost).map(|sequence| Entry {
+                sequence,
+                id,
+                has_ref: false,
+            }));
+        }
         entries.sort_unstable_by_key(|entry| entry.sequence);
         let mirror = match dirs.refs().read(&mirror_ref(project)) {
             Ok(mirror) => mirror,

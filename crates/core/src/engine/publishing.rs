@@ -22,6 +22,7 @@ use crate::checkpoint::Origin;
 use crate::clock::Timestamp;
 use crate::diff;
 use crate::error::Error;
+use crate::history::Entry;
 use crate::history::History;
 use crate::history::checkpoint_ref;
 use crate::history::extra_ref;
@@ -396,18 +397,14 @@ fn numbers<'r>(
     })
 }
 
-/// Says that refs of older checkpoints were lost, if they were.
+/// Says that refs of older checkpoints were lost, if they were. Publishing makes them again.
 fn lost_of(roll: &Roll, history: &History, project: &ProjectId) -> Option<String> {
-    let sequences: HashSet<u64> = history.entries.iter().map(|entry| entry.sequence).collect();
-    let ids: HashSet<ObjectId> = history.entries.iter().map(|entry| entry.id).collect();
-    let is_lost = |(sequence, id): &(u64, ObjectId)| {
-        let name = checkpoint_ref(project, *sequence);
-        !sequences.contains(sequence) && !ids.contains(id) && !history.broken.contains(&name)
-    };
-    let count = numbers(roll, project).filter(is_lost).count();
+    let on_roll: HashSet<ObjectId> = numbers(roll, project).map(|(_, id)| id).collect();
+    let is_lost = |entry: &&Entry| !entry.has_ref && on_roll.contains(&entry.id);
+    let count = history.entries.iter().filter(is_lost).count();
     (count > 0).then(|| {
         format!(
-            "refs of {count} older checkpoints are missing in the store; `herma checkpoints repair` brings back what is left"
+            "the refs of {count} older checkpoints were missing in the store and were made again; `herma checkpoints repair` looks for names and pins"
         )
     })
 }

@@ -254,8 +254,14 @@ impl Project<'_> {
             let led_there = |c: &&Checkpoint| {
                 record.whole || !c.receipt_damaged && record.is_current((c.tree, c.modes))
             };
-            let passed = position.filter(led_there).into_iter().chain(saved);
-            record.past.extend(passed.map(|c| c.id));
+            record.past.extend(position.filter(led_there).map(|c| c.id));
+            // What cannot be read was a state, too, and is not passed over in silence.
+            let is_passed = |entry: &&Entry| match by_id(Some(entry.id)) {
+                Some(_) => saved.iter().any(|c| c.id == entry.id),
+                None => entry.sequence > last,
+            };
+            let passed = history.entries.iter().filter(is_passed);
+            record.past.extend(passed.map(|entry| entry.id));
             record.past.dedup();
         }
         Ok(Standing { record, since })

@@ -17,6 +17,7 @@ use herma_core::engine::Progress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Stage;
 use herma_core::engine::WhichStep;
+use herma_core::error::ErrorKind;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreError;
 use herma_core::restore::RestoreOptions;
@@ -624,4 +625,20 @@ fn a_call_whose_end_could_not_be_saved_is_over_all_the_same() {
     let ended = p.project().end_step(&WhichStep::Number(number), &Cancelled);
     assert!(ended.is_err(), "{ended:?}");
     assert!(p.project().open_steps().unwrap().is_empty());
+}
+
+#[test]
+fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
+    let p = TestProject::new();
+    for content in ["one\n", "two\n", "three\n"] {
+        p.write("a", content);
+        p.save(content.trim());
+    }
+    let pack = super::upkeep::pack_with(&p, &p.find("2").id.to_hex());
+    std::fs::remove_file(pack).unwrap();
+    let failed = p.undo().unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Damaged, "{failed}");
+    assert_eq!(p.read("a"), "three\n");
+    p.restore("3");
+    assert_eq!(p.read("a"), "one\n");
 }

@@ -209,6 +209,32 @@ fn every_single_lost_ref_is_noticed_and_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_lost_ref_moves_no_numbers_and_the_next_save_makes_it_again() {
+    for lost in ["00000002", "00000003", ""] {
+        let p = TestProject::new();
+        for content in ["one\n", "two\n", "three\n"] {
+            p.write("a", content);
+            p.save(content.trim());
+        }
+        let before = p.list();
+        let refs = refs_of(&p, "herma");
+        match lost {
+            "" => std::fs::remove_dir_all(refs).unwrap(),
+            lost => std::fs::remove_file(refs.join(lost)).unwrap(),
+        }
+        assert_eq!(p.list(), before, "{lost}");
+        p.undo().unwrap();
+        assert_eq!(p.read("a"), "two\n", "{lost}");
+        p.restore("3");
+        assert_eq!(p.read("a"), "one\n", "{lost}");
+        p.write("a", "four\n");
+        p.save("four");
+        let verified = p.engine.verify(&VerifyOptions::default(), &NoProgress);
+        assert!(verified.unwrap().is_whole(), "{lost}");
+    }
+}
+
+#[test]
 fn a_torn_ref_stops_a_collection_and_is_made_again() {
     for sequence in [1, 2, 4, 7] {
         let p = scene();
