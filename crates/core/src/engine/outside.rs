@@ -2,12 +2,18 @@
 
 use super::Project;
 use super::open::OpenStore;
+use super::receipts::left_out_of;
+use super::restoring::by_path;
+use super::story::LeftOutMap;
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
+use crate::message::Message;
+use crate::outside::LeftOutThen;
 use crate::outside::Outside;
 use crate::outside::Sighting;
 use crate::path::RelPath;
 use crate::receipt::Summary;
+use crate::reversal::why_left_out;
 use crate::snapshot::present::Present;
 use crate::steps::Step;
 use crate::steps::StepEnd;
@@ -49,16 +55,38 @@ impl Project<'_> {
         }
     }
 
-    /// What a step has changed by now that no checkpoint holds. The counts are those of the save after it.
+    /// What a step has changed by now that no checkpoint holds. The counts are those of the save after it, and `is_changed`
+    /// says whether that found another state.
     pub(super) fn outside_of(
         &self,
         store: &OpenStore,
         step: &Step,
         counts: &Summary,
+        is_changed: bool,
     ) -> Result<Outside, Error> {
         let is_asked = step.watched.is_outnumbered(counts);
         let saved = is_asked.then(|| self.read_cache(store)).flatten();
-        Ok(step.watched.changes(&self.open_root()?, saved.as_ref()))
+        let mut outside = step.watched.changes(&self.open_root()?, saved.as_ref());
+        if is_changed {
+            // What cannot be read says nothing.
+            let said = left_out_before(store, step).unwrap_or_default();
+            let is_unsaid = |then: &LeftOutThen| {
+                let path = RelPath::new(then.path.clone());
+                path.is_ok_and(|path| why_left_out(&said, &path).is_none())
+            };
+            outside.unsaid = step.watched.were_there().filter(is_unsaid).collect();
+        }
+        Ok(outside)
+    }
+
+    /// What no save said was there when this checkpoint held the state of the project, because it was left out: a save that finds no
+    /// file different makes no new checkpoint, but the steps that began there know.
+    pub(super) fn were_there(
+        &self,
+        store: &OpenStore,
+        checkpoint: &Checkpoint,
+    ) -> Result<LeftOutMap, Error> {
+        Ok(were_there(&self.all_steps(store)?, checkpoint))
     }
 
     /// What steps changed outside checkpoints after this one was saved.
@@ -110,4 +138,18 @@ impl Project<'_> {
             outside: step.outside,
         }))
     }
+}
+
+/// What these steps saw left out that began in the state of this checkpoint.
+pub(super) fn were_there(steps: &[Step], checkpoint: &Checkpoint) -> LeftOutMap {
+    let from_here = |step: &&Step| step.before.checkpoint == checkpoint.id;
+    let steps = steps.iter().filter(from_here);
+    steps.flat_map(Step::were_there).collect()
+}
+
+/// What the checkpoint before a step says it left out.
+fn left_out_before(store: &OpenStore, step: &Step) -> Option<LeftOutMap> {
+    let commit = store.objects.read_commit(&step.before.checkpoint).ok()?;
+    let receipt = Message::parse(&commit.message).extra?;
+    left_out_of(&store.objects, receipt).ok().map(by_path)
 }

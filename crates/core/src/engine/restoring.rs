@@ -171,7 +171,12 @@ impl Project<'_> {
         let left = left_out.iter().flatten();
         let with_identity = left.filter(|item| item.reason == Reason::Identity);
         let with_identity: BTreeSet<_> = with_identity.map(|item| item.path.clone()).collect();
-        let target_left_out = left_out.map(by_path);
+        let mut target_left_out = left_out.map(by_path);
+        if let Some(left_out) = &mut target_left_out {
+            let is_there = |path: &[u8]| present.cache.entry_at(path).is_some();
+            let known = self.were_there(store, target)?.into_iter();
+            left_out.extend(known.filter(|(path, _)| is_there(path)));
+        }
         let target_side = StoreSide::new(&store.objects);
         let held = Held::new(&store.objects, &present.holding);
         let held_and_left_out = held.left_out_in(&present.cache);

@@ -190,7 +190,7 @@ impl Project<'_> {
         } else {
             StepEnd::Unchanged(moment)
         };
-        step.outside = self.outside_of(&store, &step, &saved.receipt.summary)?;
+        step.outside = self.outside_of(&store, &step, &saved.receipt.summary, is_changed)?;
         if !is_changed && step.outside.is_empty() {
             step.outside.unseen = step.watched.unseen();
         }
@@ -236,7 +236,10 @@ impl Project<'_> {
         end: StepEnd,
     ) -> Result<Step, Error> {
         step.end = end;
-        step.watched = Sighting::default();
+        // Whoever takes back one that nobody ended has to know all that was there.
+        if !matches!(end, StepEnd::Unknown(_)) {
+            step.watched = Sighting::default();
+        }
         step.ended = Some(self.clock().now().seconds);
         let durability = match end {
             StepEnd::Unchanged(_) if step.outside.is_empty() => Durability::Cache,

@@ -12,6 +12,7 @@ use super::Project;
 use super::covered::Foreign;
 use super::covered::may_be_foreign;
 use super::open::OpenStore;
+use super::outside::were_there;
 use super::receipts::read_left_out;
 use super::restoring::by_path;
 use crate::checkpoint::Checkpoint;
@@ -132,11 +133,7 @@ impl Story {
         };
         let pending = |id: &ObjectId| Ok(self.made.read(id));
         let mut parts = parts_of(project, store, checkpoint, point.state.1, &pending)?;
-        // A file that came since and was left out made no new checkpoint; the step that found it there knows.
-        let from_here = |step: &&Step| step.before.checkpoint == checkpoint.id;
-        for step in self.steps.iter().filter(from_here) {
-            parts.left_out.extend(step.outside.were_there());
-        }
+        parts.left_out.extend(were_there(&self.steps, checkpoint));
         Ok(parts)
     }
 

@@ -10,6 +10,10 @@
 //! What tools make again by themselves and nobody misses is not watched, a log may grow, what comes new is no loss, and
 //! of whole directories only that they are gone or empty is told: else every step would have something to tell. What is
 //! deeper in them is never looked at; a step that is not known to have changed anything says how many there are.
+//!
+//! What was there and left out need not have changed to be at stake: a save that finds no file different makes no new checkpoint, so
+//! the one before the step may not say that it was there, and once a step has made it part of the project it looks as if the step
+//! had made it. So the record also says that ([`LeftOutThen`]), and undo leaves it alone.
 
 mod noise;
 mod repository;
@@ -41,6 +45,17 @@ pub struct Outside {
     /// Where nothing is known to have changed, in checkpoints or outside: how many directories were not looked into.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u64,
+    /// What was there, left out, when the step began, though the checkpoint before it does not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unsaid: Vec<LeftOutThen>,
+}
+
+/// A file or directory that was there and left out when a step began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LeftOutThen {
+    #[serde(with = "text")]
+    pub(crate) path: BString,
+    pub(crate) reason: Reason,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -74,6 +89,15 @@ pub enum OutsideWhat {
     Git(String),
 }
 
+impl LeftOutThen {
+    fn new(path: &[u8], reason: Reason) -> Self {
+        Self {
+            path: path.into(),
+            reason,
+        }
+    }
+}
+
 impl OutsideWhat {
     /// The word JSON uses.
     pub const fn word(&self) -> &'static str {
@@ -103,7 +127,10 @@ impl Outside {
     pub(crate) fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
         let changes = self.changes.iter();
         let were_there = changes.filter(|change| !matches!(change.what, OutsideWhat::Added(_)));
-        were_there.filter_map(|change| Some((change.path.to_vec(), change.what.reason()?)))
+        let unsaid = self.unsaid.iter();
+        were_there
+            .filter_map(|change| Some((change.path.to_vec(), change.what.reason()?)))
+            .chain(unsaid.map(|then| (then.path.to_vec(), then.reason)))
     }
 }
 
@@ -155,6 +182,7 @@ impl Outside {
             changes: files,
             more: more as u64,
             unseen: 0,
+            unsaid: Vec::new(),
         }
     }
 }

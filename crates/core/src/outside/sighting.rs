@@ -11,6 +11,7 @@ use herma_fs::dir::ListBuffer;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::LeftOutThen;
 use super::Outside;
 use super::OutsideChange;
 use super::OutsideWhat;
@@ -36,6 +37,9 @@ const LARGE_DIRECTORY: u64 = 1 << 20;
 pub(crate) struct Sighting {
     files: Vec<Seen>,
     repositories: Vec<Repository>,
+    /// What is left out and not worth a word when it changes, but there: as much of it as there is room for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    quiet: Vec<LeftOutThen>,
     /// Is there more than is watched?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
@@ -57,7 +61,7 @@ struct Seen {
 impl Sighting {
     /// Looks at what the last save of the project at `root` left out, and at its repositories.
     pub(crate) fn of(root: &Dir, saved: Option<&StatCache>) -> Self {
-        let (mut watched, mut nested) = (Vec::new(), Vec::new());
+        let (mut watched, mut nested, mut quiet) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(saved) = saved {
             saved.each_left_out(|path, why| {
                 let (above, name) = split(path);
@@ -65,20 +69,30 @@ impl Sighting {
                     nested.push(BString::from(above));
                 } else if noise::is_watched(why.reason) && !noise::is_made_again(name) {
                     watched.push((BString::from(path), why.reason));
+                } else if !why.reason.is_captured() && quiet.len() < MOST_WATCHED {
+                    quiet.push(LeftOutThen::new(path, why.reason));
                 }
                 true
             });
         }
         let mut place = Place::new(root);
-        let seen = watched
-            .into_iter()
-            .filter_map(|(path, reason)| Seen::now(&mut place, path, reason));
-        let mut files: Vec<Seen> = seen.collect();
+        let mut files = Vec::new();
+        for (path, reason) in watched {
+            match Seen::now(&mut place, &path, reason) {
+                Some(seen) => files.push(seen),
+                None => quiet.push(LeftOutThen { path, reason }),
+            }
+        }
         files.sort_unstable_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| a.path.cmp(&b.path)));
         let (mut bytes, found) = (0, files.len());
         files.truncate(MOST_WATCHED);
         files.retain(|seen| {
             bytes += seen.path.len();
+            bytes <= MOST_BYTES
+        });
+        quiet.truncate(MOST_WATCHED - files.len());
+        quiet.retain(|then| {
+            bytes += then.path.len();
             bytes <= MOST_BYTES
         });
         nested.retain(|above| !above.is_empty());
@@ -90,6 +104,7 @@ impl Sighting {
         Self {
             cut: files.len() < found,
             files,
+            quiet,
             repositories: repositories.collect(),
         }
     }
@@ -148,15 +163,22 @@ impl Sighting {
         Outside::of(files, repositories)
     }
 
+    /// Everything that was there, left out.
+    pub(crate) fn were_there(&self) -> impl Iterator<Item = LeftOutThen> + '_ {
+        let files = self.files.iter();
+        let watched = files.map(|seen| LeftOutThen::new(&seen.path, seen.reason));
+        watched.chain(self.quiet.iter().cloned())
+    }
+
     /// Is there nothing to watch?
     pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.repositories.is_empty()
+        self.files.is_empty() && self.repositories.is_empty() && self.quiet.is_empty()
     }
 }
 
 impl Seen {
-    fn now(place: &mut Place<'_>, path: BString, reason: Reason) -> Option<Self> {
-        let stat = place.stat(&path).ok()??;
+    fn now(place: &mut Place<'_>, path: &BString, reason: Reason) -> Option<Self> {
+        let stat = place.stat(path).ok()??;
         let dir = stat.kind == FileKind::Directory;
         let is_special = matches!(stat.kind, FileKind::Special | FileKind::Unknown);
         if is_special && !reason.is_mount() {
@@ -165,11 +187,11 @@ impl Seen {
         let size = match dir {
             // Whoever answers for it may take their time.
             true if reason.is_mount() => 0,
-            true => place.names(&path, &stat)?,
+            true => place.names(path, &stat)?,
             false => stat.size,
         };
         Some(Self {
-            path,
+            path: path.clone(),
             reason,
             dir,
             size,

@@ -30,6 +30,7 @@ use crate::id::ObjectId;
 use crate::outside::Outside;
 use crate::outside::Sighting;
 use crate::restore::RestoreOptions;
+use crate::snapshot::reason::Reason;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const LONGEST_CALL: i64 = 3600;
@@ -186,7 +187,7 @@ pub struct Step {
     pub owner: Option<String>,
     /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
     pub late: bool,
-    /// What no checkpoint holds, as it was when the step began; only while it is open.
+    /// What no checkpoint holds, as it was when the step began; until somebody says how it ended.
     pub(crate) watched: Sighting,
     /// What it changed that no checkpoint holds.
     pub outside: Outside,
@@ -248,6 +249,13 @@ impl Step {
     /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?
     pub fn is_idle(&self) -> bool {
         matches!(self.end, StepEnd::Unchanged(_)) && self.outside.is_empty()
+    }
+
+    /// What was there, left out, when it began, as far as that matters by now.
+    pub(crate) fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
+        let watched = self.watched.were_there();
+        let watched = watched.map(|then| (then.path.into(), then.reason));
+        self.outside.were_there().chain(watched)
     }
 
     /// Is it under way?

@@ -298,6 +298,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outside::LeftOutThen;
     use crate::outside::OutsideChange;
     use crate::outside::OutsideWhat;
     use crate::outside::Sighting;
@@ -346,6 +347,10 @@ mod tests {
                 }],
                 more: 2,
                 unseen: 0,
+                unsaid: vec![LeftOutThen {
+                    path: b"e\xff".into(),
+                    reason: Reason::Ignored,
+                }],
             },
             rules: Some(StepRules {
                 exclude: vec!["*.log".into()],

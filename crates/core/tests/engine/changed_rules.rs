@@ -4,6 +4,7 @@
 use herma_core::Settings;
 use herma_core::engine::Restored;
 use herma_core::engine::Undone;
+use herma_core::engine::WhichStep;
 use herma_core::restore::KeptWhy;
 use herma_core::snapshot::reason::Reason;
 use herma_testkit::tree::assert_same;
@@ -320,4 +321,106 @@ fn a_file_that_a_step_made_smaller_is_left_alone_though_no_checkpoint_knew_of_it
     assert_eq!(p.read("b"), "short\n");
     let named = taken.plan.reversed.kept.iter().map(|(path, _)| path);
     assert_eq!(names(named), ["b"]);
+}
+
+/// What a step does by which `data/r.csv`, there and left out before, becomes part of the project.
+const COVERING: [(&str, ChangeRules, ChangeRules); 6] = [
+    (
+        "the line goes from .gitignore",
+        |p| p.write(".gitignore", "data/\n"),
+        |p| p.write(".gitignore", "\n"),
+    ),
+    (
+        "one file is named in .gitignore no more",
+        |p| p.write(".gitignore", "*.csv\n"),
+        |p| p.remove(".gitignore"),
+    ),
+    (
+        "the line goes from .hermaignore",
+        |p| p.write(".hermaignore", "data/\n"),
+        |p| p.remove(".hermaignore"),
+    ),
+    (
+        "git tracks it",
+        |p| p.write(".gitignore", "data/\n"),
+        |p| p.git_in("", &["add", "-f", "data/r.csv"]),
+    ),
+    (
+        "it is not too large any more",
+        |p| set(p, |s| s.max_file_size = Some(5)),
+        |p| set(p, |s| s.max_file_size = None),
+    ),
+    (
+        "what tools make again is covered",
+        |p| p.write(".gitignore", "r.csv~\ndata/\n"),
+        |p| p.write(".gitignore", "\n"),
+    ),
+];
+
+/// The save at the beginning of the step finds nothing new, and keeps the checkpoint from before the file was there.
+#[test]
+fn undo_leaves_what_was_there_left_out_before_the_step_that_made_it_part_of_the_project() {
+    for (what, leave_out, cover) in COVERING {
+        for is_bare in [true, false] {
+            let mut p = with_git();
+            p.write("a", "1\n");
+            leave_out(&mut p);
+            p.save("first");
+            p.write("data/r.csv", "important\n");
+            p.write("r.csv~", "too\n");
+            let step = p.begin("claude", "bash");
+            p.write("a", "2\n");
+            cover(&mut p);
+            p.end(step);
+            let kept: Vec<_> = if is_bare {
+                let kept = done(p.undo().unwrap()).kept;
+                kept.into_iter().map(|kept| kept.path).collect()
+            } else {
+                let kept = p.take_back(&of_steps(&[step])).plan.reversed.kept;
+                kept.into_iter().map(|(path, _)| path).collect()
+            };
+            assert_eq!(p.read("a"), "1\n", "{what}");
+            assert_eq!(p.read("data/r.csv"), "important\n", "{what}");
+            assert!(
+                names(&kept).contains(&"data/r.csv".to_owned()),
+                "{what}: {kept:?}"
+            );
+            assert_eq!(p.read("r.csv~"), "too\n", "{what}");
+        }
+    }
+}
+
+/// The one who was to say how it ended was killed.
+#[test]
+fn undo_leaves_what_was_there_left_out_before_a_step_nobody_ended() {
+    let p = TestProject::new();
+    p.write(".gitignore", "data/\n");
+    p.save("first");
+    p.write("data/r.csv", "important\n");
+    let step = p.begin("claude", "bash");
+    p.write(".gitignore", "\n");
+    p.project()
+        .end_step_unknown(&WhichStep::Number(step))
+        .unwrap();
+    p.save("second");
+    let taken = p.take_back(&of_steps(&[step]));
+    assert_eq!(p.read(".gitignore"), "data/\n");
+    assert_eq!(p.read("data/r.csv"), "important\n");
+    let named = taken.plan.reversed.kept.iter().map(|(path, _)| path);
+    assert_eq!(names(named), ["data", "data/r.csv"]);
+}
+
+/// The checkpoint between the two says that it was there; the one before the first does not.
+#[test]
+fn undoing_several_steps_leaves_what_was_there_left_out_before_the_first() {
+    let p = TestProject::new();
+    p.write(".gitignore", "data/\n");
+    p.write("a", "1\n");
+    p.save("first");
+    p.write("data/r.csv", "important\n");
+    let one = p.step("claude", || p.write("a", "2\n"));
+    let two = p.step("claude", || p.write(".gitignore", "\n"));
+    p.take_back(&of_steps(&[one, two]));
+    assert_eq!(p.read("a"), "1\n");
+    assert_eq!(p.read("data/r.csv"), "important\n");
 }
