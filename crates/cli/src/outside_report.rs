@@ -90,17 +90,19 @@ pub(crate) fn unseen(outside: &Outside) -> Option<String> {
 }
 
 /// That what is undone is older than the last step.
-pub(crate) fn passed_in_words(passed: &OutsideOfStep) -> Option<String> {
-    let (step, unseen) = (passed.step, unseen(&passed.outside)?);
-    Some(format!(
-        "Step {step}, the last one, changed nothing that checkpoints hold ({unseen}): this undoes what came before it."
-    ))
+pub(crate) fn passed_in_words(passed: &OutsideOfStep) -> String {
+    let unseen = unseen(&passed.outside);
+    let unseen = unseen.map_or_else(String::new, |unseen| format!(" ({unseen})"));
+    let step = passed.step;
+    format!(
+        "Step {step}, the last one, changed nothing that checkpoints hold{unseen}: this undoes what came before it."
+    )
 }
 
 /// What a restore or an undo does not bring back, and that it is older than the last step.
 pub(crate) fn tell(ui: &Ui, plan: &Plan) {
     name_all(ui, &plan.outside);
-    if let Some(words) = plan.passed.as_ref().and_then(passed_in_words) {
+    if let Some(words) = plan.passed.as_ref().map(passed_in_words) {
         ui.status(words);
     }
 }

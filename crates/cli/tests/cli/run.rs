@@ -329,6 +329,20 @@ fn an_undo_says_that_it_is_older_than_a_command_that_nobody_looked_at_everywhere
 }
 
 #[test]
+fn an_undo_says_that_it_is_older_than_a_command_that_only_made_a_left_out_file() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    project.write("a.txt", "two\n");
+    project.run(["save"]).success();
+    let script = "echo K > .env";
+    project.run(["run", "--", "sh", "-c", script]).success();
+    let undone = project.run(["undo"]).success();
+    let said = "Step 1, the last one, changed nothing that checkpoints hold: this undoes what came before it.";
+    assert!(undone.error_text().contains(said), "{undone}");
+}
+
+#[test]
 fn a_command_that_deletes_a_branch_says_so_at_once() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);

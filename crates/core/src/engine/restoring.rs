@@ -102,7 +102,7 @@ impl Project<'_> {
         let root = self.open_root()?;
         one_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
         let mut plan = prepared.plan;
-        plan.outside = self.outside_since(&store, target, &options.paths)?;
+        plan.name_outside(self.outside_since(&store, target, &options.paths)?);
         Ok(plan)
     }
 
@@ -237,12 +237,14 @@ impl Project<'_> {
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
-            prepared.plan.outside = self.outside_since(store, target, &options.paths)?;
+            let outside = self.outside_since(store, target, &options.paths)?;
+            prepared.plan.name_outside(outside);
         } else {
             prepared.plan.forget_left_out();
         }
         if matches!(task, Task::New(Move::Undo)) {
-            prepared.plan.outside = self.outside_of_undo(store, target)?;
+            let outside = self.outside_of_undo(store, target)?;
+            prepared.plan.name_outside(outside);
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         one_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;

@@ -25,7 +25,6 @@ use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
-use crate::outside::Outside;
 use crate::path::RelPath;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
@@ -98,7 +97,7 @@ impl Project<'_> {
             let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
             plan.forget_left_out();
             if by == Move::Undo {
-                plan.outside = self.outside_of_undo(&store, &target)?;
+                plan.name_outside(self.outside_of_undo(&store, &target)?);
             }
             plan.passed = last;
             return Ok(Undone::Planned(Box::new(plan)));
@@ -127,7 +126,7 @@ impl Project<'_> {
         Ok(Undone::Done(Box::new(restored)))
     }
 
-    /// The last step, if nothing that an undo could take back is known of it, and it has something to tell.
+    /// The last step, if nothing that an undo could take back is known of it.
     fn last_if_idle(
         &self,
         store: &OpenStore,
@@ -137,8 +136,7 @@ impl Project<'_> {
         if by != Move::Undo || self.records(store)?.0.is_some() {
             return Ok(None);
         }
-        let last = self.only_outside(store, present)?;
-        Ok(last.filter(|step| step.outside != Outside::default()))
+        self.only_outside(store, present)
     }
 
     /// The last step that an undo would take back, if all that makes a difference is outside checkpoints: what was mounted

@@ -26,6 +26,7 @@ pub(crate) mod write;
 pub use requested::Requested;
 pub use requested::Then;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::checkpoint::Checkpoint;
@@ -60,8 +61,7 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// What steps changed since that no checkpoint holds, and so is not brought back.
     pub outside: Vec<OutsideOfStep>,
-    /// The last step, if what an undo takes back is older: nothing is known to have changed in it, but not everything was
-    /// looked at.
+    /// The last step, if what an undo takes back is older: nothing is known to have changed in it.
     pub passed: Option<OutsideOfStep>,
 }
 
@@ -71,6 +71,29 @@ impl Plan {
     pub(crate) fn forget_left_out(&mut self) {
         self.kept
             .retain(|kept| !matches!(kept.why, KeptWhy::LeftOut(_)));
+    }
+
+    /// Names what steps changed outside checkpoints, but for files that this brings back all the same: the checkpoint is from
+    /// before they were left out.
+    pub(crate) fn name_outside(&mut self, steps: Vec<OutsideOfStep>) {
+        if steps.is_empty() {
+            return;
+        }
+        let is_written = |action: &&Action| {
+            matches!(
+                action.kind,
+                ActionKind::Write { .. } | ActionKind::Link { .. }
+            )
+        };
+        let written = self.actions.iter().filter(is_written);
+        let come_back: HashSet<&[u8]> = written.map(|action| action.path.as_bytes()).collect();
+        for mut step in steps {
+            let changes = &mut step.outside.changes;
+            changes.retain(|change| !come_back.contains(change.path.as_slice()));
+            if !step.outside.is_empty() {
+                self.outside.push(step);
+            }
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use herma_core::steps::StepEnd;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 
+use super::changed_rules::set;
 use super::project::TestProject;
 
 /// A project in which something is left out for every reason a person meets.
@@ -365,4 +366,22 @@ fn a_hostile_repository_is_not_followed_and_stops_nothing() {
     let said = "git: the repository cannot be read any more, not covered";
     assert_eq!(words(&step), [said]);
     assert!(!matches!(p.undo(), Err(Error::Fs(_))));
+}
+
+/// The checkpoint is from before the limit was lower.
+#[test]
+fn a_file_that_a_restore_brings_back_is_not_named_as_one_that_no_checkpoint_holds() {
+    let mut p = TestProject::new();
+    p.write("f", "x".repeat(200));
+    p.write("a", "1\n");
+    p.save("first");
+    set(&mut p, |s| s.max_file_size = Some(100));
+    p.step("claude", || {
+        p.remove("f");
+        p.write("a", "2\n");
+    });
+    let first = p.list().pop().unwrap().id.to_hex();
+    let restored = p.restore(&first);
+    assert_eq!(p.read("f").len(), 200);
+    assert_eq!(restored.plan.outside, []);
 }

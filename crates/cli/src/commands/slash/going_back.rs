@@ -211,7 +211,7 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
     }
     tell_outside(reply, &restored.plan.outside);
     let passed = restored.plan.passed.as_ref();
-    if let Some(words) = passed.and_then(passed_in_words) {
+    if let Some(words) = passed.map(passed_in_words) {
         reply.message.say(words);
     }
 }
