@@ -160,6 +160,10 @@ fn an_import_that_was_killed_is_completed_in_the_right_order() {
             // The project's own was being moved to a later number: it has both for a moment.
             std::fs::copy(refs.join("00000004"), refs.join("00000001")).unwrap();
         }
+        // What it had not made yet was on no roll.
+        let id = project_hash(&p.root);
+        let roll = format!("herma/projects/{id}/roll");
+        std::fs::remove_file(p.store().join(roll)).unwrap();
         import(&p);
         assert_eq!(reasons(&p), all, "{left}");
         p.fsck();
