@@ -42,7 +42,6 @@ use crate::commands::turn::TurnArgs;
 use crate::commands::undo::RedoArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::uninstall::UninstallArgs;
-use crate::commands::watch::WatchArgs;
 use crate::settings::Problem;
 
 /// Instant undo for AI agents
@@ -59,8 +58,7 @@ use crate::settings::Problem;
 /// use, `NO_COLOR` that there be no colour. `HERMA_CHECKPOINTS=off` keeps an agent that is started with it from being
 /// saved, `on` has it saved whatever the settings say. `HERMES_CHECKPOINT_TIMEOUT` is how many seconds a command waits for
 /// another one that works on the same project, between 10 and 60. A save starts `herma maintain` in the background when a limit of
-/// the store is near, and `herma watch` when the project is large; with `HERMA_NO_BACKGROUND=1` it does not, and the
-/// store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
+/// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
 /// steps that begin meanwhile are known to be part of it.
 #[derive(Parser, Debug)]
 #[command(
@@ -176,7 +174,6 @@ pub(crate) enum Command {
     Uninstall(UninstallArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
-    Watch(WatchArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),

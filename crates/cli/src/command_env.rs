@@ -16,7 +16,6 @@ use herma_core::engine::Project;
 use herma_core::engine::Saved;
 use herma_core::error::Error;
 use herma_core::path::escape;
-use herma_core::watch::Watcher;
 
 use crate::cli::GlobalArgs;
 use crate::cli::Overrides;
@@ -26,11 +25,9 @@ use crate::environment::OuterStep;
 use crate::environment::SystemClock;
 use crate::environment::time_zone;
 use crate::settings::Loaded;
-use crate::settings::Watch;
 use crate::time;
 use crate::transcript;
 use crate::ui::Ui;
-use crate::watch::client::Client;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +84,6 @@ pub(crate) struct CommandEnv {
     background: bool,
     outer_step: Option<OuterStep>,
     clock: Arc<dyn Clock>,
-    watcher: Option<Arc<Client>>,
 }
 
 impl CommandEnv {
@@ -109,16 +105,11 @@ impl CommandEnv {
         }
         overrides.wait = overrides.wait.or(environment.timeout);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let watcher = match settings.watch() {
-            Watch::Off => None,
-            when => Some(Arc::new(Client::new(&home, when))),
-        };
         let engine = Engine::new(EngineOptions {
             home: home.clone(),
             user_home: environment.user_home.clone(),
             clock: Arc::clone(&clock),
             settings: settings.for_engine(overrides),
-            watcher: watcher.clone().map(|client| client as Arc<dyn Watcher>),
         });
         check_directory(&engine, &directory, global)?;
         let named_root = global.root.as_ref().map(|root| directory.join(root));
@@ -134,19 +125,13 @@ impl CommandEnv {
             background: environment.background,
             outer_step: environment.outer_step.clone(),
             clock,
-            watcher,
         })
     }
 
-    /// Starts cleaning up if a save said that it is time to, and a watcher if it would have been quicker with one.
+    /// Starts cleaning up if a save said that it is time to.
     pub(crate) fn clean_if_due(&self, saved: &Saved) {
         if saved.due.is_some() {
             self.start_in_background(&["maintain"]);
-        }
-        let files = saved.receipt.summary.files;
-        let is_wanted = |client: &Arc<Client>| client.is_wanted(files);
-        if self.background && self.watcher.as_ref().is_some_and(is_wanted) {
-            self.start_in_background(&["watch", "--background"]);
         }
     }
 

@@ -9,7 +9,6 @@
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`serve`], [`mcp`]: the same for programs that stay connected
-//! * [`watch`]: hearing of changes, so that a save need not look for them
 //! * [`environment`]: the only place that asks the system about the user and the terminal
 //! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`], [`units`]: the terminal
 //! * [`json`], [`listing`], [`restore_report`], [`step_report`]: how checkpoints, paths and steps are shown to
@@ -44,7 +43,6 @@ mod time;
 mod transcript;
 mod ui;
 mod units;
-mod watch;
 
 use std::process::ExitCode;
 use std::thread;

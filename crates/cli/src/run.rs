@@ -134,7 +134,6 @@ pub(crate) fn dispatch(
         Some(Command::Sessions(args)) => commands::sessions::cmd_sessions(&env, args),
         Some(Command::Serve(args)) => commands::serve::cmd_serve(&env, environment, args),
         Some(Command::Mcp(args)) => commands::mcp::cmd_mcp(&env, environment, args),
-        Some(Command::Watch(args)) => commands::watch::cmd_watch(&env, args),
         Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
         Some(Command::Install(args)) => commands::install::cmd_install(&env, args),
         Some(Command::Uninstall(args)) => commands::uninstall::cmd_uninstall(&env, args),

@@ -15,7 +15,6 @@
 //! * [`reversal`]: takes single steps back out of the present, keeping what came after
 //! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
-//! * [`watch`]: what changed since the last save, as somebody who watches tells it
 //! * [`threads`]: those that work is done on, and their end
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
@@ -46,7 +45,6 @@ pub mod snapshot;
 pub mod steps;
 pub mod store;
 pub mod threads;
-pub mod watch;
 
 pub use checkpoint::Checkpoint;
 pub use checkpoint::Spec;

@@ -13,13 +13,11 @@
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
-//! * [`readiness`]: waiting for several things at once
 //! * [`socket`]: a socket only its user can reach
 //! * [`stdin`]: standard input from somebody who may never finish the sentence
 //! * [`sync`]: what threads wait for each other with
 //! * [`tree`]: whole directory trees, measured and removed
 //! * [`trust`]: whose directory is this, and who else may write to it
-//! * [`watch`]: hearing of changes instead of looking for them
 //!
 //! Every call that changes storage is a method of [`Dir`] or of [`publish::Temp`], so a fault-injecting
 //! twin has few places to stand in for.
@@ -38,7 +36,6 @@ pub mod memory;
 mod mount;
 pub mod process;
 pub mod publish;
-pub mod readiness;
 mod reading;
 pub mod socket;
 mod stat;
@@ -47,7 +44,6 @@ pub mod sync;
 pub mod tree;
 pub mod trust;
 pub mod walking;
-pub mod watch;
 
 pub use dir::Dir;
 pub use dir::Entry;

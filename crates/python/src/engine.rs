@@ -140,7 +140,6 @@ fn open(
         user_home: user_home.transpose()?,
         clock: Arc::new(SystemClock),
         settings,
-        watcher: None,
     });
     let engine = match base {
         Some(base) => engine.with_base(base.absolute("base")?),

@@ -11,7 +11,6 @@ use super::saving;
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
 const HUGE: &str = "saving huge";
-const WATCHED: &str = "herma, watched";
 
 /// A figure: subject, work, who.
 type At = (&'static str, &'static str, &'static str);
@@ -77,18 +76,6 @@ pub const GOALS: &[Goal] = &[
         LARGE_ONE,
         &[LARGE_WALK],
         Bound::AtMost(1.0),
-    ),
-    goal(
-        "80,000 files: nothing changed, watched / bare walk",
-        (LARGE, saving::SAME, WATCHED),
-        &[LARGE_WALK],
-        Bound::AtMost(0.05),
-    ),
-    goal(
-        "80,000 files: 1 file changed, watched / bare walk",
-        (LARGE, saving::ONE, WATCHED),
-        &[LARGE_WALK],
-        Bound::AtMost(0.2),
     ),
     goal(
         "80,000 files: git / herma, 1 file changed",

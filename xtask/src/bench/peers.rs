@@ -65,16 +65,6 @@ pub trait Peer {
         false
     }
 
-    /// Stops what it has running beside its commands, so that others are measured without it.
-    fn pause(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Starts that again.
-    fn go_on(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     /// A slow one takes part in few rounds.
     fn most_rounds(&self) -> usize {
         usize::MAX

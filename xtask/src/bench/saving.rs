@@ -129,12 +129,6 @@ impl<'a> Saving<'a> {
     fn choose_others(&mut self, root: &Path) {
         let places = self.places;
         self.join(HERMA, || Ok(Herma::new(places, root, HermaKind::AtTheCap)));
-        if Herma::can_watch(&places.herma) {
-            self.join(HERMA, || Ok(Herma::new(places, root, HermaKind::Watched)));
-        } else {
-            self.record
-                .note("this herma has no watcher: its rows are missing");
-        }
         self.join("git", || Git::with_untracked_cache(places, root));
         if let Some(twin) = self.ground.twin().map(Path::to_owned) {
             self.join("jj", || Jj::new(places, &twin));
@@ -168,11 +162,8 @@ impl<'a> Saving<'a> {
         if self.is_for_everybody {
             self.kinds_of_change()?;
             self.by_number_of_changes()?;
-            // The watcher of one home would hear all that another one's steps and restores do.
-            self.peers.iter_mut().try_for_each(|peer| peer.pause())?;
             self.other_commands()?;
             self.restores()?;
-            self.peers.iter_mut().try_for_each(|peer| peer.go_on())?;
         }
         self.memory()?;
         if self.is_for_everybody {

@@ -4,7 +4,6 @@ mod disk;
 mod findings;
 mod hosts;
 mod sessions;
-mod watcher;
 
 use std::io::Write;
 

@@ -35,4 +35,3 @@ pub(crate) mod take_back;
 pub(crate) mod turn;
 pub(crate) mod undo;
 pub(crate) mod uninstall;
-pub(crate) mod watch;

@@ -40,8 +40,6 @@ enum Default {
     Bool(bool),
     /// Yes, no, or this word for something in between.
     BoolOr(bool, &'static str),
-    /// This word, yes or no.
-    WordOr(&'static str),
     Number(i64),
     /// A number of days, where less than one turns the rule off.
     Days(i64),
@@ -85,14 +83,13 @@ impl Key {
 
     /// Does it say anything about which files are saved?
     pub(crate) fn is_about_saving(&self) -> bool {
-        self.section == CHECKPOINTS && !self.is_about_cleaning() && self.name != WATCH
+        self.section == CHECKPOINTS && !self.is_about_cleaning()
     }
 
     /// The value when nobody set one.
     pub(crate) fn default(&self) -> Value {
         match self.default {
             Default::Bool(value) | Default::BoolOr(value, _) => Value::Bool(value),
-            Default::WordOr(word) => Value::Word(word),
             Default::Number(value) | Default::Days(value) => Value::Number(value),
             Default::EmptyList => Value::List(Vec::new()),
         }
@@ -103,7 +100,6 @@ impl Key {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
             Default::BoolOr(..) => "`true`, `false` or `names`",
-            Default::WordOr(_) => "`auto`, `on` or `off`",
             Default::Number(_) => "a whole number, 0 or more",
             Default::Days(_) => "a whole number; 0 or less is off",
             Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
@@ -119,7 +115,7 @@ impl Key {
                 serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
                 _ => None,
             },
-            Default::BoolOr(_, between) | Default::WordOr(between) => match value {
+            Default::BoolOr(_, between) => match value {
                 serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
                 serde_json::Value::String(word) => yes_no_or(word, between),
                 _ => None,
@@ -139,9 +135,7 @@ impl Key {
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
-            (Default::BoolOr(_, between) | Default::WordOr(between), [word]) => {
-                yes_no_or(word, between)
-            }
+            (Default::BoolOr(_, between), [word]) => yes_no_or(word, between),
             (Default::Number(_), [word]) => {
                 word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
             }
@@ -193,9 +187,6 @@ pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The section about sessions.
 pub(crate) const SESSIONS: &str = "sessions";
 
-/// The key that says whether a watcher is asked. It makes saves quicker, and none of them other.
-const WATCH: &str = "watch";
-
 const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
     Key {
         section: CHECKPOINTS,
@@ -240,7 +231,6 @@ pub(crate) const KEYS: &[Key] = &[
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
-    key(WATCH, Default::WordOr("auto"), "hear of changes instead of looking for them: `auto` in projects with 20,000 files or more, `on` in all, `off` in none"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 or less is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
@@ -313,20 +303,6 @@ mod tests {
         }
         assert_eq!(secrets.read(&json!("content")), None);
         assert_eq!(key("enabled").read(&json!("names")), None);
-    }
-
-    #[test]
-    fn a_watcher_is_asked_by_itself_always_or_never() {
-        let watch = key("watch");
-        assert_eq!(watch.default(), Value::Word("auto"));
-        for (word, value) in [
-            ("on", Value::Bool(true)),
-            ("auto", Value::Word("auto")),
-            ("off", Value::Bool(false)),
-        ] {
-            assert_eq!(watch.parse_words(&[word.into()]), Some(value));
-        }
-        assert_eq!(watch.read(&json!(7)), None);
     }
 
     #[test]

@@ -77,17 +77,6 @@ fn line_text(line: Option<u64>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
 }
 
-/// When a watcher is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
-    /// Never.
-    Off,
-    /// In projects with many files.
-    Auto,
-    /// Always.
-    On,
-}
-
 /// The settings in force, and what is wrong with the file they come from.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
@@ -172,15 +161,6 @@ impl Loaded {
             Some(Value::Bool(false)) => SecretRules::Off,
             Some(Value::Word(_)) => SecretRules::Names,
             _ => SecretRules::NamesAndContent,
-        }
-    }
-
-    /// When a watcher is asked. Who wrote something that makes no sense gets none.
-    pub(crate) fn watch(&self) -> Watch {
-        match self.value("watch") {
-            Some(Value::Bool(true)) => Watch::On,
-            Some(Value::Word(_)) => Watch::Auto,
-            _ => Watch::Off,
         }
     }
 

@@ -128,6 +128,14 @@ fn read_sessions(loaded: &mut Loaded, section: Spanned<Section>) {
 
 fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>) {
     let line = known_line(value.referenced.line());
+    if name == "watch" {
+        loaded.warnings.push(format!(
+            "{}{}: `checkpoints.watch` has no effect any more: a save always looks itself",
+            loaded.file.display(),
+            super::line_text(line)
+        ));
+        return;
+    }
     let Some(key) = Key::find_in(CHECKPOINTS, name) else {
         let known: Vec<_> = KEYS
             .iter()
@@ -393,6 +401,13 @@ mod tests {
             "{:?}",
             loaded.warnings
         );
+    }
+
+    #[test]
+    fn the_setting_of_the_watcher_there_was_is_accepted_and_said_to_do_nothing() {
+        let loaded = load("checkpoints:\n  watch: on\n");
+        assert_eq!(loaded.problems, []);
+        assert!(loaded.warnings[0].contains("no effect"), "{loaded:?}");
     }
 
     #[test]

@@ -37,7 +37,6 @@ fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engi
         user_home: None,
         clock: Arc::new(Fixed),
         settings: Settings::default(),
-        watcher: None,
     });
     let start = StepStart {
         facts: Facts {

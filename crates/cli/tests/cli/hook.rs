@@ -704,7 +704,6 @@ fn with_limit(env: &TestEnv, max_snapshots: usize) -> herma_core::Engine {
             },
             ..herma_core::Settings::default()
         },
-        watcher: None,
     })
 }
 

@@ -63,7 +63,6 @@ pub(super) fn engine(home: &Path) -> Engine {
         user_home: None,
         clock,
         settings: Settings::default(),
-        watcher: None,
     })
 }
 

@@ -301,7 +301,6 @@ mod tests {
             user_home: None,
             clock: Arc::new(FixedClock(time)),
             settings: Settings::default(),
-            watcher: None,
         });
         let root = place.path().join("work/project");
         std::fs::create_dir_all(&root).unwrap();

@@ -26,7 +26,6 @@ mod interrupted;
 mod labels;
 mod legacy;
 mod lineage;
-mod listening;
 mod lost_refs;
 mod lost_root;
 mod maintenance;
@@ -136,7 +135,6 @@ use crate::id::ProjectId;
 use crate::project;
 use crate::project::RootRefused;
 use crate::settings::Settings;
-use crate::watch::Watcher;
 
 /// What an engine needs to know about the world.
 #[derive(Clone)]
@@ -149,8 +147,6 @@ pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
     /// What the user set.
     pub settings: Settings,
-    /// Somebody who can tell a save what changed.
-    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 /// What the engine is doing, for somebody who waits.

@@ -10,7 +10,6 @@ use super::NoProgress;
 use super::Progress;
 use super::Project;
 use super::Stage;
-use super::listening::Listened;
 use super::maintenance::Due;
 use super::open::OpenStore;
 use super::open::believed;
@@ -34,7 +33,6 @@ use crate::receipt::Receipt;
 use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::StateIds;
 use crate::reversal::why_left_out;
-use crate::snapshot::heard::Heard;
 use crate::snapshot::held::Held;
 use crate::snapshot::held::Holding;
 use crate::snapshot::present::Present;
@@ -168,7 +166,8 @@ struct Known {
 struct Look {
     cache: Option<Arc<StatCache>>,
     rehash: bool,
-    heard: Heard,
+    /// Look only there, and take the rest as the cache has it?
+    only_in: Option<Vec<Vec<u8>>>,
     recent: Recent,
     holding: Holding,
 }
@@ -221,43 +220,25 @@ impl Project<'_> {
         holding: Holding,
         progress: &dyn Progress,
     ) -> Result<Saved, Error> {
-        // That nothing happened since the newest checkpoint says nothing about rules that changed before it.
-        let looks_itself = self.engine.options.watcher.is_none() || !holding.begun.is_empty();
-        let (known, heard) = if looks_itself {
-            (self.clear_the_way_and_load(store)?, Heard::default())
-        } else {
-            let history = self.clear_the_way(store)?;
-            let heard = match self.listen(store, &history, options.rehash)? {
-                Listened::Unchanged(saved) => return Ok(*saved),
-                Listened::Heard(heard) => heard,
-            };
-            let cache = self.read_cache(store);
-            (self.with_losses(store, history, cache)?, heard)
-        };
-        let token = heard.worth_noting();
+        let known = self.clear_the_way_and_load(store)?;
         let is_sign_due = known.losses.is_sign_due;
         let look = Look {
             cache: None,
             rehash: options.rehash,
-            heard,
+            only_in: None,
             recent: Recent::WrittenBack,
             holding,
         };
         let draft = self.draft_of(store, known, look, progress)?;
         let state = self.keep(store, draft, options, Origin::Saved, progress)?;
-        let SavedState {
-            saved, mut present, ..
-        } = state;
+        let SavedState { saved, present, .. } = state;
         let describes = saved.checkpoint.id;
-        if saved.is_new || !present.same_as_cache || token.is_some() {
+        if saved.is_new || !present.same_as_cache {
             let stored = if saved.is_new {
                 Stored::All
             } else {
                 Stored::TreesOnly
             };
-            if let (Some(token), Some(cache)) = (token, Arc::get_mut(&mut present.cache)) {
-                cache.set_token(token);
-            }
             self.write_cache(&store.dirs, present.cache, describes, stored);
         }
         if saved.is_new || is_sign_due {
@@ -293,7 +274,7 @@ impl Project<'_> {
         let look = Look {
             cache: None,
             rehash,
-            heard: Heard::default(),
+            only_in: None,
             recent: Recent::ReadAgain,
             holding: self.holding(store, &known.history, held)?,
         };
@@ -453,7 +434,7 @@ impl Project<'_> {
         let look = Look {
             cache,
             rehash,
-            heard: Heard::default(),
+            only_in: None,
             recent: Recent::ReadAgain,
             holding: Holding::default(),
         };
@@ -472,7 +453,7 @@ impl Project<'_> {
         let look = Look {
             cache: self.load_cache(store, history),
             rehash: false,
-            heard: Heard::default(),
+            only_in: None,
             recent: Recent::ReadAgain,
             holding: self.holding(store, history, held)?,
         };
@@ -504,7 +485,7 @@ impl Project<'_> {
         let look = Look {
             cache: Some(Arc::clone(before)),
             rehash: false,
-            heard: Heard::only_in(directories),
+            only_in: Some(directories),
             recent: Recent::ReadAgain,
             holding,
         };
@@ -536,7 +517,7 @@ impl Project<'_> {
             cache: look.cache,
             saved: &SavedBefore::new(self, store),
             rehash: look.rehash,
-            heard: look.heard,
+            only_in: look.only_in,
             recent: look.recent,
             held: held.as_ref(),
             cancelled: &cancelled,

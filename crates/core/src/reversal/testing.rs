@@ -229,7 +229,7 @@ impl World {
             cache: None,
             saved: &NothingSaved,
             rehash: false,
-            heard: crate::snapshot::heard::Heard::default(),
+            only_in: None,
             recent: crate::snapshot::present::Recent::default(),
             held: None,
             cancelled: &|_| false,

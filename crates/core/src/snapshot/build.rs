@@ -25,7 +25,6 @@ use crate::store::object::EntryMode;
 use crate::store::object::Kind;
 use crate::store::object::id_of;
 use crate::store::object::push_tree_entry;
-use crate::watch::structure_of;
 
 impl<'r> Walk<'r> {
     /// Stores the tree and the lists of a directory and notes their ids in its record.
@@ -40,7 +39,6 @@ impl<'r> Walk<'r> {
         let mut modes = ListBuilder::default();
         let mut left = ListBuilder::default();
         let mut files = ListBuilder::default();
-        let mut structure = structure_of(&here.path());
         let mut look = dir.record.unsettled;
         let mut pending_below = false;
         for entry in &dir.entries {
@@ -54,7 +52,6 @@ impl<'r> Walk<'r> {
             }
             look |= entry.record.wants_a_look();
             if let Some(ids) = ids {
-                structure = structure.wrapping_add(ids.structure);
                 look |= ids.look;
                 pending_below |= ids.pending_below;
                 if !ids.modes.is_null() {
@@ -89,7 +86,6 @@ impl<'r> Walk<'r> {
         dir.record.pending = known.is_none_or(|k| k.pending || k.left != dir.record.left);
         dir.record.pending_below = pending_below || dir.record.pending;
         dir.record.look = look;
-        dir.record.structure = structure;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Mostly in none, or in a few, and then there is nothing to list, to read or to build but for those. So before a walk, its threads share the
 //! directories of the cache, step into one after the other and ask about every name in it. Each has a working directory of its own:
 //! to step into a directory costs less than to open and to close it, and to ask about what is in the one it stands in less than to ask
-//! about what is in an open one. The walk that follows enters only the directories found, as if a watcher had named them.
+//! about what is in an open one. The walk that follows enters only the directories found, and takes the others as they were.
 //!
 //! Nothing is opened, and a directory counts only if it is the very one of the cache, by its inode and its times. Whoever puts something
 //! else in its place meanwhile makes the directory one to be walked, by its descriptor and following no link.
@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 
 use herma_fs::walking::Standpoint;
 
-use super::heard::HeardDirs;
+use super::changed_dirs::ChangedDirs;
 use super::owner::Boundary;
 use super::stat_cache::EntryKind;
 use super::stat_cache::InOrder;
@@ -77,7 +77,7 @@ impl<'a> Glance<'a> {
 
     /// The directories that have to be entered. `None` if a glance does not help: everything has to be walked then. Every thread of the present
     /// pool takes part, and none of them has a working directory any more that others have a say in: they are to be ours.
-    pub(super) fn take(&self) -> Option<HeardDirs> {
+    pub(super) fn take(&self) -> Option<ChangedDirs> {
         if !self.root.starts_with(b"/") {
             return None;
         }
@@ -86,7 +86,7 @@ impl<'a> Glance<'a> {
             return None;
         }
         let Changes { entered, changed } = mem::take(&mut *self.changes());
-        Some(HeardDirs::seen(entered, changed))
+        Some(ChangedDirs::seen(entered, changed))
     }
 
     /// How many names were looked at.
@@ -186,7 +186,6 @@ mod tests {
     use herma_fs::Dir;
 
     use super::*;
-    use crate::snapshot::heard::Heard;
     use crate::snapshot::testing;
     use crate::threads::in_pool;
 
@@ -209,7 +208,7 @@ mod tests {
 
     fn cache_of(root: &Path) -> Arc<StatCache> {
         settle();
-        let mut cache = testing::scanned(root, None, Heard::default()).cache;
+        let mut cache = testing::scanned(root, None, None).cache;
         Arc::get_mut(&mut cache).unwrap().all_stored();
         settle();
         cache
@@ -219,7 +218,7 @@ mod tests {
         Boundary::around(&Dir::open(root).unwrap().stat_self().unwrap())
     }
 
-    fn taken(root: &Path, cache: &StatCache, threads: usize) -> Option<(HeardDirs, u64)> {
+    fn taken(root: &Path, cache: &StatCache, threads: usize) -> Option<(ChangedDirs, u64)> {
         let boundary = boundary(root);
         let glance = Glance::new(cache, root, boundary, &|_| false);
         let seen = in_pool(threads, || glance.take()).unwrap();

@@ -9,7 +9,7 @@
 //! * [`present`]: one whole scan, for a save or for a comparison
 //! * `same_shape`: the stat cache brought up to date in place
 //! * `glance`: which directories are not as the stat cache has them
-//! * [`heard`]: what a watcher said before a scan
+//! * [`changed_dirs`]: the directories a walk has to enter
 //! * [`held`]: what belongs to the present whatever the rules say
 //! * `owner`: what in the project belongs to somebody else
 //! * `judge`: the rules, asked about a path at which nothing is yet
@@ -22,9 +22,9 @@
 //!   disk file systems; on tmpfs only `rehash` is a complete answer.
 
 mod build;
+mod changed_dirs;
 pub mod excludes;
 mod glance;
-pub mod heard;
 pub mod held;
 mod held_walk;
 pub(crate) mod judge;

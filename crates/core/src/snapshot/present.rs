@@ -14,12 +14,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::build::cache_size;
 use super::build::emit;
+use super::changed_dirs::ChangedDirs;
 use super::excludes::Rules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
 use super::glance::Glance;
-use super::heard::Heard;
-use super::heard::HeardDirs;
 use super::held::Begun;
 use super::held::Held;
 use super::held::Holding;
@@ -87,14 +86,21 @@ pub struct ScanOptions<'a> {
     pub saved: &'a dyn AlreadySaved,
     /// Read every file, whatever the cache says.
     pub rehash: bool,
-    /// What a watcher says has changed since the cache was written.
-    pub heard: Heard,
+    /// The only directories in which something changed since the cache was written, if that is known.
+    pub only_in: Option<Vec<Vec<u8>>>,
     /// What is done about files that changed lately.
     pub recent: Recent,
     /// States of which something is covered whatever the rules say.
     pub held: Option<&'a Held<'a>>,
     /// Called now and then with the number of files seen; `true` stops the scan.
     pub cancelled: &'a (dyn Fn(u64) -> bool + Sync),
+}
+
+impl ScanOptions<'_> {
+    fn changed_dirs(&self, cache: &StatCache) -> Option<ChangedDirs> {
+        let only_in = self.only_in.as_deref();
+        only_in.map(|directories| ChangedDirs::only_in(cache, directories))
+    }
 }
 
 /// Tells what is in the store already. Leaving it out of the next checkpoint would take it from undo and
@@ -280,7 +286,7 @@ fn scan_for(
         judge_all,
         rebuild: !same_rules,
         trust_listings: known_times,
-        heard: cache.and_then(|cache| options.heard.directories(cache)),
+        changed: cache.and_then(|cache| options.changed_dirs(cache)),
         distrust: AtomicBool::new(false),
         usual: around.usual,
         owners,
@@ -292,7 +298,6 @@ fn scan_for(
     let mut header = CacheHeader {
         rules: fingerprint,
         index_state,
-        token: options.heard.token(),
         ..CacheHeader::default()
     };
     let aim = Aim {
@@ -348,11 +353,11 @@ fn unless_null(id: ObjectId) -> Option<ObjectId> {
 }
 
 /// Which directories have to be walked, by a look at all of them; `None` if that is what the walk is for.
-fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<HeardDirs> {
+fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<ChangedDirs> {
     let is_enough = walk.trust_listings && !walk.judge_all && !walk.rebuild;
     let is_large = |cache: &StatCache| cache.directories() >= options.settings.glance_from;
     let cache = walk.cache.filter(|cache| is_enough && is_large(cache))?;
-    if walk.heard.is_some() {
+    if walk.changed.is_some() {
         return None;
     }
     // What was ours when the cache was written and is a worktree by now is found by walking.
@@ -378,12 +383,12 @@ fn run(
             let same = Walked::Same(StatCache::ROOT);
             return conclude(walk, options, header, aim, same);
         }
-        walk.heard = Some(seen);
+        walk.changed = Some(seen);
     }
     let mut here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
     let cached = walk.cache.map(|_| StatCache::ROOT);
     let mut walked = walk.walk_open(&mut here, cached, false);
-    if walk.heard.is_some() && walk.distrust.load(Ordering::Relaxed) {
+    if walk.changed.is_some() && walk.distrust.load(Ordering::Relaxed) {
         here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
         walked = walk.walk_open(&mut here, cached, false);
     }

@@ -95,12 +95,11 @@ mod tests {
     use super::*;
     use crate::diff;
     use crate::side::PresentSide;
-    use crate::snapshot::heard::Heard;
     use crate::snapshot::present::Present;
     use crate::snapshot::testing;
 
     fn scanned(root: &Path, cache: Option<Arc<StatCache>>) -> Present {
-        testing::scanned(root, cache, Heard::default())
+        testing::scanned(root, cache, None)
     }
 
     fn bytes(present: Present) -> Vec<u8> {

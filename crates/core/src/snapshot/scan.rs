@@ -23,12 +23,12 @@ use herma_fs::Stat;
 use herma_fs::is_want_of_resources;
 use rayon::prelude::*;
 
+use super::changed_dirs::ChangedDirs;
 use super::excludes::Rules;
 use super::excludes::Scope;
 use super::excludes::SecretRules;
 use super::excludes::Tracked;
 use super::excludes::Verdict;
-use super::heard::HeardDirs;
 use super::held::Held;
 use super::listing;
 use super::listing::Child;
@@ -69,9 +69,9 @@ pub(crate) struct Walk<'a> {
     pub(crate) rebuild: bool,
     /// May an unchanged directory be taken as listed?
     pub(crate) trust_listings: bool,
-    /// The directories in which something may have changed, if somebody told.
-    pub(crate) heard: Option<HeardDirs>,
-    /// What was told is not enough after all.
+    /// The directories in which something may have changed, if that is known.
+    pub(crate) changed: Option<ChangedDirs>,
+    /// What is known of that is not enough after all.
     pub(crate) distrust: AtomicBool,
     pub(crate) usual: UsualModes,
     pub(crate) owners: Owners<'a>,
@@ -213,21 +213,21 @@ impl<'r> Walk<'r> {
         })
     }
 
-    /// Did somebody who watches say that nothing happened in this directory and below it?
-    fn is_heard_unchanged(&self, index: u32) -> bool {
-        let (Some(heard), Some(cache)) = (self.heard(), self.cache) else {
+    /// Is it known that nothing happened in this directory and below it?
+    fn is_known_unchanged(&self, index: u32) -> bool {
+        let (Some(changed), Some(cache)) = (self.changed(), self.cache) else {
             return false;
         };
         let record = cache.dir(index);
-        let needs_look = |record: &DirRecord| record.look && !heard.is_seen();
-        !heard.leads_to_changes(index)
+        let needs_look = |record: &DirRecord| record.look && !changed.is_seen();
+        !changed.leads_to_changes(index)
             && record.is_some_and(|record| !needs_look(&record) && !record.pending_below)
     }
 
-    /// What was heard, as far as it can be believed.
-    pub(crate) fn heard(&self) -> Option<&HeardDirs> {
+    /// Where something may have changed, as far as that can be believed.
+    pub(crate) fn changed(&self) -> Option<&ChangedDirs> {
         let is_trusted = !self.judge_all && !self.rebuild && !self.distrust.load(Ordering::Relaxed);
-        self.heard.as_ref().filter(|_| is_trusted)
+        self.changed.as_ref().filter(|_| is_trusted)
     }
 
     /// Walks the subdirectory `name` of `parent`.
@@ -241,7 +241,7 @@ impl<'r> Walk<'r> {
     ) -> Walked {
         if let Some(index) = cached
             && !rules_changed
-            && self.is_heard_unchanged(index)
+            && self.is_known_unchanged(index)
         {
             return Walked::Same(index);
         }
@@ -518,9 +518,9 @@ impl<'r> Walk<'r> {
             })
             .collect();
         let capture = |&(name, stat, left_out): &(&CStr, Stat, Option<Reason>)| {
-            // It may have got a second name elsewhere, of which nothing was told.
-            let is_told = self.heard().is_some_and(|heard| !heard.is_seen());
-            if is_told && has_other_names(&stat) {
+            // It may have a second name elsewhere, where nobody looks.
+            let is_partial = self.changed().is_some_and(|changed| !changed.is_seen());
+            if is_partial && has_other_names(&stat) {
                 self.distrust.store(true, Ordering::Relaxed);
             }
             self.stop_if_cancelled(self.files_seen.load(Ordering::Relaxed));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use herma_fs::Dir;
 
-use super::heard::Heard;
 use super::present::NothingSaved;
 use super::present::Present;
 use super::present::Recent;
@@ -16,7 +15,11 @@ use super::stat_cache::StatCache;
 use crate::settings::Settings;
 
 /// Looks at the project at `root`, with what is known of it.
-pub(super) fn scanned(root: &Path, cache: Option<Arc<StatCache>>, heard: Heard) -> Present {
+pub(super) fn scanned(
+    root: &Path,
+    cache: Option<Arc<StatCache>>,
+    only_in: Option<Vec<Vec<u8>>>,
+) -> Present {
     let root = Dir::open(root).unwrap();
     let settings = Settings::default();
     let options = ScanOptions {
@@ -25,7 +28,7 @@ pub(super) fn scanned(root: &Path, cache: Option<Arc<StatCache>>, heard: Heard) 
         cache,
         saved: &NothingSaved,
         rehash: false,
-        heard,
+        only_in,
         recent: Recent::default(),
         held: None,
         cancelled: &|_| false,

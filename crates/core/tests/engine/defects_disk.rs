@@ -171,7 +171,7 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         cache: cache.map(Arc::new),
         saved: &NothingSaved,
         rehash,
-        heard: herma_core::snapshot::heard::Heard::default(),
+        only_in: None,
         recent: herma_core::snapshot::present::Recent::default(),
         held: None,
         cancelled: &|_| false,

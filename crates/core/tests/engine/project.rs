@@ -62,7 +62,6 @@ pub fn engine_with_clock(
             glance_from: 0,
             ..settings
         },
-        watcher: None,
     })
 }
 

@@ -304,7 +304,7 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
             cache: StatCache::parse(bytes.clone()).map(Arc::new),
             saved: &asked,
             rehash,
-            heard: herma_core::snapshot::heard::Heard::default(),
+            only_in: None,
             recent: herma_core::snapshot::present::Recent::default(),
             held: None,
             cancelled: &|_| false,

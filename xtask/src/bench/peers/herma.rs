@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Child;
 use std::process::Command;
-use std::process::Stdio;
 use std::time::Duration;
 
 use super::Peer;
@@ -24,7 +22,6 @@ pub struct Herma {
     root: PathBuf,
     home: PathBuf,
     kind: Kind,
-    watcher: Option<Child>,
 }
 
 /// What is peculiar about a home.
@@ -34,8 +31,6 @@ pub enum Kind {
     Plain,
     /// It has as many checkpoints as it may, and is cleaned in the background.
     AtTheCap,
-    /// `herma watch` knows what changed.
-    Watched,
 }
 
 impl Kind {
@@ -47,7 +42,6 @@ impl Kind {
         match self {
             Self::Plain => "herma",
             Self::AtTheCap => "herma at the cap",
-            Self::Watched => "herma, watched",
         }
     }
 }
@@ -60,14 +54,7 @@ impl Herma {
             root: root.to_owned(),
             home: places.store(kind.name()),
             kind,
-            watcher: None,
         }
-    }
-
-    /// Whether this program has a watcher.
-    pub fn can_watch(program: &Path) -> bool {
-        let asked = Command::new(program).args(["watch", "--help"]).output();
-        asked.is_ok_and(|output| output.status.success())
     }
 
     /// A command in the project, with nothing in the background unless that is what is measured.
@@ -100,14 +87,6 @@ impl Herma {
             false => Err("`herma save` did not save anything".into()),
         }
     }
-
-    fn stop_watcher(&mut self) -> Result<()> {
-        if let Some(mut watcher) = self.watcher.take() {
-            watcher.kill()?;
-            watcher.wait()?;
-        }
-        Ok(())
-    }
 }
 
 impl Peer for Herma {
@@ -124,32 +103,17 @@ impl Peer for Herma {
     }
 
     fn prepare(&mut self) -> Result<()> {
-        self.stop_watcher()?;
         disk::make_anew(&self.home)?;
         let most = match self.kind {
             Kind::AtTheCap => Kind::CAP,
-            Kind::Plain | Kind::Watched => 0,
+            Kind::Plain => 0,
         };
-        let watch = self.kind == Kind::Watched;
         fs::write(
             self.home.join("config.yaml"),
             format!(
-                "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n  watch: {watch}\n"
+                "checkpoints:\n  max_snapshots: {most}\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n"
             ),
         )?;
-        self.go_on()
-    }
-
-    fn pause(&mut self) -> Result<()> {
-        self.stop_watcher()
-    }
-
-    fn go_on(&mut self) -> Result<()> {
-        if self.kind == Kind::Watched {
-            let mut watch = self.command(&["watch"]);
-            watch.stdin(Stdio::null()).stdout(Stdio::null());
-            self.watcher = Some(watch.stderr(Stdio::null()).spawn()?);
-        }
         Ok(())
     }
 
@@ -182,12 +146,5 @@ impl Peer for Herma {
 
     fn memory(&mut self) -> Result<Option<u64>> {
         memory_of(&self.save_command())
-    }
-}
-
-impl Drop for Herma {
-    fn drop(&mut self) {
-        // Nobody is left to be told.
-        let _ = self.stop_watcher();
     }
 }

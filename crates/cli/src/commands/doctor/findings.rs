@@ -15,7 +15,6 @@ use serde::Serialize;
 use super::disk;
 use super::hosts;
 use super::sessions;
-use super::watcher;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::commands::purge::FINISH_PURGE;
@@ -96,7 +95,6 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     }
     look_at_store(&mut findings, env);
     disk::look(&mut findings, env);
-    watcher::look(&mut findings, env);
     sessions::look(&mut findings, env);
     hosts::look(&mut findings, env);
     look_at_settings(&mut findings, env);

@@ -60,7 +60,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::snapshot::heard::Heard;
     use crate::snapshot::testing;
 
     #[test]
@@ -70,7 +69,7 @@ mod tests {
             fs::create_dir_all(temp.path().join(path)).unwrap();
             fs::write(temp.path().join(path).join("file"), path).unwrap();
         }
-        let cache = testing::scanned(temp.path(), None, Heard::default()).cache;
+        let cache = testing::scanned(temp.path(), None, None).cache;
         let paths: [&[u8]; 16] = [
             b"",
             b"a",

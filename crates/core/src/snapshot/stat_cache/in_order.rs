@@ -129,7 +129,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::snapshot::heard::Heard;
     use crate::snapshot::testing;
 
     #[test]
@@ -139,7 +138,7 @@ mod tests {
             fs::create_dir_all(temp.path().join(path)).unwrap();
             fs::write(temp.path().join(path).join("file"), path).unwrap();
         }
-        let cache = testing::scanned(temp.path(), None, Heard::default()).cache;
+        let cache = testing::scanned(temp.path(), None, None).cache;
         let count = cache.directories();
         assert_eq!(count, 15);
         for first in 0..count {

@@ -16,7 +16,6 @@ mod dir_search;
 mod file;
 mod in_order;
 mod record;
-mod summit;
 mod update;
 
 use std::cmp::Ordering;
@@ -29,7 +28,6 @@ pub use build::CacheBuilder;
 pub use build::CacheSize;
 pub use build::EncodedEntries;
 pub(crate) use dir_search::DirSearch;
-pub(crate) use file::CACHE_FILE;
 use herma_fs::memory::Bytes;
 pub(crate) use in_order::InOrder;
 pub use record::DirRecord;
@@ -38,8 +36,6 @@ pub use record::EntryRecord;
 pub use record::IgnoreFiles;
 use record::NONE;
 pub(crate) use record::has_other_names;
-pub use summit::Summit;
-use summit::summit_checksum;
 
 use super::reason::Reason;
 use super::secrets::Finding;
@@ -47,16 +43,11 @@ use crate::id::ObjectId;
 use crate::receipt::LeftOut;
 use crate::receipt::Summary;
 use crate::store::object::compare_names;
-use crate::watch::Token;
 
-const MAGIC: &[u8; 8] = b"HERMASC4";
+const MAGIC: &[u8; 8] = b"HERMASC5";
 const HEADER: usize = 256;
-const DIR_RECORD: usize = 104;
+const DIR_RECORD: usize = 96;
 const ENTRY_RECORD: usize = 72;
-/// Where the watcher's token is in the header: at its end.
-const TOKEN: usize = HEADER - 16;
-/// The header and the record of the root, which answer for the whole if nothing changed.
-pub(crate) const SUMMIT: usize = HEADER + DIR_RECORD;
 
 /// What holds for the cache as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,8 +60,6 @@ pub struct CacheHeader {
     pub checkpoint: Option<ObjectId>,
     /// What was captured and left out, counted.
     pub summary: Summary,
-    /// From when on a watcher can tell what changed since.
-    pub token: Option<Token>,
 }
 
 /// Why something is mentioned in a receipt.
@@ -406,7 +395,6 @@ fn decode_dir(b: &[u8]) -> DirRecord {
         tree: id_at(b, 36),
         modes: id_at(b, 56),
         left: id_at(b, 76),
-        structure: u64_at(b, 96),
     }
 }
 
@@ -429,16 +417,10 @@ fn decode_header(bytes: &[u8]) -> CacheHeader {
         index_state: u64_at(bytes, 32),
         checkpoint: (!checkpoint.is_null()).then_some(checkpoint),
         summary,
-        token: Token::decode(&bytes[TOKEN..HEADER]),
     }
 }
 
 impl StatCache {
-    /// Notes from when on a watcher can tell what changed since.
-    pub fn set_token(&mut self, token: Token) {
-        self.header.token = Some(token);
-    }
-
     /// Notes that every object this cache names is in the store.
     pub fn all_stored(&mut self) {
         for index in 0..self.dirs as usize {
@@ -470,9 +452,6 @@ impl StatCache {
             let count = header.summary.left_out.get(&reason).copied().unwrap_or(0);
             b[96 + index * 8..104 + index * 8].copy_from_slice(&count.to_le_bytes());
         }
-        b[TOKEN..HEADER].copy_from_slice(&Token::encode(header.token));
-        let of_summit = summit_checksum(b);
-        b[40..48].copy_from_slice(&of_summit.to_le_bytes());
         let (checksum, changed) = self.changed.finish(&self.bytes);
         self.bytes[8..16].copy_from_slice(&checksum.to_le_bytes());
         (self.bytes, changed)

@@ -152,7 +152,7 @@ impl EntryRecord {
             && self.linked == has_other_names(stat)
     }
 
-    /// Must it be looked at even if nothing was heard of it?
+    /// Must it be looked at even where nothing is known to have changed?
     pub(crate) fn wants_a_look(&self) -> bool {
         self.unsettled || self.unstable || self.linked
     }
@@ -205,12 +205,10 @@ pub struct DirRecord {
     pub ignore_files: IgnoreFiles,
     /// Is there a `.git` in it? Then it may become somebody else's with nothing changing in it.
     pub repository: bool,
-    /// Must something here or below be looked at even if nothing was heard of it?
+    /// Must something here or below be looked at even where nothing is known to have changed?
     pub look: bool,
     /// Is this record or one below it pending?
     pub pending_below: bool,
-    /// A number made of the path of this directory and those of all captured ones below it.
-    pub structure: u64,
     pub(super) first: u32,
     pub(super) count: u32,
 }
@@ -232,7 +230,6 @@ impl DirRecord {
             repository: false,
             look: unsettled,
             pending_below: false,
-            structure: 0,
             first: 0,
             count: 0,
         }
@@ -256,7 +253,6 @@ impl DirRecord {
         b[36..56].copy_from_slice(self.tree.as_bytes());
         b[56..76].copy_from_slice(self.modes.as_bytes());
         b[76..96].copy_from_slice(self.left.as_bytes());
-        b[96..104].copy_from_slice(&self.structure.to_le_bytes());
         b
     }
 
