@@ -3,8 +3,8 @@
 //! The promises are ratios: a save that finds nothing changed costs less than walking the tree, and a fraction
 //! of what other programs need. Rounds are interleaved, so that a slow minute of the machine hits all alike, and
 //! medians are compared. Peers are installed by the benchmark where the registries have them; what is
-//! missing is named. Everything goes into `docs/bench/results.json` (see [`results`]), from which the plots
-//! beside it and the tables in `docs/BENCHMARKS.md` are made.
+//! missing is named. Everything goes into `docs/bench/results.json` (see [`results`]), from which the tables
+//! in `docs/BENCHMARKS.md` are made.
 
 mod big_file;
 mod checkpoints;
@@ -20,8 +20,6 @@ mod machine;
 mod measure;
 mod options;
 mod peers;
-mod plot;
-mod plots;
 mod python;
 mod report;
 mod results;
@@ -85,7 +83,6 @@ pub fn run(args: &[String]) -> Result<()> {
     for section in &options.sections {
         measure_section(*section, &options, &places, &place, &mut results, &file)?;
     }
-    plots::write(&results, &out)?;
     let document = match &options.out {
         Some(out) => out.join("report.md"),
         None => workspace::root()?.join("docs/BENCHMARKS.md"),

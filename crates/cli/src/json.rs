@@ -6,6 +6,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use herma_core::Checkpoint;
 use herma_core::checkpoint::ChangeCount;
 use herma_core::engine::Project;
@@ -41,29 +43,8 @@ impl PathJson {
 pub(crate) fn text(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
-        Err(_) => (escape(bytes), Some(base64(bytes))),
+        Err(_) => (escape(bytes), Some(BASE64.encode(bytes))),
     }
-}
-
-/// Base64 with padding, as RFC 4648 has it.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .fold(0u32, |group, byte| group << 8 | u32::from(*byte));
-        let group = group << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            if place <= chunk.len() {
-                let digit = group >> (18 - 6 * place) & 63;
-                out.push(char::from(DIGITS[digit as usize]));
-            } else {
-                out.push('=');
-            }
-        }
-    }
-    out
 }
 
 /// The project a command was about.
@@ -209,23 +190,6 @@ impl From<&LeftOut> for LeftOutJson {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_the_one_everybody_reads() {
-        let cases: [(&[u8], &str); 7] = [
-            (b"", ""),
-            (b"f", "Zg=="),
-            (b"fo", "Zm8="),
-            (b"foo", "Zm9v"),
-            (b"foob", "Zm9vYg=="),
-            (b"fooba", "Zm9vYmE="),
-            (b"foobar", "Zm9vYmFy"),
-        ];
-        for (bytes, expected) in cases {
-            assert_eq!(base64(bytes), expected);
-        }
-        assert_eq!(base64(&[0xff, 0xfe]), "//4=");
-    }
 
     #[test]
     fn paths_that_are_not_utf8_are_given_exactly_too() {

@@ -21,7 +21,6 @@ use flate2::write::GzEncoder;
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
 
-use crate::base64;
 use crate::db::Database;
 use crate::error::Error;
 use crate::error::Result;
@@ -39,6 +38,8 @@ use crate::removal::Removed;
 use crate::removal::Victims;
 use crate::removal::sweep;
 use crate::rewind;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 
 /// Where the archives are, in the directory of the transcripts.
 pub const DIRECTORY: &str = "archive";
@@ -260,7 +261,7 @@ fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Re
     loop {
         let length = fill(&mut file, &mut piece)
             .map_err(|e| herma_fs::Error::on("read", files.path(), e))?;
-        let data = base64::encode(&piece[..length]);
+        let data = BASE64.encode(&piece[..length]);
         writeln!(
             out,
             "{{\"file\": {label}, \"offset\": {offset}, \"base64\": \"{data}\"}}"

@@ -9,11 +9,12 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use serde_json::value::RawValue;
 
-use crate::base64;
 use crate::db::Database;
 use crate::db::value;
 use crate::error::Result;
 use crate::filters::Filter;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 
 /// Writes the sessions `filter` means, the oldest first; returns how many.
 pub fn export(database: &Database, filter: &Filter, out: &mut dyn Write) -> Result<u64> {
@@ -109,7 +110,7 @@ fn write_value(value: ValueRef<'_>, out: &mut dyn Write) -> Result<()> {
         ValueRef::Null => write!(out, "null")?,
         ValueRef::Text(_) => write_string(&value::text(value).unwrap_or_default(), out)?,
         ValueRef::Blob(bytes) => {
-            write!(out, "{{\"base64\": \"{}\"}}", base64::encode(bytes))?;
+            write!(out, "{{\"base64\": \"{}\"}}", BASE64.encode(bytes))?;
         }
     }
     Ok(())

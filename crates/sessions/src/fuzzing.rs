@@ -5,7 +5,6 @@ use std::path::Path;
 
 use herma_fs::Dir;
 
-use crate::base64;
 use crate::index;
 use crate::pending;
 use crate::rewind::Intent;
@@ -57,17 +56,12 @@ pub fn gateway_index(text: &str, choice: u64) {
     );
 }
 
-/// Ids in the list of deletions, and base64.
+/// Ids in the list of deletions.
 pub fn escapes(text: &str) {
     let escaped = pending::escape(text);
     assert!(escaped.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
     assert_eq!(pending::unescape(&escaped).as_deref(), Some(text));
     let _ = pending::unescape(text);
-    let encoded = base64::encode(text.as_bytes());
-    assert_eq!(base64::decode(&encoded).as_deref(), Some(text.as_bytes()));
-    if let Some(bytes) = base64::decode(text) {
-        assert_eq!(base64::encode(&bytes), text, "one text for the same bytes");
-    }
 }
 
 /// The list of deletions: a whole one reads the same when it is written again, and nobody may act on another.

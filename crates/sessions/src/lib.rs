@@ -16,7 +16,6 @@
 mod activity;
 pub mod archive;
 pub mod auto;
-mod base64;
 pub mod db;
 pub mod delete;
 mod error;

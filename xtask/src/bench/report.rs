@@ -7,8 +7,6 @@ use std::fs;
 use std::path::Path;
 
 use super::goals;
-use super::plot::number;
-use super::plots;
 use super::results::Figure;
 use super::results::Results;
 use super::results::Subject;
@@ -49,9 +47,6 @@ fn figures(results: &Results) -> String {
         results.machine,
         goals::table(results)
     );
-    for (file, words) in plots::FILES {
-        put(&mut text, format_args!("![{words}](bench/{file})\n"));
-    }
     // The sizes from small to large, then everything else.
     let mut subjects: Vec<(&String, &Subject)> = results.subjects.iter().collect();
     subjects.sort_by_key(|(name, subject)| (!name.starts_with("saving"), subject.files, *name));
@@ -211,6 +206,22 @@ fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{what}");
 }
 
+/// A number as people write it: `0.5`, `20`, `10,000`.
+fn number(value: f64) -> String {
+    if value < 1.0 {
+        return format!("{value}");
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -273,5 +284,13 @@ mod tests {
             !text.contains("with details"),
             "paths of a machine are in there"
         );
+    }
+
+    #[test]
+    fn numbers_have_separators() {
+        assert_eq!(number(0.5), "0.5");
+        assert_eq!(number(100.0), "100");
+        assert_eq!(number(80_000.0), "80,000");
+        assert_eq!(number(1_000_000.0), "1,000,000");
     }
 }

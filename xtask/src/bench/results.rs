@@ -1,7 +1,7 @@
 //! Everything that was measured, in one file: `docs/bench/results.json`.
 //!
 //! A run replaces what it measured and leaves the rest, so that a subject can be measured alone. The
-//! tables and plots are made from this file and nothing else.
+//! tables are made from this file and nothing else.
 //!
 //! # The file
 //!
@@ -120,18 +120,6 @@ impl Results {
                 && figure.who == who
                 && figure.at.is_none()
         })
-    }
-
-    /// Counts and medians of this program and work, in order.
-    pub fn curve(&self, subject: &str, work: &str, who: &str) -> Vec<(f64, f64)> {
-        let mut points: Vec<_> = self
-            .figures
-            .iter()
-            .filter(|figure| figure.subject == subject && figure.work == work && figure.who == who)
-            .filter_map(|figure| Some((figure.at? as f64, figure.median)))
-            .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points
     }
 }
 
@@ -277,21 +265,6 @@ mod tests {
         assert!(results.find("a", "save", "herma").is_none());
         assert_eq!(results.find("a", "list", "herma").unwrap().rounds, 1);
         assert_eq!(results.find("b", "save", "herma").unwrap().rounds, 1);
-    }
-
-    #[test]
-    fn curves_are_in_order_and_apart_from_single_figures() {
-        let mut results = Results::default();
-        let mut recorder = record("a", "save", &[1]);
-        recorder.bytes_at("save", "herma", 20, 200);
-        recorder.bytes_at("save", "herma", 3, 30);
-        recorder.finish(&mut results);
-        assert_eq!(
-            results.curve("a", "save", "herma"),
-            [(3.0, 30.0), (20.0, 200.0)]
-        );
-        let single = results.find("a", "save", "herma").unwrap();
-        assert_eq!((single.unit, single.rounds), (Unit::Ms, 1));
     }
 
     #[test]

@@ -23,10 +23,11 @@ use serde::Serialize;
 
 use super::Place;
 use super::TranscriptMark;
-use crate::base64;
 use crate::db::value;
 use crate::error::Error;
 use crate::error::Result;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 
 const SCHEMA: &str = "herma.cut-conversation/1";
 /// No line is longer than the longest value a database may hold, and some.
@@ -255,8 +256,9 @@ impl Kept {
                 }
                 Line::Row(_) => return Err(bad("a row has too few or too many columns")),
                 Line::Tail(piece) => {
-                    let piece =
-                        base64::decode(&piece).ok_or_else(|| bad("a line cannot be read"))?;
+                    let piece = BASE64
+                        .decode(&piece)
+                        .map_err(|_| bad("a line cannot be read"))?;
                     tail += piece.len() as u64;
                 }
                 Line::End(lines) if lines == count => break,
@@ -300,7 +302,7 @@ impl Kept {
         lines.next(&self.path)?;
         while let Some(line) = lines.next(&self.path)? {
             if let Ok(Line::Tail(piece)) = serde_json::from_slice(&line) {
-                each(&base64::decode(&piece).unwrap_or_default())?;
+                each(&BASE64.decode(&piece).unwrap_or_default())?;
             }
         }
         Ok(())
@@ -389,9 +391,9 @@ fn exact(value: ValueRef<'_>) -> Exact {
         ValueRef::Real(number) => Exact::RealBits(number.to_bits()),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Exact::Text(text.to_owned()),
-            Err(_) => Exact::TextBytes(base64::encode(bytes)),
+            Err(_) => Exact::TextBytes(BASE64.encode(bytes)),
         },
-        ValueRef::Blob(bytes) => Exact::Blob(base64::encode(bytes)),
+        ValueRef::Blob(bytes) => Exact::Blob(BASE64.encode(bytes)),
     }
 }
 
@@ -402,7 +404,7 @@ fn to_value(value: &Exact) -> Value {
         Exact::RealBits(bits) => Value::Real(f64::from_bits(*bits)),
         Exact::Text(text) => Value::Text(text.clone()),
         Exact::TextBytes(text) | Exact::Blob(text) => {
-            Value::Blob(base64::decode(text).unwrap_or_default())
+            Value::Blob(BASE64.decode(text).unwrap_or_default())
         }
     }
 }
@@ -429,7 +431,7 @@ fn write_tail(
         if read.map_err(|_| "its transcript cannot be read")? != length {
             return Err("its transcript became shorter");
         }
-        let line = Line::Tail(base64::encode(&buffer[..length]));
+        let line = Line::Tail(BASE64.encode(&buffer[..length]));
         if let Err(error) = write_line(temp, &line) {
             return Ok(Err(error));
         }
