@@ -22,7 +22,7 @@ use super::model::number;
 use super::project::TestProject;
 use super::steps::of_steps;
 
-const CASES: u64 = 40;
+const CASES: u64 = 20;
 const FILES: [&str; 8] = ["a", "b", "c", "d", "gen/e", "gen/f", "gen/deep/g", "lib/h"];
 /// The files of the project that are rules.
 const RULES: [&str; 2] = [".gitignore", ".hermaignore"];

@@ -18,7 +18,7 @@ use super::script::SLOTS;
 use super::script::Script;
 use super::steps::of_steps;
 
-const CASES: u64 = 200;
+const CASES: u64 = 60;
 
 /// Everything that can be done without two of it being about the same thing, in any order.
 fn separate_work(random: &mut Random) -> Vec<Action> {
