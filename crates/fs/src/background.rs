@@ -32,8 +32,6 @@ use rustix::process::waitpid;
 /// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
 /// it, too, unless somebody said otherwise.
 const LOW: i32 = 5;
-/// For work that can wait as long as it must.
-const LOWEST: i32 = 19;
 
 /// What was started and has perhaps not ended: a caller that lives on must not fill the table of processes.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -76,11 +74,6 @@ pub fn leave_terminal() {
     // Fails for the leader of a group, as when it was typed at a prompt; then it stays there.
     let _ = rustix::process::setsid();
     close_inherited();
-}
-
-/// Lets this thread give way to everybody else.
-pub fn give_way() {
-    let _ = rustix::process::nice(LOWEST);
 }
 
 /// Which of the two processes this one is after [`split`].

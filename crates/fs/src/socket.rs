@@ -166,19 +166,6 @@ impl Listening {
         Ok(Some(client))
     }
 
-    /// Lets the next client in, if one waits; nobody waits for it, and it waits for nobody.
-    pub fn accept_waiting(&self) -> io::Result<Option<UnixStream>> {
-        self.listener.set_nonblocking(true)?;
-        match self.listener.accept() {
-            Ok((client, _)) => {
-                client.set_nonblocking(true)?;
-                Ok(Some(client))
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(e) => Err(e),
-        }
-    }
-
     /// Can clients still find it?
     pub fn is_current(&self) -> bool {
         let there = rustix::fs::lstat(&self.path).ok();

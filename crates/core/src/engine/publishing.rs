@@ -404,7 +404,7 @@ fn lost_of(roll: &Roll, history: &History, project: &ProjectId) -> Option<String
     let count = history.entries.iter().filter(is_lost).count();
     (count > 0).then(|| {
         format!(
-            "the refs of {count} older checkpoints were missing in the store and were made again; `herma checkpoints repair` looks for names and pins"
+            "refs that older checkpoints had lost were made again ({count}); `herma checkpoints repair` looks for lost names and pins"
         )
     })
 }
