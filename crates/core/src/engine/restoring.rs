@@ -379,7 +379,7 @@ fn nothing_changed(plan: Plan) -> Restored {
 
 /// `None` for what the store cannot give back any more. A list that is there and malformed is another
 /// matter: somebody newer may have written it.
-fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(super) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     match read {
         Err(e) if e.kind() == ErrorKind::Damaged && !matches!(e, Error::Restore(_)) => Ok(None),
         read => read.map(Some),

@@ -14,6 +14,7 @@ use super::receipts::read_left_out;
 use super::restoring::Restored;
 use super::restoring::Task;
 use super::restoring::by_path;
+use super::restoring::unless_damaged;
 use super::story::LeftOutMap;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
@@ -21,7 +22,6 @@ use crate::diff;
 use crate::diff::Change;
 use crate::diff::Side;
 use crate::error::Error;
-use crate::error::ErrorKind;
 use crate::history::Entry;
 use crate::history::History;
 use crate::id::ObjectId;
@@ -274,7 +274,9 @@ impl Project<'_> {
         (ends, present): (Option<Ends<'_>>, &Present),
     ) -> Result<Since, Error> {
         let is_current = record.is_current((present.tree, present.modes))
-            || self.differs_by_rules(store, ends, present)?;
+            // A move whose ends cannot be read must not keep the project from all others: its end stays in the past, where an
+            // undo meets it.
+            || unless_damaged(self.differs_by_rules(store, ends, present))?.unwrap_or(false);
         for checkpoint in saved {
             let is_as_moved = record.is_current((checkpoint.tree, checkpoint.modes))
                 || is_current && self.is_no_way(store, checkpoint, present)?;
@@ -296,11 +298,9 @@ impl Project<'_> {
         checkpoint: &Checkpoint,
         present: &Present,
     ) -> Result<bool, Error> {
-        match self.prepare(store, checkpoint, &RestoreOptions::default(), present) {
-            Ok(prepared) => Ok(prepared.plan.actions.is_empty()),
-            Err(e) if e.kind() == ErrorKind::Damaged => Ok(false),
-            Err(e) => Err(e),
-        }
+        let prepared = self.prepare(store, checkpoint, &RestoreOptions::default(), present);
+        let prepared = unless_damaged(prepared)?;
+        Ok(prepared.is_some_and(|prepared| prepared.plan.actions.is_empty()))
     }
 
     /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take

@@ -135,6 +135,26 @@ fn a_damaged_copy_of_what_taking_back_a_step_displaces_is_stored_again() {
 }
 
 #[test]
+fn a_move_whose_end_is_damaged_does_not_keep_the_project_from_other_checkpoints() {
+    for damaged in ["", "sub"] {
+        let (p, second) = two();
+        let (second_id, first) = (p.find("1").id, p.find("2").id);
+        p.restore("2");
+        p.write("sub/deep/a.txt", "edited\n");
+        p.write("stays.txt", "edited, too\n");
+        let edited = p.tree();
+        rot(&p, &object(&p, &format!("{first}:{damaged}")));
+        let undone = p.undo().map(|_| ()).unwrap_err();
+        assert_eq!(undone.kind(), ErrorKind::Damaged, "{damaged}: {undone}");
+        assert_eq!(p.tree(), edited);
+        p.restore(&format!("id:{second_id}"));
+        assert_eq!(p.tree(), second, "{damaged}");
+        p.undo().unwrap();
+        assert_eq!(p.tree(), edited, "{damaged}");
+    }
+}
+
+#[test]
 fn a_damaged_copy_of_what_finishing_a_restore_displaces_is_stored_again() {
     let (p, present) = two();
     let state = p
