@@ -62,20 +62,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::snapshot::excludes::pattern::Entry;
-    use crate::snapshot::excludes::pattern::Pattern;
-
-    fn by_patterns(name: &[u8], is_dir: bool) -> bool {
-        let includes = DEFAULT_INCLUDES.iter().map(|include| format!("!{include}"));
-        let lines = DEFAULT_EXCLUDES
-            .iter()
-            .map(ToString::to_string)
-            .chain(includes);
-        let last = lines
-            .filter_map(|line| Pattern::parse(line.as_bytes()))
-            .rfind(|pattern| pattern.matches(Entry::new(name, is_dir), 0));
-        last.is_some_and(|pattern| !pattern.is_negative())
-    }
 
     fn by_gix(name: &[u8], is_dir: bool) -> bool {
         let includes = DEFAULT_INCLUDES.iter().map(|include| format!("!{include}"));
@@ -111,7 +97,6 @@ mod tests {
         #[test]
         fn the_compiled_list_decides_like_the_patterns(name in names(), is_dir: bool) {
             let compiled = leaves_out(name.as_bytes(), is_dir);
-            prop_assert_eq!(compiled, by_patterns(name.as_bytes(), is_dir), "{}", name);
             prop_assert_eq!(compiled, by_gix(name.as_bytes(), is_dir), "{}", name);
         }
     }

@@ -14,13 +14,13 @@
 //! scan descends and keeps only that ([`Verdict::Descend`]).
 //!
 //! * [`scope`]: the rules in force inside one directory, and the verdict
-//! * `pattern`: one line of an ignore file, matched as git does; `levels`: those with several `**`
+//! * `pattern`: the lines of an ignore file, by `gix-ignore`; `components`: those with several `**`
 //! * `builtin`: the fixed list
 
 mod builtin;
-mod levels;
+mod components;
 #[cfg(test)]
-mod oracle;
+mod oracle_tests;
 mod pattern;
 pub mod scope;
 
@@ -31,9 +31,10 @@ pub use scope::Scope;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::secrets;
 use pattern::Pattern;
+use pattern::parse_setting;
 
 /// Counts every change to the meaning of the rules, so that what was judged by old rules is judged anew.
-pub const RULES_VERSION: u32 = 3;
+pub const RULES_VERSION: u32 = 4;
 
 /// The user's settings about what to leave out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,15 +85,10 @@ pub struct Rules {
 impl Rules {
     /// Compiles the settings. A pattern that can match nothing, such as an empty one, has no effect.
     pub fn new(settings: &ExcludeSettings) -> Self {
-        let parse = |text: &String| Pattern::parse(text.as_bytes());
-        let include = settings
-            .include
-            .iter()
-            .filter_map(parse)
-            .map(Pattern::into_negative);
+        let include = settings.include.iter().flat_map(parse_setting);
         Self {
-            exclude: settings.exclude.iter().filter_map(parse).collect(),
-            include: include.collect(),
+            exclude: settings.exclude.iter().flat_map(parse_setting).collect(),
+            include: include.map(Pattern::into_negative).collect(),
             secrets: settings.secrets,
             builtin: settings.builtin,
             fingerprint: fingerprint(settings),

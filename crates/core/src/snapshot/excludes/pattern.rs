@@ -1,31 +1,21 @@
-//! One line of an ignore file, matched exactly as git matches it.
+//! The lines of an ignore file, read by `gix-ignore` and matched by `gix-glob`.
 //!
-//! Parsing and matching follow git's `dir.c`, down to its habits: the literal beginning of a pattern
-//! is compared first and only the rest is a glob, a NUL ends a line, and a pattern without an inner
-//! slash looks at the name alone. Only the glob itself comes from `gix-glob`.
+//! Around the two stand git's habits that they do not share: only UTF-8 has a byte order mark, a NUL ends a
+//! line, a name may be nothing but tabs, and of a path the literal beginning is compared first and only the rest
+//! is a glob. `components` holds the guard against many `**`.
 
-use std::borrow::Cow;
-
+use bstr::BStr;
 use bstr::ByteSlice;
+use gix_glob::pattern::Mode;
 
-use super::levels::Levels;
+use super::components;
 
 /// One pattern of an ignore file or a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    /// The glob, without `!`, the leading and the trailing slash.
-    text: Box<[u8]>,
-    /// It takes in again what earlier patterns leave out.
-    negative: bool,
-    directory_only: bool,
-    /// It has no inner slash: it is compared with the name, at any depth.
-    by_name: bool,
-    /// `*literal`: the end of the name decides.
-    is_suffix: bool,
-    /// How many bytes stand before the first glob character.
-    literal: usize,
-    /// What follows the literal beginning, if it has several `**`.
-    levels: Option<Levels>,
+    glob: gix_glob::Pattern,
+    /// What follows the literal beginning of a path, if it has several `**`.
+    components: Option<Vec<Vec<u8>>>,
 }
 
 /// What a pattern is compared with.
@@ -49,180 +39,107 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The pattern with `[:` escaped wherever it begins no class: in `[[:x]`, git takes it for two characters of the
-/// set, and the glob matcher does not.
-fn with_plain_sets(text: &[u8]) -> Cow<'_, [u8]> {
-    if !text.contains_str("[:") {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = Vec::with_capacity(text.len() + 4);
-    let mut at = 0;
-    while at < text.len() {
-        let end = match text[at] {
-            b'\\' => at + 2,
-            b'[' => end_of_set(text, at, &mut plain),
-            _ => at + 1,
-        };
-        let end = end.min(text.len());
-        if text[at] != b'[' {
-            plain.extend_from_slice(&text[at..end]);
-        }
-        at = end;
-    }
-    Cow::Owned(plain)
-}
-
-/// Copies the set that begins at `start`, and returns where it ends. One that is not closed takes the rest.
-fn end_of_set(text: &[u8], start: usize, plain: &mut Vec<u8>) -> usize {
-    let mut at = start + 1;
-    if matches!(text.get(at), Some(b'!' | b'^')) {
-        at += 1;
-    }
-    plain.extend_from_slice(&text[start..at]);
-    // What may begin a range. The first character belongs to the set, even if it is a bracket.
-    let (mut before, mut is_first) = (false, true);
-    while let Some(&byte) = text.get(at) {
-        if byte == b']' && !is_first {
-            plain.push(byte);
-            return at + 1;
-        }
-        is_first = false;
-        let rest = &text[at..];
-        let mut length = 1;
-        let mut begins_range = true;
-        match rest {
-            [b'\\', ..] => length = 2,
-            [b'-', b'[', ..] if before => {
-                plain.extend_from_slice(b"-\\");
-                at += 1;
-                begins_range = false;
-            }
-            [b'-', next, ..] if before && *next != b']' => {
-                length = if *next == b'\\' { 3 } else { 2 };
-                begins_range = false;
-            }
-            [b'[', b':', inner @ ..] => match inner.find_byte(b']') {
-                Some(close) if close > 0 && inner[close - 1] == b':' => {
-                    length = close + 3;
-                    begins_range = false;
-                }
-                _ => plain.push(b'\\'),
-            },
-            _ => {}
-        }
-        let end = (at + length).min(text.len());
-        plain.extend_from_slice(&text[at..end]);
-        at = end;
-        before = begins_range;
-    }
-    text.len()
-}
-
 /// The patterns of a whole ignore file, in its order.
 pub(crate) fn parse_file(content: &[u8]) -> Vec<Pattern> {
-    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-    content
-        .split(|b| *b == b'\n')
-        .filter_map(parse_line)
-        .collect()
+    let lines = as_git_reads(content);
+    let globs = gix_ignore::parse(&lines, false);
+    globs.map(|(glob, ..)| Pattern::new(glob)).collect()
 }
 
-fn parse_line(line: &[u8]) -> Option<Pattern> {
-    if line.first().is_none_or(|first| *first == b'#') {
-        return None;
+/// The pattern of a setting, which a `#` makes no comment. One with several lines is several patterns.
+pub(crate) fn parse_setting(text: &String) -> Vec<Pattern> {
+    let escape = if text.starts_with('#') { "\\" } else { "" };
+    parse_file(format!("{escape}{text}").as_bytes())
+}
+
+/// The lines of a file, written so that `gix-ignore` takes them for what git does.
+fn as_git_reads(content: &[u8]) -> Vec<u8> {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    // An empty line first: what looks like a mark behind it is a name.
+    let mut lines = b"\r\n".to_vec();
+    for line in content.split(|b| *b == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = &line[..line.find_byte(0).unwrap_or(line.len())];
+        let (mark, text) = line.split_at(usize::from(line.starts_with(b"!")));
+        lines.extend_from_slice(mark);
+        match text {
+            // An escape is no literal beginning.
+            [b'\\', first @ (b'#' | b'!' | b'$'), rest @ ..] if mark.is_empty() => {
+                lines.extend_from_slice(&[b'[', b'\\', *first, b']']);
+                lines.extend_from_slice(rest);
+            }
+            _ => {
+                let is_blank = text.iter().all(u8::is_ascii_whitespace);
+                if is_blank && text.iter().any(|b| *b != b' ') {
+                    lines.push(b'\\');
+                }
+                lines.extend_from_slice(text);
+            }
+        }
+        lines.extend_from_slice(b"\r\n");
     }
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    Pattern::parse(line)
+    lines
 }
 
 impl Pattern {
-    /// Reads one pattern; `None` if it can match nothing.
-    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
-        let end = line.find_byte(0).unwrap_or(line.len());
-        let line = trim_trailing_spaces(&line[..end]);
-        let (negative, text) = match line.strip_prefix(b"!") {
-            Some(text) => (true, text),
-            None => (false, line),
-        };
-        let (directory_only, text) = match text.strip_suffix(b"/") {
-            Some(text) => (true, text),
-            None => (false, text),
-        };
-        if text.is_empty() {
-            return None;
+    fn new(mut glob: gix_glob::Pattern) -> Self {
+        let mut several_stars = None;
+        if let Some(literal) = glob.first_wildcard_pos {
+            let components = components::split(&glob.text[literal..]);
+            glob.text.truncate(literal);
+            glob.text.extend_from_slice(&components.join(&b'/'));
+            several_stars = components::several_stars(components);
         }
-        let by_name = !text.contains(&b'/');
-        let text = text.strip_prefix(b"/").unwrap_or(text);
-        let text = &*with_plain_sets(text);
-        let is_suffix = text.first() == Some(&b'*') && literal_length(&text[1..]) == text.len() - 1;
-        let literal = literal_length(text);
-        Some(Self {
-            text: text.into(),
-            negative,
-            directory_only,
-            by_name,
-            is_suffix,
-            literal,
-            levels: if by_name {
-                None
-            } else {
-                Levels::of(&text[literal..])
-            },
-        })
+        Self {
+            glob,
+            components: several_stars,
+        }
     }
 
     /// The same pattern, turned into one that takes in.
     pub(crate) fn into_negative(mut self) -> Self {
-        self.negative = true;
+        self.glob.mode |= Mode::NEGATIVE;
         self
     }
 
+    /// Does it take in again what earlier patterns leave out?
     pub(crate) fn is_negative(&self) -> bool {
-        self.negative
+        self.glob.is_negative()
+    }
+
+    /// Has it no slash but one at its end? Then it is compared with the name, at any depth.
+    fn is_by_name(&self) -> bool {
+        self.glob.mode.contains(Mode::NO_SUB_DIR) && !self.glob.mode.contains(Mode::ABSOLUTE)
     }
 
     /// Does it match this entry? `base` is the length of the directory its file is in, with the slash.
     pub(crate) fn matches(&self, entry: Entry<'_>, base: usize) -> bool {
-        if self.directory_only && !entry.is_dir {
+        if self.glob.mode.contains(Mode::MUST_BE_DIR) && !entry.is_dir {
             return false;
         }
-        if self.by_name {
-            self.matches_name(entry.name)
-        } else {
-            entry
-                .path
-                .get(base..)
-                .is_some_and(|path| self.matches_path(path))
+        if self.is_by_name() {
+            return self.glob.matches(entry.name.as_bstr(), SLASH_IS_LITERAL);
         }
-    }
-
-    fn matches_name(&self, name: &[u8]) -> bool {
-        if self.literal == self.text.len() {
-            *self.text == *name
-        } else if self.is_suffix {
-            name.ends_with(&self.text[1..])
-        } else {
-            let (start, _) = self.text.split_at(self.literal);
-            name.starts_with(start) && glob(&self.text, name)
-        }
+        let path = entry.path.get(base..);
+        path.is_some_and(|path| self.matches_path(path))
     }
 
     fn matches_path(&self, path: &[u8]) -> bool {
-        let (start, rest) = self.text.split_at(self.literal);
-        match path.strip_prefix(start) {
-            None => false,
-            Some(path) if rest.is_empty() => path.is_empty(),
-            Some(path) => match &self.levels {
-                Some(levels) => levels.matches(path, glob),
-                None => glob(rest, path),
-            },
-        }
+        let Some(literal) = self.glob.first_wildcard_pos else {
+            return self.glob.text == path;
+        };
+        let (start, rest) = self.glob.text.split_at(literal);
+        let path = path.strip_prefix(start.as_bytes());
+        path.is_some_and(|path| match &self.components {
+            None => glob(rest, path),
+            Some(components) => components::match_path(components, path, glob),
+        })
     }
 
     /// Does it say which entry is meant, rather than "everything here"? `!.env` does, `!certs/*` does not.
     pub(crate) fn is_explicit(&self) -> bool {
-        let name = self.text.rsplit(|b| *b == b'/').next().unwrap_or_default();
-        name.iter().any(|b| !matches!(b, b'*' | b'?'))
+        let name = self.glob.text.rsplit(|b| *b == b'/').next();
+        name.is_some_and(|name| name.iter().any(|b| !matches!(b, b'*' | b'?')))
     }
 
     /// Could it match something below `dir`, and does it say so by its path?
@@ -231,10 +148,11 @@ impl Pattern {
     /// (`*.keep`, `**/keep`) never answers yes. In doubt the answer is yes: that costs a listing, and each
     /// entry found is judged by itself.
     pub(crate) fn reaches_below(&self, dir: &[u8]) -> bool {
-        if self.by_name || self.text.starts_with(b"**/") || *self.text == *b"**" {
+        let text = &self.glob.text;
+        if self.is_by_name() || text.starts_with(b"**/") || text == "**" {
             return false;
         }
-        let mut wanted = self.text.split(|b| *b == b'/');
+        let mut wanted = text.split(|b| *b == b'/');
         for name in dir.split(|b| *b == b'/') {
             let Some(part) = wanted.next() else {
                 return false;
@@ -254,39 +172,23 @@ impl Pattern {
     }
 }
 
+const SLASH_IS_LITERAL: gix_glob::wildmatch::Mode =
+    gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    let mode = gix_glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-    gix_glob::wildmatch(pattern.as_bstr(), text.as_bstr(), mode)
-}
-
-fn literal_length(text: &[u8]) -> usize {
-    text.find_byteset(b"*?[\\").unwrap_or(text.len())
-}
-
-/// Removes spaces at the end, but not one behind a backslash.
-fn trim_trailing_spaces(line: &[u8]) -> &[u8] {
-    let mut end = None;
-    let mut bytes = line.iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b' ' => {
-                end.get_or_insert(at);
-                continue;
-            }
-            b'\\' if bytes.next().is_none() => return line,
-            _ => {}
-        }
-        end = None;
-    }
-    end.map_or(line, |end| &line[..end])
+    gix_glob::wildmatch(BStr::new(pattern), BStr::new(text), SLASH_IS_LITERAL)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn one(pattern: &str) -> Pattern {
+        parse_setting(&pattern.to_owned()).remove(0)
+    }
+
     fn matches(pattern: &str, path: &str, is_dir: bool) -> bool {
-        let pattern = Pattern::parse(pattern.as_bytes()).unwrap();
+        let pattern = one(pattern);
         pattern.matches(Entry::new(path.as_bytes(), is_dir), 0)
     }
 
@@ -323,18 +225,24 @@ mod tests {
             parse_file(b"\xef\xbb\xbfone\r\n# no\n\n  \ntwo  \nthree\\ \nfour\0five\nsix\r");
         let found: Vec<_> = patterns
             .iter()
-            .map(|p| p.text.to_str_lossy().into_owned())
+            .map(|p| p.glob.text.to_str_lossy().into_owned())
             .collect();
         assert_eq!(found, ["one", "two", "three\\ ", "four", "six"]);
     }
 
     #[test]
+    fn a_setting_may_begin_with_a_hash_and_have_several_lines() {
+        assert!(matches("#h", "a/#h", false));
+        assert!(
+            matches("\t", "\t", false),
+            "a name that is nothing but a tab"
+        );
+        assert_eq!(parse_setting(&"a\n#b\n!c".to_owned()).len(), 2);
+    }
+
+    #[test]
     fn only_patterns_that_name_a_path_reach_below_a_directory() {
-        let reaches = |pattern: &str, dir: &str| {
-            Pattern::parse(pattern.as_bytes())
-                .unwrap()
-                .reaches_below(dir.as_bytes())
-        };
+        let reaches = |pattern: &str, dir: &str| one(pattern).reaches_below(dir.as_bytes());
         assert!(reaches("!dist/keep.js", "dist"));
         assert!(reaches("!build/**/gen.py", "build"));
         assert!(reaches("!build/**/gen.py", "build/a/b"));
@@ -356,11 +264,7 @@ mod tests {
             ("!**", false),
             ("!a/??", false),
         ] {
-            assert_eq!(
-                Pattern::parse(pattern.as_bytes()).unwrap().is_explicit(),
-                explicit,
-                "{pattern}"
-            );
+            assert_eq!(one(pattern).is_explicit(), explicit, "{pattern}");
         }
     }
 }

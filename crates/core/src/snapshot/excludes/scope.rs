@@ -39,6 +39,26 @@ struct LeftOut {
     tracked_wins: bool,
 }
 
+impl LeftOut {
+    /// By a rule that wins even over what the user's git tracks.
+    fn firmly(reason: Reason, rank: Rank) -> Self {
+        Self {
+            reason,
+            rank,
+            tracked_wins: false,
+        }
+    }
+
+    /// The user's git knows nothing of Herma's rules, so what it tracks wins only over the others.
+    fn by(reason: Reason, rank: Rank) -> Self {
+        Self {
+            reason,
+            rank,
+            tracked_wins: matches!(rank.0, Layer::Builtin | Layer::Git),
+        }
+    }
+}
+
 /// One ignore file and, through `outer`, those of the directories around it.
 #[derive(Debug)]
 struct IgnoreFile {
@@ -79,11 +99,6 @@ impl Rank {
     const LOWEST: Self = Self(Layer::Lowest, 0, 0);
     const HIGHEST: Self = Self(Layer::Highest, 0, 0);
 
-    /// The user's git knows nothing of Herma's rules, so what it tracks wins only over the others.
-    fn yields_to_tracked(self) -> bool {
-        matches!(self.0, Layer::Builtin | Layer::Git)
-    }
-
     fn reason(self) -> Reason {
         if self.0 == Layer::Git {
             Reason::Ignored
@@ -93,11 +108,8 @@ impl Rank {
     }
 }
 
-/// The rule that decides about an entry.
-struct Decision {
-    rank: Rank,
-    takes_in: bool,
-}
+/// The rule that decides about an entry, and whether it takes it in.
+type Decision = (Rank, bool);
 
 impl<'r> Scope<'r> {
     /// The scope around the project root; [`Scope::enter`] the root (`""`) next.
@@ -128,11 +140,7 @@ impl<'r> Scope<'r> {
         let left_out = match judged {
             Verdict::Keep => None,
             Verdict::Descend(reason) => Some(self.why_left_out(dir, reason)),
-            Verdict::LeaveOut(reason) => Some(LeftOut {
-                reason,
-                rank: Rank::HIGHEST,
-                tracked_wins: false,
-            }),
+            Verdict::LeaveOut(reason) => Some(LeftOut::firmly(reason, Rank::HIGHEST)),
         };
         Self {
             rules: self.rules,
@@ -163,17 +171,8 @@ impl<'r> Scope<'r> {
     /// The verdict in a directory that belongs to the project.
     fn judge_entry(&self, entry: Entry<'_>, tracked: &dyn Tracked) -> Verdict {
         match self.decision(entry) {
-            Some(Decision {
-                rank,
-                takes_in: false,
-            }) => {
-                let tracked_wins = rank.yields_to_tracked();
-                let rule = LeftOut {
-                    reason: rank.reason(),
-                    rank,
-                    tracked_wins,
-                };
-                self.leave_out_untracked(entry, rule, tracked)
+            Some((rank, false)) => {
+                self.leave_out_untracked(entry, LeftOut::by(rank.reason(), rank), tracked)
             }
             _ => self.keep_unless_secret(entry),
         }
@@ -182,9 +181,7 @@ impl<'r> Scope<'r> {
     /// The verdict in a directory that is left out: only what a later rule takes in or git tracks stays.
     fn judge_left_out(&self, entry: Entry<'_>, around: LeftOut, tracked: &dyn Tracked) -> Verdict {
         match self.user_decision(entry) {
-            Some(found) if !found.takes_in => {
-                self.leave_out(entry, Reason::Excluded, found.rank.max(around.rank))
-            }
+            Some((rank, false)) => self.leave_out(entry, Reason::Excluded, rank.max(around.rank)),
             Some(_) if self.takes_in_again(entry, around) => self.keep_unless_secret(entry),
             _ => self.leave_out_untracked(entry, around, tracked),
         }
@@ -255,28 +252,15 @@ impl<'r> Scope<'r> {
     fn why_left_out(&self, dir: &[u8], reason: Reason) -> LeftOut {
         let entry = Entry::new(dir, true);
         if reason == Reason::Secret {
-            return LeftOut {
-                reason,
-                rank: Rank::LOWEST,
-                tracked_wins: false,
-            };
+            return LeftOut::firmly(reason, Rank::LOWEST);
         }
         let Some(around) = self.left_out else {
-            let rank = self
-                .decision(entry)
-                .map_or(Rank::LOWEST, |found| found.rank);
-            return LeftOut {
-                reason,
-                rank,
-                tracked_wins: rank.yields_to_tracked(),
-            };
+            let found = self.decision(entry);
+            let rank = found.map_or(Rank::LOWEST, |(rank, _)| rank);
+            return LeftOut::by(reason, rank);
         };
         match self.user_decision(entry) {
-            Some(found) if !found.takes_in => LeftOut {
-                reason,
-                rank: found.rank.max(around.rank),
-                tracked_wins: false,
-            },
+            Some((rank, false)) => LeftOut::firmly(reason, rank.max(around.rank)),
             _ => LeftOut { reason, ..around },
         }
     }
@@ -307,28 +291,19 @@ impl<'r> Scope<'r> {
             .or_else(|| {
                 let leaves_out =
                     self.rules.builtin && builtin::leaves_out(entry.name, entry.is_dir);
-                leaves_out.then_some(Decision {
-                    rank: Rank(Layer::Builtin, 0, 0),
-                    takes_in: false,
-                })
+                leaves_out.then_some((Rank(Layer::Builtin, 0, 0), false))
             })
     }
 
     fn user_decision(&self, entry: Entry<'_>) -> Option<Decision> {
         let (rank, pattern) = self.user_matches(entry).next()?;
-        Some(Decision {
-            rank,
-            takes_in: pattern.is_negative(),
-        })
+        Some((rank, pattern.is_negative()))
     }
 
     fn git_decision(&self, entry: Entry<'_>) -> Option<Decision> {
         let mut patterns = IgnoreFile::chain(self.git.as_ref(), Layer::Git);
         let (rank, pattern, _) = patterns.find(|(_, p, base)| p.matches(entry, *base))?;
-        Some(Decision {
-            rank,
-            takes_in: pattern.is_negative(),
-        })
+        Some((rank, pattern.is_negative()))
     }
 
     /// The rules of `.hermaignore` and the settings that match, the winning one first.
