@@ -8,16 +8,16 @@ use std::ffi::CString;
 use bstr::ByteSlice;
 use herma_fs::Dir;
 
+use crate::cleanup::CleaningRecord;
+use crate::cleanup::clock;
 use crate::coverage::Answer;
 use crate::coverage::can_undo;
 use crate::engine::calls;
-use crate::engine::cleaning_record::CleaningRecord;
 use crate::engine::receipts;
 use crate::id::ObjectId;
 use crate::purge::record as purge_record;
 use crate::restore::journal::Journal;
 use crate::restore::undo::UndoRecord;
-use crate::retention::marker;
 use crate::snapshot::secrets;
 use crate::steps::log;
 use crate::steps::marks::Marks;
@@ -220,13 +220,13 @@ pub fn cleaning(bytes: &[u8]) {
         assert_eq!(CleaningRecord::parse(&record.encode()), Some(record));
     }
     let now = 1_794_702_913.5;
-    if let Some(last) = marker::parse(bytes, now) {
+    if let Some(last) = clock::parse_marker(bytes, now) {
         assert!((0.0..=now).contains(&last), "never in the future");
         assert_eq!(
-            marker::parse(marker::render(last).as_bytes(), now),
+            clock::parse_marker(clock::render_marker(last).as_bytes(), now),
             Some(last)
         );
-        assert_eq!(marker::is_due(now, Some(last), 0), true);
+        assert_eq!(clock::is_due(now, Some(last), 0), true);
     }
     if let Some((moment, id)) = calls::parse_look(bytes) {
         let _ = moment.elapsed();

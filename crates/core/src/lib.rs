@@ -7,7 +7,7 @@
 //! * [`project`]: which directory is the project, and may it be saved at all
 //! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
 //! * [`store`]: the git-compatible object store: packs, refs, locks
-//! * [`retention`]: what the limits allow to stay: facts → rules → plan
+//! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`collect`]: mark → merge → trash, beside any number of savers
 //! * [`coverage`]: could a command be taken back? asked before it runs
 //! * [`diff`]: trees, renames, lines, patches
@@ -19,6 +19,7 @@
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
+pub mod cleanup;
 pub mod clock;
 pub mod collect;
 pub mod coverage;
@@ -37,7 +38,6 @@ pub mod project;
 pub mod purge;
 pub mod receipt;
 pub mod restore;
-pub mod retention;
 pub mod reversal;
 pub mod settings;
 mod side;

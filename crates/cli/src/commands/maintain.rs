@@ -1,6 +1,6 @@
 //! `herma maintain`: what a save starts in the background when a limit is near.
 
-use herma_core::engine::Cleaned;
+use herma_core::cleanup::Cleaned;
 use herma_core::engine::NoProgress;
 use herma_sessions::Access;
 use herma_sessions::auto;

@@ -30,16 +30,16 @@ pub(super) struct Held {
 }
 
 /// A loose object.
-pub(super) struct LooseFile {
-    pub(super) id: ObjectId,
-    pub(super) bytes: u64,
+pub(crate) struct LooseFile {
+    pub(crate) id: ObjectId,
+    pub(crate) bytes: u64,
     /// When it was last written or used by git, in nanoseconds since 1970.
-    pub(super) touched: i64,
+    pub(crate) touched: i64,
     /// Its place in the walk, if it is alive.
-    pub(super) place: Option<usize>,
-    pub(super) is_live: bool,
+    pub(crate) place: Option<usize>,
+    pub(crate) is_live: bool,
     /// Must it not be readable any more?
-    pub(super) is_doomed: bool,
+    pub(crate) is_doomed: bool,
 }
 
 /// Everything there is.
@@ -214,7 +214,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
 }
 
 /// The loose objects below `objects`; without a walk none counts as alive.
-pub(super) fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFile>, Error> {
+pub(crate) fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFile>, Error> {
     let mut found = Vec::new();
     for first in 0..=u8::MAX {
         let fan = format!("{first:02x}");

@@ -14,10 +14,8 @@
 //! deletes before it writes, so it works on a full disk.
 
 mod blame;
-pub mod costs;
 pub(crate) mod dead;
-pub mod holdings;
-mod inventory;
+pub(crate) mod inventory;
 pub(crate) mod litter;
 pub mod mark;
 mod merging;

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::KnownProject;
 use super::Project;
-use super::facts::identity_of;
 use super::open::OpenStore;
 use super::purge_refs::lock_project;
+use crate::cleanup::Doubt;
+use crate::cleanup::Presence;
+use crate::cleanup::presence;
 use crate::error::Error;
 use crate::history::History;
 use crate::history::Labels;
@@ -20,9 +22,6 @@ use crate::id::ProjectId;
 use crate::project::Identity;
 use crate::project::Place;
 use crate::project::Places;
-use crate::retention::Doubt;
-use crate::retention::Presence;
-use crate::retention::evidence;
 use crate::store::object::EntryMode;
 use herma_fs::publish::Durability;
 
@@ -103,7 +102,7 @@ impl Project<'_> {
             if known.exists || known.checkpoints == 0 || known.id == self.id {
                 continue;
             }
-            let places = identity_of(&store, &known.id).places();
+            let places = store.identity(&known.id).places();
             let is_here = places.own.is_some_and(|own| own.may_be(&here));
             let born = places.own.and_then(|own| own.born);
             let is_certain = is_here && born.is_some() && born == here.born;
@@ -240,7 +239,7 @@ fn create_over_leftover(
 
 /// Was the project renamed, and is still where that left it?
 fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
-    let presence = evidence::presence(known.workdir.as_deref(), places);
+    let presence = presence::presence(known.workdir.as_deref(), places);
     matches!(presence, Presence::OutOfReach(Doubt::Moved { .. }))
 }
 

@@ -37,7 +37,7 @@ pub struct Interrupted {
 }
 
 impl Project<'_> {
-    pub(super) fn records(
+    pub(crate) fn records(
         &self,
         store: &OpenStore,
     ) -> Result<(Option<Journal>, UndoRecord), Error> {
@@ -137,7 +137,7 @@ impl Project<'_> {
 }
 
 /// The records of a restore in progress and of undo, for a project that need not be there any more.
-pub(super) fn records_of(
+pub(crate) fn records_of(
     store: &OpenStore,
     project: &ProjectId,
 ) -> Result<(Option<Journal>, UndoRecord), Error> {
@@ -148,7 +148,7 @@ pub(super) fn records_of(
 }
 
 /// A project's own state, if there is any.
-pub(super) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
     let Some(herma) = store.dirs.herma() else {
         return Ok(None);
     };

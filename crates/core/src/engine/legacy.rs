@@ -6,7 +6,7 @@
 //!
 //! A repository that still stands beside the store goes by the rules Hermes had for it: with its project, or when
 //! nothing in it was changed for `retention_days`. That its project is not there proves no more than it does for any
-//! other (`retention::evidence`), unless a person was shown it and agreed.
+//! other (`cleanup::presence`), unless a person was shown it and agreed.
 
 use std::ffi::CString;
 use std::ffi::OsStr;
@@ -17,15 +17,14 @@ use std::path::PathBuf;
 use herma_fs::Dir;
 
 use super::Engine;
-use super::cleaning_apply::in_words;
-use super::facts::identity_of;
+use crate::cleanup::Limits;
+use crate::cleanup::Orphans;
+use crate::cleanup::Presence;
+use crate::cleanup::Rule;
+use crate::cleanup::execute::in_words;
+use crate::cleanup::presence;
 use crate::error::Error;
 use crate::id::ProjectId;
-use crate::retention::Limits;
-use crate::retention::Orphans;
-use crate::retention::Presence;
-use crate::retention::Rule;
-use crate::retention::evidence;
 use crate::store::base;
 use crate::store::base::Found;
 use crate::store::layout;
@@ -191,7 +190,7 @@ impl Engine {
             if let Found::Repository(project) = base::classify(&dir, &entry)? {
                 let repository = dir.open_dir(entry.name.as_c_str())?;
                 let workdir = base::workdir_of(&repository);
-                let known = store.as_ref().map(|store| identity_of(store, &project));
+                let known = store.as_ref().map(|store| store.identity(&project));
                 let known = known.filter(|known| known.workdir() == workdir);
                 let places = known.map(|known| known.places()).unwrap_or_default();
                 let measure = dir.tree_measure(&entry.name)?;
@@ -199,7 +198,7 @@ impl Engine {
                     path: repository.path().to_owned(),
                     project,
                     exists: workdir.as_ref().is_some_and(|path| Dir::open(path).is_ok()),
-                    presence: evidence::presence(workdir.as_deref(), &places),
+                    presence: presence::presence(workdir.as_deref(), &places),
                     workdir,
                     size_bytes: measure.bytes,
                     newest: measure.newest as f64 / 1e9,

@@ -3,48 +3,38 @@
 //! An [`Engine`] knows where the store is and how to behave; a [`Project`] is one directory in it. Each
 //! operation opens the store, takes the locks it needs, does its work and lets go.
 
-mod adopt;
+pub(crate) mod adopt;
 mod adopt_steps;
 mod arrived;
 mod authorship;
 pub(crate) mod calls;
 mod carrying_out;
-mod cleaning;
-mod cleaning_apply;
-mod cleaning_bytes;
-pub(crate) mod cleaning_record;
-mod clear;
 mod compare;
 mod coverage;
 mod covered;
-mod facts;
 mod file_history;
-mod history_cuts;
 mod holding;
 mod import_legacy;
-mod interrupted;
+pub(crate) mod interrupted;
 mod labels;
 mod legacy;
 mod lineage;
-mod lost_refs;
 mod lost_root;
-mod maintenance;
 mod neighbours;
-mod open;
+pub(crate) mod open;
 mod outside;
-mod patience;
 mod preview;
 mod proof;
 mod publishing;
 mod purge_away;
-mod purge_refs;
+pub(crate) mod purge_refs;
 mod purge_survey;
 mod purging;
 pub(crate) mod receipts;
 mod reliance;
 mod repair;
 mod repair_lost;
-mod repair_refs;
+pub(crate) mod repair_refs;
 mod restoring;
 mod saved_before;
 mod saving;
@@ -53,14 +43,14 @@ mod sorted;
 mod state_files;
 mod status;
 mod step_list;
-mod steps;
+pub(crate) mod steps;
 mod story;
 mod stretches;
 mod take_back_plan;
 mod taking_back;
 mod undoing;
-mod unsettled;
-mod verify;
+pub(crate) mod unsettled;
+pub(crate) mod verify;
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -78,11 +68,6 @@ pub use authorship::LineOrigin;
 pub use authorship::SavedIn;
 pub use calls::BegunCall;
 pub use calls::Call;
-pub use cleaning::CleanRequest;
-pub use cleaning::Cleaned;
-pub use cleaning_record::CleaningRecord;
-pub use clear::CheckpointCounts;
-pub use clear::Cleared;
 pub use compare::Comparison;
 pub use compare::State;
 pub use file_history::FileHistory;
@@ -95,7 +80,6 @@ pub use legacy::ClearedLegacy;
 pub use legacy::LegacyArchive;
 pub use legacy::PreV2Project;
 pub use legacy::RemovedLegacy;
-pub use maintenance::Due;
 pub use outside::OutsideOfStep;
 pub use preview::Preview;
 pub use purge_away::InterruptedPurge;
@@ -213,7 +197,7 @@ impl Progress for NoProgress {
 /// The engine.
 #[derive(Clone)]
 pub struct Engine {
-    options: EngineOptions,
+    pub(crate) options: EngineOptions,
     base: PathBuf,
 }
 
@@ -235,8 +219,8 @@ pub struct KnownProject {
 /// One project.
 pub struct Project<'e> {
     pub(crate) engine: &'e Engine,
-    root: PathBuf,
-    id: ProjectId,
+    pub(crate) root: PathBuf,
+    pub(crate) id: ProjectId,
 }
 
 impl Engine {

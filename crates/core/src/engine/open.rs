@@ -49,6 +49,26 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
+    /// What `projects/<id>.json` says.
+    pub(crate) fn identity(&self, id: &ProjectId) -> Identity {
+        let dir = self.dirs.store().open_dir("projects").ok();
+        let file = format!("{id}.json");
+        // Metadata that cannot be read knows nothing; it must not stop a cleaning.
+        let bytes = dir.and_then(|dir| dir.read_opt(file.as_str(), 1 << 20).ok().flatten());
+        // What can be saved of it is: it may be about to be written again.
+        let found = bytes.map(|bytes| Identity::salvage(&bytes, id));
+        found.unwrap_or_default()
+    }
+
+    /// Writes `projects/<id>.json`. The caller holds the project's lock.
+    pub(crate) fn write_identity(&self, id: &ProjectId, identity: &Identity) -> Result<(), Error> {
+        let tmp = &self.dirs.for_writing()?.tmp;
+        let dir = self.dirs.store().open_dir("projects")?;
+        let (file, text) = (format!("{id}.json"), identity.render());
+        let synced = Durability::Synced;
+        Ok(write_file(tmp, &dir, &file, text.as_bytes(), synced)?)
+    }
+
     /// Has this directory, given by its canonical path, checkpoints?
     pub(crate) fn knows(&self, directory: &Path) -> bool {
         let (id, refs) = (ProjectId::of(directory), self.dirs.refs());
@@ -139,7 +159,7 @@ impl Engine {
 }
 
 /// The local time as `YYYYmmdd-HHMMSS`, for naming the archive of legacy repositories.
-pub(super) fn stamp(now: &Timestamp) -> String {
+pub(crate) fn stamp(now: &Timestamp) -> String {
     let local = now.seconds + i64::from(now.offset_minutes) * 60;
     let (days, second) = (local.div_euclid(86_400), local.rem_euclid(86_400));
     // Days to a civil date, counting years from March so that leap days come last.

@@ -7,10 +7,10 @@ use super::Engine;
 use super::Progress;
 use super::Project;
 use super::adopt::project_ids;
-use super::cleaning::Effort;
 use super::interrupted::own_state;
 use super::verify::VerifyOptions;
 use super::verify::verify_store;
+use crate::cleanup::room::purging;
 use crate::collect;
 use crate::collect::litter::Litter;
 use crate::error::Error;
@@ -50,8 +50,8 @@ impl Project<'_> {
         }
         let lost = self.engine.lost_beside(dirs, &litter, progress)?;
         for _ in 0..ATTEMPTS {
-            let effort = Effort::purging(/*litter_at_once*/ lost.is_empty());
-            let collected = self.engine.collect_locked(dirs, effort, progress)?;
+            let options = purging(/*litter_at_once*/ lost.is_empty());
+            let collected = self.engine.collect_locked(dirs, options, progress)?;
             purged.postponed = collected.postponed;
             purged.no_room = collected.unfinished && !collected.doomed_left.is_empty();
             purged.damaged = collected.damaged;
@@ -102,7 +102,7 @@ impl Engine {
     }
 
     /// May litter go at once? Only to finish a purge, and if nothing alive may need it.
-    pub(super) fn may_finish_purge(
+    pub(crate) fn may_finish_purge(
         &self,
         dirs: &StoreDirs,
         progress: &dyn Progress,

@@ -38,7 +38,7 @@ use crate::store::objects::Objects;
 const PREFIXES: [&str; 3] = ["refs/herma/", "refs/herma-names/", "refs/herma-pins/"];
 
 /// Takes a project's lock, and finishes the purge that was interrupted in it, if one was.
-pub(super) fn lock_project(
+pub(crate) fn lock_project(
     dirs: &StoreDirs,
     project: &ProjectId,
     wait: Duration,
@@ -55,7 +55,7 @@ pub(super) fn lock_project(
 impl Engine {
     /// Finishes every purge that was interrupted. Collection has to do this first: until then nothing but
     /// the record names what the refs are about to.
-    pub(super) fn finish_purges(&self, dirs: &StoreDirs) -> Result<(), Error> {
+    pub(crate) fn finish_purges(&self, dirs: &StoreDirs) -> Result<(), Error> {
         let projects = &dirs.for_writing()?.projects;
         for entry in projects.entries()? {
             let Some(project) = ProjectId::parse(entry.name.to_bytes()) else {

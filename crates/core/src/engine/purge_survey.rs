@@ -12,7 +12,6 @@ use herma_fs::stat_path;
 use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
-use super::facts::identity_of;
 use super::open::OpenStore;
 use crate::collect;
 use crate::collect::dead::dead_commits;
@@ -163,7 +162,7 @@ impl Survey {
                     }
                 }
             }
-            let workdir = identity_of(store, &project).workdir();
+            let workdir = store.identity(&project).workdir();
             let copies = found.into_iter().map(|(path, checkpoints)| CopyFound {
                 still_present: !is_own && is_on_disk(workdir.as_deref(), &path),
                 project: project.clone(),

@@ -20,8 +20,6 @@ use super::Engine;
 use super::Progress;
 use super::Project;
 use super::adopt::project_ids;
-use super::cleaning_bytes::store_bytes;
-use super::facts::identity_of;
 use super::interrupted::own_state;
 use super::interrupted::records_of;
 use super::open::OpenStore;
@@ -30,6 +28,7 @@ use super::purge_refs::lock_project;
 use super::purge_refs::own_refs;
 use super::purge_refs::plan_refs;
 use super::purge_survey::Survey;
+use crate::cleanup::room::store_bytes;
 use crate::collect::litter::holds_objects;
 use crate::error::Error;
 use crate::error::ErrorKind;
@@ -171,7 +170,7 @@ impl Project<'_> {
         if *project == self.id {
             return Err(Error::RestoreUnfinished);
         }
-        let workdir = identity_of(store, project).workdir();
+        let workdir = store.identity(project).workdir();
         let project_name = workdir.map_or_else(
             || project.to_string(),
             |path| crate::path::escape(path.as_os_str().as_encoded_bytes()),

@@ -17,7 +17,6 @@ use super::Engine;
 use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
-use super::facts::identity_of;
 use super::open::OpenStore;
 use super::open::stamp;
 use super::repair_lost::missing_commits;
@@ -269,7 +268,7 @@ impl Engine {
         };
         let writer = PackWriter::new(&store.dirs, &is_known)?;
         for id in project_ids(store)? {
-            let workdir = identity_of(store, &id).workdir();
+            let workdir = store.identity(&id).workdir();
             let project = workdir.and_then(|path| self.project(&path).ok());
             let Some(project) = project.filter(|project| *project.id() == id) else {
                 continue;

@@ -153,7 +153,7 @@ fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, E
 }
 
 /// Refs of a project that name what is not there, with that and with what they named as the roll has it.
-pub(super) fn misled_refs(
+pub(crate) fn misled_refs(
     store: &OpenStore,
     project: &ProjectId,
 ) -> Result<Vec<(String, ObjectId, ObjectId)>, Error> {

@@ -11,11 +11,11 @@ use herma_fs::publish::write_file;
 
 use super::Engine;
 use super::interrupted::own_state;
-use super::lost_refs::known_ids;
 use super::open::OpenStore;
 use super::repair::RepairedFile;
 use super::unsettled;
 use super::verify::DamagedRecord;
+use crate::cleanup::lost_refs::known_ids;
 use crate::error::Error;
 use crate::id::ProjectId;
 use crate::purge::record;

@@ -7,18 +7,17 @@ use super::LegacyArchive;
 use super::PreV2Project;
 use super::Progress;
 use super::Stage;
-use super::cleaning_bytes::store_bytes;
-use super::cleaning_record::CleaningRecord;
-use super::facts::identity_of;
 use super::open::OpenStore;
-use crate::collect::costs::Costs;
-use crate::collect::costs::ProjectCost;
-use crate::collect::holdings::Lengths;
+use crate::cleanup::Presence;
+use crate::cleanup::due::CleaningRecord;
+use crate::cleanup::holdings::Costs;
+use crate::cleanup::holdings::Lengths;
+use crate::cleanup::holdings::ProjectCost;
+use crate::cleanup::room::store_bytes;
 use crate::collect::into_error;
 use crate::collect::trash;
 use crate::error::Error;
 use crate::id::ProjectId;
-use crate::retention::Presence;
 
 /// How many files of a project are named as the ones that take most.
 const NAMED_FILES: usize = 5;
@@ -102,7 +101,7 @@ impl Engine {
         let facts = self.facts(&store)?;
         let mut found = Vec::new();
         for project in &facts.projects {
-            let identity = identity_of(&store, &project.id);
+            let identity = store.identity(&project.id);
             found.push(ProjectStatus {
                 id: project.id.clone(),
                 workdir: project.workdir.clone(),
@@ -129,7 +128,7 @@ impl Engine {
 
 fn measure(
     store: &OpenStore,
-    projects: &[crate::retention::ProjectFacts],
+    projects: &[crate::cleanup::ProjectFacts],
     progress: &dyn Progress,
 ) -> Result<Vec<ProjectCost>, Error> {
     let lengths = Lengths::read(&store.dirs, &store.objects)?;

@@ -477,7 +477,7 @@ fn reason(when: &str, start: &StepStart) -> String {
 }
 
 /// Steps below `number` that are under way, among the newest ones.
-pub(super) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error> {
+pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error> {
     let mut open = Vec::new();
     for recent in number.saturating_sub(RECENT).max(1)..number {
         open.extend(log.step(recent)?.filter(Step::is_open));

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::store::lock_file::remove_if_there;
 
 /// There is a checkpoint the disk may not know of.
-pub(super) const FILE: &str = "unsettled";
+pub(crate) const FILE: &str = "unsettled";
 
 impl Project<'_> {
     /// Notes that what is about to be published is not synced, if it is not.

@@ -11,14 +11,14 @@ use super::Progress;
 use super::Stage;
 use super::adopt::project_ids;
 use super::interrupted::own_state;
-use super::lost_refs::known_ids;
-use super::lost_refs::lost_refs;
-use super::lost_refs::misplaced;
 use super::open::OpenStore;
 use super::repair_lost::missing_cuts;
 use super::repair_lost::missing_extras;
 use super::repair_refs::misled_refs;
 use super::state_files::damaged_state;
+use crate::cleanup::lost_refs::known_ids;
+use crate::cleanup::lost_refs::lost_refs;
+use crate::cleanup::lost_refs::misplaced;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
@@ -437,7 +437,7 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
 }
 
 /// The bytes of a project's record, if there is one.
-pub(super) fn read_record(
+pub(crate) fn read_record(
     store: &OpenStore,
     project: &ProjectId,
 ) -> Result<Option<Vec<u8>>, herma_fs::Error> {

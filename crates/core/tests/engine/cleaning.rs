@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use herma_core::Settings;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Cleaned;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Orphans;
 use herma_core::collect::Thoroughness;
-use herma_core::engine::CleanRequest;
-use herma_core::engine::Cleaned;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::retention::Limits;
-use herma_core::retention::Orphans;
 use herma_core::settings::Keeping;
 
 use super::project::TestProject;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use herma_core::Engine;
 use herma_core::Settings;
-use herma_core::engine::CleanRequest;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Dropped;
+use herma_core::cleanup::Limits;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::retention::Dropped;
-use herma_core::retention::Limits;
 use herma_core::settings::Keeping;
 use herma_testkit::random::Random;
 use herma_testkit::skips::needs;
@@ -191,7 +191,7 @@ fn every_run_drops_what_was_planned_and_holds_the_limit_or_says_that_it_cannot()
             assert_eq!(sorted(cleaned.dropped), sorted(plan.drops), "{seed}");
             let bytes = bytes_below(&growth.scene.store());
             match cleaned.over {
-                Some(over) => assert_eq!(over.limit, herma_core::retention::Rule::TotalSize),
+                Some(over) => assert_eq!(over.limit, herma_core::cleanup::Rule::TotalSize),
                 None => assert!(bytes <= limit, "{bytes} of {limit}, seed {seed}"),
             }
             if plan.over.is_none() {

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use herma_core::Engine;
 use herma_core::Settings;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
 use herma_core::collect::Thoroughness;
-use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
 use herma_core::error::ErrorKind;
-use herma_core::retention::Limits;
 use herma_core::settings::Keeping;
 use herma_testkit::Bounded;
 use herma_testkit::git::Repository;

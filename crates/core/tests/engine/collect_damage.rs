@@ -6,10 +6,10 @@ use std::process::Stdio;
 
 use herma_core::ObjectId;
 use herma_core::Spec;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
 use herma_core::collect::Thoroughness;
-use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
-use herma_core::retention::Limits;
 use herma_testkit::Bounded;
 use herma_testkit::git;
 

@@ -173,7 +173,7 @@ fn clearing_finishes_what_a_killed_one_began_and_removes_an_empty_base() {
     let p = TestProject::new();
     assert_eq!(
         p.engine.clear_all().unwrap(),
-        herma_core::engine::Cleared::default()
+        herma_core::cleanup::Cleared::default()
     );
     p.write("a", "a");
     p.save("first");

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_core::Settings;
-use herma_core::engine::CleanRequest;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::retention::Limits;
-use herma_core::retention::Orphans;
 use herma_core::settings::Keeping;
 
 use super::project::TestProject;

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use herma_core::Checkpoint;
 use herma_core::ObjectId;
 use herma_core::RelPath;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
 use herma_core::collect::Thoroughness;
-use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Repaired;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
 use herma_core::purge::Copies;
 use herma_core::purge::PurgeRequest;
-use herma_core::retention::Limits;
 use herma_testkit::tree::names_below;
 
 use super::project::TestProject;

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use herma_core::Settings;
-use herma_core::engine::CleanRequest;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Doubt;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Note;
+use herma_core::cleanup::Orphans;
+use herma_core::cleanup::Rule;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::retention::Doubt;
-use herma_core::retention::Limits;
-use herma_core::retention::Note;
-use herma_core::retention::Orphans;
-use herma_core::retention::Rule;
 
 use super::project::TestProject;
 use super::upkeep::DAY;

@@ -4,16 +4,16 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Cleaned;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Orphans;
 use herma_core::collect::Thoroughness;
-use herma_core::engine::CleanRequest;
-use herma_core::engine::Cleaned;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
-use herma_core::retention::Limits;
-use herma_core::retention::Orphans;
 use herma_testkit::git;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;

@@ -3,12 +3,12 @@
 use std::fs;
 
 use herma_core::checkpoint::Facts;
-use herma_core::engine::CleanRequest;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Orphans;
 use herma_core::engine::ListedStep;
 use herma_core::engine::NoProgress;
 use herma_core::engine::WhichStep;
-use herma_core::retention::Limits;
-use herma_core::retention::Orphans;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;

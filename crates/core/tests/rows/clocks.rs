@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use herma_core::Clock;
 use herma_core::Settings;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
 use herma_core::clock::Timestamp;
-use herma_core::engine::CleanRequest;
 use herma_core::engine::NoProgress;
-use herma_core::retention::Limits;
 use herma_fs::publish::Durability;
 use herma_testkit::tree::Tree;
 

@@ -6,15 +6,15 @@ use std::io;
 use std::io::Write;
 
 use herma_core::ProjectId;
+use herma_core::cleanup::Note;
+use herma_core::cleanup::Plan;
+use herma_core::cleanup::Presence;
+use herma_core::cleanup::ProjectFacts;
+use herma_core::cleanup::Rule;
+use herma_core::cleanup::StoreFacts;
 use herma_core::engine::LegacyArchive;
 use herma_core::engine::PreV2Project;
 use herma_core::path::escape;
-use herma_core::retention::Note;
-use herma_core::retention::Plan;
-use herma_core::retention::Presence;
-use herma_core::retention::ProjectFacts;
-use herma_core::retention::Rule;
-use herma_core::retention::StoreFacts;
 
 use super::name;
 use super::place;

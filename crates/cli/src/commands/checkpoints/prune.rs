@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::engine::CleanRequest;
+use herma_core::cleanup::CleanRequest;
+use herma_core::cleanup::Limits;
+use herma_core::cleanup::Note;
+use herma_core::cleanup::Orphans;
+use herma_core::cleanup::Rule;
 use herma_core::path::escape;
-use herma_core::retention::Limits;
-use herma_core::retention::Note;
-use herma_core::retention::Orphans;
-use herma_core::retention::Rule;
 use herma_core::settings::Keeping;
 
 use super::limits::LimitsJson;

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use herma_core::Error;
-use herma_core::engine::Cleaned;
+use herma_core::cleanup::Cleaned;
+use herma_core::cleanup::Dropped;
+use herma_core::cleanup::Rule;
 use herma_core::engine::LegacyArchive;
 use herma_core::engine::RemovedLegacy;
 use herma_core::path::escape;
-use herma_core::retention::Dropped;
-use herma_core::retention::Rule;
 use herma_core::settings::Keeping;
 use serde::Serialize;
 

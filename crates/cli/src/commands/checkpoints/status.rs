@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::engine::CleaningRecord;
+use herma_core::cleanup::CleaningRecord;
+use herma_core::cleanup::Presence;
 use herma_core::engine::ProjectStatus;
 use herma_core::engine::StoreStatus;
 use herma_core::path::escape;
-use herma_core::retention::Presence;
 
 use super::limits;
 use super::name;

@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 
-use super::Engine;
-use super::adopt::project_ids;
-use super::interrupted::own_state;
-use super::interrupted::records_of;
-use super::open::OpenStore;
-use super::purge_refs::lock_project;
-use super::repair_refs::misled_refs;
-use super::verify::read_record;
+use crate::engine::Engine;
+use crate::engine::adopt::project_ids;
+use crate::engine::interrupted::own_state;
+use crate::engine::interrupted::records_of;
+use crate::engine::open::OpenStore;
+use crate::engine::purge_refs::lock_project;
+use crate::engine::repair_refs::misled_refs;
+use crate::engine::verify::read_record;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
@@ -43,17 +43,17 @@ const ALWAYS_THERE: [&str; 3] = ["refs", "refs/herma", "refs/hermes"];
 
 /// A ref that ought to be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LostRef {
+pub(crate) struct LostRef {
     /// Its name; of a checkpoint that only another ref tells of, the name of that one.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// What it named.
-    pub(super) id: ObjectId,
-    pub(super) kind: LostKind,
+    pub(crate) id: ObjectId,
+    pub(crate) kind: LostKind,
 }
 
 /// What was lost with a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LostKind {
+pub(crate) enum LostKind {
     /// A checkpoint, with its place in the order of saving if that is known.
     Checkpoint(Option<u64>),
     /// A name, a pin, or the ref Hermes reads.
@@ -64,7 +64,7 @@ pub(super) enum LostKind {
 
 impl LostRef {
     /// What is wrong, for people.
-    pub(super) const fn what(&self) -> &'static str {
+    pub(crate) const fn what(&self) -> &'static str {
         match self.kind {
             LostKind::Checkpoint(Some(_)) | LostKind::Label => "it is missing",
             LostKind::Checkpoint(None) => "the checkpoint it names has no ref",
@@ -76,7 +76,7 @@ impl LostRef {
 impl Engine {
     /// Refuses to go on where refs are missing or cannot be read: what they kept would be deleted as if nothing
     /// needed it. Then writes down which refs there are, for the next time.
-    pub(super) fn check_refs(&self) -> Result<(), Error> {
+    pub(crate) fn check_refs(&self) -> Result<(), Error> {
         let store = self.open_for_writing()?;
         refuse_lost(&store)?;
         for project in project_ids(&store)? {
@@ -92,7 +92,7 @@ impl Engine {
 }
 
 /// Fails where refs are missing or cannot be read.
-pub(super) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
+pub(crate) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
     let mut missing = misplaced(&store.dirs)?;
     if missing.is_empty() {
         missing = store.dirs.refs().list("refs")?.broken;
@@ -117,7 +117,7 @@ pub(super) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
 }
 
 /// Directories of refs that are missing, or are something else.
-pub(super) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
+pub(crate) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for path in DIRECTORIES {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -138,7 +138,7 @@ pub(super) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
 }
 
 /// All projects, also those of which nothing is left but their own state.
-pub(super) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+pub(crate) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
     let mut ids = project_ids(store)?;
     if let Some(herma) = store.dirs.herma() {
         for entry in herma.projects.entries()? {
@@ -158,7 +158,7 @@ pub(super) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error>
 }
 
 /// The refs of a project that ought to be there and are not.
-pub(super) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
+pub(crate) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
     let roll = Roll::read(&store.dirs, project);
     let mut lost = match &roll {
         Some(roll) => lost_by_roll(store, project, roll)?,
@@ -267,7 +267,7 @@ fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostR
 }
 
 /// The commits that a project's own state still names and that can be read, the newest last.
-pub(super) fn saved_commits(
+pub(crate) fn saved_commits(
     store: &OpenStore,
     project: &ProjectId,
 ) -> Result<Vec<ObjectId>, Error> {

@@ -13,10 +13,19 @@
 //! # Limits
 //!
 //! A jump ahead that lasts for two cycles is taken for time that passed.
+//!
+//! # The marker
+//!
+//! `.last_prune`: when cleaning last ran, as Hermes writes it (`str(time.time())`).
+//!
+//! A marker that cannot be right, because it is no number or lies in the future, counts as no marker:
+//! cleaning is due, and writes a new one.
 
 use std::fmt;
 
 use super::DAY;
+use super::HOUR;
+use crate::project::python_float;
 
 /// A clock may run on for so long between two looks at it.
 const LONGEST_PAUSE: f64 = 30.0 * DAY;
@@ -76,62 +85,36 @@ fn by_records(now: f64, newest_record: Option<f64>) -> Trust {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The name of the file, in the directory that holds the store.
+pub const MARKER_FILE: &str = ".last_prune";
 
-    const NOW: f64 = 1_794_702_913.5;
-    const YEAR: f64 = 365.0 * DAY;
+/// The longest file worth reading.
+pub const MAX_MARKER_BYTES: u64 = 64;
 
-    #[test]
-    fn a_clock_that_runs_on_is_trusted() {
-        for since in [0.0, 1.0, DAY, LONGEST_PAUSE] {
-            assert_eq!(trust(NOW, Some(NOW - since), None), Trust::Trusted);
-            assert_eq!(trust(NOW, Some(NOW - since), Some(1.0)), Trust::Trusted);
-        }
-    }
+/// The time in a marker, if it is one that can be: a number, not negative, not after `now`.
+pub fn parse_marker(bytes: &[u8], now: f64) -> Option<f64> {
+    let time: f64 = std::str::from_utf8(bytes).ok()?.trim().parse().ok()?;
+    // An infinite time is after now, and what is no number compares as false.
+    (0.0 <= time && time <= now).then_some(time)
+}
 
-    #[test]
-    fn a_jump_ahead_waits_one_cycle() {
-        assert_eq!(trust(NOW + YEAR, Some(NOW), Some(NOW)), Trust::JumpedAhead);
-        // Six weeks in a drawer look the same; the cycle after that sees its own last run.
-        let back = NOW + 42.0 * DAY;
-        assert_eq!(trust(back, Some(NOW), Some(NOW)), Trust::JumpedAhead);
-        assert_eq!(trust(back + DAY, Some(back), Some(NOW)), Trust::Trusted);
-    }
-
-    #[test]
-    fn a_jump_back_waits_one_cycle() {
-        let wrong = NOW - YEAR;
-        assert_eq!(trust(wrong, Some(NOW), Some(NOW)), Trust::Behind);
-        assert_eq!(trust(wrong + DAY, Some(wrong), Some(NOW)), Trust::Trusted);
-        assert_eq!(trust(NOW, Some(wrong), Some(NOW)), Trust::JumpedAhead);
-    }
-
-    #[test]
-    fn a_last_run_in_the_future_is_no_last_run() {
-        for future in [NOW + 1.0, NOW + YEAR, f64::INFINITY] {
-            assert_eq!(trust(NOW, Some(future), Some(NOW - DAY)), Trust::Trusted);
-            assert_eq!(trust(NOW, Some(future), None), Trust::Trusted);
-            assert_eq!(trust(NOW, Some(future), Some(NOW + YEAR)), Trust::Behind);
-        }
-    }
-
-    #[test]
-    fn without_a_last_run_the_newest_record_decides() {
-        assert_eq!(trust(NOW, None, None), Trust::Trusted);
-        assert_eq!(trust(NOW, None, Some(NOW - LONGEST_PAUSE)), Trust::Trusted);
-        assert_eq!(trust(NOW, None, Some(NOW + AHEAD)), Trust::Trusted);
-        assert_eq!(trust(NOW, None, Some(NOW + AHEAD + 1.0)), Trust::Behind);
-        assert_eq!(trust(NOW, None, Some(NOW - YEAR)), Trust::Unconfirmed);
-    }
-
-    #[test]
-    fn numbers_that_are_no_times_are_not_trusted() {
-        assert!(!trust(f64::NAN, None, None).is_trusted());
-        assert!(!trust(f64::INFINITY, Some(NOW), Some(NOW)).is_trusted());
-        assert!(!trust(NOW, Some(f64::NEG_INFINITY), Some(NOW - YEAR)).is_trusted());
-        assert!(!trust(NOW, None, Some(f64::NAN)).is_trusted());
-        assert_eq!(trust(NOW, Some(f64::NAN), Some(NOW)), Trust::Trusted);
+/// Is it time to clean again? Yes if the last time is unknown, or in the future, or `hours` ago.
+pub fn is_due(now: f64, last: Option<f64>, hours: u32) -> bool {
+    match last {
+        Some(last) if last <= now => now - last >= f64::from(hours) * HOUR,
+        _ => true,
     }
 }
+
+/// The content of a marker written at `now`.
+pub fn render_marker(now: f64) -> String {
+    python_float(now)
+}
+
+#[cfg(test)]
+#[path = "tests/clock.rs"]
+mod clock_tests;
+
+#[cfg(test)]
+#[path = "tests/marker.rs"]
+mod marker_tests;

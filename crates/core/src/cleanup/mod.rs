@@ -1,58 +1,99 @@
-//! Cleaning: what the limits require is dropped, and what nothing needs any more is collected.
+//! Cleaning: what stays within the limits is decided, then done. Facts → plan → execute.
 //!
-//! A plan is made once, from facts; it is a value, which [`Engine::plan_cleaning`] hands out and
-//! [`Engine::clean`] carries out, project by project under the project's lock, where everything it rests on is
-//! looked at once more. Then the room of what went is freed. Nothing is planned again because of what that wrote.
+//! [`Engine::clean`] reads top-down: [`StoreFacts`] say what the store holds, [`Limits`] what the person wants, and
+//! [`plan`](plan()) turns both into a [`Plan`]. That is a value, which [`Engine::plan_cleaning`] hands out to be shown
+//! and confirmed. `execute` carries it out, project by project under the project's lock, where everything it rests
+//! on is looked at once more. Then `room` frees the room of what went. Nothing is planned again because of what that
+//! wrote. Nothing goes at all while refs are lost (`lost_refs`).
+//!
+//! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `draft`, `rules`, `bytes`
+//!   with `holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
+//! * doing: `execute`, `room`, `lost_refs`, `clear` (everything goes)
+//! * `due`: when it is time, without anybody asking
+//!
+//! A rule drops only what its limit demands. Order comes from sequence numbers; times are used for age, for thinning
+//! and to weigh projects against each other, and only while [`clock`] finds the clock plausible. A clock that jumped
+//! costs one cycle of cleaning, never a checkpoint.
+
+mod bytes;
+pub mod clear;
+pub mod clock;
+mod draft;
+pub mod due;
+pub(crate) mod execute;
+pub mod facts;
+pub mod holdings;
+pub(crate) mod lost_refs;
+pub mod notes;
+pub mod plan;
+pub mod presence;
+pub(crate) mod room;
+mod rules;
+
+pub use clock::Trust;
+
+#[cfg(test)]
+#[path = "tests/clock_jumps.rs"]
+mod clock_jumps;
+#[cfg(test)]
+#[path = "tests/properties.rs"]
+mod properties;
+#[cfg(test)]
+#[path = "tests/testing.rs"]
+mod testing;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 use std::time::Instant;
 
-use super::Engine;
-use super::Progress;
-use super::Stage;
-use super::cleaning_apply::forget_steps;
-use super::cleaning_apply::in_words;
-use super::cleaning_apply::note_missing;
-use super::cleaning_apply::put_right;
-use super::cleaning_bytes::is_pressed;
-use super::cleaning_bytes::make_room;
-use super::cleaning_bytes::plan;
-use super::cleaning_bytes::store_bytes;
-use super::cleaning_record::CleaningRecord;
-use super::cleaning_record::PackFilesFacts;
-use super::facts::asked_size;
-use super::lost_refs::refuse_lost;
-use super::open::OpenStore;
-use super::patience::Patient;
-use crate::collect;
-use crate::collect::CollectOptions;
-use crate::collect::CollectStage;
+pub use clear::CheckpointCounts;
+pub use clear::Cleared;
+pub use due::CleaningRecord;
+pub use due::Due;
+pub use facts::CheckpointFacts;
+pub use facts::ProjectFacts;
+pub use facts::StoreFacts;
+pub use notes::Held;
+pub use notes::Note;
+pub use notes::Over;
+pub use notes::Protection;
+pub use plan::Dropped;
+pub use plan::ForgottenProject;
+pub use plan::Limits;
+pub use plan::Orphans;
+pub use plan::Plan;
+pub use plan::Rule;
+pub use plan::plan;
+pub use presence::Doubt;
+pub use presence::Presence;
+
 use crate::collect::Collected;
 use crate::collect::Thoroughness;
 use crate::collect::trash;
+use crate::engine::Engine;
+use crate::engine::Progress;
+use crate::engine::Stage;
+use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::id::ProjectId;
-use crate::purge::doomed;
-use crate::retention::Dropped;
-use crate::retention::Limits;
-use crate::retention::Note;
-use crate::retention::Over;
-use crate::retention::Plan;
-use crate::retention::Rule;
-use crate::retention::StoreFacts;
-use crate::store::layout;
 use crate::store::layout::StoreDirs;
-use crate::store::locks::Guard;
+use execute::forget_steps;
+use execute::in_words;
+use execute::note_missing;
+use execute::put_right;
+use holdings::Lengths;
+use lost_refs::refuse_lost;
+use room::PackFiles;
+use room::is_pressed;
+use room::make_room;
+use room::store_bytes;
+use room::urgent;
 
-const DAY: f64 = 86_400.0;
-
-/// A merged pack takes no more than this share of what the store may have.
-const PACKS_PER_STORE: u64 = 20;
-
-/// However little the store may have, a merged pack may have so much.
-const SMALLEST_PACK: u64 = 256 << 10;
+/// Seconds in an hour.
+const HOUR: f64 = 3600.0;
+/// Seconds in a day.
+const DAY: f64 = 24.0 * HOUR;
 
 /// What a cleaning is asked to do.
 #[derive(Clone, Debug)]
@@ -63,44 +104,6 @@ pub struct CleanRequest {
     pub attended: bool,
     /// Did somebody confirm that the clock is right, although it looks as if it had jumped?
     pub clock_is_right: bool,
-}
-
-/// How hard to try to free room.
-#[derive(Clone, Copy)]
-pub(super) struct Effort {
-    thoroughness: Thoroughness,
-    at_once: bool,
-    despite_damage: bool,
-    litter_at_once: bool,
-}
-
-impl Effort {
-    const USUAL: Self = Self {
-        thoroughness: Thoroughness::Usual,
-        at_once: false,
-        despite_damage: false,
-        litter_at_once: false,
-    };
-
-    /// What must not be readable any more goes, and nothing else that takes long.
-    pub(super) const fn purging(litter_at_once: bool) -> Self {
-        Self {
-            thoroughness: Thoroughness::Quick,
-            at_once: true,
-            litter_at_once,
-            ..Self::USUAL
-        }
-    }
-
-    /// A limit is exceeded: what is damaged must not make the store grow without end.
-    const fn urgent(thoroughness: Thoroughness) -> Self {
-        Self {
-            thoroughness,
-            at_once: true,
-            despite_damage: true,
-            litter_at_once: false,
-        }
-    }
 }
 
 /// What a cleaning did.
@@ -175,7 +178,7 @@ impl Engine {
         if request.clock_is_right {
             facts.last_run = Some(facts.now);
         }
-        let plan = plan(store, &mut facts, &request.limits, progress)?;
+        let plan = weigh_and_plan(store, &mut facts, &request.limits, progress)?;
         Ok((facts, plan))
     }
 
@@ -197,7 +200,7 @@ impl Engine {
         if dirs.use_reserve()? {
             // On a full disk, what can be deleted goes before anything is written.
             make_room(&dirs)?;
-            let quick = Effort::urgent(Thoroughness::Quick);
+            let quick = urgent(Thoroughness::Quick);
             let collected = self.collect_locked(&dirs, quick, progress)?;
             cleaned.note(collected);
         }
@@ -217,82 +220,6 @@ impl Engine {
         let limit = request.limits.max_total_bytes.unwrap_or(0);
         self.record_cleaning(&dirs, started.elapsed(), limit, &mut cleaned)?;
         Ok(cleaned)
-    }
-
-    /// Takes out of use what nothing needs, and merges packs, without dropping anything. What it takes is deleted by a
-    /// collection after the trash's period, or by this one if room is short.
-    pub fn collect(
-        &self,
-        thoroughness: Thoroughness,
-        progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
-        self.collect_with(thoroughness, /*empty_trash*/ false, progress)
-    }
-
-    /// The same, and the trash is emptied now.
-    pub fn collect_and_empty_trash(
-        &self,
-        thoroughness: Thoroughness,
-        progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
-        self.collect_with(thoroughness, /*empty_trash*/ true, progress)
-    }
-
-    fn collect_with(
-        &self,
-        thoroughness: Thoroughness,
-        empty_trash: bool,
-        progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
-        let mut cleaned = Cleaned::default();
-        let Some(dirs) = self.open_for_cleaning()? else {
-            return Ok(cleaned);
-        };
-        let _collector = self.lock_collector(&dirs, true)?;
-        self.check_refs()?;
-        cleaned.bytes_before = store_bytes(&dirs)?;
-        dirs.use_reserve()?;
-        let effort = Effort {
-            thoroughness,
-            at_once: empty_trash || self.is_tight(&dirs, None)?,
-            litter_at_once: self.may_finish_purge(&dirs, progress)?,
-            ..Effort::USUAL
-        };
-        let collected = self.collect_locked(&dirs, effort, progress)?;
-        cleaned.note(collected);
-        dirs.restore_reserve()?;
-        cleaned.bytes_after = store_bytes(&dirs)?;
-        cleaned.trash_bytes = trash::bytes(&dirs)?;
-        Ok(cleaned)
-    }
-
-    /// Opens the store for writing if there is one.
-    pub(super) fn open_for_cleaning(&self) -> Result<Option<StoreDirs>, Error> {
-        if self.open_for_reading()?.is_none() {
-            return Ok(None);
-        }
-        let stamp = super::open::stamp(&self.options.clock.now());
-        Ok(Some(layout::create_or_open(&self.base(), &stamp)?))
-    }
-
-    pub(super) fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard, Error> {
-        let wait = if attended {
-            self.options.settings.lock_wait
-        } else {
-            // A save that asks whether somebody is at it holds the lock for an instant.
-            Duration::from_millis(100)
-        };
-        Ok(dirs.lock_collect(wait)?)
-    }
-
-    /// Has the store so little room left that the trash cannot be kept for a while?
-    fn is_tight(&self, dirs: &StoreDirs, limit: Option<u64>) -> Result<bool, Error> {
-        let limit = match limit {
-            Some(limit) => limit,
-            None => self.size_limit_of(dirs)?,
-        };
-        let bytes = store_bytes(dirs)?;
-        Ok(limit > 0 && bytes > limit / 2 || dirs.store().free_bytes()? < bytes)
     }
 
     /// Does what the plan says.
@@ -369,84 +296,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Frees the room of what was dropped. If a byte limit is near, what is dead goes first: that is quick, and
-    /// makes room for the rest.
-    fn free_room(
-        &self,
-        dirs: &StoreDirs,
-        request: &CleanRequest,
-        is_weighed: bool,
-        progress: &dyn Progress,
-        cleaned: &mut Cleaned,
-    ) -> Result<(), Error> {
-        if is_weighed {
-            let quick = Effort::urgent(Thoroughness::Quick);
-            cleaned.note(self.collect_locked(dirs, quick, progress)?);
-        }
-        let effort = if is_pressed(dirs, &request.limits, store_bytes(dirs)?)? {
-            Effort::urgent(Thoroughness::Full)
-        } else {
-            Effort {
-                at_once: is_weighed || self.is_tight(dirs, request.limits.max_total_bytes)?,
-                ..Effort::USUAL
-            }
-        };
-        let limit = request.limits.max_total_bytes.unwrap_or(0);
-        let patient = Patient::new(progress, dirs, if request.attended { 0 } else { limit })?;
-        let collected = match self.collect_locked(dirs, effort, &patient) {
-            // Savers do not wait for it, so it makes way for the next round.
-            Err(e) if e.kind() == ErrorKind::Cancelled && !progress.is_cancelled() => {
-                self.collect_locked(dirs, Effort::urgent(Thoroughness::Quick), progress)?
-            }
-            collected => collected?,
-        };
-        cleaned.note(collected);
-        Ok(())
-    }
-
-    pub(super) fn collect_locked(
-        &self,
-        dirs: &StoreDirs,
-        effort: Effort,
-        progress: &dyn Progress,
-    ) -> Result<Collected, Error> {
-        // ORDER: before anything is taken away that an interrupted purge is about to name.
-        self.finish_purges(dirs)?;
-        self.check_refs()?;
-        let settings = &self.options.settings;
-        let mut options = CollectOptions {
-            thoroughness: effort.thoroughness,
-            at_once: effort.at_once,
-            despite_damage: effort.despite_damage,
-            litter_at_once: effort.litter_at_once,
-            threads: settings.threads,
-            ..CollectOptions::default()
-        };
-        let limit = self.size_limit_of(dirs)?;
-        if limit > 0 {
-            let share = (limit / PACKS_PER_STORE).max(SMALLEST_PACK);
-            options.max_pack = options.max_pack.min(share);
-        }
-        let report = |stage, done| {
-            progress.stage(match stage {
-                CollectStage::Marking => Stage::Marking,
-                CollectStage::Merging => Stage::Merging,
-                CollectStage::Removing => Stage::Removing,
-            });
-            progress.files(done, None);
-            !progress.is_cancelled()
-        };
-        options.doomed = doomed::read(dirs)?;
-        if !options.doomed.is_empty() {
-            doomed::forget_indexes(dirs, &options.doomed)?;
-        }
-        let collected = collect::collect(dirs, &options, &report)?;
-        if !options.doomed.is_empty() {
-            doomed::write(dirs, &collected.doomed_left)?;
-        }
-        Ok(collected)
-    }
-
     fn record_cleaning(
         &self,
         dirs: &StoreDirs,
@@ -457,7 +306,7 @@ impl Engine {
         cleaned.bytes_after = store_bytes(dirs)?;
         cleaned.trash_bytes = trash::bytes(dirs)?;
         cleaned.note_size(limit);
-        let counted = PackFilesFacts::of(dirs)?.bytes + cleaned.trash_bytes;
+        let counted = PackFiles::of(dirs)?.bytes + cleaned.trash_bytes;
         let problem = cleaned.errors.first().cloned().or_else(|| {
             let first = cleaned.collected.damaged.first()?;
             Some(format!(
@@ -468,7 +317,7 @@ impl Engine {
             at: self.options.clock.now().as_float(),
             store_bytes: cleaned.bytes_after,
             fixed_bytes: cleaned.bytes_after.saturating_sub(counted),
-            asked_size: asked_size(dirs)?,
+            asked_size: facts::asked_size(dirs)?,
             packs: cleaned.collected.packs_after,
             dropped: cleaned.dropped.len(),
             freed_bytes: cleaned.bytes_freed(),
@@ -497,7 +346,7 @@ impl Engine {
 
 impl Cleaned {
     /// Adds what a later round did.
-    pub(super) fn add(&mut self, round: Self) {
+    pub(crate) fn add(&mut self, round: Self) {
         self.scanned = round.scanned;
         self.dropped.extend(round.dropped);
         self.forgotten.extend(round.forgotten);
@@ -534,4 +383,36 @@ impl Cleaned {
             ..collected
         };
     }
+}
+
+/// The plan, with what checkpoints hold if a byte limit is near: that takes a walk over all objects.
+fn weigh_and_plan(
+    store: &OpenStore,
+    facts: &mut StoreFacts,
+    limits: &Limits,
+    progress: &dyn Progress,
+) -> Result<Plan, Error> {
+    let bytes = store_bytes(&store.dirs)?;
+    // What is in the trash is as good as free.
+    facts.object_bytes = trash::bytes(&store.dirs)?;
+    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
+    if !is_pressed(&store.dirs, limits, bytes)? {
+        let limits = Limits {
+            max_total_bytes: None,
+            min_free_bytes: None,
+            ..limits.clone()
+        };
+        return plan(facts, &limits, &mut |_| Ok(Default::default()));
+    }
+    let lengths = Lengths::read(&store.dirs, &store.objects)?;
+    facts.object_bytes += lengths.total;
+    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
+    progress.stage(Stage::Marking);
+    let go_on = |count| {
+        progress.files(count, None);
+        !progress.is_cancelled()
+    };
+    plan(facts, limits, &mut |checkpoints| {
+        lengths.shares(&store.objects, checkpoints, &go_on)
+    })
 }

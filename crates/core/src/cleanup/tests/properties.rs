@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use super::testing::CheckpointKey;
 use super::testing::NOW;
 use super::testing::NOW_SECONDS;
 use super::testing::Store;

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use herma_fs::Dir;
 use herma_fs::Errno;
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::history::History;
 use crate::id::ProjectId;
@@ -138,7 +138,7 @@ impl Engine {
     }
 }
 
-pub(super) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
+pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
     let objects = Objects::open(dirs.objects().try_clone()?);
     let mut projects = BTreeSet::new();
     for prefix in ["refs/herma/", "refs/hermes/"] {

@@ -26,8 +26,10 @@
 //! where it was, whoever saved it.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::path::PathBuf;
 
 use herma_fs::Dir;
 use herma_fs::Entry;
@@ -35,10 +37,81 @@ use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::stat_path;
 
-use super::facts::Doubt;
-use super::facts::Presence;
 use crate::project::Place;
 use crate::project::Places;
+
+/// Whether a project is still there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Something is where the project was.
+    Live,
+    /// It was deleted, on positive evidence.
+    Gone,
+    /// It is gone with the directories it was in, from a file system that is there.
+    GoneWithParents,
+    /// It is not there, but nothing proves that it was deleted.
+    OutOfReach(Doubt),
+    /// The store does not know where it was.
+    Unknown,
+}
+
+impl Presence {
+    /// Was it deleted?
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone | Self::GoneWithParents)
+    }
+}
+
+/// Why a project that is not there does not count as deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Nobody recorded which directory it was in.
+    NoRecord,
+    /// The directory it was in is not there either.
+    ParentGone,
+    /// Another directory is where its own was: another volume, or none.
+    ParentReplaced,
+    /// The directory it was in is empty, as a mount point without its volume is.
+    EmptyParent,
+    /// The directory it was in is the root of a volume, and nobody recorded which volume that was.
+    AnyVolume,
+    /// It was a volume of its own, which may only be unmounted.
+    WasMountPoint,
+    /// It was renamed.
+    Moved {
+        /// Where it is now.
+        to: PathBuf,
+    },
+    /// The system would not say; this is its answer.
+    Unreadable(String),
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRecord => f.write_str("it was not recorded which directory it was in"),
+            Self::ParentGone => f.write_str("the directory it was in is missing too"),
+            Self::ParentReplaced => f.write_str(
+                "the directory it was in is not the one it was, perhaps a volume is not mounted",
+            ),
+            Self::EmptyParent => {
+                f.write_str("the directory it was in is empty, perhaps a volume is not mounted")
+            }
+            Self::AnyVolume => f.write_str(
+                "it was at the top of a volume, and it was not recorded which one that was",
+            ),
+            Self::WasMountPoint => {
+                f.write_str("it was a volume of its own, perhaps not mounted now")
+            }
+            Self::Moved { to } => write!(
+                f,
+                "it is at {} now, and `herma doctor --adopt` there takes its checkpoints over",
+                to.display()
+            ),
+            Self::Unreadable(answer) => write!(f, "its place cannot be read: {answer}"),
+        }
+    }
+}
 
 /// Whether the project at `workdir` is still there, given what was recorded while it lived.
 pub fn presence(workdir: Option<&Path>, recorded: &Places) -> Presence {
@@ -164,5 +237,5 @@ fn unreadable(error: herma_fs::Error) -> Doubt {
 }
 
 #[cfg(test)]
-#[path = "evidence_tests.rs"]
-mod tests;
+#[path = "tests/presence.rs"]
+mod presence_tests;

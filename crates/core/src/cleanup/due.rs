@@ -3,34 +3,39 @@
 //! A save that finds a limit nearly reached says so; the caller starts a process in the background that
 //! calls [`Engine::maintain`]. No save ever waits for it. It begins before a limit is reached and makes some
 //! room, so that it is not needed at every save.
+//!
+//! What the last cleaning found and left is in `herma/cleaning`: so that the next one knows whether the clock
+//! can be believed, and a save knows whether another one would change anything.
 
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use serde::Deserialize;
+use serde::Serialize;
 
-use super::Engine;
-use super::Progress;
-use super::adopt::project_ids;
-use super::cleaning::CleanRequest;
-use super::cleaning::Cleaned;
-use super::cleaning_apply::in_words;
-use super::cleaning_bytes::store_bytes;
-use super::cleaning_record::CleaningRecord;
-use super::cleaning_record::PackFilesFacts;
+use super::CleanRequest;
+use super::Cleaned;
+use super::bytes::is_near;
 use super::clear::count;
-use super::facts::identity_of;
+use super::clock::MARKER_FILE;
+use super::clock::is_due;
+use super::clock::render_marker;
+use super::execute::in_words;
 use super::facts::last_run;
-use super::open::OpenStore;
+use super::plan::Limits;
+use super::plan::Orphans;
+use super::plan::larger;
+use super::room::PackFiles;
+use super::room::store_bytes;
 use crate::collect::trash;
+use crate::engine::Engine;
+use crate::engine::Progress;
+use crate::engine::adopt::project_ids;
+use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::history::Labels;
 use crate::id::ProjectId;
-use crate::retention::Limits;
-use crate::retention::Orphans;
-use crate::retention::is_near;
-use crate::retention::larger;
-use crate::retention::marker;
 use crate::settings::Keeping;
 use crate::store::layout::StoreDirs;
 use crate::store::set_aside::SetAside;
@@ -67,7 +72,7 @@ pub enum Due {
 
 impl Engine {
     /// Is it time to clean up, after a save of this project? Looks at a few directories only.
-    pub(super) fn due(
+    pub(crate) fn due(
         &self,
         store: &OpenStore,
         project: &ProjectId,
@@ -95,7 +100,7 @@ impl Engine {
     ) -> Result<Option<Due>, Error> {
         let keeping = &self.options.settings.keeping;
         let asked = self.options.settings.asked;
-        let recorded = || identity_of(store, project).asked().max_snapshots;
+        let recorded = || store.identity(project).asked().max_snapshots;
         let most =
             count_limits(keeping).snapshots_of(project, asked.max_snapshots.or_else(recorded));
         // The new one is not in the history yet.
@@ -103,7 +108,7 @@ impl Engine {
         if exceeds(most, checkpoints) && exceeds(most, droppable(store, project, history)? + 2) {
             return Ok(Some(Due::Count));
         }
-        let files = PackFilesFacts::of(&store.dirs)?;
+        let files = PackFiles::of(&store.dirs)?;
         if files.packs > MANY_PACKS.max(record.packs + MORE_PACKS) || has_many_loose(&store.dirs) {
             return Ok(Some(Due::Packs));
         }
@@ -195,7 +200,7 @@ impl Engine {
         let store = self.open_for_writing()?;
         for project in project_ids(&store)? {
             let history = History::load(&store.dirs, &store.objects, &project)?;
-            let asked = identity_of(&store, &project).asked().max_snapshots;
+            let asked = store.identity(&project).asked().max_snapshots;
             let most = count_limits(keeping).snapshots_of(&project, asked);
             if exceeds(most, droppable(&store, &project, &history)?) {
                 return Ok(true);
@@ -207,7 +212,7 @@ impl Engine {
     /// Has the time between two cleanings by age passed? A marker that makes no sense says yes.
     fn interval_is_over(&self, dirs: &StoreDirs, now: f64) -> bool {
         let last = last_run(dirs, now);
-        marker::is_due(now, last, self.options.settings.keeping.min_interval_hours)
+        is_due(now, last, self.options.settings.keeping.min_interval_hours)
     }
 }
 
@@ -215,8 +220,8 @@ impl Engine {
 /// so it is set aside.
 fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
     let (tmp, base) = (&dirs.for_writing()?.tmp, dirs.base());
-    let text = marker::render(now);
-    let write = || write_file(tmp, base, marker::FILE, text.as_bytes(), Durability::Cache);
+    let text = render_marker(now);
+    let write = || write_file(tmp, base, MARKER_FILE, text.as_bytes(), Durability::Cache);
     match write() {
         Err(e)
             if matches!(
@@ -225,7 +230,7 @@ fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
             ) =>
         {
             let set_aside = SetAside::open(dirs, "cleaning".to_owned())?;
-            set_aside.take(base, marker::FILE)?;
+            set_aside.take(base, MARKER_FILE)?;
             Ok(write()?)
         }
         other => Ok(other?),
@@ -277,4 +282,70 @@ fn droppable(store: &OpenStore, project: &ProjectId, history: &History) -> Resul
 fn has_many_loose(dirs: &StoreDirs) -> bool {
     let entries = dirs.objects().open_dir("17").and_then(|dir| dir.entries());
     entries.is_ok_and(|entries| entries.len() > MANY_LOOSE)
+}
+
+const FILE: &str = "cleaning";
+const VERSION: u32 = 1;
+const MAX_SIZE: u64 = 1 << 16;
+
+/// The record of the last cleaning.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CleaningRecord {
+    pub(crate) version: u32,
+    /// When it ran, in seconds since 1970.
+    pub at: f64,
+    /// The size of the store afterwards.
+    pub store_bytes: u64,
+    /// How much of that was neither in the pack directory nor in the trash, where a save looks.
+    pub fixed_bytes: u64,
+    /// The largest size of the store that was asked for a project.
+    #[serde(default)]
+    pub(crate) asked_size: Option<u64>,
+    /// How many packs were left.
+    pub packs: usize,
+    /// How many checkpoints it dropped.
+    pub dropped: usize,
+    /// How many bytes it freed.
+    pub freed_bytes: u64,
+    /// How many seconds it took.
+    #[serde(default)]
+    pub took: f64,
+    /// Did it fail? Then the next one waits for a while.
+    #[serde(default)]
+    pub failed: bool,
+    /// What it could not do, in words.
+    pub problem: Option<String>,
+}
+
+impl CleaningRecord {
+    /// Reads the record; a missing or damaged one is none.
+    pub(crate) fn read(dirs: &StoreDirs) -> Option<Self> {
+        let bytes = dirs.herma()?.dir.read_opt(FILE, MAX_SIZE).ok()??;
+        Self::parse(&bytes)
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let record: Self = serde_json::from_slice(bytes).ok()?;
+        (record.version == VERSION && record.at.is_finite()).then_some(record)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let record = Self {
+            version: VERSION,
+            ..self.clone()
+        };
+        serde_json::to_vec(&record).expect("numbers and strings always serialise")
+    }
+
+    /// Writes the record. It is advice, not data: no power cut makes it matter.
+    pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<(), Error> {
+        let herma = dirs.for_writing()?;
+        Ok(write_file(
+            &herma.tmp,
+            &herma.dir,
+            FILE,
+            &self.encode(),
+            Durability::Cache,
+        )?)
+    }
 }

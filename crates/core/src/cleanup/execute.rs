@@ -1,37 +1,49 @@
-//! Applying a plan: project by project, under the project's lock, looking at everything once more.
+//! Carrying out a plan: project by project, under the project's lock, looking at everything once more. A dropped
+//! checkpoint's refs go, and git's `shallow` file says where history is cut.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use herma_fs::Dir;
 
-use super::Engine;
-use super::cleaning::Cleaned;
-use super::facts::identity_of;
+use super::Cleaned;
+use super::facts::CheckpointFacts;
+use super::facts::ProjectFacts;
 use super::facts::project_facts;
-use super::facts::write_identity;
-use super::history_cuts::cut;
-use super::interrupted::own_state;
-use super::open::OpenStore;
-use super::purge_refs::lock_project;
+use super::notes::Note;
+use super::plan::Dropped;
+use super::plan::Plan;
+use super::plan::Rule;
+use super::presence::Presence;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::Spec;
 use crate::collect::into_error;
 use crate::collect::mark::Walk;
+use crate::engine::Engine;
+use crate::engine::Project;
+use crate::engine::interrupted::own_state;
+use crate::engine::open::OpenStore;
+use crate::engine::purge_refs::lock_project;
+use crate::engine::unsettled;
 use crate::error::Error;
+use crate::history::Entry;
 use crate::history::History;
+use crate::history::Labels;
+use crate::history::checkpoint_ref;
+use crate::history::extra_ref;
+use crate::history::mirror_ref;
+use crate::history::name_ref;
+use crate::history::pin_ref;
+use crate::history::stray_extras;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
-use crate::retention::CheckpointFacts;
-use crate::retention::Dropped;
-use crate::retention::Note;
-use crate::retention::Plan;
-use crate::retention::Presence;
-use crate::retention::ProjectFacts;
-use crate::retention::Rule;
 use crate::steps::Step;
 use crate::steps::log;
 use crate::steps::log::StepLog;
 use crate::steps::marks;
+use crate::store::error::StoreError;
 use crate::store::objects::ObjectError;
 use crate::store::roll;
 
@@ -40,7 +52,7 @@ const UNATTENDED_WAIT: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Applies a plan. What cannot be done is noted, and the rest goes on.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         store: &OpenStore,
         plan: &Plan,
@@ -166,7 +178,7 @@ fn is_whole(store: &OpenStore, id: ObjectId) -> Result<bool, Error> {
 }
 
 /// Notes since when a project is missing; one that is back is not.
-pub(super) fn note_missing(
+pub(crate) fn note_missing(
     store: &OpenStore,
     project: &ProjectFacts,
     now: f64,
@@ -182,26 +194,26 @@ pub(super) fn note_missing(
         return Ok(());
     }
     let _lock = lock_project(&store.dirs, &project.id, UNATTENDED_WAIT)?;
-    let mut identity = identity_of(store, &project.id);
+    let mut identity = store.identity(&project.id);
     identity.set_missing_since(wanted);
-    write_identity(store, &project.id, &identity)
+    store.write_identity(&project.id, &identity)
 }
 
 /// Puts a time right that cannot be: it would keep a project from ever being cleaned up, or have it
 /// cleaned up too early.
-pub(super) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), Error> {
+pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), Error> {
     let (Note::FutureTouch { project } | Note::EarlyTouch { project, .. }) = note else {
         return Ok(());
     };
     let _lock = lock_project(&store.dirs, project, UNATTENDED_WAIT)?;
-    let mut identity = identity_of(store, project);
+    let mut identity = store.identity(project);
     identity.set_last_touch(now);
-    write_identity(store, project, &identity)
+    store.write_identity(project, &identity)
 }
 
 /// Forgets steps of which both checkpoints are gone. One that is under way is remembered as long as somebody
 /// may still end it.
-pub(super) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> Result<(), Error> {
+pub(crate) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> Result<(), Error> {
     let has_steps = |state: &Dir| state.stat_opt(log::DIR).map(|found| found.is_some());
     match own_state(store, project)? {
         Some(state) if has_steps(&state)? => {}
@@ -224,7 +236,7 @@ pub(super) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> 
 }
 
 /// An error with everything that led to it.
-pub(super) fn in_words(error: &Error) -> String {
+pub(crate) fn in_words(error: &Error) -> String {
     let mut words = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -260,7 +272,7 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
             "journal",
             "rewritten",
             roll::FILE,
-            super::unsettled::FILE,
+            unsettled::FILE,
             marks::FILE,
         ] {
             remove(&dir, name)?;
@@ -273,58 +285,136 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
     Ok(())
 }
 
-#[cfg(test)]
-#[allow(clippy::disallowed_methods)]
-mod tests {
-    use std::sync::Arc;
+impl Project<'_> {
+    /// Forgets a checkpoint. No other checkpoint changes its id, its time or its place in the order.
+    ///
+    /// Its objects stay until collection finds that nothing needs them.
+    pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        self.drop_where(|history, _| {
+            let same = |entry: &Entry| entry.id == checkpoint.id;
+            history
+                .entries
+                .iter()
+                .position(same)
+                .ok_or_else(|| Error::NotFound {
+                    spec: checkpoint.id.to_hex(),
+                })
+        })
+    }
 
-    use super::*;
-    use crate::EngineOptions;
-    use crate::Settings;
-    use crate::clock::FixedClock;
-    use crate::clock::Timestamp;
-    use crate::engine::CleanRequest;
-    use crate::engine::NoProgress;
-    use crate::engine::SaveOptions;
-    use crate::retention::Limits;
+    /// Forgets a checkpoint that need not be readable.
+    pub fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
+        self.read_store()?;
+        self.drop_where(|history, store| history.find(spec, &store.dirs, &self.id))
+    }
 
-    #[test]
-    fn what_was_pinned_after_the_plan_was_made_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let time = Timestamp {
-            seconds: 1_700_000_000,
-            nanos: 0,
-            offset_minutes: 0,
-        };
-        let engine = Engine::new(EngineOptions {
-            home: place.path().join("home"),
-            user_home: None,
-            clock: Arc::new(FixedClock(time)),
-            settings: Settings::default(),
-        });
-        let root = place.path().join("work/project");
-        std::fs::create_dir_all(&root).unwrap();
-        let project = engine.project(&root).unwrap();
-        for number in 0..4 {
-            std::fs::write(root.join("a"), number.to_string()).unwrap();
-            project.save(&SaveOptions::default(), &NoProgress).unwrap();
+    fn drop_where(
+        &self,
+        find: impl FnOnce(&History, &OpenStore) -> Result<usize, Error>,
+    ) -> Result<(), Error> {
+        let store = self.engine.open_for_writing()?;
+        store.dirs.use_reserve()?;
+        let _lock = self.lock(&store.dirs)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        // Looked up now: an adoption may have moved it since the caller read it.
+        let index = find(&history, &store)?;
+        let Entry { sequence, id, .. } = history.entries[index];
+        let (journal, _) = self.records(&store)?;
+        if journal.is_some_and(|journal| journal.safety == id || journal.target == id) {
+            return Err(Error::NeededByInterrupted { id });
         }
-        let request = CleanRequest {
-            limits: Limits {
-                max_snapshots: Some(1),
-                ..Limits::default()
-            },
-            attended: true,
-            clock_is_right: true,
-        };
-        let (_, plan) = engine.plan_cleaning(&request, &NoProgress).unwrap();
-        assert_eq!(plan.drops.len(), 3);
-        let pinned = project.list().unwrap().remove(2);
-        project.pin(&pinned).unwrap();
-        let store = engine.open_for_writing().unwrap();
-        let mut cleaned = Cleaned::default();
-        engine.apply(&store, &plan, true, &mut cleaned);
-        assert_eq!((cleaned.dropped.len(), cleaned.errors.len()), (2, 0));
-        assert!(project.list().unwrap().iter().any(|c| c.id == pinned.id));
+        if history.newest().is_some_and(|newest| newest.id == id) {
+            let herma = store.dirs.for_writing()?;
+            let log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+            // ORDER: before the ref goes, from which the next number would follow.
+            log.reserve_order(&herma.tmp, history.next_sequence())?;
+        }
+        cut(&store, &self.id, &history, &BTreeSet::from([sequence]))
     }
 }
+
+/// Drops checkpoints of a project, by their places in its order. The caller holds the project's lock.
+pub(crate) fn cut(
+    store: &OpenStore,
+    project: &ProjectId,
+    history: &History,
+    dropped: &BTreeSet<u64>,
+) -> Result<(), Error> {
+    let refs = store.dirs.refs();
+    let (going, staying): (Vec<&Entry>, Vec<&Entry>) = history
+        .entries
+        .iter()
+        .partition(|entry| dropped.contains(&entry.sequence));
+    // Checkpoints only Hermes's ref holds must not vanish when history is cut.
+    for entry in staying.iter().filter(|entry| !entry.has_ref) {
+        refs.create(&[(&checkpoint_ref(project, entry.sequence), entry.id)])?;
+    }
+    // ORDER: children are cut off first. A crash in between leaves a checkpoint that is still
+    // listed, never one whose parent is missing.
+    let ids: HashSet<ObjectId> = going.iter().map(|entry| entry.id).collect();
+    let mut children = Vec::new();
+    for entry in &staying {
+        // What cannot be read is nobody's child for git either.
+        let commit = store.objects.read_commit(&entry.id);
+        if commit.is_ok_and(|commit| commit.parents.iter().any(|parent| ids.contains(parent))) {
+            children.push(entry.id);
+        }
+    }
+    store.dirs.shallow().add(&children)?;
+    move_mirror_off(store, project, history, &staying)?;
+    let mut names = Vec::new();
+    let labels = Labels::load(&store.dirs, project)?;
+    for entry in &going {
+        names.extend(
+            labels
+                .names_of(&entry.id)
+                .map(|name| name_ref(project, name)),
+        );
+        names.push(pin_ref(project, entry.sequence));
+    }
+    // ORDER: a checkpoint without a name is one that can be seen and dropped again; a name without a
+    // checkpoint would keep its objects for ever.
+    names.extend(
+        going
+            .iter()
+            .map(|entry| checkpoint_ref(project, entry.sequence)),
+    );
+    names.extend(going.iter().map(|entry| extra_ref(project, entry.sequence)));
+    names.extend(stray_extras(&store.dirs, project)?);
+    let mut doomed = Vec::new();
+    for name in names {
+        match refs.read(&name) {
+            Ok(Some(id)) => doomed.push((name, id)),
+            // A broken ref names nothing; doctor and repair know it.
+            Ok(None) | Err(StoreError::DamagedFile { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(refs.delete_all(&doomed)?)
+}
+
+/// If the ref Hermes reads stands on a checkpoint to be dropped, or on copies that Hermes made and among
+/// which it would be found again, moves it to the newest checkpoint that stays.
+fn move_mirror_off(
+    store: &OpenStore,
+    project: &ProjectId,
+    history: &History,
+    staying: &[&Entry],
+) -> Result<(), Error> {
+    let Some(mirror) = history.mirror else {
+        return Ok(());
+    };
+    if staying.iter().any(|entry| entry.id == mirror) {
+        return Ok(());
+    }
+    let refs = store.dirs.refs();
+    match staying.last() {
+        Some(newest) => refs.update(&mirror_ref(project), Some(mirror), newest.id)?,
+        None => refs.delete(&mirror_ref(project), mirror)?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "tests/execute.rs"]
+mod execute_tests;

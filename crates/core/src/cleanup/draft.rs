@@ -1,10 +1,9 @@
 //! The plan while the rules work on it: every checkpoint with what was decided about it so far.
 
-use super::clock_trust::AHEAD;
-use super::clock_trust::Trust;
-use super::clock_trust::trust;
+use super::clock::AHEAD;
+use super::clock::Trust;
+use super::clock::trust;
 use super::facts::CheckpointFacts;
-use super::facts::CheckpointKey;
 use super::facts::ProjectFacts;
 use super::facts::StoreFacts;
 use super::notes::Note;
@@ -169,15 +168,5 @@ impl<'a> ProjectDraft<'a> {
     /// How many checkpoints stay.
     pub(super) fn staying(&self) -> usize {
         self.checkpoints.iter().filter(|c| c.stays()).count()
-    }
-
-    /// The key of the checkpoint at `index`.
-    pub(super) fn key(&self, index: usize) -> CheckpointKey {
-        let facts = self.checkpoints[index].facts;
-        CheckpointKey {
-            project: self.facts.id.clone(),
-            sequence: facts.sequence,
-            id: facts.id,
-        }
     }
 }

@@ -1,23 +1,80 @@
-//! The plan: exactly what goes, by which rule, and what a person should know about it.
+//! What a person wants kept, and the plan: exactly what goes, by which rule, and what a person should know about it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::age;
 use super::bytes;
-use super::count;
 use super::draft::Draft;
 use super::draft::ProjectDraft;
-use super::facts::Holdings;
 use super::facts::StoreFacts;
-use super::limits::Limits;
+use super::holdings::Shares;
 use super::notes::Note;
 use super::notes::Over;
-use super::orphans;
-use super::protect;
+use super::rules;
 use crate::error::Error;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
+
+/// The limits a store is kept within. `None` and zero both turn a limit off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Checkpoints per project (`max_snapshots`). A project for which more was asked keeps more.
+    pub max_snapshots: Option<usize>,
+    /// Did nobody set that number? Then what was asked for a project applies to it, even if it is less.
+    pub is_usual: bool,
+    /// The one project whose checkpoints are counted, by that number and no other; `None` is all of them.
+    pub project: Option<ProjectId>,
+    /// Days after which a project that was not saved loses its older checkpoints (`retention_days`).
+    pub retention_days: Option<u32>,
+    /// Bytes of the whole store (`max_total_size_mb`).
+    pub max_total_bytes: Option<u64>,
+    /// Bytes that stay free on the store's disk (`min_free_disk_mb`).
+    pub min_free_bytes: Option<u64>,
+    /// What happens to projects that were deleted.
+    pub orphans: Orphans,
+}
+
+impl Limits {
+    /// How many checkpoints this project may have; 0 is no limit.
+    pub fn snapshots_of(&self, project: &ProjectId, asked: Option<usize>) -> usize {
+        let Some(most) = self.max_snapshots else {
+            return 0;
+        };
+        match (&self.project, asked) {
+            (Some(only), _) if only != project => 0,
+            (Some(_), _) | (None, None) => most,
+            (None, Some(asked)) if self.is_usual => asked,
+            (None, Some(asked)) => larger(most, asked),
+        }
+    }
+}
+
+/// The larger of two limits, of which 0 is none.
+pub fn larger<N: Ord + Default>(a: N, b: N) -> N {
+    let none = N::default();
+    if a == none || b == none {
+        return none;
+    }
+    a.max(b)
+}
+
+/// What happens to the checkpoints of projects that were deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Orphans {
+    /// They are treated like any other project's: the newest stays under every rule.
+    #[default]
+    Keep,
+    /// They go if the project is one of these: what was shown to a person, who confirmed it.
+    These(BTreeSet<ProjectId>),
+    /// They go.
+    All,
+    /// They go if the project was not saved for so many days; for cleaning that nobody watches.
+    Untouched {
+        /// The days.
+        days: u32,
+    },
+}
 
 /// What a cleaning will do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,23 +142,23 @@ impl fmt::Display for Rule {
     }
 }
 
+/// Says what checkpoints hold, and for each of them the piece that is the whole of it. It costs a walk over objects,
+/// so it is asked at most once, and only when a byte limit is exceeded.
+pub type Holdings<'h> = &'h mut dyn FnMut(&[ObjectId]) -> Result<(Shares, Vec<u32>), Error>;
+
 /// Decides what stays within the limits. Asks `holdings` at most once.
-pub fn plan(
-    facts: &StoreFacts,
-    limits: &Limits,
-    holdings: &mut dyn Holdings,
-) -> Result<Plan, Error> {
+pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Result<Plan, Error> {
     let mut draft = Draft::new(facts);
     if !draft.clock.is_trusted() {
         draft.notes.push(Note::ClockDistrusted(draft.clock));
     }
-    protect::keep_marked(&mut draft);
-    age::note_wrong_dates(&mut draft);
-    orphans::apply(&mut draft, limits);
+    rules::keep_marked(&mut draft);
+    rules::note_wrong_dates(&mut draft);
+    rules::give_up_deleted(&mut draft, limits);
     // Only a deleted project that is given up loses its newest checkpoint.
-    protect::keep_newest(&mut draft);
-    age::apply(&mut draft, limits.retention_days);
-    count::apply(&mut draft, limits);
+    rules::keep_newest(&mut draft);
+    rules::give_up_unused(&mut draft, limits.retention_days);
+    rules::keep_count(&mut draft, limits);
     let outcome = bytes::apply(&mut draft, facts, limits, holdings)?;
     let mut notes = draft.notes;
     notes.sort_by(|a, b| a.project().cmp(&b.project()));
@@ -140,53 +197,9 @@ fn forgotten(project: &ProjectDraft<'_>) -> Option<ForgottenProject> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::Store;
-    use super::super::testing::days_ago;
-    use super::*;
+#[path = "tests/limits.rs"]
+mod limits_tests;
 
-    #[test]
-    fn without_limits_nothing_goes() {
-        let store = Store::new()
-            .live("a", &[900, 800, 700].map(days_ago))
-            .gone("b", &[900, 800].map(days_ago));
-        assert_eq!(store.plan(), Plan::default());
-    }
-
-    #[test]
-    fn an_empty_store_has_an_empty_plan() {
-        let store = Store::new().keep_days(7).keep_count(1).limit_size(1);
-        assert_eq!(store.all_orphans().objects(10).plan().drops, []);
-    }
-
-    #[test]
-    fn every_rule_says_why() {
-        let rules = [
-            Rule::Orphan,
-            Rule::Stale,
-            Rule::Count,
-            Rule::TotalSize,
-            Rule::FreeDisk,
-        ];
-        for rule in rules {
-            let said = rule.to_string();
-            assert!(said.starts_with("the ") && !said.ends_with('.'), "{said}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_weighed_is_an_error_and_no_plan() {
-        struct Broken;
-        impl Holdings for Broken {
-            fn shares(
-                &mut self,
-                _: &[super::super::CheckpointKey],
-            ) -> Result<(super::super::Shares, Vec<u32>), Error> {
-                Err(Error::NothingToUndo)
-            }
-        }
-        let store = Store::new().live("a", &[2, 1].map(days_ago));
-        let store = store.limit_size(1).objects(10);
-        assert!(plan(&store.facts, &store.limits, &mut Broken).is_err());
-    }
-}
+#[cfg(test)]
+#[path = "tests/plan.rs"]
+mod plan_tests;

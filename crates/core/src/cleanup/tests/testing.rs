@@ -7,21 +7,26 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::CheckpointFacts;
-use super::CheckpointKey;
 use super::DAY;
-use super::Holdings;
 use super::Limits;
 use super::Note;
 use super::Orphans;
 use super::Plan;
 use super::Presence;
 use super::ProjectFacts;
-use super::Shares;
 use super::StoreFacts;
+use super::holdings::Shares;
 use super::plan;
-use crate::error::Error;
 use crate::id::ObjectId;
 use crate::id::ProjectId;
+
+/// Which checkpoint of which project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct CheckpointKey {
+    pub(super) project: ProjectId,
+    pub(super) sequence: u64,
+    pub(super) id: ObjectId,
+}
 
 pub(super) const NOW_SECONDS: i64 = 1_794_702_913;
 pub(super) const NOW: f64 = NOW_SECONDS as f64;
@@ -201,7 +206,29 @@ impl Store {
     }
 
     pub(super) fn plan(&self) -> Plan {
-        plan(&self.facts, &self.limits, &mut Counted(self)).expect("these holdings never fail")
+        plan(&self.facts, &self.limits, &mut |ids| Ok(self.shares(ids)))
+            .expect("these holdings never fail")
+    }
+
+    fn shares(&self, ids: &[ObjectId]) -> (Shares, Vec<u32>) {
+        self.questions.set(self.questions.get() + 1);
+        let (mut shares, mut known) = (Shares::default(), BTreeMap::new());
+        let keys = self.keys();
+        let mut whole = |id: &ObjectId| {
+            let key = keys.iter().find(|key| key.id == *id);
+            let pieces = key
+                .and_then(|key| self.pieces.get(key))
+                .into_iter()
+                .flatten();
+            let parts = pieces
+                .map(|(piece, bytes)| *known.entry(*piece).or_insert_with(|| shares.add(*bytes)));
+            let parts = parts.collect();
+            let whole = shares.add(self.own);
+            shares.set_parts(whole, parts);
+            whole
+        };
+        let pieces = ids.iter().map(&mut whole).collect();
+        (shares, pieces)
     }
 
     /// How often holdings were asked for.
@@ -248,26 +275,6 @@ impl Store {
         let freed = before.saturating_sub(store.facts.object_bytes);
         store.facts.free_bytes = store.facts.free_bytes.saturating_add(freed);
         store
-    }
-}
-
-struct Counted<'a>(&'a Store);
-
-impl Holdings for Counted<'_> {
-    fn shares(&mut self, checkpoints: &[CheckpointKey]) -> Result<(Shares, Vec<u32>), Error> {
-        self.0.questions.set(self.0.questions.get() + 1);
-        let (mut shares, mut known) = (Shares::default(), BTreeMap::new());
-        let mut whole = |key: &CheckpointKey| {
-            let pieces = self.0.pieces.get(key).into_iter().flatten();
-            let parts = pieces
-                .map(|(piece, bytes)| *known.entry(*piece).or_insert_with(|| shares.add(*bytes)));
-            let parts = parts.collect();
-            let whole = shares.add(self.0.own);
-            shares.set_parts(whole, parts);
-            whole
-        };
-        let pieces = checkpoints.iter().map(&mut whole).collect();
-        Ok((shares, pieces))
     }
 }
 

@@ -1,16 +1,20 @@
-//! Gathering what the retention rules want to know.
+//! What the store holds, gathered before anything is decided.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-
-use super::Engine;
-use super::adopt::project_ids;
-use super::interrupted::own_state;
-use super::interrupted::records_of;
-use super::open::OpenStore;
-use super::steps::open_steps;
+use super::clock::MARKER_FILE;
+use super::clock::MAX_MARKER_BYTES;
+use super::clock::parse_marker;
+use super::plan::larger;
+use super::presence;
+use super::presence::Presence;
+use crate::engine::Engine;
+use crate::engine::adopt::project_ids;
+use crate::engine::interrupted::own_state;
+use crate::engine::interrupted::records_of;
+use crate::engine::open::OpenStore;
+use crate::engine::steps::open_steps;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
@@ -19,21 +23,81 @@ use crate::id::ObjectId;
 use crate::id::ProjectId;
 use crate::message::Message;
 use crate::project::Identity;
-use crate::retention::CheckpointFacts;
-use crate::retention::ProjectFacts;
-use crate::retention::StoreFacts;
-use crate::retention::evidence;
-use crate::retention::larger;
-use crate::retention::marker;
 use crate::steps::log::StepLog;
 use crate::store::commit::Commit;
 use crate::store::layout::StoreDirs;
 use crate::store::objects::Objects;
 
+/// Everything the rules are told about a store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreFacts {
+    /// The present, in seconds since 1970.
+    pub now: f64,
+    /// When a cleaning last looked at the clock. It judges whether `now` can be believed.
+    pub last_run: Option<f64>,
+    /// Every project the store knows, in any order.
+    pub projects: Vec<ProjectFacts>,
+    /// Bytes of the store that no checkpoint holds and no collection frees: refs, caches, records.
+    pub fixed_bytes: u64,
+    /// Bytes of all objects on disk, those that the next collection frees included.
+    pub object_bytes: u64,
+    /// Bytes free on the store's disk.
+    pub free_bytes: u64,
+}
+
+/// One project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectFacts {
+    /// Its id.
+    pub id: ProjectId,
+    /// Where it is, if that is known.
+    pub workdir: Option<PathBuf>,
+    /// Is it still there?
+    pub presence: Presence,
+    /// When it was last saved, in seconds since 1970.
+    pub last_touch: Option<f64>,
+    /// When an unattended cleaning first found it deleted, in seconds since 1970.
+    pub missing_since: Option<f64>,
+    /// How many checkpoints somebody asked for it; 0 is no limit.
+    pub asked_snapshots: Option<usize>,
+    /// Its checkpoints, oldest first.
+    pub checkpoints: Vec<CheckpointFacts>,
+}
+
+impl ProjectFacts {
+    /// The newest checkpoint, and if that cannot be read the newest that can: what a project keeps under
+    /// every rule but that for deleted projects.
+    pub fn last_resort(&self) -> impl Iterator<Item = &CheckpointFacts> {
+        let newest = self.checkpoints.iter().max_by_key(|c| c.sequence);
+        let readable = self.checkpoints.iter().filter(|c| c.readable);
+        let newest_readable = readable.max_by_key(|c| c.sequence);
+        newest.into_iter().chain(newest_readable)
+    }
+}
+
+/// One checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointFacts {
+    /// Its place in the project's order; the highest is the newest.
+    pub sequence: u64,
+    /// Its commit.
+    pub id: ObjectId,
+    /// When it was taken, in seconds since 1970, by the clock of that moment.
+    pub time: i64,
+    /// Did a person pin it?
+    pub pinned: bool,
+    /// Does it have a name?
+    pub named: bool,
+    /// Does an interrupted restore or the next undo need it?
+    pub in_use: bool,
+    /// Can it be read: its commit, its top directory and its receipt? Not everything below is looked at.
+    pub readable: bool,
+}
+
 impl Engine {
     /// How many bytes the store may have: what the settings say, else the most that was asked for any project;
     /// 0 is no limit.
-    pub(super) fn size_limit_of(&self, dirs: &StoreDirs) -> Result<u64, Error> {
+    pub(crate) fn size_limit_of(&self, dirs: &StoreDirs) -> Result<u64, Error> {
         let keeping = &self.options.settings.keeping;
         Ok(match keeping.max_total_size {
             Some(limit) => limit,
@@ -68,7 +132,7 @@ impl Engine {
 }
 
 /// The largest size of the store that was asked for a project.
-pub(super) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
+pub(crate) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
     let Ok(dir) = dirs.store().open_dir("projects") else {
         return Ok(None);
     };
@@ -82,42 +146,18 @@ pub(super) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
 }
 
 /// When a cleaning by age was last due, as `.last_prune` says; a time that cannot be is none.
-pub(super) fn last_run(dirs: &StoreDirs, now: f64) -> Option<f64> {
-    let text = dirs.base().read_opt(marker::FILE, marker::LONGEST).ok()??;
-    marker::parse(&text, now)
+pub(crate) fn last_run(dirs: &StoreDirs, now: f64) -> Option<f64> {
+    let text = dirs.base().read_opt(MARKER_FILE, MAX_MARKER_BYTES).ok()??;
+    parse_marker(&text, now)
 }
 
-/// What `projects/<id>.json` says.
-pub(crate) fn identity_of(store: &OpenStore, id: &ProjectId) -> Identity {
-    let dir = store.dirs.store().open_dir("projects").ok();
-    let file = format!("{id}.json");
-    // Metadata that cannot be read knows nothing; it must not stop a cleaning.
-    let bytes = dir.and_then(|dir| dir.read_opt(file.as_str(), 1 << 20).ok().flatten());
-    // What can be saved of it is: it may be about to be written again.
-    let found = bytes.map(|bytes| Identity::salvage(&bytes, id));
-    found.unwrap_or_default()
-}
-
-/// Writes `projects/<id>.json`. The caller holds the project's lock.
-pub(super) fn write_identity(
-    store: &OpenStore,
-    id: &ProjectId,
-    identity: &Identity,
-) -> Result<(), Error> {
-    let tmp = &store.dirs.for_writing()?.tmp;
-    let dir = store.dirs.store().open_dir("projects")?;
-    let (file, text) = (format!("{id}.json"), identity.render());
-    let synced = Durability::Synced;
-    Ok(write_file(tmp, &dir, &file, text.as_bytes(), synced)?)
-}
-
-pub(super) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectFacts, Error> {
+pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectFacts, Error> {
     let history = History::load(&store.dirs, &store.objects, &id)?;
     let labels = Labels::load(&store.dirs, &id)?;
     let in_use = in_use(store, &id)?;
-    let identity = identity_of(store, &id);
+    let identity = store.identity(&id);
     let workdir = identity.workdir();
-    let presence = evidence::presence(workdir.as_deref(), &identity.places());
+    let presence = presence::presence(workdir.as_deref(), &identity.places());
     let mut time = 0;
     let facts = |entry: &Entry| {
         let commit = store.objects.read_commit(&entry.id).ok();

@@ -1,0 +1,364 @@
+//! What checkpoints hold, in bytes on disk: for the limits, and for people who want to know what costs them their
+//! disk. What is free when one goes is known by pieces, of which each is counted once, however many hold it.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+
+use bstr::BString;
+
+use crate::collect::into_error;
+use crate::collect::inventory::loose_files;
+use crate::collect::mark::WalkError;
+use crate::error::Error;
+use crate::id::ObjectId;
+use crate::message::Message;
+use crate::store::copy::CopyError;
+use crate::store::layout::StoreDirs;
+use crate::store::object::EntryMode;
+use crate::store::objects::ObjectError;
+use crate::store::objects::Objects;
+
+/// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
+/// checkpoint, or a piece that is held itself.
+#[derive(Clone, Debug, Default)]
+pub struct Shares {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Piece {
+    bytes: u64,
+    parts: Box<[u32]>,
+    holders: u32,
+}
+
+impl Shares {
+    /// A piece of this size, which nobody holds yet and which has no parts.
+    pub fn add(&mut self, bytes: u64) -> u32 {
+        self.pieces.push(Piece {
+            bytes,
+            ..Piece::default()
+        });
+        (self.pieces.len() - 1) as u32
+    }
+
+    /// Says what a piece consists of. No piece may be a part of itself.
+    pub fn set_parts(&mut self, piece: u32, parts: Vec<u32>) {
+        self.pieces[piece as usize].parts = parts.into();
+    }
+
+    /// Holds a piece once more; returns the bytes that nobody held before.
+    pub fn take_up(&mut self, piece: u32) -> u64 {
+        let mut bytes = 0_u64;
+        let mut pending = vec![piece];
+        while let Some(piece) = pending.pop() {
+            let piece = &mut self.pieces[piece as usize];
+            piece.holders += 1;
+            if piece.holders == 1 {
+                bytes = bytes.saturating_add(piece.bytes);
+                pending.extend(piece.parts.iter());
+            }
+        }
+        bytes
+    }
+
+    /// Holds a piece once less; returns the bytes that nobody holds any more.
+    pub fn let_go(&mut self, piece: u32) -> u64 {
+        let mut bytes = 0_u64;
+        let mut pending = vec![piece];
+        while let Some(piece) = pending.pop() {
+            let piece = &mut self.pieces[piece as usize];
+            piece.holders -= 1;
+            if piece.holders == 0 {
+                bytes = bytes.saturating_add(piece.bytes);
+                pending.extend(piece.parts.iter());
+            }
+        }
+        bytes
+    }
+}
+
+/// What an object costs in a pack's index: its id, a checksum and an offset.
+const INDEX_ENTRY: u64 = 28;
+
+/// How many bytes each object takes on disk.
+pub struct Lengths {
+    of: HashMap<ObjectId, u64>,
+    /// All of them together, an object that is stored twice counted twice.
+    pub total: u64,
+}
+
+impl Lengths {
+    /// Reads the indexes of all packs, and looks at the loose objects.
+    pub fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self, Error> {
+        let mut lengths = Self {
+            of: HashMap::new(),
+            total: 0,
+        };
+        for pack in objects.packs()? {
+            match pack.entry_lengths() {
+                Ok(entries) => {
+                    for (id, _, length) in entries {
+                        lengths.add(id, length + INDEX_ENTRY);
+                    }
+                }
+                Err(CopyError::Fs(e)) => return Err(e.into()),
+                // A damaged pack takes room that no checkpoint can give back.
+                Err(_) => {}
+            }
+        }
+        for file in loose_files(dirs.objects(), None)? {
+            lengths.add(file.id, file.bytes);
+        }
+        Ok(lengths)
+    }
+
+    fn add(&mut self, id: ObjectId, length: u64) {
+        self.total += length;
+        let least = self.of.entry(id).or_insert(length);
+        *least = length.min(*least);
+    }
+
+    /// The bytes of one object; of the smallest copy, if there are several.
+    pub fn get(&self, id: &ObjectId) -> u64 {
+        self.of.get(id).copied().unwrap_or(0)
+    }
+}
+
+impl Lengths {
+    /// What these checkpoints hold, and for each of them the piece that is the whole of it. Nobody holds any yet.
+    pub(super) fn shares(
+        &self,
+        objects: &Objects,
+        checkpoints: &[ObjectId],
+        go_on: &dyn Fn(u64) -> bool,
+    ) -> Result<(Shares, Vec<u32>), Error> {
+        let mut found = Found {
+            lengths: self,
+            shares: Shares::default(),
+            pieces: HashMap::new(),
+            trees: Vec::new(),
+        };
+        let mut whole = Vec::with_capacity(checkpoints.len());
+        for id in checkpoints {
+            let (commit, is_new) = found.piece(*id);
+            whole.push(commit);
+            if is_new && let Some(read) = readable(objects.read_commit(id))? {
+                let extra = Message::parse(&read.message).extra;
+                let trees = std::iter::once(read.tree).chain(extra);
+                let parts = trees.map(|tree| found.tree(tree)).collect();
+                found.shares.set_parts(commit, parts);
+            }
+            while let Some((piece, tree)) = found.trees.pop() {
+                if !go_on(found.pieces.len() as u64) {
+                    return Err(into_error(WalkError::Cancelled));
+                }
+                // What cannot be read is no reason to keep or to drop anything.
+                let entries = readable(objects.read_tree(&tree))?.unwrap_or_default();
+                let parts = entries.iter().filter_map(|entry| match entry.mode {
+                    EntryMode::Nested => None,
+                    EntryMode::Directory => Some(found.tree(entry.id)),
+                    _ => Some(found.piece(entry.id).0),
+                });
+                let parts = parts.collect();
+                found.shares.set_parts(piece, parts);
+            }
+        }
+        Ok((found.shares, whole))
+    }
+}
+
+/// The objects that were met, each one piece.
+struct Found<'a> {
+    lengths: &'a Lengths,
+    shares: Shares,
+    pieces: HashMap<ObjectId, u32>,
+    /// Directories that were met and not read yet.
+    trees: Vec<(u32, ObjectId)>,
+}
+
+impl Found<'_> {
+    /// The piece of an object, and whether it was met for the first time.
+    fn piece(&mut self, id: ObjectId) -> (u32, bool) {
+        match self.pieces.entry(id) {
+            Entry::Occupied(piece) => (*piece.get(), false),
+            Entry::Vacant(place) => (*place.insert(self.shares.add(self.lengths.get(&id))), true),
+        }
+    }
+
+    fn tree(&mut self, id: ObjectId) -> u32 {
+        let (piece, is_new) = self.piece(id);
+        if is_new {
+            self.trees.push((piece, id));
+        }
+        piece
+    }
+}
+
+/// What could be read; only a system that refuses ends it all.
+fn readable<T>(read: Result<T, ObjectError>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(ObjectError::Fs(e)) => Err(e.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// A file of a project, and what all its versions take together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileCost {
+    /// The bytes of all versions together.
+    pub bytes: u64,
+    /// How many different versions there are.
+    pub versions: usize,
+    /// Where it is, or was, in the project.
+    pub path: BString,
+}
+
+/// What the checkpoints of one project cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectCost {
+    /// Bytes nobody else holds: what dropping all of its checkpoints would free.
+    pub own_bytes: u64,
+    /// Bytes held together with other projects.
+    pub shared_bytes: u64,
+    /// The files that take most, the largest first.
+    pub biggest: Vec<FileCost>,
+}
+
+/// The costs of several projects.
+pub struct Costs<'a> {
+    objects: &'a Objects,
+    lengths: &'a Lengths,
+    /// How many files to name.
+    names: usize,
+    go_on: &'a (dyn Fn(u64) -> bool + Sync),
+    /// How many projects hold each object.
+    holders: HashMap<ObjectId, u32>,
+    projects: Vec<(HashSet<ObjectId>, Vec<FileCost>)>,
+}
+
+impl<'a> Costs<'a> {
+    /// Costs of no project yet. `names` files will be named for each. `go_on` hears how many objects were
+    /// looked at and may end it.
+    pub fn new(
+        objects: &'a Objects,
+        lengths: &'a Lengths,
+        names: usize,
+        go_on: &'a (dyn Fn(u64) -> bool + Sync),
+    ) -> Self {
+        Self {
+            objects,
+            lengths,
+            names,
+            go_on,
+            holders: HashMap::new(),
+            projects: Vec::new(),
+        }
+    }
+
+    /// Adds a project with these checkpoints. What cannot be read costs nothing.
+    pub fn add(&mut self, checkpoints: &[ObjectId]) -> Result<(), WalkError> {
+        let mut seen = HashSet::new();
+        let mut files: HashMap<BString, (u64, usize)> = HashMap::new();
+        for id in checkpoints {
+            seen.insert(*id);
+            let commit = match self.objects.read_commit(id) {
+                Ok(commit) => commit,
+                Err(ObjectError::Fs(e)) => return Err(ObjectError::Fs(e).into()),
+                Err(_) => continue,
+            };
+            self.tree(commit.tree, &mut seen, Some(&mut files))?;
+            if let Some(extra) = Message::parse(&commit.message).extra {
+                self.tree(extra, &mut seen, None)?;
+            }
+        }
+        for id in &seen {
+            *self.holders.entry(*id).or_default() += 1;
+        }
+        let mut biggest = BTreeSet::new();
+        for (path, (bytes, versions)) in files {
+            biggest.insert(FileCost {
+                bytes,
+                versions,
+                path,
+            });
+            if biggest.len() > self.names {
+                biggest.pop_first();
+            }
+        }
+        self.projects
+            .push((seen, biggest.into_iter().rev().collect()));
+        Ok(())
+    }
+
+    /// Walks a tree, counting its files if `files` is there.
+    fn tree(
+        &self,
+        top: ObjectId,
+        seen: &mut HashSet<ObjectId>,
+        mut files: Option<&mut HashMap<BString, (u64, usize)>>,
+    ) -> Result<(), WalkError> {
+        let mut pending = vec![(top, BString::default())];
+        while let Some((tree, path)) = pending.pop() {
+            if !seen.insert(tree) {
+                continue;
+            }
+            if !(self.go_on)(seen.len() as u64) {
+                return Err(WalkError::Cancelled);
+            }
+            let entries = match self.objects.read_tree(&tree) {
+                Ok(entries) => entries,
+                Err(ObjectError::Fs(e)) => return Err(ObjectError::Fs(e).into()),
+                Err(_) => continue,
+            };
+            for entry in entries {
+                let mut at = path.clone();
+                if !at.is_empty() {
+                    at.push(b'/');
+                }
+                at.extend_from_slice(&entry.name);
+                match entry.mode {
+                    EntryMode::Nested => {}
+                    EntryMode::Directory => pending.push((entry.id, at)),
+                    _ => {
+                        if seen.insert(entry.id)
+                            && let Some(files) = files.as_deref_mut()
+                        {
+                            let cost = files.entry(at).or_default();
+                            cost.0 += self.lengths.get(&entry.id);
+                            cost.1 += 1;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The costs, in the order in which the projects were added.
+    pub fn finish(self) -> Vec<ProjectCost> {
+        let cost = |(seen, biggest): (HashSet<ObjectId>, Vec<FileCost>)| {
+            let mut cost = ProjectCost {
+                biggest,
+                ..ProjectCost::default()
+            };
+            for id in seen {
+                let bytes = self.lengths.get(&id);
+                if self.holders.get(&id) == Some(&1) {
+                    cost.own_bytes += bytes;
+                } else {
+                    cost.shared_bytes += bytes;
+                }
+            }
+            cost
+        };
+        self.projects.into_iter().map(cost).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/shares.rs"]
+mod shares_tests;
