@@ -17,6 +17,7 @@ pub mod texts;
 pub use herma_core::fuzzing as core;
 pub use herma_program::fuzzing as program;
 pub use herma_sessions::fuzzing as sessions;
+pub use herma_store::fuzzing as store_doors;
 
 /// The parts of an input, between bytes that no text has. Missing ones are empty.
 fn parts<const N: usize>(bytes: &[u8]) -> [&[u8]; N] {

@@ -7,9 +7,6 @@ use herma_core::ProjectId;
 use herma_core::RelPath;
 use herma_core::Spec;
 use herma_core::checkpoint::check_checkpoint_name;
-use herma_core::path::check_name;
-use herma_core::path::escape;
-use herma_core::path::is_hidden;
 use herma_core::project::identity::Identity;
 use herma_core::snapshot::excludes::Tracked;
 use herma_core::snapshot::lists;
@@ -19,6 +16,9 @@ use herma_core::snapshot::stat_cache::StatCache;
 use herma_core::snapshot::stat_cache::checksum;
 use herma_core::snapshot::tracked::TrackedFiles;
 use herma_fs::Dir;
+use herma_store::path::check_name;
+use herma_store::path::escape;
+use herma_store::path::is_hidden;
 
 /// A stat cache whose checksum is right: asking it anything ends, and what is copied out of it is one again.
 pub fn stat_cache(bytes: &[u8]) {
@@ -131,7 +131,7 @@ pub fn id(text: &str) {
         }
         Ok(Spec::Name(name)) => {
             assert_eq!(check_checkpoint_name(&name), Ok(()));
-            herma_core::fuzzing::ref_name(format!("refs/herma-names/p/{name}").as_bytes());
+            herma_store::fuzzing::ref_name(format!("refs/herma-names/p/{name}").as_bytes());
         }
         Ok(Spec::Number(number)) => assert_eq!(text.parse(), Ok(number)),
         Ok(Spec::Back(_)) => assert!(text.starts_with('@')),
@@ -148,7 +148,7 @@ pub fn id(text: &str) {
 /// A path of a project: it never leads out of it, and is shown without anything hidden.
 pub fn path(bytes: &[u8]) {
     assert!(!escape(bytes).contains(is_hidden));
-    herma_core::fuzzing::ref_name(bytes);
+    herma_store::fuzzing::ref_name(bytes);
     let Ok(path) = RelPath::new(bytes) else {
         return;
     };

@@ -8,6 +8,7 @@ use crate::program;
 use crate::records;
 use crate::sessions;
 use crate::store;
+use crate::store_doors;
 use crate::texts;
 
 /// What one input is given to.
@@ -22,9 +23,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("diff", texts::diff),
     ("escapes", |bytes| sessions::escapes(text(bytes))),
     ("gateway_index", gateway_index),
-    ("git_config", core::git_config),
+    ("git_config", store_doors::git_config),
     ("git_index", records::git_index),
-    ("head", core::head),
+    ("head", store_doors::head),
     ("id", |bytes| records::id(text(bytes))),
     ("ignore", texts::ignore),
     ("install", |bytes| {
@@ -37,7 +38,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("merge", texts::merge),
     ("pack", store::pack),
     ("pack_index", store::pack_index),
-    ("packed_refs", core::packed_refs),
+    ("packed_refs", store_doors::packed_refs),
     ("patch_choice", patch_choice),
     ("patches", |bytes| hosts::patches(text(bytes))),
     ("path", records::path),
@@ -49,7 +50,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("requests", program::requests),
     ("secrets", secrets),
     ("settings", |bytes| program::settings(text(bytes))),
-    ("shallow", core::shallow),
+    ("shallow", store_doors::shallow),
     ("shell", |bytes| hosts::shell(text(bytes))),
     ("slash", |bytes| hosts::slash(text(bytes))),
     ("stat_cache", records::stat_cache),

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use herma_core::diff::hunks::apply_chosen;
-use herma_core::diff::lines;
-use herma_core::diff::merge::Labels;
-use herma_core::diff::merge::Merge;
-use herma_core::diff::merge::Resolution;
-use herma_core::diff::merge::merge as merge_texts;
-use herma_core::diff::origins::line_origins;
 use herma_core::snapshot::excludes::ExcludeSettings;
 use herma_core::snapshot::excludes::NothingTracked;
 use herma_core::snapshot::excludes::Rules;
 use herma_core::snapshot::excludes::Scope;
 use herma_core::snapshot::excludes::Verdict;
+use herma_diff::lines;
+use herma_diff::lines::hunks::apply_chosen;
+use herma_diff::lines::origins::line_origins;
+use herma_diff::merge::Labels;
+use herma_diff::merge::Merge;
+use herma_diff::merge::Resolution;
+use herma_diff::merge::merge as merge_texts;
 use herma_sessions::resume::Record;
 use herma_sessions::resume::Update;
 use herma_sessions::resume::Value;
@@ -77,7 +77,7 @@ pub fn merge(bytes: &[u8]) {
     let [base, ours, theirs] = crate::parts(bytes);
     let merged = merge_texts(base, ours, theirs);
     check_merge(&merged, base, ours, theirs);
-    let hurried = herma_core::fuzzing::merge_within(base, ours, theirs, 8);
+    let hurried = herma_diff::merge::merge_within(base, ours, theirs, 8);
     check_merge(&hurried, base, ours, theirs);
     assert_eq!(merge_texts(base, ours, base).clean().as_deref(), Some(ours));
     assert_eq!(

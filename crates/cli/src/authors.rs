@@ -3,8 +3,8 @@
 use herma_core::clock::Timestamp;
 use herma_core::engine::LineAuthor;
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_core::steps::Step;
+use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;

@@ -15,7 +15,7 @@ use herma_core::engine::EngineOptions;
 use herma_core::engine::Project;
 use herma_core::engine::Saved;
 use herma_core::error::Error;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use crate::cli::GlobalArgs;
 use crate::cli::Overrides;

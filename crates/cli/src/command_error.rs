@@ -6,15 +6,15 @@
 use std::error::Error as StdError;
 use std::io;
 
-use herma_core::diff::DiffError;
 use herma_core::engine::AuthorshipError;
 use herma_core::error::Error;
 use herma_core::error::ErrorKind;
-use herma_core::path::escape;
 use herma_core::restore::RestoreError;
-use herma_core::store::StoreError;
+use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
+use herma_store::StoreError;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::settings::CannotEdit;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use clap::FromArgMatches;
-use herma_core::diff::hunks::apply_chosen;
-use herma_core::diff::lines::hunks;
+use herma_diff::lines::hunks;
+use herma_diff::lines::hunks::apply_chosen;
 
 use crate::cli::Cli;
 use crate::cli::Command;

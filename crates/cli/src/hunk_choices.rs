@@ -1,6 +1,6 @@
 //! What was answered about the hunks of one file, without the terminal that asks.
 
-use herma_core::diff::lines::Hunk;
+use herma_diff::lines::Hunk;
 
 /// What was answered about one hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +102,8 @@ impl<'t> Choices<'t> {
 
 #[cfg(test)]
 mod tests {
-    use herma_core::diff::hunks::apply_chosen;
-    use herma_core::diff::lines::hunks;
+    use herma_diff::lines::hunks;
+    use herma_diff::lines::hunks::apply_chosen;
 
     use super::*;
 

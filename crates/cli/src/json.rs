@@ -11,8 +11,8 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use herma_core::Checkpoint;
 use herma_core::checkpoint::ChangeCount;
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_core::receipt::LeftOut;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::time;

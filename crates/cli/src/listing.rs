@@ -7,7 +7,7 @@ use herma_core::Checkpoint;
 use herma_core::ObjectId;
 use herma_core::checkpoint::ChangeCount;
 use herma_core::clock::Timestamp;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use crate::theme::Label;
 use crate::time;

@@ -1,16 +1,16 @@
 //! Choosing what to take back, hunk by hunk, as `git add -p` does.
 
-use herma_core::diff::Change;
-use herma_core::diff::PatchLine;
-use herma_core::diff::PatchLineKind;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::Side;
-use herma_core::diff::hunks::apply_chosen;
-use herma_core::diff::lines::hunks;
-use herma_core::diff::lines::is_binary;
-use herma_core::diff::patch;
 use herma_core::engine::Preview;
 use herma_core::engine::TakeBackPlan;
+use herma_diff::Change;
+use herma_diff::PatchLine;
+use herma_diff::PatchLineKind;
+use herma_diff::PatchOptions;
+use herma_diff::Side;
+use herma_diff::lines::hunks;
+use herma_diff::lines::hunks::apply_chosen;
+use herma_diff::lines::is_binary;
+use herma_diff::patch;
 
 use crate::command_error::CommandError;
 use crate::command_error::Kind;

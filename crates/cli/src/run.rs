@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::error::ErrorKind;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use crate::cli::Cli;
 use crate::cli::Command;

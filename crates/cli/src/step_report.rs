@@ -7,10 +7,10 @@ use herma_core::ObjectId;
 use herma_core::clock::Timestamp;
 use herma_core::engine::ListedStep;
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepEnd;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::authors::at;

@@ -1,11 +1,11 @@
 //! A checkpoint as callers see it, and the words that name one.
 
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::RelPath;
 
 use crate::clock::Timestamp;
-use crate::id::ObjectId;
 use crate::message;
-use crate::path::RelPath;
 
 /// Who asked for a checkpoint, and while doing what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,12 +186,12 @@ pub enum BadSpec {
 impl Spec {
     /// Reads what a person typed. Digits are a list number, unless there are as many as `herma list` shows of an id.
     pub fn parse(text: &str) -> Result<Self, BadSpec> {
-        let malformed = || BadSpec::Malformed(crate::path::escape(text.as_bytes()));
+        let malformed = || BadSpec::Malformed(herma_store::path::escape(text.as_bytes()));
         if text.is_empty() {
             return Err(BadSpec::Empty);
         }
         if text.starts_with('-') {
-            return Err(BadSpec::Dash(crate::path::escape(text.as_bytes())));
+            return Err(BadSpec::Dash(herma_store::path::escape(text.as_bytes())));
         }
         if let Some(id) = text.strip_prefix("id:") {
             return parse_id(id).map(Self::Id).ok_or_else(malformed);

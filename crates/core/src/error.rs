@@ -2,23 +2,23 @@
 
 use std::path::PathBuf;
 
+use herma_diff::DiffError;
 use herma_fs::Errno;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::objects::ObjectError;
+use herma_store::path::BadName;
 
 use crate::checkpoint::BadCheckpointName;
 use crate::checkpoint::BadSpec;
-use crate::diff::DiffError;
 use crate::engine::AuthorshipError;
 use crate::engine::WhichStep;
-use crate::id::ObjectId;
-use crate::path::BadName;
-use crate::path::RelPath;
 use crate::project::RootError;
 use crate::project::RootRefused;
 use crate::restore::Kept;
 use crate::restore::RestoreError;
 use crate::snapshot::present::ScanError;
-use crate::store::error::StoreError;
-use crate::store::objects::ObjectError;
 
 /// What an engine call answers when it cannot do its work.
 #[derive(Debug, thiserror::Error)]
@@ -265,16 +265,10 @@ impl Error {
     /// Does this keep one checkpoint from being read, and no other? It is damaged, or in a pack that may not be opened.
     pub(crate) fn is_of_one_checkpoint(&self) -> bool {
         match self {
-            Self::Object(ObjectError::Fs(e)) => is_forbidden_pack(e),
+            Self::Object(ObjectError::Fs(e)) => herma_store::error::is_forbidden_pack(e),
             other => other.kind() == ErrorKind::Damaged,
         }
     }
-}
-
-/// Is this a pack that may not be opened?
-pub(crate) fn is_forbidden_pack(error: &herma_fs::Error) -> bool {
-    let is_pack = error.path.extension().is_some_and(|end| end == "pack");
-    is_pack && matches!(error.errno(), Some(Errno::ACCESS | Errno::PERM))
 }
 
 fn not_held(paths: &[Kept]) -> String {
@@ -309,7 +303,7 @@ fn is_in_the_way(error: &herma_fs::Error) -> bool {
 fn lost_refs(refs: &[String], more: usize) -> String {
     let shown: Vec<String> = refs
         .iter()
-        .map(|name| crate::path::escape(name.as_bytes()))
+        .map(|name| herma_store::path::escape(name.as_bytes()))
         .collect();
     match more {
         0 => shown.join(", "),
@@ -321,7 +315,7 @@ fn no_such_step(which: &WhichStep) -> String {
     match which {
         WhichStep::Number(number) => format!("there is no step {number}"),
         WhichStep::Call(call) => {
-            let call = crate::path::escape(call.as_bytes());
+            let call = herma_store::path::escape(call.as_bytes());
             format!("no step with the call id `{call}` is under way")
         }
     }
@@ -342,5 +336,11 @@ pub(crate) fn store_kind(error: &StoreError) -> ErrorKind {
         | StoreError::Damaged { .. }
         | StoreError::DamagedFile { .. } => ErrorKind::Damaged,
         _ => ErrorKind::Failed,
+    }
+}
+
+impl From<herma_store::threads::NoThreads> for Error {
+    fn from(error: herma_store::threads::NoThreads) -> Self {
+        Self::Scan(error.into())
     }
 }

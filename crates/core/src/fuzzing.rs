@@ -3,10 +3,7 @@
 //! What the engine reads back from a disk is often private to it. The targets in `fuzz/` come in here. Each door
 //! also says what must hold of the answer, because "it did not panic" is the least of it.
 
-use std::ffi::CString;
-
 use bstr::ByteSlice;
-use herma_fs::Dir;
 
 use crate::cleanup::CleaningRecord;
 use crate::cleanup::clock;
@@ -14,7 +11,6 @@ use crate::coverage::Answer;
 use crate::coverage::can_undo;
 use crate::engine::calls;
 use crate::engine::receipts;
-use crate::id::ObjectId;
 use crate::purge::record as purge_record;
 use crate::restore::journal::Journal;
 use crate::restore::undo::UndoRecord;
@@ -22,76 +18,6 @@ use crate::snapshot::secrets;
 use crate::steps::log;
 use crate::steps::marks::Marks;
 use crate::steps::record;
-use crate::store::git_config;
-use crate::store::head;
-use crate::store::head::Head;
-use crate::store::learned_deflate;
-use crate::store::objects::Objects;
-use crate::store::pack_finish;
-use crate::store::pack_rebuild;
-use crate::store::pack_salvage;
-use crate::store::packed_refs::PackedRefs;
-use crate::store::ref_name;
-use crate::store::shallow;
-
-/// A merge whose exact comparison has only so much time.
-pub fn merge_within<'a>(
-    base: &'a [u8],
-    ours: &'a [u8],
-    theirs: &'a [u8],
-    work: u64,
-) -> crate::diff::merge::Merge<'a> {
-    crate::diff::merge::merge_within(base, ours, theirs, work)
-}
-
-/// What codes learned from `known` compress comes back.
-pub fn learned_deflate(known: &[u8], data: &[u8]) {
-    learned_deflate::comes_back(&[known], data);
-}
-
-/// `packed-refs`: every ref is found under its name, and taking one out leaves all the others.
-pub fn packed_refs(bytes: &[u8]) {
-    let Ok(refs) = PackedRefs::parse(bytes.to_vec()) else {
-        return;
-    };
-    assert_eq!(refs.without(&[]), bytes);
-    let all: Vec<(Vec<u8>, ObjectId)> = refs.iter().map(|(name, id)| (name.to_vec(), id)).collect();
-    for (name, _) in all.iter().take(8) {
-        assert!(ref_name::is_valid(name));
-        let Ok(text) = std::str::from_utf8(name) else {
-            continue;
-        };
-        assert!(refs.get(text).is_some());
-        let rest =
-            PackedRefs::parse(refs.without(&[text])).expect("only whole lines were taken out");
-        let kept = all.iter().filter(|(other, _)| other != name);
-        assert!(
-            rest.iter()
-                .eq(kept.map(|(name, id)| (name.as_slice(), *id)))
-        );
-    }
-}
-
-/// A name of a ref: one that is allowed is a path that stays below `refs`.
-pub fn ref_name(name: &[u8]) {
-    if !ref_name::is_valid(name) {
-        return;
-    }
-    assert!(name.starts_with(b"refs/") && !name.contains(&0));
-    for component in name.split(|byte| *byte == b'/') {
-        assert!(!component.is_empty() && !component.starts_with(b".") && component.len() <= 250);
-    }
-}
-
-/// The `config` of a store. Returns the keys that were looked for and found.
-pub fn git_config(bytes: &[u8]) {
-    if let Ok(scan) = git_config::scan(bytes) {
-        let _ = scan.has("extensions.preciousobjects");
-        // An unknown extension behind it is never overlooked.
-        let tail = [bytes, b"\n[extensions]\n\tunheard = 1\n"].concat();
-        assert!(git_config::scan(&tail).is_err());
-    }
-}
 
 /// The journal of a restore, and where undo and redo stand.
 pub fn journal(bytes: &[u8]) {
@@ -130,88 +56,6 @@ pub fn receipt(bytes: &[u8]) {
     let summary = receipts::parse_summary(bytes);
     let written = receipts::encode_summary(&summary);
     assert_eq!(receipts::parse_summary(written.as_bytes()), summary);
-}
-
-/// The pack `<stem>.pack` in a directory that has no index for it: an index is made from it, which then finds
-/// every object; and what can be read of it without its checksum is read. Returns the new index.
-pub fn pack(directory: &Dir, stem: &str) -> Option<Vec<u8>> {
-    let salvaged = pack_salvage::read_what_can_be_read(directory, stem);
-    let (entries, trailer) = pack_rebuild::read_pack(directory, stem).ok()?;
-    let scan = salvaged.expect("a whole pack can be salvaged, too");
-    let known: Vec<ObjectId> = scan
-        .items
-        .iter()
-        .filter_map(|item| Some(item.object?.1))
-        .collect();
-    for entry in &entries {
-        assert!(
-            known.contains(&entry.id),
-            "what an index can find, salvage finds"
-        );
-    }
-    Some(pack_finish::index(entries.iter().copied(), trailer))
-}
-
-/// Reads every object of the packs that lie in the directory `packs` of `above`, and returns how many could be
-/// read and how many not.
-pub fn packed_objects(above: Dir, packs: &str) -> (usize, usize) {
-    let objects = Objects::in_packs(above, CString::new(packs).expect("a plain name"));
-    let (mut good, mut bad) = (0, 0);
-    let ids: Vec<_> = objects
-        .all_ids()
-        .map(|ids| ids.take(2000).collect())
-        .unwrap_or_default();
-    for id in ids {
-        let Ok(id) = id else {
-            bad += 1;
-            continue;
-        };
-        let header = objects.read_header(&id);
-        match objects.read(&id) {
-            Ok(object) => {
-                good += 1;
-                assert_eq!(
-                    crate::store::object::id_of(object.kind, &object.data),
-                    Some(id)
-                );
-                let found = objects.find_prefix(&id.to_hex().as_bytes()[..8]);
-                assert!(found.is_ok_and(|found| found.contains(&id)));
-                let _ = header;
-            }
-            Err(_) => bad += 1,
-        }
-        let _ = (
-            objects.read_tree(&id),
-            objects.read_commit(&id),
-            objects.is_whole(&id),
-        );
-    }
-    (good, bad)
-}
-
-/// `shallow`: what is read is written so that it reads the same, and one wrong line is not overlooked.
-pub fn shallow(bytes: &[u8]) {
-    let Ok(ids) = shallow::parse(bytes) else {
-        return;
-    };
-    assert!(ids.len() <= bytes.len() / 40);
-    let written = shallow::render(&ids);
-    assert_eq!(shallow::parse(written.as_bytes()).ok(), Some(ids));
-    assert!(shallow::parse(&[written.as_bytes(), b"x\n"].concat()).is_err());
-}
-
-/// `HEAD` of a repository: it names a commit, or a ref that is one.
-pub fn head(bytes: &[u8]) {
-    let found = head::parse(bytes);
-    let written = match &found {
-        None => return,
-        Some(Head::Commit(id)) => format!("{id}\n"),
-        Some(Head::Ref(name)) => {
-            ref_name(name.as_bytes());
-            format!("ref: {name}\n")
-        }
-    };
-    assert_eq!(head::parse(written.as_bytes()), found);
 }
 
 /// What the last cleaning left, when it was, and when somebody looked last.

@@ -10,6 +10,21 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout::StoreDirs;
+use herma_store::object::commit::Commit;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::EXTRA;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::leaf;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::name_of;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::sequence_of;
 
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::DamagedCheckpoint;
@@ -17,30 +32,11 @@ use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::message;
 use crate::message::Message;
-use crate::store::commit::Commit;
-use crate::store::error::StoreError;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::roll::Roll;
-
-/// Numbers above this are no place in an order of saving, and there must be one after the last.
-const MAX_SEQUENCE: u64 = 1 << 48;
 
 /// How far back a foreign chain of commits is followed.
 const MAX_FOREIGN: usize = 100_000;
-
-/// How the refs of receipts and modes end.
-const EXTRA: &str = ".extra";
-
-/// Is this the name of the ref of a checkpoint's receipt and modes?
-pub(crate) fn is_extra(name: &str) -> bool {
-    name.starts_with("refs/herma/") && name.ends_with(EXTRA)
-}
 
 /// One live checkpoint: its place in the order of saving, and its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,72 +55,6 @@ pub(crate) struct History {
     pub(crate) mirror: Option<ObjectId>,
     /// Refs that are there but cannot be read.
     pub(crate) broken: Vec<String>,
-}
-
-/// The ref of a checkpoint.
-pub(crate) fn checkpoint_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma/{project}/{sequence:08}")
-}
-
-/// The ref that keeps a checkpoint's receipt and modes reachable.
-pub(crate) fn extra_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma/{project}/{sequence:08}{EXTRA}")
-}
-
-/// Refs of receipts and modes whose checkpoint is gone: a process was killed while it dropped one, or before
-/// it had made one exist. The caller holds the project's lock.
-pub(crate) fn stray_extras(
-    dirs: &StoreDirs,
-    project: &ProjectId,
-) -> Result<Vec<String>, StoreError> {
-    let names: Vec<String> = {
-        let listing = dirs.refs().list(&format!("refs/herma/{project}"))?;
-        let broken = listing.broken.into_iter();
-        listing
-            .refs
-            .into_iter()
-            .map(|(name, _)| name)
-            .chain(broken)
-            .collect()
-    };
-    let known: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let stray = |name: &&String| name.strip_suffix(EXTRA).is_some_and(|n| !known.contains(n));
-    Ok(names.iter().filter(stray).cloned().collect())
-}
-
-/// The ref Hermes reads.
-pub(crate) fn mirror_ref(project: &ProjectId) -> String {
-    format!("refs/hermes/{project}")
-}
-
-/// The ref of a name. Slashes are encoded, so that `a` and `a/b` can both be names.
-pub(crate) fn name_ref(project: &ProjectId, name: &str) -> String {
-    format!(
-        "refs/herma-names/{project}/{}",
-        name.replace('%', "%25").replace('/', "%2f")
-    )
-}
-
-fn name_of(leaf: &str) -> String {
-    leaf.replace("%2f", "/").replace("%25", "%")
-}
-
-/// The ref of a pin.
-pub(crate) fn pin_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma-pins/{project}/{sequence:08}")
-}
-
-/// The last component of a ref below a prefix, if it is directly below.
-fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
-    name.strip_prefix(prefix)?
-        .strip_prefix('/')
-        .filter(|leaf| !leaf.contains('/'))
-}
-
-/// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
-pub(crate) fn sequence_of(leaf: &str) -> Option<u64> {
-    let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
-    (format!("{number:08}") == leaf).then_some(number)
 }
 
 impl History {

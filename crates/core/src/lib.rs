@@ -6,16 +6,13 @@
 //! * [`engine`]: the doors the command line and the bindings use
 //! * [`project`]: which directory is the project, and may it be saved at all
 //! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
-//! * [`store`]: the git-compatible object store: packs, refs, locks
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`collect`]: mark → merge → trash, beside any number of savers
 //! * [`coverage`]: could a command be taken back? asked before it runs
-//! * [`diff`]: trees, renames, lines, patches
 //! * [`restore`]: plan → apply → verify, with the journal and undo
 //! * [`reversal`]: takes single steps back out of the present, keeping what came after
 //! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
-//! * [`threads`]: those that work is done on, and their end
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
 pub mod checkpoint;
@@ -23,17 +20,13 @@ pub mod cleanup;
 pub mod clock;
 pub mod collect;
 pub mod coverage;
-pub mod diff;
 pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod history;
-pub mod id;
-mod meanwhile;
 pub mod message;
 pub mod outside;
-pub mod path;
 pub mod project;
 pub mod purge;
 pub mod receipt;
@@ -43,8 +36,6 @@ pub mod settings;
 mod side;
 pub mod snapshot;
 pub mod steps;
-pub mod store;
-pub mod threads;
 
 pub use checkpoint::Checkpoint;
 pub use checkpoint::Spec;
@@ -53,7 +44,7 @@ pub use engine::Engine;
 pub use engine::EngineOptions;
 pub use engine::Project;
 pub use error::Error;
-pub use id::ObjectId;
-pub use id::ProjectId;
-pub use path::RelPath;
+pub use herma_store::ObjectId;
+pub use herma_store::ProjectId;
+pub use herma_store::RelPath;
 pub use settings::Settings;

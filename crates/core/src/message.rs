@@ -8,13 +8,13 @@
 use bstr::BString;
 use bstr::ByteSlice;
 use bstr::ByteVec;
+use herma_store::ObjectId;
+use herma_store::RelPath;
 
 use crate::checkpoint::ChangeCount;
 use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
 use crate::checkpoint::Transcript;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
 pub const MAX_REASON: usize = 1 << 20;

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use herma_diff::DiffError;
+use herma_diff::Side;
 use herma_fs::Dir;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::Object;
+use herma_store::object::TreeEntry;
+use herma_store::object::parse_tree;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
 
-use crate::diff::DiffError;
-use crate::diff::Side;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::Object;
-use crate::store::object::TreeEntry;
-use crate::store::object::parse_tree;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
 
 /// A checkpoint, read from the store.
 pub(crate) struct StoreSide<'s> {

@@ -396,5 +396,5 @@ pub(crate) fn name(path: &RelPath) -> OsString {
 /// A path as it is shown in `repr`.
 pub(crate) fn shown(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
-    herma_core::path::escape(path.as_os_str().as_bytes())
+    herma_store::path::escape(path.as_os_str().as_bytes())
 }

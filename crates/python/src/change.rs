@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 
-use herma_core::diff::Budget;
-use herma_core::diff::Change as CoreChange;
-use herma_core::diff::FileStat;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::patch;
-use herma_core::diff::stat::per_file;
 use herma_core::engine::Comparison;
+use herma_diff::Budget;
+use herma_diff::Change as CoreChange;
+use herma_diff::FileStat;
+use herma_diff::PatchOptions;
+use herma_diff::patch;
+use herma_diff::stat::per_file;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -148,6 +148,6 @@ answer!(Diff {
 #[pyfunction]
 pub(crate) fn quoted(path: AnyPath) -> String {
     use std::os::unix::ffi::OsStrExt;
-    let quoted = herma_core::diff::quote(path.0.as_os_str().as_bytes());
+    let quoted = herma_diff::quote(path.0.as_os_str().as_bytes());
     String::from_utf8_lossy(&quoted).into_owned()
 }

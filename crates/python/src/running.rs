@@ -100,7 +100,7 @@ fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
 /// Threads that end at the moment of a fork may leave a lock behind that is never opened in the child.
 #[pyfunction]
 fn wait_for_threads(py: Python<'_>) {
-    py.detach(herma_core::threads::wait_until_gone);
+    py.detach(herma_store::threads::wait_until_gone);
 }
 
 /// The calls of other threads are not under way in a child.

@@ -13,7 +13,7 @@ use herma_core::coverage::Command;
 use herma_core::coverage::Uncovered;
 use herma_core::coverage::What;
 use herma_core::coverage::Why;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

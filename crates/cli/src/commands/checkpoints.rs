@@ -18,7 +18,7 @@ use clap::Args;
 use clap::Subcommand;
 use herma_core::Error;
 use herma_core::ProjectId;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use self::clear::ClearArgs;
 use self::clear_legacy::ClearLegacyArgs;

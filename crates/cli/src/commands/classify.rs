@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use bstr::BString;
 use clap::Args;
-use herma_core::path::escape;
 use herma_hosts::shell;
 use herma_hosts::shell::Effect;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::Outcome;

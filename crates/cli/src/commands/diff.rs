@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 use clap::Args;
-use herma_core::diff::Budget;
-use herma_core::diff::FileStat;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::patch;
-use herma_core::diff::stat::per_file;
 use herma_core::engine::Comparison;
 use herma_core::engine::Project;
 use herma_core::engine::State;
+use herma_diff::Budget;
+use herma_diff::FileStat;
+use herma_diff::PatchOptions;
+use herma_diff::patch;
+use herma_diff::stat::per_file;
 use serde::Serialize;
 
 use self::sides::Sides;

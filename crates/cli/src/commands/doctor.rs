@@ -11,7 +11,7 @@ use clap::Args;
 use herma_core::ProjectId;
 use herma_core::engine::KnownProject;
 use herma_core::engine::Project;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use self::findings::Finding;

@@ -46,7 +46,7 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
             .number
             .map_or(String::new(), |n| format!("checkpoint {n}, "));
         let text = format!("{number}{} is damaged: {}", one.name, one.what);
-        env.ui.warning(herma_core::path::escape(text.as_bytes()));
+        env.ui.warning(herma_store::path::escape(text.as_bytes()));
     }
     let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
     let outcome = if is_whole {

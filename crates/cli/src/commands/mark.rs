@@ -3,7 +3,7 @@
 use clap::Args;
 use herma_core::Checkpoint;
 use herma_core::engine::Project;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

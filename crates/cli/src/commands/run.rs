@@ -11,11 +11,11 @@ use herma_core::engine::BegunStep;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
 use herma_core::engine::WhichStep;
-use herma_core::path::escape;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_fs::foreground::Ended;
 use herma_fs::foreground::Foreground;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -9,8 +9,8 @@ use herma_core::checkpoint::Facts;
 use herma_core::engine::Lost;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
-use herma_core::path::escape;
 use herma_core::receipt::LeftOut;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::cli::Overrides;

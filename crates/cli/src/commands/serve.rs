@@ -53,7 +53,7 @@ pub(crate) fn cmd_serve(
             let listening = socket::listen(&env.absolute(path))?;
             env.ui.status(format_args!(
                 "Listening on {}",
-                herma_core::path::escape(path.as_os_str().as_encoded_bytes())
+                herma_store::path::escape(path.as_os_str().as_encoded_bytes())
             ));
             serve::serve_socket(listening, server, stopping, &wake)?;
         }

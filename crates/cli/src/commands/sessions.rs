@@ -15,7 +15,6 @@ use std::path::Path;
 use clap::Args;
 use clap::Subcommand;
 use herma_core::clock::Timestamp;
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::trust;
@@ -23,6 +22,7 @@ use herma_sessions::Access;
 use herma_sessions::Database;
 use herma_sessions::Session;
 use herma_sessions::prune::Removed;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use self::archive::ArchiveArgs;

@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Checkpoint;
 use herma_core::error::ErrorKind;
-use herma_core::path::escape;
 use herma_core::receipt::Receipt;
 use herma_core::snapshot::reason::Reason;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -15,7 +15,6 @@ use clap::Args;
 use clap::ValueEnum;
 use herma_core::Checkpoint;
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_hosts::slash::Message;
 use herma_hosts::slash::Platform;
 use herma_hosts::slash::Request;
@@ -23,6 +22,7 @@ use herma_hosts::slash::USAGE;
 use herma_hosts::slash::grammar::number;
 use herma_hosts::slash::message::Span;
 use herma_hosts::slash::parse;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use herma_core::error::Error;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

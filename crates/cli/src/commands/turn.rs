@@ -4,8 +4,8 @@ use clap::Args;
 use clap::Subcommand;
 use herma_core::checkpoint::Facts;
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_core::steps::Turn;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -7,8 +7,8 @@ use clap::Args;
 use herma_core::engine::Project;
 use herma_core::engine::Undone;
 use herma_core::error::Error;
-use herma_core::path::escape;
 use herma_sessions::rewind::Aim;
+use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;

@@ -9,9 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use herma_core::clock::Clock;
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_fs::file::stat_file;
+use herma_store::path::escape;
 
 use super::Heard;
 use crate::environment::SystemClock;

@@ -12,7 +12,6 @@ use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
 use herma_core::engine::WhichStep;
 use herma_core::error::Error;
-use herma_core::path::escape;
 use herma_core::steps::Step;
 use herma_core::steps::StepStart;
 use herma_hosts::Event;
@@ -20,6 +19,7 @@ use herma_hosts::EventKind;
 use herma_hosts::Host;
 use herma_hosts::ToolClass;
 use herma_hosts::ToolUse;
+use herma_store::path::escape;
 
 use super::Heard;
 use super::log::HookLog;

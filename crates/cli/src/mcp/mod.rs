@@ -112,7 +112,7 @@ impl Mcp {
         }
         let Some(tool) = tools::find(&name) else {
             let shown: String = name.chars().take(64).collect();
-            let shown = herma_core::path::escape(shown.as_bytes());
+            let shown = herma_store::path::escape(shown.as_bytes());
             return Err(RpcError::params(format!("there is no tool `{shown}`")));
         };
         Ok(tool.call(&mut self.session, arguments))

@@ -385,7 +385,7 @@ fn canonical(path: PathBuf) -> PathBuf {
 /// A method nobody knows.
 pub(super) fn unknown(request: &Request<'_>) -> RpcError {
     let name: String = request.method.chars().take(64).collect();
-    let name = herma_core::path::escape(name.as_bytes());
+    let name = herma_store::path::escape(name.as_bytes());
     RpcError::new(
         message::METHOD_NOT_FOUND,
         format!("there is no method `{name}`; `initialize` lists them"),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Deserialize;
 use serde::Deserializer;
 use serde::de::IgnoredAny;

@@ -12,8 +12,6 @@ use herma_core::engine::Project;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
 use herma_core::error::Error;
-use herma_core::id::ObjectId;
-use herma_core::path::escape;
 use herma_core::restore::undo::UndoRecord;
 use herma_fs::Dir;
 use herma_sessions::Access;
@@ -24,6 +22,8 @@ use herma_sessions::rewind::Arrival;
 use herma_sessions::rewind::Due;
 use herma_sessions::rewind::Ends;
 use herma_sessions::rewind::Intent;
+use herma_store::ObjectId;
+use herma_store::path::escape;
 
 use super::Told;
 use crate::command_env::CommandEnv;

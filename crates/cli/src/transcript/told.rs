@@ -1,10 +1,10 @@
 //! What happened to a conversation: to people, and to programs.
 
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_sessions::rewind;
 use herma_sessions::rewind::Followed;
 use herma_sessions::rewind::LeftAlone;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

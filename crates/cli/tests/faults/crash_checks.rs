@@ -8,7 +8,7 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::VerifyOptions;
 use herma_core::restore::RestoreOptions;
-use herma_core::store::layout::HERMES_EXCLUDES;
+use herma_store::layout::HERMES_EXCLUDES;
 use herma_testkit::Tree;
 use herma_testkit::tree::diff;
 

@@ -9,18 +9,18 @@ use std::ffi::OsString;
 
 use herma_fs::Dir;
 use herma_fs::Errno;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout;
+use herma_store::layout::StoreDirs;
+use herma_store::layout::base;
+use herma_store::layout::base::Found;
+use herma_store::lock;
+use herma_store::objects::Objects;
 
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ProjectId;
-use crate::store::base;
-use crate::store::base::Found;
-use crate::store::error::StoreError;
-use crate::store::layout;
-use crate::store::layout::StoreDirs;
-use crate::store::locks;
-use crate::store::objects::Objects;
 
 /// How many checkpoints each project has.
 pub type CheckpointCounts = BTreeMap<ProjectId, usize>;
@@ -114,7 +114,7 @@ impl Engine {
         };
         // Without Herma's directory no Herma has ever worked in it.
         let guards = match store.open_dir("herma") {
-            Ok(herma) => Some(locks::lock_whole(&herma, self.options.settings.lock_wait)?),
+            Ok(herma) => Some(lock::lock_whole(&herma, self.options.settings.lock_wait)?),
             Err(e) if e.is_not_found() => None,
             Err(e) => return Err(e.into()),
         };

@@ -10,6 +10,9 @@
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::repair::set_aside::SetAside;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -35,10 +38,7 @@ use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::history::Labels;
-use crate::id::ProjectId;
 use crate::settings::Keeping;
-use crate::store::layout::StoreDirs;
-use crate::store::set_aside::SetAside;
 
 /// So many packs are merged; git's own number.
 const MANY_PACKS: usize = 50;

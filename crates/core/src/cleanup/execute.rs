@@ -7,6 +7,17 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use herma_fs::Dir;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::objects::ObjectError;
+use herma_store::refs::roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::stray_extras;
 
 use super::Cleaned;
 use super::facts::CheckpointFacts;
@@ -31,21 +42,10 @@ use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
 use crate::history::Labels;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::mirror_ref;
-use crate::history::name_ref;
-use crate::history::pin_ref;
-use crate::history::stray_extras;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::steps::Step;
 use crate::steps::log;
 use crate::steps::log::StepLog;
 use crate::steps::marks;
-use crate::store::error::StoreError;
-use crate::store::objects::ObjectError;
-use crate::store::roll;
 
 /// How long an unattended cleaning waits for a project that is being saved.
 const UNATTENDED_WAIT: Duration = Duration::from_secs(2);

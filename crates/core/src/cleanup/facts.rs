@@ -3,6 +3,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::object::commit::Commit;
+use herma_store::objects::Objects;
+
 use super::clock::MARKER_FILE;
 use super::clock::MAX_MARKER_BYTES;
 use super::clock::parse_marker;
@@ -19,14 +25,9 @@ use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
 use crate::history::Labels;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::message::Message;
 use crate::project::Identity;
 use crate::steps::log::StepLog;
-use crate::store::commit::Commit;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::Objects;
 
 /// Everything the rules are told about a store.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,18 +7,18 @@ use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::object::EntryMode;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::objects::copy::CopyError;
 
 use crate::collect::into_error;
 use crate::collect::inventory::loose_files;
 use crate::collect::mark::WalkError;
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::message::Message;
-use crate::store::copy::CopyError;
-use crate::store::layout::StoreDirs;
-use crate::store::object::EntryMode;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
 
 /// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
 /// checkpoint, or a piece that is held itself.

@@ -1,7 +1,7 @@
 //! Refs that ought to be there and are not.
 //!
 //! Collection asks here before it deletes anything, verify and doctor tell of them, and repair brings back what is
-//! left: to all of them the same refs are lost. What was dropped left the roll first ([`crate::store::roll`]) and is
+//! left: to all of them the same refs are lost. What was dropped left the roll first ([`herma_store::refs::roll`]) and is
 //! not missed. Where a project has no roll yet, pins and names tell of checkpoints without a ref, and a project's
 //! record of one that has none at all.
 
@@ -9,6 +9,16 @@ use std::collections::BTreeSet;
 
 use herma_fs::Dir;
 use herma_fs::FileKind;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::refs::DIRECTORIES;
+use herma_store::refs::roll;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::is_extra;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::sequence_of;
 
 use crate::engine::Engine;
 use crate::engine::adopt::project_ids;
@@ -21,19 +31,9 @@ use crate::engine::verify::read_record;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::is_extra;
-use crate::history::mirror_ref;
-use crate::history::sequence_of;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::purge::record::PurgeRecord;
 use crate::snapshot::stat_cache::StatCache;
 use crate::steps::log::StepLog;
-use crate::store::layout::StoreDirs;
-use crate::store::refs::DIRECTORIES;
-use crate::store::roll;
-use crate::store::roll::Roll;
 
 /// How many of them an error names.
 const NAMED: usize = 5;

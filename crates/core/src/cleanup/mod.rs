@@ -67,6 +67,20 @@ pub use plan::plan;
 pub use presence::Doubt;
 pub use presence::Presence;
 
+use execute::forget_steps;
+use execute::in_words;
+use execute::note_missing;
+use execute::put_right;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use holdings::Lengths;
+use lost_refs::refuse_lost;
+use room::PackFiles;
+use room::is_pressed;
+use room::make_room;
+use room::store_bytes;
+use room::urgent;
+
 use crate::collect::Collected;
 use crate::collect::Thoroughness;
 use crate::collect::trash;
@@ -76,19 +90,6 @@ use crate::engine::Stage;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::error::ErrorKind;
-use crate::id::ProjectId;
-use crate::store::layout::StoreDirs;
-use execute::forget_steps;
-use execute::in_words;
-use execute::note_missing;
-use execute::put_right;
-use holdings::Lengths;
-use lost_refs::refuse_lost;
-use room::PackFiles;
-use room::is_pressed;
-use room::make_room;
-use room::store_bytes;
-use room::urgent;
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;

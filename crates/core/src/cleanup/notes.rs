@@ -3,10 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use herma_store::ProjectId;
+
 use super::clock::Trust;
 use super::plan::Rule;
 use super::presence::Doubt;
-use crate::id::ProjectId;
 
 /// Why a checkpoint stays whatever the limits say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

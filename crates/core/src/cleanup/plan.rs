@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+
 use super::bytes;
 use super::draft::Draft;
 use super::draft::ProjectDraft;
@@ -13,8 +16,6 @@ use super::notes::Note;
 use super::notes::Over;
 use super::rules;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 
 /// The limits a store is kept within. `None` and zero both turn a limit off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,6 +9,10 @@ use std::time::Duration;
 use std::time::Instant;
 
 use herma_fs::Dir;
+use herma_store::layout;
+use herma_store::layout::StoreDirs;
+use herma_store::lock::Guard;
+use herma_store::lock::file::remove_if_there;
 
 use super::CleanRequest;
 use super::Cleaned;
@@ -26,10 +30,6 @@ use crate::engine::Stage;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::purge::doomed;
-use crate::store::layout;
-use crate::store::layout::StoreDirs;
-use crate::store::lock_file::remove_if_there;
-use crate::store::locks::Guard;
 
 /// A merged pack takes no more than this share of what the store may have.
 const PACKS_PER_STORE: u64 = 20;

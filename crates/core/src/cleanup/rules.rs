@@ -33,6 +33,8 @@
 //! no later than the next newer one, and none is later than now. With a clock that is not believed
 //! nothing is thinned out, and the oldest go.
 
+use herma_store::ProjectId;
+
 use super::DAY;
 use super::HOUR;
 use super::clock::Trust;
@@ -47,7 +49,6 @@ use super::plan::Orphans;
 use super::plan::Rule;
 use super::presence::Doubt;
 use super::presence::Presence;
-use crate::id::ProjectId;
 
 /// Marks what stays because somebody wants or needs it.
 pub(super) fn keep_marked(draft: &mut Draft<'_>) {

@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
-use crate::id::ObjectId;
+use herma_store::ObjectId;
+use herma_store::object::Kind;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::verify::Survey;
+
 use crate::message::Message;
-use crate::store::object::Kind;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::survey::Survey;
 
 /// What a ref leads to, as far as nothing before it does.
 struct Root<'r> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use herma_store::ObjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::object::Kind;
+use herma_store::objects::Objects;
+
 use super::inventory::loose_files;
 use super::mark::Walk;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::store::layout::StoreDirs;
-use crate::store::object::Kind;
-use crate::store::objects::Objects;
 
 /// Every commit in the store that the walk did not meet. What cannot be read is passed over: nobody else can
 /// read it either.

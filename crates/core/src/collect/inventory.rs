@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use herma_fs::Dir;
 use herma_fs::FileKind;
+use herma_store::ObjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::objects::Objects;
+use herma_store::objects::copy::CopyError;
+use herma_store::pack::read::Pack;
 
 use super::mark::Walk;
 use super::victims::PackFacts;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::store::copy::CopyError;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::Objects;
-use crate::store::pack_read::Pack;
 
 /// No pack has it.
 const NOBODY: u32 = u32::MAX;

@@ -12,12 +12,12 @@ use std::time::Duration;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_store::ObjectId;
+use herma_store::layout::StoreDirs;
 
 use super::trash;
 use super::trash::Trash;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::store::layout::StoreDirs;
 
 const SECOND: i64 = 1_000_000_000;
 

@@ -12,16 +12,16 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::id_table::IdTable;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::TreeEntry;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::pack::merge::Wanted;
 
-use crate::id::ObjectId;
 use crate::message::Message;
-use crate::store::id_table::IdTable;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::TreeEntry;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::pack_merge::Wanted;
 
 /// File names are remembered for finding what a moved file may resemble; beyond this many, no more.
 const MAX_NAMES: usize = 1 << 18;

@@ -5,6 +5,15 @@ use std::collections::VecDeque;
 
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::StoreError;
+use herma_store::layout::StoreDirs;
+use herma_store::objects::Objects;
+use herma_store::pack::merge;
+use herma_store::pack::merge::MergeError;
+use herma_store::pack::merge::MergeOptions;
+use herma_store::pack::merge::Merged;
+use herma_store::pack::merge::Wanted;
 
 use super::CollectOptions;
 use super::CollectStage;
@@ -15,16 +24,7 @@ use super::mark::Walk;
 use super::victims;
 use super::victims::Thoroughness;
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::snapshot::present::ScanError;
-use crate::store::StoreError;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::Objects;
-use crate::store::pack_merge;
-use crate::store::pack_merge::MergeError;
-use crate::store::pack_merge::MergeOptions;
-use crate::store::pack_merge::Merged;
-use crate::store::pack_merge::Wanted;
 
 /// A merge this small may always be tried: the room for it is no copy of anybody's store.
 const SMALL_MERGE: u64 = 8 << 20;
@@ -173,7 +173,7 @@ impl<'a> Merge<'a> {
             durability: Durability::Synced,
             progress: &|done| (self.report)(CollectStage::Merging, done),
         };
-        match pack_merge::merge(self.dirs, self.objects, wanted, &options) {
+        match merge::merge(self.dirs, self.objects, wanted, &options) {
             Ok(Some(merged)) => {
                 self.check_written(&merged.name.to_string(), wanted)?;
                 Ok(Some(merged))

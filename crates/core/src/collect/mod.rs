@@ -26,21 +26,21 @@ pub mod victims;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::error::Error;
-use crate::id::ObjectId;
-use crate::snapshot::present::ScanError;
-use crate::store::StoreError;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::set_aside::SetAside;
-
+use herma_store::ObjectId;
+use herma_store::StoreError;
+use herma_store::layout::StoreDirs;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::repair::set_aside::SetAside;
 use inventory::Inventory;
 use litter::Litter;
 use mark::Walk;
 use mark::WalkError;
 use merging::Merge;
 use sweeping::Sweep;
+
+use crate::error::Error;
+use crate::snapshot::present::ScanError;
 pub use victims::Thoroughness;
 
 /// How to collect.

@@ -6,6 +6,14 @@ use std::time::Duration;
 use std::time::Instant;
 
 use herma_fs::Dir;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::StoreError;
+use herma_store::layout::StoreDirs;
+use herma_store::lock::Guard;
+use herma_store::lock::file::remove_if_there;
+use herma_store::objects::Objects;
+use herma_store::pack::sign::PackSign;
 
 use super::Collected;
 use super::into_error;
@@ -15,14 +23,6 @@ use super::mark::Walk;
 use super::merging::Superfluous;
 use super::trash::Trash;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::store::StoreError;
-use crate::store::layout::StoreDirs;
-use crate::store::lock_file::remove_if_there;
-use crate::store::locks::Guard;
-use crate::store::objects::Objects;
-use crate::store::pack_sign::PackSign;
 
 /// How long savers may be kept waiting while those inside the store leave it.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -189,10 +189,10 @@ impl Sweep<'_> {
         let packs = self.objects.packs()?;
         let (leaving, staying): (Vec<_>, Vec<_>) =
             packs.iter().partition(|pack| stems.contains(pack.stem()));
-        let has = |pack: &crate::store::pack_read::Pack, id: &ObjectId| match pack.index().find(id)
+        let has = |pack: &herma_store::pack::read::Pack, id: &ObjectId| match pack.index().find(id)
         {
             Ok(found) => Ok(found.is_some()),
-            Err(crate::store::copy::CopyError::Fs(e)) => Err(Error::from(e)),
+            Err(herma_store::objects::copy::CopyError::Fs(e)) => Err(Error::from(e)),
             Err(_) => Ok(false),
         };
         for id in late {

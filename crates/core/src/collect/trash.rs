@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::FileKind;
+use herma_store::ObjectId;
+use herma_store::layout::HermaDirs;
+use herma_store::layout::StoreDirs;
+use herma_store::layout::ensure_dir;
+use herma_store::repair::recover;
+use herma_store::repair::set_aside::SetAside;
 
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::store::layout::HermaDirs;
-use crate::store::layout::StoreDirs;
-use crate::store::layout::ensure_dir;
-use crate::store::recover;
-use crate::store::set_aside::SetAside;
 
 /// What belongs to a pack, in the order in which it is taken away: the index first, because a pack counts
 /// only while its index is there.
@@ -198,8 +198,9 @@ pub(super) fn bring_back(
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
+    use herma_store::layout;
+
     use super::*;
-    use crate::store::layout;
 
     #[test]
     fn what_was_taken_out_of_use_a_moment_ago_can_still_come_back() {

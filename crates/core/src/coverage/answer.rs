@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::BString;
+use herma_store::RelPath;
 
 use super::Answer;
 use super::CanUndo;
@@ -13,7 +14,6 @@ use super::order::Order;
 use super::places::Found;
 use super::places::Ground;
 use super::places::Lost;
-use crate::path::RelPath;
 use crate::snapshot::excludes::Scope;
 use crate::snapshot::reason::Reason;
 

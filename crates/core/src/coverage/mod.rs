@@ -37,8 +37,8 @@ mod shell;
 mod word;
 
 use bstr::BString;
+use herma_store::RelPath;
 
-use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
 
 pub use alone::Touches;

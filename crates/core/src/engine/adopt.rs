@@ -2,6 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::object::EntryMode;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::pin_ref;
+
 use super::Engine;
 use super::KnownProject;
 use super::Project;
@@ -13,17 +22,9 @@ use crate::cleanup::presence;
 use crate::error::Error;
 use crate::history::History;
 use crate::history::Labels;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::name_ref;
-use crate::history::pin_ref;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::project::Identity;
 use crate::project::Place;
 use crate::project::Places;
-use crate::store::object::EntryMode;
-use herma_fs::publish::Durability;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;

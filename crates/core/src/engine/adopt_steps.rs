@@ -1,12 +1,12 @@
 //! A project that moved takes its steps along, so that nobody takes agents' work for a person's.
 
 use herma_fs::publish::Durability;
+use herma_store::ProjectId;
 
 use super::Project;
 use super::interrupted::own_state;
 use super::open::OpenStore;
 use crate::error::Error;
-use crate::id::ProjectId;
 use crate::steps::StepEnd;
 use crate::steps::log::StepLog;
 use crate::steps::marks::Marks;

@@ -10,13 +10,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use herma_fs::Dir;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::threads::in_waiting_pool;
 use rayon::prelude::*;
 
 use super::Project;
 use super::open::OpenStore;
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
-use crate::path::RelPath;
 use crate::restore::Kept;
 use crate::restore::KeptWhy;
 use crate::restore::Plan;
@@ -31,8 +33,6 @@ use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::error::StoreError;
-use crate::threads::in_waiting_pool;
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once.
 const SYNC_EACH: usize = 64;

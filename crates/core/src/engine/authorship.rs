@@ -12,26 +12,26 @@
 //!   version before it to the next one after it has the authors of both stretches.
 
 use bstr::BString;
+use herma_diff::DiffError;
+use herma_diff::lines::is_binary;
+use herma_diff::lines::origins::line_origins;
+use herma_diff::patch::MAX_TEXT_BYTES;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 
 use super::Progress;
 use super::Project;
 use super::lineage::At;
 use super::lineage::Seen;
 use super::lineage::Told;
-use crate::diff::DiffError;
-use crate::diff::lines::is_binary;
-use crate::diff::origins::line_origins;
-use crate::diff::patch::MAX_TEXT_BYTES;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
 use crate::steps::Author;
 use crate::steps::Step;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
 
 /// Why it cannot be said who wrote a file.
 #[derive(Debug, thiserror::Error)]

@@ -10,6 +10,7 @@ use herma_fs::Dir;
 use herma_fs::process::BootMoment;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
 
 use super::Progress;
 use super::Project;
@@ -22,7 +23,6 @@ use super::steps::open_steps;
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
 use crate::restore::journal::read_record;
 use crate::snapshot::held::Holding;
 use crate::steps::Step;

@@ -3,6 +3,9 @@
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
+use herma_store::meanwhile::meanwhile;
+use herma_store::pack::write::recent::RecentContents;
+use herma_store::threads::in_waiting_pool;
 
 use super::Progress;
 use super::Project;
@@ -15,7 +18,6 @@ use super::restoring::Restored;
 use super::restoring::Task;
 use super::saving::Stored;
 use crate::error::Error;
-use crate::meanwhile::meanwhile;
 use crate::restore::RestoreOptions;
 use crate::restore::apply::Applied;
 use crate::restore::apply::Applier;
@@ -24,8 +26,6 @@ use crate::restore::plan::Prepared;
 use crate::restore::write::Writer;
 use crate::snapshot::present::Present;
 use crate::snapshot::present::ScanError;
-use crate::store::pack_recent::RecentContents;
-use crate::threads::in_waiting_pool;
 
 impl Project<'_> {
     /// Changes the files, looks whether they arrived, and notes how to get back.

@@ -3,6 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::objects::Objects;
+
 use super::NoProgress;
 use super::Progress;
 use super::Project;
@@ -11,21 +20,12 @@ use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::story::Made;
 use crate::checkpoint::Checkpoint;
-use crate::diff;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::Side;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::undo::StateIds;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::reason::Reason;
-use crate::store::object::EntryMode;
-use crate::store::object::TreeEntry;
-use crate::store::objects::Objects;
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl Comparison {
                 objects: &store.objects,
                 made: &self.made,
             }),
-            _ => Box::new(diff::Nothing),
+            _ => Box::new(herma_diff::Nothing),
         }
     }
 }
@@ -202,11 +202,11 @@ impl Project<'_> {
             let (old, new) = (comparison.old_side(), comparison.new_side());
             self.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
             let trees = (Some((&*old, tree(from))), Some((&*new, tree(to))));
-            let mut changes = diff::compare(trees.0, trees.1, scope)?;
+            let mut changes = herma_diff::compare(trees.0, trees.1, scope)?;
             let not_covered = comparison.take_out_foreign([from, to], &mut changes);
             if renames {
-                let options = diff::renames::RenameOptions::default();
-                changes = diff::renames::detect(changes, &*old, &*new, &options)?.changes;
+                let options = herma_diff::renames::RenameOptions::default();
+                changes = herma_diff::renames::detect(changes, &*old, &*new, &options)?.changes;
             }
             (changes, not_covered)
         };

@@ -7,6 +7,7 @@ use bstr::BString;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_store::RelPath;
 
 use super::Progress;
 use super::Project;
@@ -23,7 +24,6 @@ use crate::coverage::places::absolute;
 use crate::coverage::places::resolve;
 use crate::error::Error;
 use crate::history::History;
-use crate::path::RelPath;
 use crate::snapshot::excludes::Rules;
 use crate::snapshot::judge::Judge;
 use crate::snapshot::lists::KEPT_BITS;

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use herma_diff::Change;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::objects::Objects;
+
 use super::receipts::left_out_of;
 use super::receipts::summary_of;
-use crate::diff::Change;
-use crate::id::ObjectId;
 use crate::message::Message;
-use crate::path::RelPath;
 use crate::receipt::Summary;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::objects::Objects;
 
 /// Places that belong to somebody else in one of the states that are compared.
 #[derive(Clone, Debug, Default)]

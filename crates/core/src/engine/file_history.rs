@@ -1,5 +1,12 @@
 //! The history of one file: every version of it, and who made it.
 
+use herma_diff::Budget;
+use herma_diff::Change;
+use herma_diff::Renamed;
+use herma_diff::patch::MAX_TEXT_BYTES;
+use herma_diff::stat::per_file;
+use herma_store::RelPath;
+
 use super::Progress;
 use super::Project;
 use super::authorship::AuthorshipError;
@@ -8,13 +15,7 @@ use super::lineage::At;
 use super::lineage::Seen;
 use super::lineage::Told;
 use crate::checkpoint::Checkpoint;
-use crate::diff::Budget;
-use crate::diff::Change;
-use crate::diff::Renamed;
-use crate::diff::patch::MAX_TEXT_BYTES;
-use crate::diff::stat::per_file;
 use crate::error::Error;
-use crate::path::RelPath;
 use crate::snapshot::present::ScanError;
 use crate::steps::Step;
 

@@ -1,11 +1,12 @@
 //! Which states a look at the present holds, so that changed rules take nothing out of it: see [`crate::snapshot::held`].
 
+use herma_store::ObjectId;
+
 use super::Project;
 use super::interrupted::own_state;
 use super::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
 use crate::snapshot::excludes::ExcludeSettings;
 use crate::snapshot::held::Begun;
 use crate::snapshot::held::Holding;

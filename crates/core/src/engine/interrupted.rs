@@ -2,6 +2,11 @@
 
 use herma_fs::Dir;
 use herma_fs::Errno;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::RelPath;
+use herma_store::layout;
+use herma_store::objects::ObjectError;
 
 use super::NoProgress;
 use super::Progress;
@@ -11,9 +16,6 @@ use super::restoring::Restored;
 use super::restoring::Task;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::path::RelPath;
 use crate::restore::journal;
 use crate::restore::journal::Journal;
 use crate::restore::journal::TempKind;
@@ -22,8 +24,6 @@ use crate::restore::undo::UndoRecord;
 use crate::restore::write::content_id;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
-use crate::store::layout;
-use crate::store::objects::ObjectError;
 
 /// A restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,16 @@
 //! Names and pins: refs beside the checkpoint's own.
 
+use herma_store::ObjectId;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::pin_ref;
+
 use super::Project;
 use super::open::OpenStore;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::check_checkpoint_name;
 use crate::error::Error;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::name_ref;
-use crate::history::pin_ref;
-use crate::id::ObjectId;
 
 impl Project<'_> {
     /// Gives a checkpoint a name.

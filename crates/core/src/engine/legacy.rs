@@ -15,6 +15,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
+use herma_store::ProjectId;
+use herma_store::layout;
+use herma_store::layout::base;
+use herma_store::layout::base::Found;
 
 use super::Engine;
 use crate::cleanup::Limits;
@@ -24,10 +28,6 @@ use crate::cleanup::Rule;
 use crate::cleanup::execute::in_words;
 use crate::cleanup::presence;
 use crate::error::Error;
-use crate::id::ProjectId;
-use crate::store::base;
-use crate::store::base::Found;
-use crate::store::layout;
 
 const DAY: f64 = 86_400.0;
 

@@ -7,6 +7,15 @@
 
 use std::sync::Arc;
 
+use herma_diff::Change;
+use herma_diff::FileState;
+use herma_diff::Side;
+use herma_diff::renames;
+use herma_diff::renames::RenameOptions;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+
 use super::Progress;
 use super::Project;
 use super::compare::MadeSide;
@@ -14,16 +23,8 @@ use super::open::OpenStore;
 use super::receipts::why_left_out;
 use super::story::Story;
 use crate::checkpoint::Checkpoint;
-use crate::diff;
-use crate::diff::Change;
-use crate::diff::FileState;
-use crate::diff::Side;
-use crate::diff::renames;
-use crate::diff::renames::RenameOptions;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::side::PresentSide;
 use crate::snapshot::present::ScanError;
 use crate::snapshot::reason::Reason;
@@ -31,7 +32,6 @@ use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::StatCache;
 use crate::steps::Author;
 use crate::steps::Step;
-use crate::store::object::EntryMode;
 
 /// The story of a project up to its present, open for reading.
 pub(super) struct Told {
@@ -204,7 +204,7 @@ impl Told {
         let (old_side, new_side) = (self.side(old), self.side(new));
         let tree = |point: usize| self.story.line.points[point].state.0;
         let (old_tree, new_tree) = (tree(old), tree(new));
-        let all = diff::compare(
+        let all = herma_diff::compare(
             Some((&*old_side, old_tree)),
             Some((&*new_side, new_tree)),
             &[],

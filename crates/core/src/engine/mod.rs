@@ -56,10 +56,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::store::pack_check::DamagedPack;
-pub use crate::store::pack_check::PackFault;
-pub use crate::store::pack_salvage::SalvagedPack;
-pub use crate::store::survey::Hurt;
 pub use authorship::AuthorshipError;
 pub use authorship::Blame;
 pub use authorship::BlameLine;
@@ -73,6 +69,10 @@ pub use compare::State;
 pub use file_history::FileHistory;
 pub use file_history::Version;
 pub use file_history::VersionChange;
+pub use herma_store::pack::check::DamagedPack;
+pub use herma_store::pack::check::PackFault;
+pub use herma_store::repair::salvage::SalvagedPack;
+pub use herma_store::verify::Hurt;
 pub use import_legacy::ImportOptions;
 pub use import_legacy::Imported;
 pub use interrupted::Interrupted;
@@ -113,9 +113,10 @@ pub use verify::DamagedRecord;
 pub use verify::Verified;
 pub use verify::VerifyOptions;
 
+use herma_store::ProjectId;
+
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::id::ProjectId;
 use crate::project;
 use crate::project::RootRefused;
 use crate::settings::Settings;

@@ -8,6 +8,14 @@ use std::time::Duration;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout;
+use herma_store::layout::StoreDirs;
+use herma_store::lock::Guard;
+use herma_store::objects::Objects;
+use herma_store::refs::scheme::mirror_ref;
 
 use super::Engine;
 use super::Project;
@@ -20,23 +28,12 @@ use crate::checkpoint::Listed;
 use crate::checkpoint::Spec;
 use crate::clock::Timestamp;
 use crate::error::Error;
-use crate::error::is_forbidden_pack;
 use crate::history::History;
-use crate::history::mirror_ref;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::project::Identity;
 use crate::project::Place;
 use crate::purge::record::PurgeRecord;
 use crate::purge::record::read_rewritten;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::error::StoreError;
-use crate::store::layout;
-use crate::store::layout::StoreDirs;
-use crate::store::locks::Guard;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::pack_write::Known;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;
@@ -182,20 +179,6 @@ pub(crate) fn stamp(now: &Timestamp) -> String {
         "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{:02}",
         second % 60
     )
-}
-
-impl Known for Objects {
-    /// An object counts as known only if it can be read: a damaged copy, or one in a pack that may not be opened, is
-    /// written again, from the file that is still whole.
-    fn contains(&self, id: &ObjectId) -> Result<bool, StoreError> {
-        if !Objects::contains_listed(self, id)? {
-            return Ok(false);
-        }
-        match self.is_whole(id) {
-            Err(ObjectError::Fs(e)) if !is_forbidden_pack(&e) => Err(e.into()),
-            whole => Ok(whole.is_ok()),
-        }
-    }
 }
 
 /// Seconds after which a visit that changed nothing is noted again.

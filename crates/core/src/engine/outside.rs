@@ -1,5 +1,7 @@
 //! What steps changed that no checkpoint holds, and so no restore and no undo brings back.
 
+use herma_store::RelPath;
+
 use super::Project;
 use super::open::OpenStore;
 use super::receipts::left_out_of;
@@ -11,7 +13,6 @@ use crate::message::Message;
 use crate::outside::LeftOutThen;
 use crate::outside::Outside;
 use crate::outside::Sighting;
-use crate::path::RelPath;
 use crate::receipt::Summary;
 use crate::reversal::why_left_out;
 use crate::snapshot::present::Present;

@@ -3,19 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::FileState;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::TreeEntry;
+use herma_store::object::id_of;
+
 use super::NoProgress;
 use super::Project;
 use super::open::OpenStore;
 use super::take_back_plan::TakeBackPlan;
-use crate::diff;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::FileState;
-use crate::diff::Side;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::reversal::Content;
 use crate::reversal::Outcome;
 use crate::reversal::Reversed;
@@ -23,10 +27,6 @@ use crate::side::PresentSide;
 use crate::side::StoreSide;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::TreeEntry;
-use crate::store::object::id_of;
 
 /// The present beside what it would become.
 pub struct Preview {
@@ -105,9 +105,9 @@ impl Project<'_> {
                 .map(|(now, then)| (then.clone(), now.clone()))
                 .collect(),
         };
-        let options = diff::RenameOptions::default();
+        let options = herma_diff::RenameOptions::default();
         let (old, new) = (preview.old_side(), preview.new_side());
-        let detected = diff::renames::detect(changes, &old, &new, &options)?;
+        let detected = herma_diff::renames::detect(changes, &old, &new, &options)?;
         drop((old, new));
         preview.changes = detected.changes;
         Ok(preview)

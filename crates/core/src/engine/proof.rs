@@ -15,6 +15,15 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::pack::write::recent::RecentContents;
+use herma_store::threads::shared_out;
+
 use super::Progress;
 use super::Project;
 use super::open::OpenStore;
@@ -24,21 +33,13 @@ use super::saving::Saved;
 use crate::checkpoint::Origin;
 use crate::error::Error;
 use crate::error::ErrorKind;
-use crate::id::ObjectId;
 use crate::message::Message;
-use crate::path::RelPath;
 use crate::restore::ActionKind;
 use crate::restore::Plan;
 use crate::restore::RestoreError;
 use crate::restore::undo::UndoRecord;
 use crate::snapshot::present::Present;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::object::EntryMode;
-use crate::store::object::TreeEntry;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::pack_recent::RecentContents;
-use crate::threads::shared_out;
 
 /// The state before a restore.
 pub(super) struct Before {

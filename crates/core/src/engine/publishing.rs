@@ -5,6 +5,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::meanwhile::meanwhile;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::commit::Commit;
+use herma_store::object::commit::Signature;
+use herma_store::object::push_tree_entry;
+use herma_store::pack::write::PackWriter;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::sequence_of;
 
 use super::Project;
 use super::SaveOptions;
@@ -20,18 +36,9 @@ use crate::checkpoint::ChangeCount;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
 use crate::clock::Timestamp;
-use crate::diff;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::mirror_ref;
-use crate::history::name_ref;
-use crate::history::sequence_of;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::meanwhile::meanwhile;
 use crate::message::MAX_REASON;
 use crate::message::Message;
 use crate::receipt::Receipt;
@@ -41,23 +48,15 @@ use crate::side::StoreSide;
 use crate::snapshot::present::Present;
 use crate::snapshot::same_shape::Edits;
 use crate::steps::log::StepLog;
-use crate::store::commit::Commit;
-use crate::store::commit::Signature;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::push_tree_entry;
-use crate::store::pack_write::PackWriter;
-use crate::store::roll::Roll;
 
 /// Line counts are for people; beyond this a save does not wait for them.
-const COUNT_BUDGET: diff::stat::Budget = diff::stat::Budget {
+const COUNT_BUDGET: herma_diff::stat::Budget = herma_diff::stat::Budget {
     max_files: 1000,
     max_bytes: 64 << 20,
 };
 
 /// A file that moved counts as one file, as in a diff, as long as finding that out costs little.
-const COUNTED_RENAMES: diff::RenameOptions = diff::RenameOptions {
+const COUNTED_RENAMES: herma_diff::RenameOptions = herma_diff::RenameOptions {
     min_similarity: 50,
     max_pairs: 100 * 100,
     max_bytes: 16 << 20,
@@ -319,14 +318,14 @@ fn count_changes(
     (before, old): (ObjectId, ObjectId),
     new: &NewState,
     writer: &PackWriter<'_>,
-) -> Result<ChangeCount, diff::DiffError> {
+) -> Result<ChangeCount, herma_diff::DiffError> {
     let at_hand = |id: &ObjectId| Ok(new.at_hand.object(id));
     let old_side = StoreSide::with_pending(&store.objects, &at_hand);
     let pending = |id: &ObjectId| writer.read(id);
     let new_side = StoreSide::with_pending(&store.objects, &pending);
     let mut changes = match &new.edits {
         Some(edits) if edits.base == old => edits.changes.clone(),
-        _ => diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
+        _ => herma_diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
     };
     if may_be_foreign(&changes) {
         let mut foreign = new.foreign.clone();
@@ -338,14 +337,14 @@ fn count_changes(
 
 /// Counts changes for people: a file that moved is one file.
 pub(super) fn count(
-    mut changes: Vec<diff::Change>,
-    old: &dyn diff::Side,
-    new: &dyn diff::Side,
-) -> Result<ChangeCount, diff::DiffError> {
+    mut changes: Vec<herma_diff::Change>,
+    old: &dyn herma_diff::Side,
+    new: &dyn herma_diff::Side,
+) -> Result<ChangeCount, herma_diff::DiffError> {
     if changes.len() <= COUNT_BUDGET.max_files {
-        changes = diff::renames::detect(changes, old, new, &COUNTED_RENAMES)?.changes;
+        changes = herma_diff::renames::detect(changes, old, new, &COUNTED_RENAMES)?.changes;
     }
-    let stats = diff::stat::stats(&changes, old, new, COUNT_BUDGET)?;
+    let stats = herma_diff::stat::stats(&changes, old, new, COUNT_BUDGET)?;
     Ok(ChangeCount {
         files: stats.files,
         insertions: stats.insertions,

@@ -3,6 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::objects::Objects;
+
 use super::Engine;
 use super::Progress;
 use super::Project;
@@ -14,13 +19,9 @@ use crate::cleanup::room::purging;
 use crate::collect;
 use crate::collect::litter::Litter;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::purge::Purged;
 use crate::purge::doomed;
 use crate::purge::record::PurgeRecord;
-use crate::store::layout::StoreDirs;
-use crate::store::objects::Objects;
 
 /// A purge that was begun and not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,18 +8,23 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout::StoreDirs;
+use herma_store::lock::Guard;
+use herma_store::lock::file::remove_if_there;
+use herma_store::objects::Objects;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::sequence_of;
 
 use super::Engine;
 use super::calls::forget_look;
 use super::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::mirror_ref;
-use crate::history::sequence_of;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::message::Message;
 use crate::purge::record;
 use crate::purge::record::PurgeRecord;
@@ -28,11 +33,6 @@ use crate::purge::rewrite::Rewriter;
 use crate::restore::undo::UndoRecord;
 use crate::steps::StepEnd;
 use crate::steps::log::StepLog;
-use crate::store::error::StoreError;
-use crate::store::layout::StoreDirs;
-use crate::store::lock_file::remove_if_there;
-use crate::store::locks::Guard;
-use crate::store::objects::Objects;
 
 /// Where the refs of a project are that a record may move.
 const PREFIXES: [&str; 3] = ["refs/herma/", "refs/herma-names/", "refs/herma-pins/"];

@@ -8,6 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_fs::stat_path;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::RelPath;
+use herma_store::refs::scheme::checkpoint_ref;
 
 use super::Progress;
 use super::Stage;
@@ -19,10 +23,6 @@ use crate::collect::mark::Walk;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::path::RelPath;
 use crate::purge::Copies;
 use crate::purge::CopyFound;
 use crate::purge::PathFound;

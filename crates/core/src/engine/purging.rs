@@ -15,6 +15,11 @@ use std::path::PathBuf;
 
 use herma_fs::Entry;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::RelPath;
+use herma_store::layout::StoreDirs;
+use herma_store::pack::write::PackWriter;
 
 use super::Engine;
 use super::Progress;
@@ -33,9 +38,6 @@ use crate::collect::litter::holds_objects;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::path::RelPath;
 use crate::purge::Copies;
 use crate::purge::PurgePlan;
 use crate::purge::PurgeRequest;
@@ -47,8 +49,6 @@ use crate::purge::rewrite::Rewriter;
 use crate::purge::rewrite::Selection;
 use crate::purge::search::Contents;
 use crate::snapshot::present::Present;
-use crate::store::layout::StoreDirs;
-use crate::store::pack_write::PackWriter;
 
 impl Project<'_> {
     /// What a purge would find and do. Nothing is changed.
@@ -173,7 +173,7 @@ impl Project<'_> {
         let workdir = store.identity(project).workdir();
         let project_name = workdir.map_or_else(
             || project.to_string(),
-            |path| crate::path::escape(path.as_os_str().as_encoded_bytes()),
+            |path| herma_store::path::escape(path.as_os_str().as_encoded_bytes()),
         );
         Err(Error::OtherRestoreUnfinished { project_name })
     }

@@ -1,18 +1,18 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::TreeEntry;
+use herma_store::objects::Objects;
+
+use super::Project;
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::receipt::Summary;
 use crate::snapshot::lists;
 use crate::snapshot::reason::Reason;
-use crate::store::object::TreeEntry;
-use crate::store::objects::Objects;
-
-use super::Project;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;

@@ -9,16 +9,16 @@
 use std::collections::HashSet;
 
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::objects::ObjectError;
+use herma_store::pack::sign::PackSign;
 
 use super::Project;
 use super::interrupted::own_state;
 use super::open::OpenStore;
 use super::proof::receipt_of;
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::objects::ObjectError;
-use crate::store::pack_sign::PackSign;
 
 /// What the store has lost of what a stat cache relies on.
 #[derive(Debug, Default)]

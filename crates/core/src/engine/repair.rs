@@ -12,6 +12,10 @@ use std::collections::HashSet;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::layout;
+use herma_store::layout::base;
+use herma_store::layout::own_files;
 
 use super::Engine;
 use super::Progress;
@@ -29,19 +33,15 @@ use super::verify::VerifyOptions;
 use super::verify::verify_store;
 use crate::error::Error;
 use crate::error::ErrorKind;
-use crate::id::ObjectId;
-use crate::store::base;
-use crate::store::layout;
-use crate::store::own_files;
-pub use crate::store::own_files::RepairedFile;
-use crate::store::pack_check::DamagedPack;
-use crate::store::pack_check::PackFault;
-use crate::store::pack_rebuild;
-use crate::store::pack_salvage;
-use crate::store::pack_salvage::SalvagedPack;
-use crate::store::pack_write::PackWriter;
-use crate::store::recover;
-use crate::store::set_aside::SetAside;
+pub use herma_store::layout::own_files::RepairedFile;
+use herma_store::pack::check::DamagedPack;
+use herma_store::pack::check::PackFault;
+use herma_store::pack::write::PackWriter;
+use herma_store::repair::rebuild;
+use herma_store::repair::recover;
+use herma_store::repair::salvage;
+use herma_store::repair::salvage::SalvagedPack;
+use herma_store::repair::set_aside::SetAside;
 
 /// How often a store is read again because something in it was mended.
 const MOST_ROUNDS: usize = 8;
@@ -219,12 +219,12 @@ fn mend_pack(
 ) -> Result<bool, Error> {
     let dirs = &store.dirs;
     if fault != PackFault::Pack
-        && let Ok(objects) = pack_rebuild::rebuild_index(dirs, directory, &pack, set_aside)?
+        && let Ok(objects) = rebuild::rebuild_index(dirs, directory, &pack, set_aside)?
     {
         repaired.indexes.push(RebuiltIndex { pack, objects });
         return Ok(true);
     }
-    let salvaged = pack_salvage::salvage(dirs, directory, &pack, &store.objects, set_aside)?;
+    let salvaged = salvage::salvage(dirs, directory, &pack, &store.objects, set_aside)?;
     let has_salvaged = salvaged.is_some();
     repaired.salvaged.extend(salvaged);
     Ok(has_salvaged)

@@ -7,6 +7,13 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::refs::roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::is_extra;
+
 use super::Engine;
 use super::interrupted::own_state;
 use super::open::OpenStore;
@@ -20,13 +27,7 @@ use crate::cleanup::lost_refs::lost_refs;
 use crate::cleanup::lost_refs::saved_commits;
 use crate::error::Error;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::history::is_extra;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::purge::record::read_rewritten;
-use crate::store::roll;
 
 /// How many checkpoints of a project are looked for behind one.
 const MOST: usize = 100_000;

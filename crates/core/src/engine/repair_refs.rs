@@ -12,6 +12,18 @@ use std::path::PathBuf;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout::base;
+use herma_store::layout::base::Found;
+use herma_store::refs::roll;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::sequence_of;
+use herma_store::repair::set_aside::SetAside;
 
 use super::Engine;
 use super::adopt::project_ids;
@@ -22,20 +34,8 @@ use super::verify::other_extra;
 use super::verify::read_record;
 use crate::error::Error;
 use crate::history::History;
-use crate::history::extra_ref;
-use crate::history::mirror_ref;
-use crate::history::pin_ref;
-use crate::history::sequence_of;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::message::Message;
 use crate::project::Identity;
-use crate::store::base;
-use crate::store::base::Found;
-use crate::store::error::StoreError;
-use crate::store::roll;
-use crate::store::roll::Roll;
-use crate::store::set_aside::SetAside;
 
 /// A ref that named nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

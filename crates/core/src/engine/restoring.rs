@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use bstr::BStr;
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::RelPath;
 
 use super::Progress;
 use super::Project;
@@ -23,8 +25,6 @@ use crate::checkpoint::Origin;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::receipt::LeftOut;
 use crate::receipt::Receipt;
 use crate::restore::Action;

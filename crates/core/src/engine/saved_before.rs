@@ -8,13 +8,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
+use herma_store::ObjectId;
+use herma_store::object::EntryMode;
+use herma_store::objects::Objects;
+
 use super::Project;
 use super::open::OpenStore;
 use crate::history::History;
-use crate::id::ObjectId;
 use crate::snapshot::present::AlreadySaved;
-use crate::store::object::EntryMode;
-use crate::store::objects::Objects;
 
 /// The store, as far as it can tell. What cannot be read was not saved.
 pub(super) struct SavedBefore<'a> {

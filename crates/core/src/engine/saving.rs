@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use bstr::BString;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::meanwhile::meanwhile;
+use herma_store::pack::write::PackWriter;
+use herma_store::pack::write::recent::RecentContents;
 
 use super::NoProgress;
 use super::Progress;
@@ -25,10 +30,7 @@ use crate::cleanup::due::Due;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::meanwhile::meanwhile;
 use crate::message::Message;
-use crate::path::RelPath;
 use crate::receipt::Receipt;
 use crate::restore::read_ahead::ReadAhead;
 use crate::restore::undo::StateIds;
@@ -42,8 +44,6 @@ use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::present::scan_unless;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::pack_recent::RecentContents;
-use crate::store::pack_write::PackWriter;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
 const COUNTED_SOON: usize = 4 << 20;

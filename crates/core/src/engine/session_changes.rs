@@ -8,6 +8,14 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use herma_diff::Change;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::pack::write::PackWriter;
+
 use super::Progress;
 use super::Project;
 use super::WhichStep;
@@ -17,12 +25,8 @@ use super::sorted::Sorted;
 use super::story::StateParts;
 use super::story::Story;
 use super::taking_back::present_parts;
-use crate::diff;
-use crate::diff::Change;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::modes::Modes;
 use crate::restore::undo::StateIds;
 use crate::reversal;
@@ -40,10 +44,6 @@ use crate::steps::Step;
 use crate::steps::StepChoice;
 use crate::steps::StepEnd;
 use crate::steps::timeline::Belongs;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::pack_write::PackWriter;
 
 /// What chosen steps changed.
 pub struct SessionChanges {
@@ -295,7 +295,7 @@ fn before_touched(
     scope: &[RelPath],
 ) -> Result<Reversed, Error> {
     let compare = |old: &StateView<'_>, new: &StateView<'_>| {
-        diff::compare(
+        herma_diff::compare(
             Some((old.side, old.tree)),
             Some((new.side, new.tree)),
             scope,
@@ -338,12 +338,12 @@ fn changes_between(
     scope: &[RelPath],
     renames: bool,
 ) -> Result<Vec<Change>, Error> {
-    let changes = diff::compare(Some((side, old.0)), Some((side, new.0)), scope)?;
+    let changes = herma_diff::compare(Some((side, old.0)), Some((side, new.0)), scope)?;
     if !renames {
         return Ok(changes);
     }
-    let options = diff::renames::RenameOptions::default();
-    Ok(diff::renames::detect(changes, side, side, &options)?.changes)
+    let options = herma_diff::renames::RenameOptions::default();
+    Ok(herma_diff::renames::detect(changes, side, side, &options)?.changes)
 }
 
 /// Notes what is not, or not wholly, in the comparison.

@@ -8,6 +8,11 @@ use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ProjectId;
+use herma_store::layout::own_files::read_plain;
+use herma_store::layout::own_files::what_stands_there;
+use herma_store::refs::roll;
+use herma_store::repair::set_aside::SetAside;
 
 use super::Engine;
 use super::interrupted::own_state;
@@ -17,7 +22,6 @@ use super::unsettled;
 use super::verify::DamagedRecord;
 use crate::cleanup::lost_refs::known_ids;
 use crate::error::Error;
-use crate::id::ProjectId;
 use crate::purge::record;
 use crate::purge::record::PurgeRecord;
 use crate::restore::journal;
@@ -26,10 +30,6 @@ use crate::restore::undo::UndoRecord;
 use crate::steps::log;
 use crate::steps::marks;
 use crate::steps::record as step_record;
-use crate::store::own_files::read_plain;
-use crate::store::own_files::what_stands_there;
-use crate::store::roll;
-use crate::store::set_aside::SetAside;
 
 /// No such file is larger.
 const MAX_SIZE: u64 = 256 << 20;
@@ -145,7 +145,7 @@ fn look(
                 }
             }
             Ok(None) => {}
-            Err(crate::store::StoreError::DamagedFile { what, .. }) => note(state, "", name, what)?,
+            Err(herma_store::StoreError::DamagedFile { what, .. }) => note(state, "", name, what)?,
             Err(e) => return Err(e.into()),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use herma_store::ProjectId;
+
 use super::Engine;
 use super::LegacyArchive;
 use super::PreV2Project;
@@ -17,7 +19,6 @@ use crate::cleanup::room::store_bytes;
 use crate::collect::into_error;
 use crate::collect::trash;
 use crate::error::Error;
-use crate::id::ProjectId;
 
 /// How many files of a project are named as the ones that take most.
 const NAMED_FILES: usize = 5;

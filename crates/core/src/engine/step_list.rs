@@ -3,19 +3,19 @@
 //! A listing reads records and saved trees only. It does not look at the project's files, so it is quick
 //! and says the same whatever has happened since.
 
+use herma_diff::Change;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
 use super::Project;
 use super::covered::Foreign;
 use super::covered::may_be_foreign;
 use super::open::OpenStore;
 use super::publishing::count;
 use crate::checkpoint::ChangeCount;
-use crate::diff;
-use crate::diff::Change;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::side::StoreSide;
 use crate::steps::Step;
 use crate::steps::StepChoice;
@@ -118,7 +118,8 @@ fn compare(
     let side = StoreSide::new(&store.objects);
     let old = store.objects.read_commit(&before)?.tree;
     let new = store.objects.read_commit(&after)?.tree;
-    let mut changes = diff::compare(Some((&side, old)), Some((&side, new)), &step.part.paths)?;
+    let mut changes =
+        herma_diff::compare(Some((&side, old)), Some((&side, new)), &step.part.paths)?;
     if may_be_foreign(&changes) {
         let mut foreign = Foreign::default();
         foreign.add_checkpoint(&store.objects, &before);

@@ -5,6 +5,7 @@
 
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
+use herma_store::ObjectId;
 
 use super::Progress;
 use super::Project;
@@ -17,7 +18,6 @@ use crate::checkpoint::Facts;
 use crate::checkpoint::Origin;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
 use crate::outside::Outside;
 use crate::outside::Sighting;
 use crate::restore::RestoreOptions;

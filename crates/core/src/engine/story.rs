@@ -8,6 +8,16 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::merge::Labels;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
+use herma_store::object::Object;
+use herma_store::object::id_of;
+
 use super::Project;
 use super::covered::Foreign;
 use super::covered::may_be_foreign;
@@ -16,13 +26,8 @@ use super::outside::were_there;
 use super::receipts::read_left_out;
 use super::restoring::by_path;
 use crate::checkpoint::Checkpoint;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::merge::Labels;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::RestoreOptions;
 use crate::restore::modes::Modes;
 use crate::restore::undo::StateIds;
@@ -38,10 +43,6 @@ use crate::snapshot::present::Present;
 use crate::snapshot::reason::Reason;
 use crate::steps::Step;
 use crate::steps::timeline::Timeline;
-use crate::store::error::StoreError;
-use crate::store::object::Kind;
-use crate::store::object::Object;
-use crate::store::object::id_of;
 
 /// What no state vouches for, by path.
 pub(super) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;

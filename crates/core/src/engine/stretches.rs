@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use herma_store::RelPath;
+
 use super::Project;
 use super::open::OpenStore;
 use super::sorted::Sorted;
@@ -9,9 +11,7 @@ use super::story::StateParts;
 use super::story::Story;
 use super::take_back_plan::TakeBackPlan;
 use super::taking_back::present_parts;
-use crate::diff;
 use crate::error::Error;
-use crate::path::RelPath;
 use crate::reversal;
 use crate::reversal::why_left_out;
 use crate::side::Pending;
@@ -78,7 +78,7 @@ impl Stretches<'_> {
         let side = StoreSide::with_pending(&self.store.objects, &pending);
         let points = &self.told.line.points;
         let (old, new) = (points[stretch].state, points[stretch + 1].state);
-        let mut changes = diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
+        let mut changes = herma_diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
         let (told, present) = (self.told, Some(self.present));
         told.take_out_foreign(self.store, stretch, present, &mut changes);
         let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();

@@ -1,10 +1,14 @@
 //! What taking back would do, as a value: printed, chosen from, and carried out.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
 use super::OutsideOfStep;
 use super::restoring::Restored;
 use crate::checkpoint::Checkpoint;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::undo::StateIds;
 use crate::reversal::ConflictWhy;
 use crate::reversal::Conflicts;
@@ -14,8 +18,6 @@ use crate::reversal::Reversed;
 use crate::snapshot::reason::Reason;
 use crate::steps::Doubt;
 use crate::steps::StepChoice;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// What to take back.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,11 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use herma_diff::merge::Labels;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::pack::write::PackWriter;
+
 use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
@@ -26,11 +31,8 @@ use super::take_back_plan::TakeBack;
 use super::take_back_plan::TakeBackPlan;
 use super::take_back_plan::TakenBack;
 use crate::checkpoint::Checkpoint;
-use crate::diff::merge::Labels;
 use crate::error::Error;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::Requested;
 use crate::restore::RestoreOptions;
 use crate::restore::Then;
@@ -48,7 +50,6 @@ use crate::snapshot::present::Present;
 use crate::steps::Doubt;
 use crate::steps::Step;
 use crate::steps::StepEnd;
-use crate::store::pack_write::PackWriter;
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels {

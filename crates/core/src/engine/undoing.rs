@@ -6,6 +6,11 @@
 
 use std::sync::Arc;
 
+use herma_diff::Change;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
 use super::OutsideOfStep;
 use super::Progress;
 use super::Project;
@@ -18,14 +23,9 @@ use super::restoring::unless_damaged;
 use super::story::LeftOutMap;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::Origin;
-use crate::diff;
-use crate::diff::Change;
-use crate::diff::Side;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::Plan;
 use crate::restore::RestoreOptions;
 use crate::restore::undo::DEPTH;
@@ -318,7 +318,7 @@ impl Project<'_> {
         let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
         let seen: &dyn Side = &&seen;
         let since = |then: &Checkpoint| {
-            diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
+            herma_diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
         };
         let (changes, since_left) = (since(position)?, since(left)?);
         let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);

@@ -6,11 +6,11 @@
 
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::lock::file::remove_if_there;
 
 use super::Project;
 use super::open::OpenStore;
 use crate::error::Error;
-use crate::store::lock_file::remove_if_there;
 
 /// There is a checkpoint the disk may not know of.
 pub(crate) const FILE: &str = "unsettled";

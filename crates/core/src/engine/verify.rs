@@ -6,6 +6,19 @@
 
 use std::path::PathBuf;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::own_files;
+use herma_store::layout::own_files::Misfit;
+use herma_store::pack::check;
+use herma_store::pack::check::DamagedPack;
+use herma_store::pack::check::PackFault;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::verify::Hurt;
+use herma_store::verify::Survey;
+
 use super::Engine;
 use super::Progress;
 use super::Stage;
@@ -22,22 +35,10 @@ use crate::cleanup::lost_refs::misplaced;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
-use crate::history::checkpoint_ref;
-use crate::history::extra_ref;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 use crate::message::Message;
 use crate::project::Identity;
 use crate::purge::record::PurgeRecord;
 use crate::snapshot::present::ScanError;
-use crate::store::own_files;
-use crate::store::own_files::Misfit;
-use crate::store::pack_check;
-use crate::store::pack_check::DamagedPack;
-use crate::store::pack_check::PackFault;
-use crate::store::roll::Roll;
-use crate::store::survey::Hurt;
-use crate::store::survey::Survey;
 
 /// Records of projects are small; anything larger is something else.
 pub(super) const MAX_RECORD: u64 = 1 << 20;
@@ -227,7 +228,7 @@ pub(super) fn verify_store(
     match store.dirs.objects().open_dir("pack") {
         Ok(directory) => {
             (verified.packs, read) =
-                pack_check::check_packs(&store.objects, &directory, options.read_data)?;
+                check::check_packs(&store.objects, &directory, options.read_data)?;
         }
         Err(e) if e.is_not_found() => {}
         Err(e) => return Err(e.into()),

@@ -25,10 +25,10 @@ pub(crate) use sighting::Sighting;
 use std::fmt;
 
 use bstr::BString;
+use herma_store::path::escape;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::path::escape;
 use crate::snapshot::reason::Reason;
 
 /// So many changes are remembered one by one.

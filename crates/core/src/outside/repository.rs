@@ -10,10 +10,10 @@ use bstr::BString;
 use bstr::ByteSlice;
 use herma_fs::Dir;
 use herma_fs::FileKind;
+use herma_store::path::escape;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::path::escape;
 use crate::snapshot::tracked::git_dir::GitDir;
 use crate::snapshot::tracked::git_dir::git_dir;
 

@@ -10,12 +10,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_store::ProjectId;
+
 use super::json;
 use super::json::Text;
 use super::json::Value;
 use super::place::Place;
 use super::place::Places;
-use crate::id::ProjectId;
 use crate::settings::AskedLimits;
 
 const WORKDIR: &str = "workdir";

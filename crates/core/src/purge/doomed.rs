@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::lock::file::remove_if_there;
 
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::restore::journal::read_record;
-use crate::store::layout::StoreDirs;
-use crate::store::lock_file::remove_if_there;
 
 const FILE: &str = "purging";
 /// About a million contents.

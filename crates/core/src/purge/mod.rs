@@ -19,9 +19,9 @@ pub(crate) mod search;
 
 use std::path::PathBuf;
 
-use crate::id::ObjectId;
-use crate::id::ProjectId;
-use crate::path::RelPath;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::RelPath;
 
 /// What is to be taken out, and from where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::id::ObjectId;
 use crate::restore::journal::read_record;
 
 const FILE: &str = "purge";

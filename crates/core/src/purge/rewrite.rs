@@ -7,12 +7,23 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::commit::Commit;
+use herma_store::object::compare_names;
+use herma_store::object::push_tree_entry;
+use herma_store::objects::Objects;
+use herma_store::pack::write::PackWriter;
+
+use super::search::Contents;
+use super::search::Place;
+use super::search::at_paths;
 use crate::error::Error;
 use crate::error::ErrorKind;
-use crate::id::ObjectId;
 use crate::message;
 use crate::message::Message;
-use crate::path::RelPath;
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
 use crate::reversal;
@@ -20,17 +31,6 @@ use crate::reversal::Outcome;
 use crate::reversal::Reversed;
 use crate::reversal::StateView;
 use crate::side::StoreSide;
-use crate::store::commit::Commit;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::compare_names;
-use crate::store::object::push_tree_entry;
-use crate::store::objects::Objects;
-use crate::store::pack_write::PackWriter;
-
-use super::search::Contents;
-use super::search::Place;
-use super::search::at_paths;
 
 /// Modes of which nothing is recorded follow from a root that anybody may read; nothing keeps them.
 const USUAL_ROOT: u32 = 0o755;

@@ -6,15 +6,16 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::diff::DiffError;
-use crate::diff::compare;
-use crate::id::ObjectId;
-use crate::path::RelPath;
+use herma_diff::DiffError;
+use herma_diff::compare;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+
 use crate::side::StoreSide;
-use crate::store::object::EntryMode;
-use crate::store::object::TreeEntry;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
 
 /// So many places of contents in one tree are looked at; a project with more is an attack.
 const MAX_PLACES: usize = 1 << 20;

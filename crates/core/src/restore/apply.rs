@@ -11,6 +11,7 @@ use std::sync::PoisonError;
 
 use herma_fs::Dir;
 use herma_fs::Errno;
+use herma_store::RelPath;
 use rayon::prelude::*;
 
 use super::ActionKind;
@@ -23,7 +24,6 @@ use super::write::Done;
 use super::write::WriteError;
 use super::write::Writer;
 use super::write::is_same_file;
-use crate::path::RelPath;
 use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;

@@ -8,11 +8,11 @@ use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::file::read_at;
 use herma_fs::file::stat_file;
+use herma_store::RelPath;
 
 use super::ActionKind;
 use super::plan::Content;
 use super::plan::Prepared;
-use crate::path::RelPath;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
 

@@ -7,6 +7,8 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use herma_store::RelPath;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -15,8 +17,6 @@ use super::undo;
 use super::undo::Move;
 use super::undo::UndoRecord;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 
 pub(crate) const FILE: &str = "journal";
 const VERSION: u32 = 1;

@@ -29,12 +29,13 @@ pub use requested::Then;
 use std::collections::HashSet;
 use std::fmt;
 
+use herma_store::RelPath;
+use herma_store::objects::ObjectError;
+
 use crate::checkpoint::Checkpoint;
 use crate::engine::OutsideOfStep;
 use crate::error::ErrorKind;
-use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
-use crate::store::objects::ObjectError;
 
 /// What part of a checkpoint to bring back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

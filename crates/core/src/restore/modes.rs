@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::parse_tree;
+use herma_store::objects::Objects;
+use herma_store::path::check_name;
+
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
-use crate::path::check_name;
 use crate::restore::RestoreError;
 use crate::side::Pending;
 use crate::snapshot::lists;
 use crate::snapshot::lists::ModeRecord;
 use crate::snapshot::lists::UsualModes;
-use crate::store::object::parse_tree;
-use crate::store::objects::Objects;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;

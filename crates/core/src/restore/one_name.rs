@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 
 use herma_fs::Dir;
 use herma_fs::Errno;
+use herma_store::RelPath;
 use unicode_normalization::UnicodeNormalization;
 
 use super::ActionKind;
 use super::Plan;
 use super::RestoreError;
 use crate::error::Error;
-use crate::path::RelPath;
 use crate::snapshot::stat_cache::StatCache;
 
 /// What is made to see which names are one, and removed at once. It has a letter with two cases and one that

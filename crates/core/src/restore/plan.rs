@@ -4,7 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::Side;
 use herma_fs::Dir;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
 
 use super::Action;
 use super::ActionKind;
@@ -17,13 +23,7 @@ use super::modes::Modes;
 use super::read_ahead::ReadAhead;
 use super::requested;
 use crate::checkpoint::Checkpoint;
-use crate::diff;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::Side;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::reversal::why_left_out;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::owner::Before;
@@ -32,7 +32,6 @@ use crate::snapshot::reason::Reason;
 use crate::snapshot::same_shape::Edits;
 use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::object::EntryMode;
 
 /// Everything a plan is made from.
 pub(crate) struct Planner<'a> {
@@ -187,7 +186,7 @@ impl Planner<'_> {
             Some(edits) if edits.base == self.target.tree && self.options.paths.is_empty() => {
                 Ok(edits.reversed())
             }
-            _ => diff::compare(
+            _ => herma_diff::compare(
                 Some((self.present_side, self.present_tree)),
                 Some((self.target_side, self.target.tree)),
                 &self.options.paths,

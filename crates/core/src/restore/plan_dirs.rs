@@ -9,17 +9,18 @@ use std::collections::BTreeSet;
 
 use bstr::BString;
 use bstr::ByteSlice;
+use herma_diff::Change;
 use herma_fs::FileKind;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
 
 use super::ActionKind;
 use super::KeptWhy;
 use super::plan::DirectoryMode;
 use super::plan::Draft;
 use super::plan::Planner;
-use crate::diff::Change;
 use crate::error::Error;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::snapshot::lists;
 use crate::snapshot::lists::KEPT_BITS;
 use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
@@ -28,7 +29,6 @@ use crate::snapshot::stat_cache::DirSearch;
 use crate::snapshot::stat_cache::EntryKind;
 use crate::snapshot::stat_cache::EntryRecord;
 use crate::snapshot::stat_cache::StatCache;
-use crate::store::object::EntryMode;
 
 /// New files in a directory get its group.
 const SETGID: u32 = 0o2000;

@@ -10,22 +10,22 @@ use std::io::Read;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::Object;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::threads::shared_out;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::RestoreError;
 use super::plan::Content;
 use super::write::read_link_target;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::snapshot::sink::HashOnly;
 use crate::snapshot::sink::Sink;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::Object;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::threads::shared_out;
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;
@@ -129,8 +129,9 @@ fn take(left: &AtomicU64, size: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use herma_store::object::id_of;
+
     use super::*;
-    use crate::store::object::id_of;
 
     #[test]
     fn a_content_that_is_known_has_its_id_and_all_others_are_hashed() {

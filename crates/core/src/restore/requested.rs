@@ -4,14 +4,15 @@
 //! nothing was there, or why it can do neither: then that path is not restored, and nobody is told that it is. What was
 //! left out by no rule below a directory that comes back, and is gone by now, is named as well: it was part of it.
 
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+
 use super::Kept;
 use super::KeptWhy;
 use super::apply::ancestors;
 use super::plan::Draft;
 use super::plan::Planner;
 use crate::error::Error;
-use crate::path::RelPath;
-use crate::store::object::EntryMode;
 
 /// A path that was asked for by name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
+use herma_store::ObjectId;
 use serde::Deserialize;
 use serde::Serialize;
 
 use super::journal::read_record;
 use crate::error::Error;
-use crate::id::ObjectId;
 
 const FILE: &str = "undo";
 const VERSION: u32 = 1;

@@ -10,6 +10,14 @@ use herma_fs::FileKind;
 use herma_fs::Stat;
 use herma_fs::file::ask_for_file_mode;
 use herma_fs::file::read_at;
+use herma_store::ObjectId;
+use herma_store::object::EntryMode;
+use herma_store::object::Hasher;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::pack::write::recent::RecentContents;
 
 use super::Lack;
 use super::holes::Holes;
@@ -17,16 +25,8 @@ use super::journal::TempKind;
 use super::journal::temp_name;
 use super::plan::Content;
 use super::read_ahead::ReadAhead;
-use crate::id::ObjectId;
 use crate::snapshot::owner::Boundary;
 use crate::snapshot::stat_cache::EntryRecord;
-use crate::store::object::EntryMode;
-use crate::store::object::Hasher;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
-use crate::store::objects::ObjectError;
-use crate::store::objects::Objects;
-use crate::store::pack_recent::RecentContents;
 
 /// No link can point to more bytes than the longest path the kernel takes.
 const LONGEST_TARGET: u64 = 4095;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::RenameOptions;
+use herma_diff::compare;
+use herma_diff::renames::detect;
+use herma_store::RelPath;
+
 use super::view::Reader;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::RenameOptions;
-use crate::diff::compare;
-use crate::diff::renames::detect;
-use crate::path::RelPath;
 
 /// Do both states know more of permissions than who may execute?
 pub(super) fn modes_known(base: &Reader<'_>, theirs: &Reader<'_>) -> bool {

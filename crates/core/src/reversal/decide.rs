@@ -8,6 +8,11 @@
 
 use std::collections::BTreeMap;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::merge::Labels;
+use herma_store::RelPath;
+
 use super::Conflict;
 use super::ConflictWhy;
 use super::Conflicts;
@@ -28,10 +33,6 @@ use super::view::EntryKind;
 use super::view::Reader;
 use super::view::Role;
 use super::view::StateView;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::merge::Labels;
-use crate::path::RelPath;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::secrets::names::is_secret;
 

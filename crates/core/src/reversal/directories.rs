@@ -7,6 +7,10 @@
 
 use std::collections::BTreeSet;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_store::RelPath;
+
 use super::Conflict;
 use super::ConflictWhy;
 use super::Decided;
@@ -16,9 +20,6 @@ use super::decide::Merger;
 use super::decide::Step;
 use super::entries::three_way_mode;
 use super::overlay::Held;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::path::RelPath;
 use crate::restore::apply::ancestors;
 
 /// A directory that a run made, removed or gave another mode.

@@ -5,6 +5,20 @@
 
 use std::sync::Arc;
 
+use herma_diff::DiffError;
+use herma_diff::FileState;
+use herma_diff::lines::is_binary;
+use herma_diff::merge::Labels;
+use herma_diff::merge::Merge;
+use herma_diff::merge::Resolution;
+use herma_diff::merge::merge;
+use herma_diff::patch::MAX_TEXT_BYTES;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::Malformed;
+use herma_store::object::id_of;
+
 use super::ConflictWhy;
 use super::Conflicts;
 use super::Decided;
@@ -12,19 +26,6 @@ use super::Direction;
 use super::view::Bytes;
 use super::view::Entry;
 use super::view::EntryKind;
-use crate::diff::DiffError;
-use crate::diff::FileState;
-use crate::diff::lines::is_binary;
-use crate::diff::merge::Labels;
-use crate::diff::merge::Merge;
-use crate::diff::merge::Resolution;
-use crate::diff::merge::merge;
-use crate::diff::patch::MAX_TEXT_BYTES;
-use crate::path::RelPath;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::Malformed;
-use crate::store::object::id_of;
 
 /// How entries are merged.
 #[derive(Clone, Copy)]

@@ -54,12 +54,13 @@ pub(crate) use view::StateView;
 pub(crate) use view::why_left_out;
 pub(crate) use write::write_state;
 
-use crate::diff::DiffError;
-use crate::diff::merge::Labels;
-use crate::id::ObjectId;
-use crate::path::RelPath;
+use herma_diff::DiffError;
+use herma_diff::merge::Labels;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+
 use crate::snapshot::reason::Reason;
-use crate::store::object::EntryMode;
 
 /// A stretch of the timeline that is to be taken back as one.
 #[derive(Clone, Copy)]

@@ -8,6 +8,13 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use herma_diff::DiffError;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+
 use super::Conflict;
 use super::Content;
 use super::Outcome;
@@ -15,14 +22,8 @@ use super::Reversed;
 use super::view::Bytes;
 use super::view::Entry;
 use super::view::Reader;
-use crate::diff::DiffError;
-use crate::diff::Side;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::apply::ancestors;
 use crate::snapshot::reason::Reason;
-use crate::store::object::EntryMode;
-use crate::store::object::TreeEntry;
 
 /// What is different from the present.
 #[derive(Clone, Default)]

@@ -4,6 +4,7 @@
 //! Each edit has a number and touches only what belongs to this number: lines of shared files, or files
 //! and directories of its own. So the edits can be done in any order, and leaving some out is possible.
 
+use herma_diff::testing::numbered_lines;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -17,7 +18,6 @@ use super::testing::LABELS;
 use super::testing::State;
 use super::testing::World;
 use super::testing::result;
-use crate::diff::testing::numbered_lines;
 
 const MOST_EDITS: usize = 10;
 const KINDS: usize = 14;

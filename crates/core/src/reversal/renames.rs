@@ -4,15 +4,16 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::RenameOptions;
+use herma_diff::compare;
+use herma_diff::renames::detect;
+use herma_store::RelPath;
+
 use super::overlay::CurrentSide;
 use super::overlay::Overlay;
 use super::view::Reader;
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::RenameOptions;
-use crate::diff::compare;
-use crate::diff::renames::detect;
-use crate::path::RelPath;
 
 /// The moves from a state to the result so far. They are looked for when the first file is missing:
 /// most undos miss none.

@@ -1,5 +1,8 @@
 //! Every rule, one by one: what a step did, what happened since, and what comes of taking the step back.
 
+use herma_diff::testing::numbered_lines;
+use herma_store::object::EntryMode;
+
 use super::Conflict;
 use super::ConflictWhy;
 use super::Conflicts;
@@ -17,9 +20,7 @@ use super::testing::Undo;
 use super::testing::World;
 use super::testing::path;
 use super::testing::result;
-use crate::diff::testing::numbered_lines;
 use crate::snapshot::reason::Reason;
-use crate::store::object::EntryMode;
 
 const ALL: [Conflicts; 4] = [
     Conflicts::Leave,
@@ -393,7 +394,7 @@ fn a_move_is_taken_back_with_what_was_edited_since() {
     let moved = Outcome::File {
         mode: EntryMode::File,
         content: Content::Present(
-            crate::store::object::id_of(crate::store::object::Kind::Blob, lines(21).as_bytes())
+            herma_store::object::id_of(herma_store::object::Kind::Blob, lines(21).as_bytes())
                 .unwrap(),
         ),
         full_mode: 0o644,

@@ -5,7 +5,16 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use herma_diff::DiffError;
+use herma_diff::merge::Labels;
+use herma_diff::testing::Files;
+use herma_diff::testing::Memory;
 use herma_fs::Dir;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 
 use super::Conflicts;
 use super::Content;
@@ -16,12 +25,6 @@ use super::Run;
 use super::StateView;
 use super::reverse;
 use super::write_state;
-use crate::diff::DiffError;
-use crate::diff::merge::Labels;
-use crate::diff::testing::Files;
-use crate::diff::testing::Memory;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::modes::Modes;
 use crate::settings::Settings;
 use crate::snapshot::lists::UsualModes;
@@ -30,9 +33,6 @@ use crate::snapshot::present::ScanOptions;
 use crate::snapshot::present::scan;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::sink::HashOnly;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
 
 pub(super) fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()

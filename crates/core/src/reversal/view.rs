@@ -7,17 +7,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bstr::BString;
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::FileState;
+use herma_diff::Side;
+use herma_diff::compare;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
 
-use crate::diff::Change;
-use crate::diff::DiffError;
-use crate::diff::FileState;
-use crate::diff::Side;
-use crate::diff::compare;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::modes::Modes;
 use crate::snapshot::reason::Reason;
-use crate::store::object::EntryMode;
 
 /// One saved state, with what it does not vouch for.
 #[derive(Clone, Copy)]

@@ -6,6 +6,14 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
+use herma_diff::DiffError;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::compare_names;
+use herma_store::object::push_tree_entry;
+
 use super::Content;
 use super::Outcome;
 use super::Reversed;
@@ -14,14 +22,7 @@ use super::view::Listing;
 use super::view::Reader;
 use super::view::Role;
 use super::write_modes::write_modes;
-use crate::diff::DiffError;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::apply::ancestors;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::compare_names;
-use crate::store::object::push_tree_entry;
 
 /// Stores an object and returns its id.
 pub(super) type Add<'s, E> = dyn Fn(Kind, &[u8]) -> Result<ObjectId, E> + 's;

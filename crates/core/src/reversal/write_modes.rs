@@ -5,21 +5,22 @@
 
 use std::collections::BTreeMap;
 
+use herma_diff::DiffError;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::compare_names;
+
 use super::Outcome;
 use super::Reversed;
 use super::view::Reader;
 use super::write::Add;
 use super::write::Trees;
-use crate::diff::DiffError;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
 use crate::snapshot::lists::ListBuilder;
 use crate::snapshot::lists::UsualModes;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::compare_names;
 
 /// Stores the list of modes; `None` if there is nothing to say.
 pub(super) fn write_modes<E: From<DiffError>>(

@@ -3,6 +3,12 @@
 use std::ffi::CStr;
 
 use herma_fs::Stat;
+use herma_store::ObjectId;
+use herma_store::error::StoreError;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
+use herma_store::object::push_tree_entry;
 
 use super::lists::KEPT_BITS;
 use super::lists::KEPT_DIRECTORY_BITS;
@@ -19,12 +25,6 @@ use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::IgnoreFiles;
 use super::stat_cache::StatCache;
-use crate::id::ObjectId;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
-use crate::store::object::push_tree_entry;
 
 impl<'r> Walk<'r> {
     /// Stores the tree and the lists of a directory and notes their ids in its record.

@@ -78,8 +78,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use herma_store::ObjectId;
+
     use super::*;
-    use crate::id::ObjectId;
     use crate::snapshot::testing::scanned;
 
     /// Until the clock of the file system has moved on, a record says that it is not to be believed.

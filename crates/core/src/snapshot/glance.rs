@@ -184,10 +184,10 @@ mod tests {
     use std::time::Duration;
 
     use herma_fs::Dir;
+    use herma_store::threads::in_pool;
 
     use super::*;
     use crate::snapshot::testing;
-    use crate::threads::in_pool;
 
     /// Forty directories, and in each a file and a link.
     fn project() -> tempfile::TempDir {

@@ -18,6 +18,9 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::object::EntryMode;
+use herma_store::objects::Objects;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::excludes::ExcludeSettings;
@@ -27,11 +30,7 @@ use super::reason::Reason;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
-use crate::diff;
-use crate::id::ObjectId;
 use crate::side::StoreSide;
-use crate::store::object::EntryMode;
-use crate::store::objects::Objects;
 
 /// An ignore file that is larger has no rules, as on disk.
 const LARGEST_IGNORE_FILE: u64 = 4 << 20;
@@ -241,7 +240,7 @@ impl<'a> Held<'a> {
             return true;
         };
         let side = StoreSide::new(self.objects);
-        match diff::compare(Some((&side, begun.tree)), Some((&side, root.tree)), &[]) {
+        match herma_diff::compare(Some((&side, begun.tree)), Some((&side, root.tree)), &[]) {
             Ok(changes) => changes.iter().any(|change| {
                 let name = change.path.components().last();
                 name.is_some_and(Scope::depends_on)

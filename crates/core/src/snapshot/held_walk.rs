@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_store::error::StoreError;
+use herma_store::object::EntryMode;
 
 use super::excludes::Scope;
 use super::excludes::Verdict;
@@ -17,8 +19,6 @@ use super::scan::Here;
 use super::scan::Walk;
 use super::sink::HashOnly;
 use super::stat_cache::EntryRecord;
-use crate::store::error::StoreError;
-use crate::store::object::EntryMode;
 
 impl<'r> Walk<'r> {
     /// May something be held at a path that the rules leave out, or in it?

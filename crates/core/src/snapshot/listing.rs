@@ -8,6 +8,9 @@ use herma_fs::Errno;
 use herma_fs::FileKind;
 use herma_fs::Stat;
 use herma_fs::dir::ListBuffer;
+use herma_store::ObjectId;
+use herma_store::object::compare_names;
+use herma_store::path::is_reserved_link;
 
 use super::excludes::Scope;
 use super::excludes::Verdict;
@@ -18,9 +21,6 @@ use super::stat_cache::DirRecord;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
-use crate::id::ObjectId;
-use crate::path::is_reserved_link;
-use crate::store::object::compare_names;
 
 /// What to do about one name.
 pub(crate) enum Child {

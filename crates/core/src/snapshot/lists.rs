@@ -11,12 +11,13 @@
 //! what says that it exists. In the list of what was left out the word is the reason; behind
 //! a colon, where a secret was seen in the content, its kind and line: `secret-content:github-token:12`.
 
+use herma_store::ObjectId;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::object::push_tree_entry;
+
 use super::reason::Reason;
 use super::secrets::Finding;
-use crate::id::ObjectId;
-use crate::store::object::EntryMode;
-use crate::store::object::TreeEntry;
-use crate::store::object::push_tree_entry;
 
 /// Permission bits of files a checkpoint keeps: setuid and setgid are never brought back.
 pub const KEPT_BITS: u32 = 0o1777;

@@ -26,6 +26,11 @@ use super::lists::UsualModes;
 use super::owner::Owners;
 use super::read_file::Reader;
 pub use super::read_file::Recent;
+use herma_store::ObjectId;
+use herma_store::error::StoreError;
+use herma_store::threads::NoThreads;
+use herma_store::threads::in_pool;
+
 use super::reason::Reason;
 use super::same_shape::Edits;
 use super::same_shape::has_same_shape;
@@ -41,12 +46,8 @@ use super::stat_cache::StatCache;
 use super::tracked::TrackedFiles;
 use super::tracked::git_dir::GitDir;
 use super::tracked::git_dir::git_dir;
-use crate::id::ObjectId;
 use crate::restore::undo::StateIds;
 use crate::settings::Settings;
-use crate::store::error::StoreError;
-use crate::threads::NoThreads;
-use crate::threads::in_pool;
 
 /// Time stamps of files are at most this coarse on file systems that keep them well.
 const TICK: i64 = 10_000_000;

@@ -30,6 +30,9 @@ use herma_fs::file::read_at_least;
 use herma_fs::file::stat_file;
 use herma_fs::file::write_back;
 use herma_fs::is_want_of_resources;
+use herma_store::ObjectId;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
 
 use super::reason::Reason;
 use super::secrets::Finding;
@@ -37,9 +40,6 @@ use super::sink::HashOnly;
 use super::sink::Sink;
 use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
-use crate::id::ObjectId;
-use crate::store::error::StoreError;
-use crate::store::object::Kind;
 
 /// Files up to this size are read whole; larger ones are streamed.
 const WHOLE: u64 = 8 << 20;

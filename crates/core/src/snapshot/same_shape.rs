@@ -3,11 +3,12 @@
 //! What the walk found to be different is then known without asking anybody else: whoever wants to know what changed since
 //! the state the cache described need not compare trees.
 
+use herma_diff::Change;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
 use super::scan::Walked;
 use super::stat_cache::StatCache;
-use crate::diff::Change;
-use crate::id::ObjectId;
-use crate::path::RelPath;
 
 /// The files that are others than in the state a cache described.
 #[derive(Clone, Debug)]
@@ -93,7 +94,6 @@ mod tests {
     use herma_fs::Dir;
 
     use super::*;
-    use crate::diff;
     use crate::side::PresentSide;
     use crate::snapshot::present::Present;
     use crate::snapshot::testing;
@@ -116,9 +116,10 @@ mod tests {
         let base = was.dir(StatCache::ROOT).unwrap().tree;
         let was = PresentSide::new(root(), was);
         let is = PresentSide::new(root(), Arc::clone(&now.cache));
-        let expected = diff::compare(Some((&&was, base)), Some((&&is, now.tree)), &[]).unwrap();
+        let expected =
+            herma_diff::compare(Some((&&was, base)), Some((&&is, now.tree)), &[]).unwrap();
         assert_eq!((edits.base, &edits.changes), (base, &expected));
-        let back = diff::compare(Some((&&is, now.tree)), Some((&&was, base)), &[]).unwrap();
+        let back = herma_diff::compare(Some((&&is, now.tree)), Some((&&was, base)), &[]).unwrap();
         assert_eq!(edits.reversed(), back);
         !expected.is_empty()
     }

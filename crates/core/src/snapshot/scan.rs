@@ -21,6 +21,10 @@ use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::Stat;
 use herma_fs::is_want_of_resources;
+use herma_store::ObjectId;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 use rayon::prelude::*;
 
 use super::changed_dirs::ChangedDirs;
@@ -46,10 +50,6 @@ use super::stat_cache::EntryKind;
 use super::stat_cache::EntryRecord;
 use super::stat_cache::StatCache;
 use super::stat_cache::has_other_names;
-use crate::id::ObjectId;
-use crate::store::error::StoreError;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
 
 /// What a walk needs to know, shared by all threads.
 pub(crate) struct Walk<'a> {

@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use crate::id::ObjectId;
-use crate::store::error::StoreError;
-use crate::store::object::Hasher;
-use crate::store::object::Kind;
-use crate::store::object::id_of;
-use crate::store::pack_write::PackWriter;
+use herma_store::ObjectId;
+use herma_store::error::StoreError;
+use herma_store::object::Hasher;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
+use herma_store::pack::write::PackWriter;
 
 /// Takes objects from many threads at once.
 pub trait Sink: Sync {

@@ -24,9 +24,9 @@ pub use marks::Turn;
 pub use timeline::Author;
 
 use herma_fs::process::TempName;
+use herma_store::ObjectId;
 
 use crate::checkpoint::Facts;
-use crate::id::ObjectId;
 use crate::outside::Outside;
 use crate::outside::Sighting;
 use crate::restore::RestoreOptions;

@@ -3,6 +3,8 @@
 //! Records are for people and for attribution; what they quote from outside is cut to a bearable length,
 //! and what cannot be read is a step nobody knows of.
 
+use herma_store::ObjectId;
+use herma_store::RelPath;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,9 +17,7 @@ use super::StepKind;
 use super::StepRules;
 use super::StepStart;
 use crate::checkpoint::Facts;
-use crate::id::ObjectId;
 use crate::outside::Outside;
-use crate::path::RelPath;
 use crate::restore::RestoreOptions;
 
 const VERSION: u32 = 1;

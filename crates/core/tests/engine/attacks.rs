@@ -4,8 +4,8 @@
 //! attack is kept up for a million swaps.
 
 use herma_core::restore::RestoreOptions;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 use herma_testkit::attack::SymlinkSwapper;
 use herma_testkit::faults;
 use herma_testkit::tree::Tree;

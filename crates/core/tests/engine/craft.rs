@@ -8,8 +8,8 @@ use herma_core::Spec;
 use herma_core::engine::NoProgress;
 use herma_core::engine::State;
 use herma_core::restore::RestoreOptions;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 

@@ -3,11 +3,11 @@
 use herma_core::Error;
 use herma_core::ObjectId;
 use herma_core::Spec;
-use herma_core::diff::DiffError;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
+use herma_diff::DiffError;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 use herma_testkit::tree::assert_same;
 
 use super::craft::Crafted;

@@ -15,12 +15,9 @@ use herma_core::Error;
 use herma_core::ObjectId;
 use herma_core::Settings;
 use herma_core::checkpoint::Origin;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::patch;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
-use herma_core::path::escape;
 use herma_core::snapshot::present::NothingSaved;
 use herma_core::snapshot::present::Present;
 use herma_core::snapshot::present::ScanOptions;
@@ -29,9 +26,12 @@ use herma_core::snapshot::reason::Reason;
 use herma_core::snapshot::sink::HashOnly;
 use herma_core::snapshot::sink::Sink;
 use herma_core::snapshot::stat_cache::StatCache;
-use herma_core::store::error::StoreError;
-use herma_core::store::object::Kind;
+use herma_diff::PatchOptions;
+use herma_diff::patch;
 use herma_fs::Dir;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
+use herma_store::path::escape;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
 
@@ -337,7 +337,7 @@ fn a_reason_cannot_forge_an_entry_of_the_list() {
         assert_eq!(checkpoint.origin, Origin::Saved);
         assert_eq!(checkpoint.facts.agent, None);
         let shown = escape(&checkpoint.subject());
-        assert!(!shown.chars().any(herma_core::path::is_hidden), "{shown}");
+        assert!(!shown.chars().any(herma_store::path::is_hidden), "{shown}");
     }
     let log = p
         .repository()

@@ -11,7 +11,7 @@ use herma_core::Spec;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::error::ErrorKind;
-use herma_core::store::layout;
+use herma_store::layout;
 
 use super::child;
 use super::project::TestProject;

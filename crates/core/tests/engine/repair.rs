@@ -15,8 +15,8 @@ use herma_core::engine::Repaired;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 
 use super::lost_receipts::rot;
 use super::project::TestProject;

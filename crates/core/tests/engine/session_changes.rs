@@ -3,13 +3,13 @@
 use herma_core::Error;
 use herma_core::RelPath;
 use herma_core::checkpoint::Facts;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::patch;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SessionChanges;
 use herma_core::engine::WhichStep;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;
+use herma_diff::PatchOptions;
+use herma_diff::patch;
 
 use super::authorship::rel;
 use super::project::TestProject;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use herma_core::ObjectId;
-use herma_core::store::error::StoreError;
-use herma_core::store::object::Kind;
-use herma_core::store::objects::ObjectError;
-use herma_core::store::pack_write::PackWriter;
 use herma_fs::publish::Durability;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
+use herma_store::objects::ObjectError;
+use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules::explore;
 use shuttle::sync::atomic::AtomicBool;
 use shuttle::sync::atomic::Ordering;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use herma_core::ObjectId;
-use herma_core::store::layout;
-use herma_core::store::layout::StoreDirs;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
-use herma_core::store::objects::Objects;
-use herma_core::store::pack_write::PackWriter;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
+use herma_store::layout;
+use herma_store::layout::StoreDirs;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
+use herma_store::objects::Objects;
+use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules;
 
 /// A store that lasts as long as the process.

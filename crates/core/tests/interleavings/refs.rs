@@ -1,7 +1,7 @@
 //! Refs: of those who change one at the same time, each is told the truth.
 
 use herma_core::ObjectId;
-use herma_core::store::error::StoreError;
+use herma_store::error::StoreError;
 use herma_testkit::schedules::explore;
 use shuttle::thread;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use herma_core::ObjectId;
 use herma_core::ProjectId;
-use herma_core::store::object::Kind;
-use herma_core::store::pack_write::PackWriter;
 use herma_fs::publish::Durability;
+use herma_store::object::Kind;
+use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules::explore;
 use shuttle::thread;
 

@@ -15,9 +15,9 @@ use std::process::Stdio;
 
 use herma_core::ObjectId;
 use herma_core::Settings;
-use herma_core::store::object::Kind;
-use herma_core::store::object::id_of;
 use herma_fs::publish::Durability;
+use herma_store::object::Kind;
+use herma_store::object::id_of;
 use herma_testkit::Bounded;
 use herma_testkit::faults;
 

@@ -14,7 +14,7 @@ use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
 use herma_core::steps::StepChoice;
-use herma_core::store::error::StoreError;
+use herma_store::error::StoreError;
 use herma_testkit::Bounded;
 use herma_testkit::git;
 use herma_testkit::tree::Node;

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
-use herma_core::path::escape;
 use herma_fs::Dir;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::name;

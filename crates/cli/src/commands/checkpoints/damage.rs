@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use herma_core::ProjectId;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use super::place;
 use crate::command_env::CommandEnv;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use herma_core::engine::ImportOptions;
 use herma_core::engine::Imported;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::name;

@@ -14,7 +14,7 @@ use herma_core::cleanup::Rule;
 use herma_core::cleanup::StoreFacts;
 use herma_core::engine::LegacyArchive;
 use herma_core::engine::PreV2Project;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use super::name;
 use super::place;

@@ -8,8 +8,8 @@ use herma_core::cleanup::Limits;
 use herma_core::cleanup::Note;
 use herma_core::cleanup::Orphans;
 use herma_core::cleanup::Rule;
-use herma_core::path::escape;
 use herma_core::settings::Keeping;
+use herma_store::path::escape;
 
 use super::limits::LimitsJson;
 use super::preview::Preview;

@@ -9,8 +9,8 @@ use herma_core::cleanup::Dropped;
 use herma_core::cleanup::Rule;
 use herma_core::engine::LegacyArchive;
 use herma_core::engine::RemovedLegacy;
-use herma_core::path::escape;
 use herma_core::settings::Keeping;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::limits::LimitsJson;

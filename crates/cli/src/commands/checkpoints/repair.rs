@@ -5,7 +5,7 @@ use std::io::Write;
 
 use herma_core::ObjectId;
 use herma_core::engine::Repaired;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::place;

@@ -9,7 +9,7 @@ use herma_core::cleanup::CleaningRecord;
 use herma_core::cleanup::Presence;
 use herma_core::engine::ProjectStatus;
 use herma_core::engine::StoreStatus;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use super::limits;
 use super::name;

@@ -7,7 +7,7 @@ use clap::Args;
 use herma_core::engine::DamagedFinding;
 use herma_core::engine::Verified;
 use herma_core::engine::VerifyOptions;
-use herma_core::path::escape;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::place;

@@ -15,8 +15,8 @@ use herma_core::RelPath;
 use herma_core::checkpoint::Spec;
 use herma_core::engine::Project;
 use herma_core::error::Error;
-use herma_core::path::escape;
 use herma_fs::Dir;
+use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;

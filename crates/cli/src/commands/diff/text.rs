@@ -9,11 +9,11 @@ use std::io;
 use std::io::Write;
 
 use herma_core::RelPath;
-use herma_core::diff::Change;
-use herma_core::diff::FileStat;
-use herma_core::diff::PatchLine;
-use herma_core::diff::PatchLineKind;
-use herma_core::path::is_hidden;
+use herma_diff::Change;
+use herma_diff::FileStat;
+use herma_diff::PatchLine;
+use herma_diff::PatchLineKind;
+use herma_store::path::is_hidden;
 
 use crate::listing::counted;
 use crate::theme::Label;

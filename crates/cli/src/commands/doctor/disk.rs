@@ -2,7 +2,7 @@
 
 use herma_core::engine::NoProgress;
 use herma_core::engine::StoreStatus;
-use herma_core::path::escape;
+use herma_store::path::escape;
 
 use super::findings::Findings;
 use super::findings::Level;

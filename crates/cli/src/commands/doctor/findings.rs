@@ -7,9 +7,9 @@ use herma_core::clock::Timestamp;
 use herma_core::engine::KnownProject;
 use herma_core::engine::Project;
 use herma_core::error::Error;
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_fs::trust;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::disk;

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_hosts::Host;
 use herma_hosts::install::Places;
 use herma_hosts::install::Scope;
 use herma_hosts::install::switches::Verdict;
+use herma_store::path::escape;
 
 use super::findings::Findings;
 use super::findings::Level;

@@ -128,7 +128,7 @@ impl Server {
 }
 
 fn failed(what: &str) -> CommandError {
-    let what = herma_core::path::escape(what.as_bytes());
+    let what = herma_store::path::escape(what.as_bytes());
     CommandError::new(Kind::Failed, what)
         .with_state("The hooks are installed, but not approved.")
         .with_hint("Open `codex`, type `/hooks`, and approve Herma's.")

@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_fs::Errno;
 use herma_fs::Error;
 use herma_fs::FileKind;
 use herma_fs::publish::Temp;
 use herma_fs::publish::sweep;
+use herma_store::path::escape;
 
 use crate::command_error::CommandError;
 use crate::command_error::Kind;

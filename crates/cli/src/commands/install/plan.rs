@@ -281,7 +281,7 @@ pub(crate) fn explain(error: &InstallError, path: Option<&Path>) -> CommandError
         Some(path) => format!("cannot edit {}: {error}", shown(path)),
         None => error.to_string(),
     };
-    let message = herma_core::path::escape(message.as_bytes());
+    let message = herma_store::path::escape(message.as_bytes());
     let new = CommandError::new(Kind::Failed, message);
     match error {
         InstallError::Json(_) | InstallError::Shape(_) => {

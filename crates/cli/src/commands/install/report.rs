@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use herma_core::diff::lines::hunks;
-use herma_core::diff::patch::PatchLine;
-use herma_core::diff::patch::PatchLineKind;
+use herma_diff::lines::hunks;
+use herma_diff::patch::PatchLine;
+use herma_diff::patch::PatchLineKind;
 use herma_hosts::Host;
 use herma_hosts::install::Note;
 use herma_hosts::install::Places;

@@ -133,7 +133,7 @@ impl Files for FilesOnDisk {
 fn look_at(target: &install::Target, path: &Path) -> Result<Option<install::Found>, String> {
     let words = |error: &dyn std::fmt::Display| {
         let text = format!("{}: {error}", shown(path));
-        herma_core::path::escape(text.as_bytes())
+        herma_store::path::escape(text.as_bytes())
     };
     let read = SettingsFile::open(path).and_then(|file| file.read());
     match read {

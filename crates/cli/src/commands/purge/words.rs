@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_core::engine::Project;
-use herma_core::path::escape;
 use herma_core::purge::CopyFound;
 use herma_core::purge::PurgePlan;
 use herma_core::purge::Purged;
+use herma_store::path::escape;
 
 use super::texts;
 use crate::command_env::CommandEnv;

@@ -5,12 +5,12 @@
 use herma_core::Error;
 use herma_core::Project;
 use herma_core::engine::State;
-use herma_core::path::escape;
 use herma_core::snapshot::tracked::git_dir::git_dir;
 use herma_fs::Dir;
 use herma_sessions::resume::Map;
 use herma_sessions::resume::SessionId;
 use herma_sessions::resume::Value;
+use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::path::escape;
 use herma_sessions::resume::ResumeStore;
 use herma_sessions::resume::gc;
 use herma_sessions::resume::gc::Collected;
 use herma_sessions::resume::gc::Odd;
 use herma_sessions::resume::gc::Plan;
 use herma_sessions::resume::gc::Rule;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::path::escape;
 use herma_sessions::Access;
 use herma_sessions::Database;
 use herma_sessions::resume::ResumeStore;
 use herma_sessions::resume::SessionId;
 use herma_sessions::resume::inject;
 use herma_sessions::resume::inject::Lineage;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

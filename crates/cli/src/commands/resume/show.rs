@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::path::escape;
 use herma_sessions::resume::Map;
 use herma_sessions::resume::Record;
 use herma_sessions::resume::ResumeStore;
@@ -11,6 +10,7 @@ use herma_sessions::resume::SessionId;
 use herma_sessions::resume::inject;
 use herma_sessions::resume::store::Listed;
 use herma_sessions::resume::yaml;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::nothing;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::path::escape;
 use herma_fs::Dir;
 use herma_sessions::resume::Map;
 use herma_sessions::resume::ResumeStore;
@@ -15,6 +14,7 @@ use herma_sessions::resume::Value;
 use herma_sessions::resume::update::STATUSES;
 use herma_sessions::resume::update::STEP_STATUSES;
 use herma_sessions::resume::update::step;
+use herma_store::path::escape;
 use serde::Serialize;
 
 use super::facts;

@@ -1,15 +1,15 @@
 //! What changed: a count for each file, then the beginning of the patch.
 
 use herma_core::Checkpoint;
-use herma_core::diff::Budget;
-use herma_core::diff::FileStat;
-use herma_core::diff::PatchOptions;
-use herma_core::diff::patch;
-use herma_core::diff::stat::per_file;
 use herma_core::engine::Comparison;
 use herma_core::engine::State;
 use herma_core::error::Error;
 use herma_core::steps::StepChoice;
+use herma_diff::Budget;
+use herma_diff::FileStat;
+use herma_diff::PatchOptions;
+use herma_diff::patch;
+use herma_diff::stat::per_file;
 
 use super::Asked;
 use super::Reply;

@@ -11,7 +11,6 @@ use herma_core::engine::TakeBackPlan;
 use herma_core::engine::TakenBack;
 use herma_core::engine::Undone;
 use herma_core::error::Error;
-use herma_core::path::escape;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::reversal::Conflicts;
@@ -19,6 +18,7 @@ use herma_core::reversal::Decided;
 use herma_core::steps::StepChoice;
 use herma_hosts::slash::message::Span;
 use herma_sessions::rewind::Aim;
+use herma_store::path::escape;
 
 use super::Asked;
 use super::KeptJson;

@@ -2,9 +2,9 @@
 
 use herma_core::Checkpoint;
 use herma_core::clock::Timestamp;
-use herma_core::path::escape;
 use herma_hosts::slash::Platform;
 use herma_hosts::slash::message::Span;
+use herma_store::path::escape;
 use jiff::tz::Offset;
 use jiff::tz::TimeZone;
 

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+
 use super::CheckpointFacts;
 use super::DAY;
 use super::Limits;
@@ -17,8 +20,6 @@ use super::ProjectFacts;
 use super::StoreFacts;
 use super::holdings::Shares;
 use super::plan;
-use crate::id::ObjectId;
-use crate::id::ProjectId;
 
 /// Which checkpoint of which project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

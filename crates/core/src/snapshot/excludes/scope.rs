@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use herma_store::path::check_name;
+use herma_store::path::is_reserved_link;
+
 use super::Reason;
 use super::Rules;
 use super::SecretRules;
@@ -12,9 +15,6 @@ use super::is_own_temporary;
 use super::pattern;
 use super::pattern::Entry;
 use super::pattern::Pattern;
-
-use crate::path::check_name;
-use crate::path::is_reserved_link;
 use crate::snapshot::secrets::names;
 
 /// The rules in force inside one directory. Cheap to clone: ignore files are shared.

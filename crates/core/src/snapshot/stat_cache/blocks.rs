@@ -5,9 +5,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use herma_store::meanwhile::meanwhile;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-use crate::meanwhile::meanwhile;
 
 /// A page: what a mapped file is copied by when it changes. Small enough that a file that changed costs little, large enough that a
 /// checksum is worth its call.

@@ -7,9 +7,9 @@ use herma_fs::FileKind;
 use herma_fs::file::stat_file;
 use herma_fs::memory::Bytes;
 use herma_fs::publish::rewrite_cache;
+use herma_store::ObjectId;
 
 use super::StatCache;
-use crate::id::ObjectId;
 
 /// What the file is called, in the state of a project.
 pub(crate) const CACHE_FILE: &str = "stat-cache";

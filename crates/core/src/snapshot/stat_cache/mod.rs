@@ -37,12 +37,13 @@ pub use record::IgnoreFiles;
 use record::NONE;
 pub(crate) use record::has_other_names;
 
+use herma_store::ObjectId;
+use herma_store::object::compare_names;
+
 use super::reason::Reason;
 use super::secrets::Finding;
-use crate::id::ObjectId;
 use crate::receipt::LeftOut;
 use crate::receipt::Summary;
-use crate::store::object::compare_names;
 
 const MAGIC: &[u8; 8] = b"HERMASC5";
 const HEADER: usize = 256;

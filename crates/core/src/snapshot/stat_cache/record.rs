@@ -2,9 +2,9 @@
 
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_store::ObjectId;
 
 use super::DIR_RECORD;
-use crate::id::ObjectId;
 use crate::snapshot::reason::Reason;
 use crate::snapshot::secrets::Finding;
 

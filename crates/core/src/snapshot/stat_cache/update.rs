@@ -6,6 +6,8 @@
 use std::ops::Range;
 
 use bstr::BStr;
+use herma_diff::FileState;
+use herma_store::object::EntryMode;
 
 use super::CacheHeader;
 use super::DIR_RECORD;
@@ -18,9 +20,7 @@ use super::id_at;
 use super::record::EntryKind;
 use super::record::NONE;
 use super::u32_at;
-use crate::diff::FileState;
 use crate::receipt::Summary;
-use crate::store::object::EntryMode;
 
 /// A file that is another one now.
 pub(crate) struct Edited<'e> {

@@ -13,13 +13,13 @@ use bstr::ByteSlice;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::Stat;
+use herma_store::StoreError;
+use herma_store::refs::head;
+use herma_store::refs::head::Head;
 
 use super::IndexError;
 use super::TrackedFiles;
 use crate::ObjectId;
-use crate::store::StoreError;
-use crate::store::head;
-use crate::store::head::Head;
 
 /// Larger indexes are not read: about five million files.
 const LARGEST_INDEX: u64 = 1 << 30;

@@ -1,0 +1,548 @@
+//! Where everything in the store is, and how a store comes to be.
+//!
+//! A store is made by a list of steps, each of which does nothing if its result is there already. A
+//! process killed anywhere on the way leaves a store that the next one completes; `herma/format`, the
+//! last step, says that all the others were done and are durable. A store Hermes made goes through the
+//! same steps and so gets what it lacks; what it has is left as it is.
+//!
+//! Readers ([`open`]) write nothing at all. Both readers and writers refuse a store that somebody else
+//! could have written to, or that needs a newer Herma or unknown git features.
+
+pub mod base;
+pub mod git_config;
+pub(crate) mod hermes_files;
+pub mod own_files;
+pub(crate) mod reserve;
+pub mod sweep;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::path::PathBuf;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::publish::Temp;
+use herma_fs::trust;
+use herma_fs::trust::Distrust;
+
+use super::error::StoreError;
+use crate::layout::own_files::is_garbled;
+use crate::layout::own_files::read_plain;
+
+/// What Hermes leaves out of every checkpoint: the content of a store's `info/exclude`.
+#[rustfmt::skip]
+pub const HERMES_EXCLUDES: &[&str] = &[
+    "node_modules/", "dist/", "build/", "target/", "out/", ".next/", ".nuxt/", "__pycache__/",
+    "*.pyc", "*.pyo", ".cache/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "coverage/",
+    ".coverage", ".venv/", "venv/", "env/", ".git/", ".hg/", ".svn/", ".worktrees/", "*.so",
+    "*.dylib", "*.dll", "*.o", "*.a", "*.jar", "*.class", "*.exe", "*.obj", "*.mp4", "*.mov",
+    "*.mkv", "*.webm", "*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.7z", "*.rar", "*.iso", ".env",
+    ".env.*", ".env.local", ".env.*.local", ".DS_Store", "Thumbs.db", "*.log",
+];
+
+/// The format this program writes, and the newest it reads.
+pub const FORMAT: u64 = 1;
+
+pub(crate) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
+    [extensions]\n\tpreciousObjects = true\n\
+    [user]\n\temail = hermes@local\n\tname = Hermes Checkpoint\n\
+    [commit]\n\tgpgsign = false\n[tag]\n\tgpgSign = false\n\
+    [gc]\n\tauto = 0\n\tpruneExpire = never\n[maintenance]\n\tauto = false\n";
+
+/// No branch of a store is ever born.
+pub(crate) const HEAD: &str = "ref: refs/heads/master\n";
+
+/// The files of a store that are read whole are small; anything larger is not ours.
+pub(crate) const SMALL_FILE: u64 = 1 << 20;
+
+/// The open directories of a store.
+#[derive(Debug)]
+pub struct StoreDirs {
+    base: Dir,
+    store: Dir,
+    objects: Dir,
+    herma: Option<HermaDirs>,
+    access: Access,
+}
+
+/// The directories that hold Herma's own state inside a store.
+#[derive(Debug)]
+pub struct HermaDirs {
+    /// `herma/` itself.
+    pub dir: Dir,
+    /// Files being written; every name is a [`herma_fs::process::TempName`].
+    pub tmp: Dir,
+    /// What collection has taken out of use.
+    pub trash: Dir,
+    /// One directory per project: its lock, stat cache, turn marks and journal.
+    pub projects: Dir,
+}
+
+/// What a store was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing may be written.
+    Read,
+    /// Everything may.
+    Write,
+}
+
+impl StoreDirs {
+    /// `<home>/checkpoints`.
+    pub fn base(&self) -> &Dir {
+        &self.base
+    }
+
+    /// The git directory.
+    pub fn store(&self) -> &Dir {
+        &self.store
+    }
+
+    /// The object directory.
+    pub fn objects(&self) -> &Dir {
+        &self.objects
+    }
+
+    /// Herma's own directories; `None` for a reader of a store only Hermes has written to.
+    pub fn herma(&self) -> Option<&HermaDirs> {
+        self.herma.as_ref()
+    }
+
+    /// What the store was opened for.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Herma's own directories, for writing.
+    pub fn for_writing(&self) -> Result<&HermaDirs, StoreError> {
+        match (&self.herma, self.access) {
+            (Some(herma), Access::Write) => Ok(herma),
+            _ => Err(StoreError::ReadOnly),
+        }
+    }
+}
+
+/// One step of making a store.
+#[derive(Clone, Copy)]
+enum Step {
+    Directory(&'static str),
+    File(&'static str, fn() -> String),
+}
+
+/// Everything a store consists of, in the order it is made.
+const STEPS: [Step; 18] = [
+    // First, because the files that follow are written there.
+    Step::Directory("herma"),
+    Step::Directory("herma/tmp"),
+    Step::Directory("herma/trash"),
+    Step::Directory("herma/projects"),
+    Step::Directory("objects"),
+    Step::Directory("objects/pack"),
+    Step::Directory("objects/info"),
+    Step::Directory("refs"),
+    Step::Directory("refs/heads"),
+    Step::Directory("refs/hermes"),
+    Step::Directory("refs/herma"),
+    Step::Directory("info"),
+    Step::Directory("indexes"),
+    Step::Directory("projects"),
+    Step::File("herma/lock", String::new),
+    // ORDER: the excludes and the configuration exist before `HEAD` makes this a repository to git
+    // and to Hermes, which would otherwise save secrets, or fail for want of an identity.
+    Step::File("info/exclude", || HERMES_EXCLUDES.join("\n") + "\n"),
+    Step::File("config", || CONFIG.to_owned()),
+    Step::File("HEAD", || HEAD.to_owned()),
+];
+
+/// Opens the store below `base` for writing, making or completing it if need be.
+///
+/// `legacy_stamp` (`YYYYmmdd-HHMMSS`) names the directory that version 1 repositories are moved to when
+/// the store is made for the first time.
+pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, StoreError> {
+    let (parent, name) = ensure_parent(base)?;
+    let base = match open_real(&parent, name)? {
+        Some(base) => base,
+        None => ensure_dir(&parent, name)?,
+    };
+    require_owner(&base)?;
+    let existing = open_real(&base, OsStr::new("store"))?;
+    let is_first = match &existing {
+        // A damaged format is one that was written.
+        Some(store) => store.stat_opt("HEAD")?.is_none() && matches!(read_format(store), Ok(None)),
+        None => true,
+    };
+    if is_first {
+        set_legacy_aside(&base, legacy_stamp)?;
+    }
+    let store = match existing {
+        Some(store) => store,
+        None => ensure_dir(&base, OsStr::new("store"))?,
+    };
+    refuse_unsafe(&store)?;
+    if store.stat_self()?.mode & 0o077 != 0 {
+        store.set_mode_self(0o700)?;
+    }
+    let is_new = !is_complete(&store)?;
+    if is_new {
+        complete(&store, STEPS.len())?;
+    }
+    let dirs = open_inside(base, store, Access::Write)?;
+    if is_new {
+        // A disk without room for the reserve may still have room for a checkpoint.
+        let _ = dirs.restore_reserve();
+    }
+    sweep::sweep_dead(&dirs)?;
+    Ok(dirs)
+}
+
+/// Opens `base`, whatever it holds, with the directory it is in; `None` if it is not there.
+pub fn open_base(base: &Path) -> Result<Option<(Dir, Dir)>, StoreError> {
+    let Some((parent, name)) = split(base)? else {
+        return Ok(None);
+    };
+    let Some(base) = open_real(&parent, name)? else {
+        return Ok(None);
+    };
+    require_owner(&base)?;
+    Ok(Some((parent, base)))
+}
+
+/// Opens the store below `base` for reading, writing nothing; `None` if there is no store.
+pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
+    let Some((_, base)) = open_base(base)? else {
+        return Ok(None);
+    };
+    let Some(store) = open_real(&base, OsStr::new("store"))? else {
+        return Ok(None);
+    };
+    refuse_unsafe(&store)?;
+    if !holds_anything(&store)? {
+        return Ok(None);
+    }
+    open_inside(base, store, Access::Read).map(Some)
+}
+
+/// May a reader find something in this store? A power cut need not leave the parts of one that was being made in
+/// the order they were made in: before `herma/format` promises them, nothing was saved here by anybody.
+fn holds_anything(store: &Dir) -> Result<bool, StoreError> {
+    if read_format(store)?.is_some() {
+        return Ok(true);
+    }
+    Ok(store.stat_opt("HEAD")?.is_some() && store.stat_opt("objects")?.is_some())
+}
+
+fn open_inside(base: Dir, store: Dir, access: Access) -> Result<StoreDirs, StoreError> {
+    let objects = store.open_dir("objects")?;
+    let herma = match open_herma(&store) {
+        Ok(herma) => Some(herma),
+        Err(e) if e.is_not_found() && access == Access::Read => None,
+        Err(e) => return Err(e.into()),
+    };
+    Ok(StoreDirs {
+        base,
+        store,
+        objects,
+        herma,
+        access,
+    })
+}
+
+fn open_herma(store: &Dir) -> herma_fs::Result<HermaDirs> {
+    let dir = store.open_dir("herma")?;
+    let tmp = dir.open_dir("tmp")?;
+    let trash = dir.open_dir("trash")?;
+    let projects = dir.open_dir("projects")?;
+    Ok(HermaDirs {
+        dir,
+        tmp,
+        trash,
+        projects,
+    })
+}
+
+/// The open parent of `path` and the name in it; `None` if the parent does not exist.
+fn split(path: &Path) -> Result<Option<(Dir, &OsStr)>, StoreError> {
+    let (parent, name) = parent_and_name(path)?;
+    match Dir::open(&parent) {
+        Ok(parent) => Ok(Some((parent, name))),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn parent_and_name(path: &Path) -> Result<(PathBuf, &OsStr), StoreError> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if parent.as_os_str().is_empty() => Ok((".".into(), name)),
+        (Some(parent), Some(name)) => Ok((parent.to_owned(), name)),
+        _ => Err(Distrust::NotADirectory(path.to_owned()).into()),
+    }
+}
+
+/// Like [`split`], making the directories above `path` that are missing.
+fn ensure_parent(path: &Path) -> Result<(Dir, &OsStr), StoreError> {
+    let (above, name) = parent_and_name(path)?;
+    let mut missing = Vec::new();
+    let mut exists = above;
+    let mut dir = loop {
+        match Dir::open(&exists) {
+            Ok(dir) => break dir,
+            Err(e) if !e.is_not_found() => return Err(e.into()),
+            Err(_) => {
+                let (parent, name) = parent_and_name(&exists)?;
+                missing.push(name.to_owned());
+                exists = parent;
+            }
+        }
+    };
+    while let Some(name) = missing.pop() {
+        dir = ensure_dir(&dir, &name)?;
+    }
+    Ok((dir, name))
+}
+
+/// Makes and opens a directory with mode 0700, whatever the umask, and makes its name durable.
+pub fn ensure_dir(parent: &Dir, name: &OsStr) -> herma_fs::Result<Dir> {
+    if parent.create_dir(name, 0o700)? {
+        parent.ask_for_mode(name, 0o700)?;
+        parent.sync()?;
+    }
+    parent.open_dir(name)
+}
+
+/// Opens a directory that must not be a symlink or anything else; `None` if nothing is there.
+pub fn open_real(parent: &Dir, name: &OsStr) -> Result<Option<Dir>, StoreError> {
+    let Some(stat) = parent.stat_opt(name)? else {
+        return Ok(None);
+    };
+    if stat.kind != FileKind::Directory {
+        return Err(Distrust::NotADirectory(parent.path().join(name)).into());
+    }
+    Ok(Some(parent.open_dir(name)?))
+}
+
+/// The directory above the store must be ours. Its group may write there, as a umask of 002 has it:
+/// whatever is put in the store's place is then checked for its owner.
+fn require_owner(base: &Dir) -> Result<(), StoreError> {
+    match trust::check(base)? {
+        Ok(()) | Err(Distrust::WritableByOthers { .. }) => Ok(()),
+        Err(distrust) => Err(distrust.into()),
+    }
+}
+
+/// Refuses a store that others could have written to, or that is not of a kind known here.
+fn refuse_unsafe(store: &Dir) -> Result<(), StoreError> {
+    trust::check(store)??;
+    check_kind(store)
+}
+
+/// Refuses a store that is not of a kind known here.
+pub(crate) fn check_kind(store: &Dir) -> Result<(), StoreError> {
+    let format = read_format(store)?;
+    if let Some(config) = read_plain(store, "config", "config", SMALL_FILE)? {
+        check_config(&config, format.is_some())?;
+    }
+    match format {
+        Some(format) => check_format(&format),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a configuration that asks for what Herma does not do, or cannot be read.
+pub(crate) fn check_config(config: &[u8], was_made: bool) -> Result<(), StoreError> {
+    match git_config::scan(config) {
+        // What a store was made with is not there any more: this is not what somebody asked for.
+        Err(StoreError::UnknownGitFeature { key }) if was_made && is_garbled(config) => {
+            Err(StoreError::DamagedFile {
+                file: "config".to_owned(),
+                what: format!("it names {key}, and not what every store has"),
+            })
+        }
+        scanned => scanned.map(drop),
+    }
+}
+
+fn read_format(store: &Dir) -> Result<Option<Vec<u8>>, StoreError> {
+    match store.open_dir("herma") {
+        Ok(herma) => read_plain(&herma, "format", "herma/format", 4096),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) if matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {
+            Err(StoreError::DamagedFile {
+                file: "herma".to_owned(),
+                what: "it is no directory".to_owned(),
+            })
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// What `herma/format` says.
+pub(crate) fn format_text() -> String {
+    format!("herma-store {FORMAT}\n")
+}
+
+pub(crate) fn check_format(format: &[u8]) -> Result<(), StoreError> {
+    let text = String::from_utf8_lossy(format);
+    let found: String = text.trim_end().chars().take(64).collect();
+    let number = text.strip_prefix("herma-store ").map(str::trim_end);
+    let number = number.and_then(|number| number.parse::<u64>().ok());
+    match number {
+        Some(1..=FORMAT) => Ok(()),
+        Some(2..) => Err(StoreError::NewerFormat {
+            found,
+            known: FORMAT as u32,
+        }),
+        _ => Err(StoreError::DamagedFile {
+            file: "herma/format".to_owned(),
+            what: format!("it reads {found:?}"),
+        }),
+    }
+}
+
+/// The directories every store is made with.
+pub(crate) fn directories() -> impl Iterator<Item = &'static str> {
+    STEPS.iter().filter_map(|step| match *step {
+        Step::Directory(path) => Some(path),
+        Step::File(..) => None,
+    })
+}
+
+/// Were all steps done once, and is nothing of it gone since?
+fn is_complete(store: &Dir) -> Result<bool, StoreError> {
+    if read_format(store)?.is_none() {
+        return Ok(false);
+    }
+    for path in ["HEAD", "config", "objects/pack", "herma/tmp", "herma/trash"] {
+        if store.stat_opt(path)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(store.stat_opt("herma/projects")?.is_some() && store.stat_opt("herma/lock")?.is_some())
+}
+
+/// Does the first `count` steps, and if those are all, makes them durable and says so.
+fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
+    // Refs that were there once and are not any more are a loss, which an empty directory would hide.
+    let was_made = read_format(store)?.is_some();
+    let stays_lost = |path: &str| was_made && path.starts_with("refs");
+    for step in &STEPS[..count] {
+        match *step {
+            Step::Directory(path) if stays_lost(path) => {}
+            Step::Directory(path) => make_directory(store, path)?,
+            Step::File(path, content) => write_if_missing(store, path, &content())?,
+        }
+    }
+    if count < STEPS.len() {
+        return Ok(());
+    }
+    hermes_files::complete_config(store)?;
+    hermes_files::refresh_excludes(store)?;
+    // ORDER: the format file promises that the steps are durable; some may be left from a killed
+    // process that never synced them, so all are synced here.
+    for step in &STEPS {
+        match *step {
+            Step::Directory(path) if !stays_lost(path) => {
+                store.open_beneath(path.as_bytes())?.sync()?;
+            }
+            _ => {}
+        }
+    }
+    store.sync()?;
+    write_if_missing(store, "herma/format", &format_text())?;
+    Ok(store.open_dir("herma")?.sync()?)
+}
+
+/// Makes whatever a store lacks, although it was complete once; tells whether there was anything to add
+/// to its configuration or its excludes.
+pub fn complete_again(dirs: &StoreDirs) -> Result<(bool, bool), StoreError> {
+    dirs.for_writing()?;
+    for step in &STEPS {
+        if let Step::Directory(path) = step {
+            make_directory(&dirs.store, path)?;
+            dirs.store.open_beneath(path.as_bytes())?.sync()?;
+        }
+    }
+    let config = hermes_files::complete_config(&dirs.store)?;
+    let excludes = hermes_files::refresh_excludes(&dirs.store)?;
+    complete(&dirs.store, STEPS.len())?;
+    Ok((config, excludes))
+}
+
+fn make_directory(store: &Dir, path: &str) -> Result<(), StoreError> {
+    let (parent, name) = parent_beneath(store, path)?;
+    if parent.create_dir(name, 0o700)? {
+        parent.ask_for_mode(name, 0o700)?;
+    }
+    Ok(())
+}
+
+fn parent_beneath<'p>(store: &Dir, path: &'p str) -> herma_fs::Result<(Dir, &'p str)> {
+    match path.rsplit_once('/') {
+        Some((parent, name)) => Ok((store.open_beneath(parent.as_bytes())?, name)),
+        None => Ok((store.try_clone()?, path)),
+    }
+}
+
+fn write_if_missing(store: &Dir, path: &str, content: &str) -> Result<(), StoreError> {
+    let (parent, name) = parent_beneath(store, path)?;
+    if parent.stat_opt(name)?.is_some() {
+        return Ok(());
+    }
+    let directory = store.open_beneath(b"herma/tmp")?;
+    let mut temp = private_temp(&directory)?;
+    temp.write(content.as_bytes())?;
+    // ORDER: content before name.
+    temp.sync()?;
+    // If another process was faster, it wrote the same.
+    temp.publish_new(&parent, name)?;
+    Ok(())
+}
+
+/// A temporary file of mode 0600, whatever the umask.
+pub(crate) fn private_temp(directory: &Dir) -> herma_fs::Result<Temp<'_>> {
+    let temp = Temp::create(directory)?;
+    temp.set_mode(0o600)?;
+    Ok(temp)
+}
+
+/// Moves version 1 repositories, and nothing else, out of the way.
+fn set_legacy_aside(base: &Dir, stamp: &str) -> Result<(), StoreError> {
+    let mut archive = None;
+    for entry in base.entries()? {
+        let name = entry.name.as_bytes();
+        if crate::id::ProjectId::parse(name).is_none() || !is_repository(base, &entry.name)? {
+            continue;
+        }
+        if archive.is_none() {
+            archive = Some(ensure_dir(base, OsStr::new(&format!("legacy-{stamp}")))?);
+        }
+        if let Some(archive) = &archive {
+            match base.rename_new(entry.name.as_c_str(), archive, entry.name.as_c_str()) {
+                // Another process that is making the store has moved it.
+                Err(e) if e.is_not_found() => {}
+                other => other?,
+            }
+        }
+    }
+    if let Some(archive) = archive {
+        archive.sync()?;
+        base.sync()?;
+    }
+    Ok(())
+}
+
+/// Is this directory a repository of version 1?
+pub fn is_repository(base: &Dir, name: &std::ffi::CStr) -> Result<bool, StoreError> {
+    match base.open_dir(name) {
+        Ok(dir) => Ok(dir
+            .stat_opt("HEAD")?
+            .is_some_and(|stat| stat.kind == FileKind::File)),
+        Err(e) if matches!(e.errno(), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => {
+            Ok(false)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,406 @@
+//! The search for an object: every copy of it, in every pack and among the loose files.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::super::object;
+use super::super::object::Hasher;
+use super::super::object::Kind;
+use super::super::object::Object;
+use super::ObjectError;
+use super::Objects;
+use super::RELISTINGS;
+use super::SMALL_BLOB;
+use crate::ObjectId;
+use crate::id_prefix::IdPrefix;
+use crate::object::loose::Loose;
+use crate::object::loose::LooseObject;
+use crate::objects::cache::Key;
+use crate::objects::chain;
+use crate::objects::chain::Base;
+use crate::objects::chain::Bases;
+use crate::objects::copy::CopyError;
+use crate::pack::list::PackList;
+use crate::pack::list::UnreadablePack;
+use crate::pack::read::Entry;
+use crate::pack::read::EntryKind;
+use crate::pack::read::Pack;
+
+/// One place where an object is kept.
+pub(super) enum Copy<'a> {
+    Packed(&'a Arc<Pack>, u64),
+    Loose(LooseObject),
+}
+
+/// What went wrong with the copies tried so far.
+#[derive(Default)]
+pub(super) struct Failures {
+    pub(super) first: Option<CopyError>,
+    pub(super) vanished: Option<CopyError>,
+}
+
+impl Failures {
+    fn note(&mut self, error: CopyError) {
+        let slot = if error.is_vanished() {
+            &mut self.vanished
+        } else {
+            &mut self.first
+        };
+        slot.get_or_insert(error);
+    }
+}
+
+impl Objects {
+    /// Calls `take` with one copy of the object after the other, until it succeeds.
+    pub(super) fn search<T>(
+        &self,
+        id: &ObjectId,
+        mut take: impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
+    ) -> Result<T, ObjectError> {
+        let mut list = self.packs.list()?;
+        let mut failures = Failures::default();
+        for round in 0..=RELISTINGS {
+            if round > 0 {
+                list = self.packs.list_again()?;
+                failures = Failures::default();
+            }
+            if let Some(found) = self.try_copies(&list, id, &mut take, &mut failures) {
+                return Ok(found);
+            }
+            if round > 0 && failures.vanished.is_none() {
+                break;
+            }
+        }
+        match failures.first.or(failures.vanished) {
+            Some(error) => Err(ObjectError::of(id, error)),
+            None => Err(lost(id, &list)),
+        }
+    }
+
+    fn try_copies<T>(
+        &self,
+        list: &PackList,
+        id: &ObjectId,
+        take: &mut impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
+        failures: &mut Failures,
+    ) -> Option<T> {
+        let start = self.last_hit.load(Ordering::Relaxed).min(list.len());
+        for at in (start..list.len()).chain(0..start) {
+            let pack = match list.open(at) {
+                Ok(Some(pack)) => pack,
+                Ok(None) => continue,
+                Err(e) => {
+                    failures.note(e);
+                    continue;
+                }
+            };
+            let taken = match pack.index().find(id) {
+                Ok(None) => continue,
+                Ok(Some(offset)) => take(Copy::Packed(pack, offset), list),
+                Err(e) => Err(e),
+            };
+            match taken {
+                Ok(found) => {
+                    self.last_hit.store(at, Ordering::Relaxed);
+                    return Some(found);
+                }
+                Err(e) => failures.note(e),
+            }
+        }
+        let taken = match self.loose.open(id) {
+            Ok(None) => return None,
+            Ok(Some(object)) => take(Copy::Loose(object), list),
+            Err(e) => Err(e),
+        };
+        taken.map_err(|e| failures.note(e)).ok()
+    }
+
+    pub(super) fn read_copy(
+        &self,
+        copy: Copy<'_>,
+        list: &PackList,
+        id: &ObjectId,
+    ) -> Result<Arc<Object>, CopyError> {
+        let (object, place) = match copy {
+            Copy::Packed(pack, offset) => (
+                chain::read(pack, offset, &self.bases(list))?,
+                format!("{}.pack", pack.stem()),
+            ),
+            Copy::Loose(object) => (Arc::new(object.read()?), "the loose file".to_owned()),
+        };
+        self.check(id, &object, place)?;
+        Ok(object)
+    }
+
+    /// Reads one copy of a blob, if its size is `wanted`. Of anything else only the kind is told.
+    pub(super) fn read_copy_if(
+        &self,
+        copy: Copy<'_>,
+        list: &PackList,
+        id: &ObjectId,
+        wanted: &mut impl FnMut(u64) -> bool,
+    ) -> Result<(Kind, Option<Vec<u8>>), CopyError> {
+        let (kind, size) = match &copy {
+            Copy::Loose(object) => (object.kind, object.size),
+            Copy::Packed(pack, offset) => {
+                let entry = pack.entry(*offset)?;
+                if let EntryKind::Whole(kind) = entry.kind {
+                    let is_wanted = kind == Kind::Blob && wanted(entry.size);
+                    let read = is_wanted.then(|| self.read_whole(kind, entry, id));
+                    let content = read.transpose()?.map(Arc::unwrap_or_clone);
+                    return Ok((kind, content.map(|object| object.data)));
+                }
+                chain::header(pack, *offset, &self.bases(list))?
+            }
+        };
+        if kind != Kind::Blob || !wanted(size) {
+            return Ok((kind, None));
+        }
+        let object = Arc::unwrap_or_clone(self.read_copy(copy, list, id)?);
+        Ok((kind, Some(object.data)))
+    }
+
+    /// Is the copy of this object in this very pack whole?
+    pub fn is_whole_in(&self, stem: &str, id: &ObjectId) -> Result<bool, ObjectError> {
+        let list = self.packs.list()?;
+        let pack = list.packs().find(|pack| pack.stem() == stem);
+        let Some(pack) = pack else {
+            return Ok(false);
+        };
+        let checked = match pack.index().find(id) {
+            Ok(None) => return Ok(false),
+            Ok(Some(offset)) => self.check_copy(pack, offset, &list, id),
+            Err(e) => Err(e),
+        };
+        match checked {
+            Ok(()) => Ok(true),
+            Err(CopyError::Fs(e)) => Err(e.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn check_copy(
+        &self,
+        pack: &Arc<Pack>,
+        offset: u64,
+        list: &PackList,
+        id: &ObjectId,
+    ) -> Result<(), CopyError> {
+        let entry = pack.entry(offset)?;
+        if entry.kind != EntryKind::Whole(Kind::Blob) || entry.size <= SMALL_BLOB {
+            return self
+                .read_copy(Copy::Packed(pack, offset), list, id)
+                .map(drop);
+        }
+        let streamed = stream_large(id, entry.size, &mut |_| Ok(()), |sink| entry.stream(sink))?;
+        streamed
+            .map(drop)
+            .map_err(|_| pack.damaged("its content does not match the id"))
+    }
+
+    pub(super) fn check(
+        &self,
+        id: &ObjectId,
+        object: &Object,
+        file: String,
+    ) -> Result<(), CopyError> {
+        if object::id_of(object.kind, &object.data) == Some(*id) {
+            return Ok(());
+        }
+        // Some of what it was built from may be remembered, and wrong.
+        self.cache.clear();
+        Err(CopyError::Damaged {
+            file,
+            what: "its content does not match the id",
+        })
+    }
+
+    /// Passes one copy on. The outer error means that `sink` has seen nothing and another copy may be
+    /// tried; the inner one is final.
+    pub(super) fn stream_copy(
+        &self,
+        copy: Copy<'_>,
+        list: &PackList,
+        id: &ObjectId,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Result<u64, ObjectError>, CopyError> {
+        let object = match copy {
+            Copy::Packed(pack, offset) => {
+                let entry = pack.entry(offset)?;
+                match entry.kind {
+                    EntryKind::Whole(Kind::Blob) if entry.size > SMALL_BLOB => {
+                        // Once `sink` has seen something, no other copy can be tried.
+                        if self.has_other_copy(pack, list, id) {
+                            self.check_copy(pack, offset, list, id)?;
+                        }
+                        return stream_large(id, entry.size, sink, |sink| entry.stream(sink));
+                    }
+                    EntryKind::Whole(kind) => self.read_whole(kind, entry, id)?,
+                    _ => self.read_copy(Copy::Packed(pack, offset), list, id)?,
+                }
+            }
+            Copy::Loose(object) if object.kind == Kind::Blob && object.size > SMALL_BLOB => {
+                return stream_large(id, object.size, sink, |sink| object.stream(sink));
+            }
+            loose @ Copy::Loose(_) => self.read_copy(loose, list, id)?,
+        };
+        if object.kind != Kind::Blob {
+            return Ok(Err(ObjectError::wrong_kind(id, object.kind, Kind::Blob)));
+        }
+        Ok(sink(&object.data)
+            .map(|()| object.data.len() as u64)
+            .map_err(ObjectError::Sink))
+    }
+
+    /// Is there a copy of the object beside the one in this pack?
+    fn has_other_copy(&self, pack: &Pack, list: &PackList, id: &ObjectId) -> bool {
+        let mut others = list.packs().filter(|other| other.serial() != pack.serial());
+        let is_packed = others.any(|other| matches!(other.index().find(id), Ok(Some(_))));
+        is_packed || matches!(self.loose.contains_listed(id), Ok(true))
+    }
+
+    fn read_whole(
+        &self,
+        kind: Kind,
+        entry: Entry,
+        id: &ObjectId,
+    ) -> Result<Arc<Object>, CopyError> {
+        let file = entry.file().name();
+        let object = Arc::new(Object {
+            kind,
+            data: entry.read()?,
+        });
+        self.check(id, &object, file)?;
+        Ok(object)
+    }
+
+    /// Is the object in one of these packs, or loose as `is_loose` says?
+    pub(super) fn has(
+        &self,
+        list: &PackList,
+        id: &ObjectId,
+        is_loose: impl FnOnce(&Loose) -> Result<bool, CopyError>,
+    ) -> Result<bool, CopyError> {
+        let mut failures = Failures::default();
+        for at in 0..list.len() {
+            let found = list.open(at).and_then(|pack| match pack {
+                Some(pack) => pack.index().find(id),
+                None => Ok(None),
+            });
+            match found {
+                Ok(Some(_)) => return Ok(true),
+                Ok(None) => {}
+                Err(e) => failures.note(e),
+            }
+        }
+        if is_loose(&self.loose)? {
+            return Ok(true);
+        }
+        failures.first.or(failures.vanished).map_or(Ok(false), Err)
+    }
+
+    pub(super) fn find_in(&self, list: &PackList, prefix: &IdPrefix) -> (Vec<ObjectId>, Failures) {
+        let mut failures = Failures::default();
+        let mut found = Vec::new();
+        let in_packs = (0..list.len()).map(|at| match list.open(at)? {
+            Some(pack) => pack.index().find_prefix(prefix),
+            None => Ok(Vec::new()),
+        });
+        for ids in in_packs.chain(std::iter::once_with(|| self.loose.find_prefix(prefix))) {
+            match ids {
+                Ok(ids) => found.extend(ids),
+                Err(e) => failures.note(e),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        (found, failures)
+    }
+
+    pub(super) fn bases<'a>(&'a self, list: &'a PackList) -> KnownBases<'a> {
+        KnownBases {
+            objects: self,
+            list,
+        }
+    }
+}
+
+/// The bases of deltas, among the packs of one listing and the loose objects.
+pub(super) struct KnownBases<'a> {
+    objects: &'a Objects,
+    list: &'a PackList,
+}
+
+impl Bases for KnownBases<'_> {
+    fn locate(&self, id: &ObjectId) -> Result<Option<Base>, CopyError> {
+        if let Some(object) = self.objects.cache.get(&Key::Checked(*id)) {
+            return Ok(Some(Base::Whole(object)));
+        }
+        let mut failures = Failures::default();
+        for at in 0..self.list.len() {
+            let found = self.list.open(at).and_then(|pack| {
+                let Some(pack) = pack else {
+                    return Ok(None);
+                };
+                let offset = pack.index().find(id)?;
+                Ok(offset.map(|offset| Base::Packed(Arc::clone(pack), offset)))
+            });
+            match found {
+                Ok(Some(base)) => return Ok(Some(base)),
+                Ok(None) => {}
+                Err(e) => failures.note(e),
+            }
+        }
+        match self.objects.loose.read(id)? {
+            Some(object) => Ok(Some(Base::Whole(Arc::new(object)))),
+            None => failures.first.or(failures.vanished).map_or(Ok(None), Err),
+        }
+    }
+
+    fn recall(&self, pack: &Pack, offset: u64) -> Option<Arc<Object>> {
+        self.objects.cache.get(&Key::Place(pack.serial(), offset))
+    }
+
+    fn remember(&self, pack: &Pack, offset: u64, object: &Arc<Object>) {
+        self.objects
+            .cache
+            .insert(Key::Place(pack.serial(), offset), object);
+    }
+}
+
+/// What to say of an object that was found nowhere.
+pub(super) fn lost(id: &ObjectId, list: &PackList) -> ObjectError {
+    match list.unreadable().next() {
+        None => ObjectError::Missing { id: *id },
+        Some(UnreadablePack { pack, what }) => {
+            let what = format!("it may be in {pack}.pack, whose index cannot be read: {what}");
+            ObjectError::Damaged { id: *id, what }
+        }
+    }
+}
+
+/// Streams a large blob and hashes it on the way.
+fn stream_large(
+    id: &ObjectId,
+    size: u64,
+    sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    stream: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), CopyError>,
+) -> Result<Result<u64, ObjectError>, CopyError> {
+    let mut hasher = Hasher::new(Kind::Blob, size);
+    let mut started = false;
+    let streamed = stream(&mut |bytes| {
+        started = true;
+        hasher.update(bytes);
+        sink(bytes)
+    });
+    match streamed {
+        Ok(()) if hasher.finish() == Some(*id) => Ok(Ok(size)),
+        Ok(()) => {
+            let what = "its content does not match the id".to_owned();
+            Ok(Err(ObjectError::Damaged { id: *id, what }))
+        }
+        Err(e) if started => Ok(Err(ObjectError::of(id, e))),
+        Err(e) => Err(e),
+    }
+}

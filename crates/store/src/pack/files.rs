@@ -1,0 +1,207 @@
+//! The files in the pack directory, opened when needed and only so many at a time.
+//!
+//! A store has one pack per checkpoint until they are merged, so there may be more packs than a process
+//! may have open files. A file closed here can be gone when it is wanted again: that is an ordinary
+//! answer (another process merged packs), which readers meet by listing the directory again.
+//!
+//! Everything is read with `pread`, never mapped: a disk that fails must be an error, not a signal.
+
+use std::ffi::CStr;
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_fs::FileKind;
+use herma_fs::Stat;
+use herma_fs::sync::Mutex;
+
+use crate::objects::copy::CopyError;
+
+/// How many pack files are kept open, where files may be.
+const MOST_OPEN: usize = 64;
+
+/// Where few files may be open, this part of them may be those.
+const SHARE: u64 = 6;
+
+/// A file of the store, open for reading.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The file.
+    pub file: File,
+    /// What it was when it was opened.
+    pub stat: Stat,
+    /// Where it was found; for messages only.
+    path: PathBuf,
+}
+
+impl OpenFile {
+    /// Opens `name` in `dir`. What is no ordinary file is damage: somebody put it in the place of one.
+    pub fn open(dir: &Dir, name: &CStr) -> Result<Self, CopyError> {
+        let no_file = || CopyError::Damaged {
+            file: name.to_string_lossy().into_owned(),
+            what: "it is no ordinary file",
+        };
+        let file = match dir.open_file(name) {
+            Err(e) if matches!(e.errno(), Some(Errno::LOOP | Errno::NXIO)) => return Err(no_file()),
+            opened => opened?,
+        };
+        let path = dir
+            .path()
+            .join(std::ffi::OsStr::new(&*name.to_string_lossy()));
+        let stat = herma_fs::file::stat_file(&file)
+            .map_err(|e| herma_fs::Error::on("look at", &path, e))?;
+        if stat.kind != FileKind::File {
+            return Err(no_file());
+        }
+        Ok(Self { file, stat, path })
+    }
+
+    /// The file's name, for people.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What the system said while this file was read.
+    pub(crate) fn error(&self, source: io::Error) -> herma_fs::Error {
+        herma_fs::Error::on("read", &self.path, source)
+    }
+
+    /// Fills `buffer` from `offset`; a file that ends before is damaged.
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), CopyError> {
+        let got = herma_fs::file::read_at(&self.file, buffer, offset).map_err(|e| self.error(e))?;
+        if got < buffer.len() {
+            return Err(CopyError::damaged(self, "it ends early"));
+        }
+        Ok(())
+    }
+}
+
+/// How many pack files may be kept open by a process that may open so many in all.
+fn most_open() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let share = herma_fs::process::descriptor_limit().map(|limit| limit / SHARE);
+        share.map_or(MOST_OPEN, |share| (share as usize).clamp(1, MOST_OPEN))
+    })
+}
+
+/// A pack that the directory lists: its name without `.pack`, and what its index file is.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The name without an extension.
+    pub stem: String,
+    /// The stat of the index, to see whether it is still the same file.
+    pub index: Stat,
+    /// The stat of the pack.
+    pub pack: Stat,
+}
+
+/// The pack directory of a store.
+#[derive(Debug)]
+pub struct PackFiles {
+    above: Arc<Dir>,
+    name: CString,
+    /// The open files, the one used last at the end.
+    open: Mutex<Vec<(CString, Arc<OpenFile>)>>,
+}
+
+impl PackFiles {
+    /// The `pack` directory of this `objects` directory. Opens nothing.
+    pub fn new(objects: Arc<Dir>) -> Self {
+        Self::named(objects, c"pack".to_owned())
+    }
+
+    /// The directory `name` in this one, which holds packs. Opens nothing.
+    pub fn named(above: Arc<Dir>, name: CString) -> Self {
+        Self {
+            above,
+            name,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Opens a file, or finds it open.
+    pub fn open(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
+        {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = open.iter().rposition(|(known, _)| known.as_c_str() == name) {
+                let found = open.remove(at);
+                let file = Arc::clone(&found.1);
+                open.push(found);
+                return Ok(file);
+            }
+        }
+        let file = match self.open_anew(name) {
+            // Those that are only kept open for later have to go first.
+            Err(CopyError::Fs(e)) if matches!(e.errno(), Some(Errno::MFILE | Errno::NFILE)) => {
+                self.close_all_but(|_| false);
+                self.open_anew(name)?
+            }
+            opened => opened?,
+        };
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        while open.len() >= most_open() {
+            open.remove(0);
+        }
+        open.push((name.to_owned(), Arc::clone(&file)));
+        Ok(file)
+    }
+
+    fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
+        let dir = self.above.open_dir(self.name.as_c_str())?;
+        OpenFile::open(&dir, name).map(Arc::new)
+    }
+
+    /// Closes all files but those `keep` wants, so that the space of deleted packs becomes free.
+    pub fn close_all_but(&self, keep: impl Fn(&CStr) -> bool) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(name, _)| keep(name));
+    }
+
+    /// Lists the packs that have both their files, the newest first. No directory means no packs.
+    pub fn list(&self) -> Result<Vec<Listed>, herma_fs::Error> {
+        // A descriptor of our own: listing moves its position, and other threads may be listing too.
+        let dir = match self.above.open_dir(self.name.as_c_str()) {
+            Ok(dir) => dir,
+            Err(e) if e.is_not_found() => return Ok(Vec::new()),
+            Err(e) => return Err(e),
+        };
+        let entries = dir.entries()?;
+        let find = |name: &[u8]| {
+            let found = entries.binary_search_by(|entry| entry.name.to_bytes().cmp(name));
+            found.ok().map(|at| entries[at].name.as_c_str())
+        };
+        let mut listed = Vec::new();
+        for entry in &entries {
+            let name = entry.name.to_bytes();
+            // Names that are not text are nobody's packs: git and Herma name them by hash.
+            let Some(stem) = name
+                .strip_suffix(b".idx")
+                .and_then(|s| std::str::from_utf8(s).ok())
+            else {
+                continue;
+            };
+            let Some(pack) = find(format!("{stem}.pack").as_bytes()) else {
+                continue;
+            };
+            // A stat that finds nothing: the pack was removed after the listing.
+            let index = dir.stat_opt(entry.name.as_c_str())?;
+            if let (Some(index), Some(pack)) = (index, dir.stat_opt(pack)?) {
+                listed.push(Listed {
+                    stem: stem.to_owned(),
+                    index,
+                    pack,
+                });
+            }
+        }
+        listed.sort_by_key(|pack| std::cmp::Reverse(pack.index.mtime));
+        Ok(listed)
+    }
+}

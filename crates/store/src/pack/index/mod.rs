@@ -1,0 +1,403 @@
+//! Reads a pack's index: which objects the pack holds, and where.
+//!
+//! An index is never in memory as a whole. Its fan-out table (how many ids begin with at most this byte)
+//! is read and checked when it is opened; the ids and offsets of one first byte, a *bucket*, are read
+//! when first asked for and kept. A small index is one single bucket. A bucket that is too large to
+//! keep, which only a crafted or a gigantic index has, is searched on disk. Whoever asks a large index for a few ids only does not
+//! wait for whole buckets: ids are spread evenly, so a few entries around the place where one should be tell.
+//!
+//! Both versions of the format are read. What an index says is only a hint of where to look: the object
+//! found there is hashed before anyone sees it.
+
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
+
+use crate::ObjectId;
+use crate::id_prefix::IdPrefix;
+use crate::objects::copy::CopyError;
+use crate::pack::files::OpenFile;
+use crate::pack::files::PackFiles;
+
+/// An index with at most this many objects is one bucket.
+const SMALL: u32 = 2048;
+/// A bucket with more objects than this is not kept.
+const LARGEST_BUCKET: u32 = 8192;
+/// How many entries [`PackIndex::entries_from`] reads at once, at most.
+const CHUNK: u32 = 1024;
+/// So many ids are looked for around the place where they should be, before buckets are read.
+const PROBES: u32 = 1024;
+/// How many ids one such look reads.
+const WINDOW: u32 = 64;
+const VERSION_2: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const OUT_OF_ORDER: &str = "its ids are out of order";
+const FAN_OUT: u64 = 1024;
+const TRAILER: u64 = 40;
+
+/// The index of one pack.
+#[derive(Debug)]
+pub struct PackIndex {
+    files: Arc<PackFiles>,
+    name: CString,
+    layout: Layout,
+    fan_out: Box<[u32; 256]>,
+    buckets: Box<[OnceLock<Bucket>]>,
+    /// How many ids were looked for without reading a bucket.
+    probes: AtomicU32,
+    pack_trailer: [u8; 20],
+    stat: herma_fs::Stat,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    /// 24 bytes per object: offset, id.
+    One,
+    /// A table of ids, one of checksums, one of offsets, and one of `large` offsets above 2 GiB.
+    Two { large: u64 },
+}
+
+#[derive(Debug)]
+struct Bucket {
+    ids: Vec<ObjectId>,
+    offsets: Vec<u64>,
+}
+
+/// What a look around the place where an id should be came to.
+enum Probed {
+    /// The id is at this position.
+    At(u32),
+    /// It is not in the index.
+    Nowhere,
+    /// It is elsewhere or nowhere, or this was done often enough.
+    Unknown,
+}
+
+impl PackIndex {
+    /// Opens the index `<stem>.idx` and checks its fan-out table and its size.
+    pub fn open(files: &Arc<PackFiles>, stem: &str) -> Result<Self, CopyError> {
+        let name = CString::new(format!("{stem}.idx")).map_err(|_| CopyError::Damaged {
+            file: stem.to_owned(),
+            what: "not a name",
+        })?;
+        let file = files.open(&name)?;
+        let mut signature = [0; 8];
+        file.read_exact_at(&mut signature, 0)?;
+        let is_two = signature == VERSION_2;
+        if signature[..4] == VERSION_2[..4] && !is_two {
+            return Err(CopyError::damaged(&file, "an index of an unknown version"));
+        }
+        let fan_out = read_fan_out(&file, if is_two { 8 } else { 0 })?;
+        let layout = layout(&file, is_two, u64::from(fan_out[255]))?;
+        let mut pack_trailer = [0; 20];
+        file.read_exact_at(&mut pack_trailer, file.stat.size - TRAILER)?;
+        let bucket_count = if fan_out[255] <= SMALL { 1 } else { 256 };
+        let buckets = (0..bucket_count).map(|_| OnceLock::new()).collect();
+        let (files, stat) = (Arc::clone(files), file.stat);
+        Ok(Self {
+            files,
+            name,
+            layout,
+            fan_out,
+            buckets,
+            probes: AtomicU32::new(0),
+            pack_trailer,
+            stat,
+        })
+    }
+
+    /// How many objects the pack holds.
+    pub fn count(&self) -> u32 {
+        self.fan_out[255]
+    }
+
+    /// The checksum the pack must end with.
+    pub fn pack_trailer(&self) -> &[u8; 20] {
+        &self.pack_trailer
+    }
+
+    /// The index file.
+    pub(crate) fn file(&self) -> Result<Arc<OpenFile>, CopyError> {
+        self.files.open(&self.name)
+    }
+
+    /// What the index file was when it was opened.
+    pub fn stat(&self) -> &herma_fs::Stat {
+        &self.stat
+    }
+
+    /// Where in the pack the object begins, if it is there.
+    pub fn find(&self, id: &ObjectId) -> Result<Option<u64>, CopyError> {
+        let (start, end) = self.range_of(id.as_bytes()[0]);
+        if start == end {
+            return Ok(None);
+        }
+        match self.probe(id, start, end)? {
+            Probed::At(position) => return Ok(self.read(position, 1)?.offsets.first().copied()),
+            Probed::Nowhere => return Ok(None),
+            Probed::Unknown => {}
+        }
+        if let Some((first, bucket)) = self.bucket(id.as_bytes()[0])? {
+            let ids = &bucket.ids[(start - first) as usize..(end - first) as usize];
+            let found = ids.binary_search(id).ok();
+            return Ok(found.map(|at| bucket.offsets[(start - first) as usize + at]));
+        }
+        let position = self.lower_bound_on_disk(id, start, end)?;
+        match self.entries_from(position, 1)?.first() {
+            Some((found, offset)) if found == id => Ok(Some(*offset)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks for an id around the place where it should be between these positions.
+    fn probe(&self, id: &ObjectId, start: u32, end: u32) -> Result<Probed, CopyError> {
+        let is_read =
+            self.buckets.len() == 1 || self.buckets[usize::from(id.as_bytes()[0])].get().is_some();
+        if matches!(self.layout, Layout::One)
+            || is_read
+            || end - start <= WINDOW
+            || self.probes.fetch_add(1, Ordering::Relaxed) >= PROBES
+        {
+            return Ok(Probed::Unknown);
+        }
+        let share = u64::from(number(&id.as_bytes()[1..]));
+        let likely = start + ((share * u64::from(end - start)) >> 32) as u32;
+        let from = likely.saturating_sub(WINDOW / 2).clamp(start, end - WINDOW);
+        let file = self.open_same()?;
+        let mut raw = [0; WINDOW as usize * 20];
+        file.read_exact_at(&mut raw, 8 + FAN_OUT + u64::from(from) * 20)?;
+        let (ids, _) = raw.as_chunks::<20>();
+        let is_in_place = |found: &[u8; 20]| found[0] == id.as_bytes()[0];
+        if !ids.is_sorted() || !ids.iter().all(is_in_place) {
+            return Err(CopyError::damaged(&file, OUT_OF_ORDER));
+        }
+        Ok(match ids.binary_search(id.as_bytes()) {
+            Ok(at) => Probed::At(from + at as u32),
+            Err(0) if from > start => Probed::Unknown,
+            Err(at) if at == ids.len() && from + WINDOW < end => Probed::Unknown,
+            Err(_) => Probed::Nowhere,
+        })
+    }
+
+    /// The ids that begin with these digits, in order.
+    pub fn find_prefix(&self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, CopyError> {
+        let first = prefix.low().as_bytes()[0];
+        let (start, end) = self.range_of(first);
+        let mut position = match self.bucket(first)? {
+            Some((first, bucket)) => {
+                first + bucket.ids.partition_point(|id| id < prefix.low()) as u32
+            }
+            None => self.lower_bound_on_disk(prefix.low(), start, end)?,
+        };
+        let mut found = Vec::new();
+        loop {
+            let entries = self.entries_from(position, CHUNK)?;
+            position += entries.len() as u32;
+            let before = found.len();
+            found.extend(
+                entries
+                    .iter()
+                    .map(|(id, _)| *id)
+                    .take_while(|id| prefix.matches(id)),
+            );
+            if found.len() - before < entries.len() || entries.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Up to `limit` ids and offsets from a position on, in the order of the ids; empty at the end.
+    pub fn entries_from(
+        &self,
+        position: u32,
+        limit: u32,
+    ) -> Result<Vec<(ObjectId, u64)>, CopyError> {
+        let left = self.count().saturating_sub(position);
+        let count = left.min(limit).min(CHUNK);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let bucket = self.read(position, count)?;
+        Ok(bucket.ids.into_iter().zip(bucket.offsets).collect())
+    }
+
+    /// All ids with their offsets, in the order of the ids. Ends after the first error.
+    pub fn entries(&self) -> impl Iterator<Item = Result<(ObjectId, u64), CopyError>> + '_ {
+        let mut position = 0;
+        let mut chunk = Vec::new().into_iter();
+        std::iter::from_fn(move || {
+            if let Some(entry) = chunk.next() {
+                return Some(Ok(entry));
+            }
+            match self.entries_from(position, CHUNK) {
+                Ok(entries) => {
+                    position += entries.len() as u32;
+                    chunk = entries.into_iter();
+                    chunk.next().map(Ok)
+                }
+                Err(e) => {
+                    position = u32::MAX;
+                    Some(Err(e))
+                }
+            }
+        })
+    }
+
+    /// The positions of the ids whose first byte is this one.
+    fn range_of(&self, first: u8) -> (u32, u32) {
+        let start = first
+            .checked_sub(1)
+            .map_or(0, |before| self.fan_out[usize::from(before)]);
+        (start, self.fan_out[usize::from(first)])
+    }
+
+    /// The bucket that holds the ids of this first byte, and the position it starts at; `None` if it
+    /// is too large to keep.
+    fn bucket(&self, first: u8) -> Result<Option<(u32, &Bucket)>, CopyError> {
+        let (slot, (start, end)) = match self.buckets.len() {
+            1 => (&self.buckets[0], (0, self.count())),
+            _ => (&self.buckets[usize::from(first)], self.range_of(first)),
+        };
+        if let Some(bucket) = slot.get() {
+            return Ok(Some((start, bucket)));
+        }
+        if end - start > LARGEST_BUCKET {
+            return Ok(None);
+        }
+        let bucket = self.read(start, end - start)?;
+        Ok(Some((start, slot.get_or_init(|| bucket))))
+    }
+
+    fn lower_bound_on_disk(&self, id: &ObjectId, start: u32, end: u32) -> Result<u32, CopyError> {
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.read(middle, 1)?.ids.first() < Some(id) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Reads `count` entries, and checks that they stand where the fan-out table says, in order.
+    fn read(&self, position: u32, count: u32) -> Result<Bucket, CopyError> {
+        let file = self.open_same()?;
+        let (at, length) = (u64::from(position), count as usize);
+        let bucket = match self.layout {
+            Layout::One => {
+                let mut raw = vec![0; length * 24];
+                file.read_exact_at(&mut raw, FAN_OUT + at * 24)?;
+                Bucket {
+                    ids: raw
+                        .chunks_exact(24)
+                        .filter_map(|e| ObjectId::from_slice(&e[4..]))
+                        .collect(),
+                    offsets: raw.chunks_exact(24).map(|e| u64::from(number(e))).collect(),
+                }
+            }
+            Layout::Two { large } => {
+                let mut raw = vec![0; length * 20];
+                file.read_exact_at(&mut raw, 8 + FAN_OUT + at * 20)?;
+                let ids = raw
+                    .chunks_exact(20)
+                    .filter_map(ObjectId::from_slice)
+                    .collect();
+                let mut raw = vec![0; length * 4];
+                let total = u64::from(self.count());
+                file.read_exact_at(&mut raw, 8 + FAN_OUT + total * 24 + at * 4)?;
+                let large_table = 8 + FAN_OUT + total * 28;
+                let offsets = raw
+                    .chunks_exact(4)
+                    .map(|e| offset(&file, number(e), large_table, large))
+                    .collect::<Result<_, _>>()?;
+                Bucket { ids, offsets }
+            }
+        };
+        self.check_order(&file, position, &bucket.ids)?;
+        Ok(bucket)
+    }
+
+    /// The index file, if it still has the size it had.
+    fn open_same(&self) -> Result<Arc<OpenFile>, CopyError> {
+        let file = self.files.open(&self.name)?;
+        if file.stat.size != self.stat.size {
+            return Err(CopyError::damaged(&file, "it changed while it was in use"));
+        }
+        Ok(file)
+    }
+
+    fn check_order(&self, file: &OpenFile, from: u32, ids: &[ObjectId]) -> Result<(), CopyError> {
+        let in_order = ids.is_sorted();
+        let in_place = ids.iter().zip(from..).all(|(id, position)| {
+            let (start, end) = self.range_of(id.as_bytes()[0]);
+            (start..end).contains(&position)
+        });
+        if in_order && in_place {
+            return Ok(());
+        }
+        Err(CopyError::damaged(file, OUT_OF_ORDER))
+    }
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .take(4)
+        .fold(0, |value, byte| (value << 8) | u32::from(*byte))
+}
+
+fn read_fan_out(file: &OpenFile, at: u64) -> Result<Box<[u32; 256]>, CopyError> {
+    let mut raw = [0; FAN_OUT as usize];
+    file.read_exact_at(&mut raw, at)?;
+    let mut fan_out = Box::new([0; 256]);
+    for (value, bytes) in fan_out.iter_mut().zip(raw.chunks_exact(4)) {
+        *value = number(bytes);
+    }
+    if !fan_out.is_sorted() {
+        return Err(CopyError::damaged(
+            file,
+            "its fan-out table is out of order",
+        ));
+    }
+    Ok(fan_out)
+}
+
+/// Checks the size of the file against the number of objects.
+fn layout(file: &OpenFile, is_two: bool, count: u64) -> Result<Layout, CopyError> {
+    let size = file.stat.size;
+    let wrong = || CopyError::damaged(file, "its size does not fit its number of objects");
+    if !is_two {
+        return if size == FAN_OUT + count * 24 + TRAILER {
+            Ok(Layout::One)
+        } else {
+            Err(wrong())
+        };
+    }
+    let extra = size
+        .checked_sub(8 + FAN_OUT + count * 28 + TRAILER)
+        .ok_or_else(wrong)?;
+    if extra % 8 != 0 || extra / 8 > count {
+        return Err(wrong());
+    }
+    Ok(Layout::Two { large: extra / 8 })
+}
+
+/// The offset an entry of version 2 means: itself, or a place in the table of large offsets.
+fn offset(file: &OpenFile, value: u32, large_table: u64, large: u64) -> Result<u64, CopyError> {
+    if value & 0x8000_0000 == 0 {
+        return Ok(u64::from(value));
+    }
+    let position = u64::from(value & 0x7fff_ffff);
+    if position >= large {
+        return Err(CopyError::damaged(file, "an offset is outside its table"));
+    }
+    let mut raw = [0; 8];
+    file.read_exact_at(&mut raw, large_table + position * 8)?;
+    Ok(u64::from_be_bytes(raw))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! The refs of Herma: how each is named.
+//!
+//! `refs/herma/<project>/<sequence>` names a checkpoint, `<sequence>.extra` beside it what its receipt and modes are kept by;
+//! `refs/hermes/<project>` is the newest for Hermes and `git log`. People's names and pins have refs of their own.
+
+use std::collections::HashSet;
+
+use crate::StoreDirs;
+use crate::StoreError;
+use crate::id::ProjectId;
+
+/// Numbers above this are no place in an order of saving, and there must be one after the last.
+const MAX_SEQUENCE: u64 = 1 << 48;
+
+/// How the refs of receipts and modes end.
+pub const EXTRA: &str = ".extra";
+
+/// Is this the name of the ref of a checkpoint's receipt and modes?
+pub fn is_extra(name: &str) -> bool {
+    name.starts_with("refs/herma/") && name.ends_with(EXTRA)
+}
+
+/// The ref of a checkpoint.
+pub fn checkpoint_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma/{project}/{sequence:08}")
+}
+
+/// The ref that keeps a checkpoint's receipt and modes reachable.
+pub fn extra_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma/{project}/{sequence:08}{EXTRA}")
+}
+
+/// Refs of receipts and modes whose checkpoint is gone: a process was killed while it dropped one, or before
+/// it had made one exist. The caller holds the project's lock.
+pub fn stray_extras(dirs: &StoreDirs, project: &ProjectId) -> Result<Vec<String>, StoreError> {
+    let names: Vec<String> = {
+        let listing = dirs.refs().list(&format!("refs/herma/{project}"))?;
+        let broken = listing.broken.into_iter();
+        listing
+            .refs
+            .into_iter()
+            .map(|(name, _)| name)
+            .chain(broken)
+            .collect()
+    };
+    let known: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let stray = |name: &&String| name.strip_suffix(EXTRA).is_some_and(|n| !known.contains(n));
+    Ok(names.iter().filter(stray).cloned().collect())
+}
+
+/// The ref Hermes reads.
+pub fn mirror_ref(project: &ProjectId) -> String {
+    format!("refs/hermes/{project}")
+}
+
+/// The ref of a name. Slashes are encoded, so that `a` and `a/b` can both be names.
+pub fn name_ref(project: &ProjectId, name: &str) -> String {
+    format!(
+        "refs/herma-names/{project}/{}",
+        name.replace('%', "%25").replace('/', "%2f")
+    )
+}
+
+/// The name that the last component of its ref stands for.
+pub fn name_of(leaf: &str) -> String {
+    leaf.replace("%2f", "/").replace("%25", "%")
+}
+
+/// The ref of a pin.
+pub fn pin_ref(project: &ProjectId, sequence: u64) -> String {
+    format!("refs/herma-pins/{project}/{sequence:08}")
+}
+
+/// The last component of a ref below a prefix, if it is directly below.
+pub fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
+    name.strip_prefix(prefix)?
+        .strip_prefix('/')
+        .filter(|leaf| !leaf.contains('/'))
+}
+
+/// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
+pub fn sequence_of(leaf: &str) -> Option<u64> {
+    let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
+    (format!("{number:08}") == leaf).then_some(number)
+}

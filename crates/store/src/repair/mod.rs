@@ -1,0 +1,8 @@
+//! Bringing back what a damaged store still has.
+//!
+//! Nothing is thrown away: what is put in another's place is set aside first.
+
+pub mod rebuild;
+pub mod recover;
+pub mod salvage;
+pub mod set_aside;
