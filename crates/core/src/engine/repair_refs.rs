@@ -152,7 +152,8 @@ fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, E
     Ok(wrong)
 }
 
-/// Refs of a project that name what is not there, with that and with what they named as the roll has it.
+/// Refs of a project that name what is not there, with that and with what they named as the roll has it, or else whatever
+/// tells of a checkpoint.
 pub(crate) fn misled_refs(
     store: &OpenStore,
     project: &ProjectId,
@@ -162,9 +163,15 @@ pub(crate) fn misled_refs(
     let mut misled = Vec::new();
     for prefix in roll::PREFIXES {
         for (name, named) in store.dirs.refs().list(&format!("{prefix}{project}"))?.refs {
-            let right = roll.refs.get(&name).copied();
-            let right = right.filter(|right| *right != named && !is_there(&named));
-            misled.extend(right.filter(is_there).map(|right| (name, named, right)));
+            if is_there(&named) {
+                continue;
+            }
+            let mut right = roll.refs.get(&name).copied().filter(is_there);
+            // A fast save is not on the roll before somebody settles it.
+            if let (None, Some((_, sequence))) = (right, checkpoint_of(&name)) {
+                right = lost_commit(store, project, sequence)?;
+            }
+            misled.extend(right.map(|right| (name, named, right)));
         }
     }
     // The ref Hermes reads is on no roll: it names the newest checkpoint.

@@ -234,6 +234,29 @@ fn a_lost_ref_moves_no_numbers_and_the_next_save_makes_it_again() {
     }
 }
 
+/// The newest checkpoint stayed lost, although the ref Hermes reads named it.
+#[test]
+fn a_ref_that_names_what_is_not_there_is_put_right_though_no_roll_tells() {
+    for with_roll in [true, false] {
+        let p = scene();
+        let before = known(&p);
+        let path = refs_of(&p, "herma").join("00000007");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let digit = if text.starts_with('0') { "1" } else { "0" };
+        std::fs::write(&path, format!("{digit}{}", &text[1..])).unwrap();
+        if !with_roll {
+            let state = p.store().join("herma/projects");
+            let state = state.join(p.project().id().as_str());
+            std::fs::remove_file(state.join("roll")).unwrap();
+        }
+        verify_notices(&p, "another id");
+        let repaired = repair(&p);
+        assert!(repaired.after.is_whole(), "{:?}", repaired.after);
+        assert_eq!(known(&p), before);
+        all_is_well(&p, "another id");
+    }
+}
+
 #[test]
 fn a_torn_ref_stops_a_collection_and_is_made_again() {
     for sequence in [1, 2, 4, 7] {
