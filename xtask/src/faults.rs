@@ -1,4 +1,4 @@
-//! `cargo xtask faults`: the failure table of `docs/RELIABILITY.md`, each row by its number.
+//! `cargo xtask faults`: the failure table ([`rows`]), each row by its number. `docs/RELIABILITY.md` says which rows show which promise.
 
 mod rows;
 

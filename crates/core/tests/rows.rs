@@ -1,4 +1,4 @@
-//! The rows of the failure table in `docs/RELIABILITY.md` that the engine alone can be put through.
+//! The rows of the failure table (`cargo xtask faults --list`) that the engine alone can be put through.
 //!
 //! Each has a size for every change and, with `HERMA_FAULT_FULL=1`, the size the table asks for.
 #![allow(

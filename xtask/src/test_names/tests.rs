@@ -18,17 +18,22 @@ fn code(document: &str) -> Vec<String> {
     found
 }
 
-/// The documents of the repository.
+/// The documents of the repository, and the tables they point to.
 fn documents() -> Vec<PathBuf> {
     let root = root();
     let mut found = Vec::new();
     let crates = std::fs::read_dir(root.join("crates")).unwrap();
     let crates = crates.map(|entry| entry.unwrap().path());
-    let directories = [root.clone(), root.join("docs")].into_iter().chain(crates);
+    let docs = root.join("docs");
+    let directories = [root, docs.join("data"), docs].into_iter().chain(crates);
     for directory in directories {
         let entries = std::fs::read_dir(directory).unwrap();
         let files = entries.map(|entry| entry.unwrap().path());
-        found.extend(files.filter(|file| file.extension().is_some_and(|e| e == "md")));
+        let is_document = |file: &PathBuf| {
+            let extension = file.extension();
+            extension.is_some_and(|extension| extension == "md" || extension == "tsv")
+        };
+        found.extend(files.filter(is_document));
     }
     found.sort();
     found
