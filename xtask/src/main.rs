@@ -71,7 +71,7 @@ Usage: cargo xtask <COMMAND>
       --wheel               An optimised wheel; also checks its size and how long importing it takes
       --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index
   bench [OPTIONS]           Measures Herma beside a bare walk, git, jj, restic, borg and hermes-agent; writes
-                            docs/bench and the figures of docs/BENCHMARKS.md
+                            docs/bench and the goals of docs/BENCHMARKS.md
       --only SECTION        Only `saving`, `hooks`, `checkpoints`, `keeping`, `big-file`, `sessions`, `python`, or
                             `report`, which measures nothing (can be repeated) [default: the first four]
       --size SIZE           `small`, `medium`, `large`, `huge` (250, 6,500, 80,000, 1,000,000 files) or a number (can be

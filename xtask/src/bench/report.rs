@@ -1,5 +1,5 @@
 //! The tables, ratios first: they are what carries over to other machines. They stand between two markers of
-//! the document, so that the words around them stay.
+//! the document, so that the words around them stay. The document of the repository has the goals alone.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,8 +16,8 @@ use crate::Result;
 const BEGIN: &str = "<!-- figures -->";
 const END: &str = "<!-- end of figures -->";
 
-/// Writes the figures into the document.
-pub fn write(results: &Results, document: &Path) -> Result<()> {
+/// Writes tables into the document.
+pub fn write(tables: &str, document: &Path) -> Result<()> {
     let before = match fs::read_to_string(document) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -25,7 +25,7 @@ pub fn write(results: &Results, document: &Path) -> Result<()> {
         }
         Err(error) => return Err(format!("{}: {error}", document.display()).into()),
     };
-    let after = replace(&before, &figures(results))
+    let after = replace(&before, tables)
         .ok_or_else(|| format!("{}: no `{BEGIN}` and `{END}`", document.display()))?;
     Ok(fs::write(document, after)?)
 }
@@ -40,13 +40,18 @@ fn replace(document: &str, figures: &str) -> Option<String> {
     ))
 }
 
-/// Everything between the markers.
-fn figures(results: &Results) -> String {
-    let mut text = format!(
+/// The goals, and whether they are met.
+pub fn summary(results: &Results) -> String {
+    format!(
         "Machine: {}.\n\n{}\n",
         results.machine,
         goals::table(results)
-    );
+    )
+}
+
+/// The goals, and every figure.
+pub fn figures(results: &Results) -> String {
+    let mut text = summary(results);
     // The sizes from small to large, then everything else.
     let mut subjects: Vec<(&String, &Subject)> = results.subjects.iter().collect();
     subjects.sort_by_key(|(name, subject)| (!name.starts_with("saving"), subject.files, *name));
@@ -251,10 +256,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let document = directory.path().join("report.md");
         fs::write(&document, "my words\n").unwrap();
-        assert!(write(&Results::default(), &document).is_err());
+        assert!(write("figures", &document).is_err());
         assert_eq!(fs::read_to_string(&document).unwrap(), "my words\n");
         fs::remove_file(&document).unwrap();
-        write(&Results::default(), &document).unwrap();
+        write("figures", &document).unwrap();
         assert!(fs::read_to_string(&document).unwrap().contains(BEGIN));
     }
 

@@ -68,6 +68,9 @@ pub struct Malformed {
 }
 
 /// Hashes an object piece by piece.
+///
+/// Eight files at once with AVX2 would make a first save 7 to 10 % shorter on processors without instructions for SHA-1, and take a
+/// SHA-1 and a detection of collisions of our own: directories are too small to fill eight lanes.
 pub struct Hasher(sha1dc::Hasher);
 
 impl Hasher {
