@@ -13,7 +13,6 @@ use herma_hosts::install::Scope;
 use herma_hosts::payload::LONGEST_COMMAND;
 use herma_hosts::payload::LONGEST_ID;
 use herma_hosts::payload::LONGEST_PROMPT;
-use herma_hosts::shell;
 use herma_hosts::slash;
 use herma_hosts::slash::Message;
 use herma_hosts::slash::Platform;
@@ -86,21 +85,6 @@ pub fn install(host: Host, bytes: &[u8]) {
             assert_eq!(back.as_deref(), Some(bytes), "as before, though it moved");
         }
     }
-}
-
-/// A command line: what reads only does not hide that something is deleted behind it.
-pub fn shell(text: &str) {
-    let effect = shell::classify(text);
-    if let shell::Effect::MayChangeFiles(found) = &effect {
-        assert!(found.program.chars().count() <= 64);
-    }
-    let continues = text.contains("<<") || text.ends_with('\\');
-    if !effect.is_destructive() && !continues {
-        let longer = format!("{text}\nrm -rf src");
-        assert!(shell::classify(&longer).is_destructive(), "{longer:?}");
-    }
-    let words: Vec<_> = text.split(' ').map(|word| word.into()).collect();
-    shell::classify_arguments(&words);
 }
 
 /// What is typed in a chat, and what is answered there: no answer is longer than the place takes.

@@ -7,6 +7,7 @@ use crate::hosts;
 use crate::program;
 use crate::records;
 use crate::sessions;
+use crate::shell;
 use crate::store;
 use crate::store_doors;
 use crate::texts;
@@ -17,7 +18,7 @@ pub type Target = fn(&[u8]);
 /// All targets, in the order of their names.
 pub const TARGETS: &[(&str, Target)] = &[
     ("cleaning", core::cleaning),
-    ("command_line", core::command_line),
+    ("command_line", shell::command_line),
     ("commit", store::commit),
     ("delta", store::delta),
     ("diff", texts::diff),
@@ -51,7 +52,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("secrets", secrets),
     ("settings", |bytes| program::settings(text(bytes))),
     ("shallow", store_doors::shallow),
-    ("shell", |bytes| hosts::shell(text(bytes))),
+    ("shell", |bytes| shell::reads(text(bytes))),
     ("slash", |bytes| hosts::slash(text(bytes))),
     ("stat_cache", records::stat_cache),
     ("step", core::step),

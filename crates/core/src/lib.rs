@@ -8,18 +8,18 @@
 //! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`collect`]: mark → merge → trash, beside any number of savers
-//! * [`coverage`]: could a command be taken back? asked before it runs
+//! * [`can_undo`]: could a command be taken back? asked before it runs
 //! * [`restore`]: plan → apply → verify, with the journal and undo
 //! * [`reversal`]: takes single steps back out of the present, keeping what came after
 //! * [`purge`]: takes a file out of everything that was saved
 //! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
 //! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
 
+pub mod can_undo;
 pub mod checkpoint;
 pub mod cleanup;
 pub mod clock;
 pub mod collect;
-pub mod coverage;
 pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]

@@ -9,7 +9,6 @@
 //! * [`incoming`]: a call of a hook, read;
 //! * [`install`]: where each agent is told whom to call, and how that is taken back;
 //! * [`patches`]: the files a patch names;
-//! * [`shell`]: what a command line may do to files;
 //! * [`slash`]: `/rollback` and `/diff`, as typed in a chat.
 //!
 //! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, `detect`
@@ -25,7 +24,6 @@ pub mod patches;
 pub mod payload;
 mod readers;
 mod rules;
-pub mod shell;
 pub mod slash;
 
 pub use event::Event;

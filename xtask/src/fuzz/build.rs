@@ -24,13 +24,14 @@ const COVERAGE: [&str; 5] = [
 const DOORS: &str = "--cfg=fuzzing";
 
 /// The packages that have doors, and those the doors are called from.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
     "herma-core",
     "herma-fs",
     "herma-fuzz",
     "herma-hosts",
     "herma-program",
     "herma-sessions",
+    "herma-shell",
 ];
 
 /// Parsers of others. What is generic in a library is compiled, and so counted, where it is used; and one with a

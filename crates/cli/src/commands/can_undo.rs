@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStringExt;
 
 use bstr::BString;
 use clap::Args;
-use herma_core::coverage::Answer;
-use herma_core::coverage::CanUndo;
-use herma_core::coverage::Command;
-use herma_core::coverage::Uncovered;
-use herma_core::coverage::What;
-use herma_core::coverage::Why;
+use herma_core::can_undo::Answer;
+use herma_core::can_undo::CanUndo;
+use herma_core::can_undo::Command;
+use herma_core::can_undo::Uncovered;
+use herma_core::can_undo::What;
+use herma_core::can_undo::Why;
 use herma_store::path::escape;
 use serde::Serialize;
 
@@ -46,9 +46,9 @@ pub(crate) struct CanUndoArgs {
 impl CanUndoArgs {
     fn command(&self) -> Command {
         match (&self.shell, &self.command[..]) {
-            (Some(text), _) => Command::Shell(text.as_bytes().into()),
+            (Some(text), _) => Command::Text(text.as_bytes().into()),
             (None, [only]) if is_shell_text(only.as_bytes()) => {
-                Command::Shell(only.as_bytes().into())
+                Command::Text(only.as_bytes().into())
             }
             (None, words) => Command::Arguments(
                 words

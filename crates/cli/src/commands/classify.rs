@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use bstr::BString;
 use clap::Args;
-use herma_hosts::shell;
-use herma_hosts::shell::Effect;
+use herma_shell::Command;
+use herma_shell::may_change;
 use herma_store::path::escape;
 use serde::Serialize;
 
@@ -39,39 +38,37 @@ struct ClassifyJson<'a> {
     effect: &'static str,
     program: Option<&'a str>,
     why: Option<&'static str>,
-    text: Option<String>,
+    text: Option<&'static str>,
 }
 
 pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, CommandError> {
-    let effect = match &args.command[..] {
-        [only] if is_shell_text(only.as_bytes()) => shell::classify(&only.to_string_lossy()),
-        words => {
-            let words: Vec<BString> = words.iter().map(|word| word.as_bytes().into()).collect();
-            shell::classify_arguments(&words)
-        }
-    };
-    let destructive = match &effect {
-        Effect::ReadsOnly => None,
-        Effect::MayChangeFiles(destructive) => Some(destructive),
+    let found = may_change(&match &args.command[..] {
+        [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
+        words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),
+    });
+    let effect = if found.is_some() {
+        "may-change"
+    } else {
+        "reads-only"
     };
     if ui.json {
         ui.write_json(&ClassifyJson {
             schema: "herma.classify/1",
-            effect: effect.word(),
-            program: destructive.map(|destructive| destructive.program.as_str()),
-            why: destructive.map(|destructive| destructive.why.word()),
-            text: destructive.map(|destructive| destructive.why.to_string()),
+            effect,
+            program: found.as_ref().map(|found| found.program.as_str()),
+            why: found.as_ref().map(|found| found.why.word()),
+            text: found.as_ref().map(|found| found.why.text()),
         })?;
     } else {
         let mut out = ui.data();
-        writeln!(out, "{}", effect.word())?;
-        if let Some(destructive) = destructive {
-            let program = escape(destructive.program.as_bytes());
-            writeln!(out, "`{program}`: {}", destructive.why)?;
+        writeln!(out, "{effect}")?;
+        if let Some(found) = &found {
+            let program = escape(found.program.as_bytes());
+            writeln!(out, "`{program}`: {}", found.why.text())?;
         }
         out.finish()?;
     }
-    Ok(if effect.is_destructive() {
+    Ok(if found.is_some() {
         Outcome::Problems
     } else {
         Outcome::Done

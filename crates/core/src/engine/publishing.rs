@@ -24,8 +24,8 @@ use herma_store::refs::scheme::sequence_of;
 
 use super::Project;
 use super::SaveOptions;
-use super::covered::Foreign;
-use super::covered::may_be_foreign;
+use super::foreign::Foreign;
+use super::foreign::may_be_foreign;
 use super::open::OpenStore;
 use super::repair_refs::receipt_in;
 use super::saving::Lost;

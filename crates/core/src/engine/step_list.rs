@@ -8,8 +8,8 @@ use herma_store::ObjectId;
 use herma_store::RelPath;
 
 use super::Project;
-use super::covered::Foreign;
-use super::covered::may_be_foreign;
+use super::foreign::Foreign;
+use super::foreign::may_be_foreign;
 use super::open::OpenStore;
 use super::publishing::count;
 use crate::checkpoint::ChangeCount;

@@ -19,8 +19,8 @@ use herma_store::object::Object;
 use herma_store::object::id_of;
 
 use super::Project;
-use super::covered::Foreign;
-use super::covered::may_be_foreign;
+use super::foreign::Foreign;
+use super::foreign::may_be_foreign;
 use super::open::OpenStore;
 use super::outside::were_there;
 use super::receipts::read_left_out;

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use herma_core::coverage::Answer;
+use herma_core::can_undo::Answer;
 
 use super::can_undo::ask;
 use super::can_undo::run;
