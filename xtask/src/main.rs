@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `serve-load`, `skips`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`.
 
 mod bench;
 mod ci;
@@ -14,7 +14,6 @@ mod mutants;
 mod power;
 mod python;
 mod rules;
-mod serve_load;
 mod skips;
 mod test_names;
 mod workspace;
@@ -86,10 +85,6 @@ Usage: cargo xtask <COMMAND>
       --herma PATH          Measure this program instead of building one
   secrets DIR…              Counts the files that look like they hold a secret; fails at more than one in a
                             thousand, which in public trees are false hits
-  serve-load [OPTIONS]      Many clients on one `herma serve`: nothing fails, nothing is lost, memory stays flat
-      --clients N           Clients at once [default: 8]
-      --calls N             Calls of each [default: 500]
-      --herma PATH          Load this program instead of building one
   skips FILE                Lists and counts the tests that could not run and wrote so to this file (HERMA_SKIPPED);
                             fails if one is of a ring that .ci/may-skip does not name
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
@@ -113,7 +108,6 @@ fn main() -> ExitCode {
         Some("demo") if rest.is_empty() => demo::play(),
         Some("faults") => faults::run(rest),
         Some("filesystems") => filesystems::run(rest),
-        Some("serve-load") => serve_load::run(rest),
         Some("huge") => huge::run(rest),
         Some("bench") => bench::run(rest),
         Some("secrets") => ci::count_secret_hits(rest),

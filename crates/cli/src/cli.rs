@@ -32,7 +32,6 @@ use crate::commands::restore::RestoreArgs;
 use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::save::SaveArgs;
-use crate::commands::serve::ServeArgs;
 use crate::commands::sessions::SessionsArgs;
 use crate::commands::show::ShowArgs;
 use crate::commands::slash::SlashArgs;
@@ -172,8 +171,14 @@ pub(crate) enum Command {
     Sessions(SessionsArgs),
     Install(InstallArgs),
     Uninstall(UninstallArgs),
-    Serve(ServeArgs),
     Mcp(McpArgs),
+    /// Says that it is `herma mcp` now
+    #[command(hide = true)]
+    Serve {
+        /// Whatever it was started with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),

@@ -17,12 +17,15 @@ use crate::commands::acp::traffic::Side;
 use crate::commands::acp::traffic::Traffic;
 use crate::hunk_choices::Choices;
 use crate::hunk_choices::Heard;
-use crate::serve::lines::Line;
-use crate::serve::lines::Lines;
-use crate::serve::message;
-use crate::serve::message::Incoming;
-use crate::serve::message::Request;
-use crate::serve::params;
+use crate::mcp::arguments::Arguments;
+use crate::mcp::arguments::check;
+use crate::mcp::arguments::command_line;
+use crate::mcp::lines::Line;
+use crate::mcp::lines::Lines;
+use crate::mcp::message;
+use crate::mcp::message::Incoming;
+use crate::mcp::message::Request;
+use crate::mcp::tools::TOOLS;
 use crate::settings;
 use crate::settings::KEYS;
 use crate::settings::Key;
@@ -38,7 +41,7 @@ pub fn requests(bytes: &[u8]) {
             Incoming::Request(request) => parameters(&request),
             Incoming::Answer => {}
             Incoming::Bad { id, error } => {
-                let answer = message::error_line(&id, &error);
+                let answer = message::answer_line(&id, Err(error));
                 assert!(
                     answer.len() < line.len() * 2 + 1000,
                     "an answer is no longer than what it is to"
@@ -54,41 +57,39 @@ pub fn requests(bytes: &[u8]) {
     );
 }
 
-/// Whatever parameters say, they are arguments of the one command, and switch nothing on that is off.
-fn parameters(request: &Request<'_>) {
+/// Whatever arguments say, they are arguments of the one command, and switch nothing on that is off.
+fn parameters(request: &Request) {
     if let Some(id) = &request.id {
-        let answer = message::result_line(id, &serde_json::Value::Null);
+        let answer = message::answer_line(id, Ok(serde_json::Value::Null));
         let read: serde_json::Value = serde_json::from_slice(&answer).expect("an answer is JSON");
         assert_eq!(read["id"], *id, "an answer is known by its id");
     }
-    if let Ok(wanted) = request.params::<params::Restore>() {
-        let line = wanted.command(None, true);
-        if let Some(cli) = parse(line.arguments()) {
-            let Some(Command::Restore(args)) = cli.command else {
-                panic!("a restore became something else");
-            };
-            assert!(args.dry_run && args.all == wanted.all);
-            assert!(cli.global.home.is_none() && cli.global.root.is_none());
+    let Ok(arguments) = request.params::<Arguments>() else {
+        return;
+    };
+    for tool in &TOOLS {
+        let properties = tool.properties(true);
+        let mut given = arguments.clone();
+        given.retain(|name, _| properties.contains_key(name));
+        // Those that are refused never become a command line, and what names a checkpoint becomes its id.
+        if check(&properties, &given).is_err() {
+            continue;
+        }
+        for name in ["checkpoint", "from", "to"] {
+            if let Some(named) = given.get_mut(name).filter(|named| !named.is_null()) {
+                *named = "id:ab".into();
+            }
+        }
+        let Some(cli) = parse(command_line(tool.command, &given)) else {
+            continue;
+        };
+        assert!(cli.global.home.is_none() && cli.global.root.is_none());
+        if let Some(Command::Restore(args)) = cli.command {
+            let is_all = given.get("all") == Some(&true.into());
+            assert!(args.all == is_all, "only who says so restores everything");
+            assert!(args.dry_run == (tool.command == "restore --dry-run"));
         }
     }
-    if let Ok(wanted) = request.params::<params::Undo>() {
-        let _ = parse(wanted.command().arguments());
-    }
-    let _ = request
-        .params::<params::Save>()
-        .map(|wanted| wanted.command());
-    let _ = request
-        .params::<params::Diff>()
-        .map(|wanted| wanted.command(&[]));
-    let _ = request
-        .params::<params::BeginStep>()
-        .map(|wanted| wanted.command());
-    let _ = request
-        .params::<params::EndStep>()
-        .map(|wanted| wanted.command());
-    let _ = request
-        .params::<params::Prune>()
-        .map(|wanted| wanted.command());
 }
 
 thread_local! {

@@ -8,7 +8,7 @@
 //! * [`commands`]: one file per command
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
-//! * [`serve`], [`mcp`]: the same for programs that stay connected
+//! * [`mcp`]: the same for agents and programs that stay connected
 //! * [`environment`]: the only place that asks the system about the user and the terminal
 //! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`], [`units`]: the terminal
 //! * [`json`], [`listing`], [`restore_report`], [`step_report`]: how checkpoints, paths and steps are shown to
@@ -34,7 +34,6 @@ mod patch_choice;
 mod progress;
 mod restore_report;
 mod run;
-mod serve;
 mod settings;
 mod step_report;
 mod take_back_report;

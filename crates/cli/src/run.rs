@@ -132,7 +132,8 @@ pub(crate) fn dispatch(
         Some(Command::Resume(args)) => commands::resume::cmd_resume(&env, args),
         Some(Command::Checkpoints(args)) => commands::checkpoints::cmd_checkpoints(&env, args),
         Some(Command::Sessions(args)) => commands::sessions::cmd_sessions(&env, args),
-        Some(Command::Serve(args)) => commands::serve::cmd_serve(&env, environment, args),
+        Some(Command::Serve { .. }) => Err(CommandError::usage("`herma serve` is `herma mcp` now")
+            .with_hint("`herma mcp --all-tools`, with `--socket PATH` for many clients; docs/AGENTS.md lists the tools.")),
         Some(Command::Mcp(args)) => commands::mcp::cmd_mcp(&env, environment, args),
         Some(Command::Maintain) => commands::maintain::cmd_maintain(&env),
         Some(Command::Install(args)) => commands::install::cmd_install(&env, args),

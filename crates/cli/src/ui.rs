@@ -1,7 +1,7 @@
 //! What people see: data on stdout, words on stderr.
 //!
 //! Everything printed passes here. Names and reasons must be escaped before they come; this file adds
-//! colour, the pager and the confirmation. Where a program asks over `herma serve`, nothing is printed: an
+//! colour, the pager and the confirmation. Where a program asks over `herma mcp`, nothing is printed: an
 //! [`Answer`] collects it.
 
 use std::fmt::Display;
@@ -19,9 +19,9 @@ use crate::cli::ColorChoice;
 use crate::cli::GlobalArgs;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
+use crate::mcp::answer::Answer;
 use crate::pager::Output;
 use crate::progress::TerminalProgress;
-use crate::serve::answer::Answer;
 use crate::theme::Label;
 use crate::theme::Theme;
 

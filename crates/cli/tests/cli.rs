@@ -19,7 +19,10 @@ mod cli {
     mod lost_packs;
     mod maintenance;
     mod mcp;
-    mod protocol;
+    mod mcp_client;
+    mod mcp_clients;
+    mod mcp_hostile;
+    mod mcp_programs;
     mod prune;
     mod purge;
     mod restore;
@@ -28,11 +31,6 @@ mod cli {
     mod run;
     mod run_terminal;
     mod save_and_list;
-    mod serve;
-    mod serve_client;
-    mod serve_clients;
-    mod serve_hostile;
-    mod serve_reviewed;
     mod sessions;
     mod sessions_care;
     mod slash;

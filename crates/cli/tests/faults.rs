@@ -23,6 +23,7 @@ mod faults {
     mod kill;
     mod killed_holders;
     mod many;
+    mod mcp;
     mod memory;
     mod other_commands;
     #[cfg(target_os = "linux")]
@@ -33,7 +34,6 @@ mod faults {
     mod resume;
     mod rights;
     mod scene;
-    mod serve;
     mod sessions;
     mod settings_files;
     mod shape_kills;

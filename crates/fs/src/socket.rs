@@ -6,7 +6,6 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
@@ -70,7 +69,6 @@ pub struct Listening {
     dir: Dir,
     name: Vec<u8>,
     own: Stat,
-    path: PathBuf,
 }
 
 /// Makes a socket at `path` that only this user can reach, and listens on it.
@@ -106,7 +104,6 @@ pub fn listen(path: &Path) -> Result<Listening, CannotListen> {
         dir,
         name,
         own,
-        path: path.to_owned(),
     })
 }
 
@@ -165,34 +162,6 @@ impl Listening {
         let (client, _) = self.listener.accept()?;
         Ok(Some(client))
     }
-
-    /// Can clients still find it?
-    pub fn is_current(&self) -> bool {
-        let there = rustix::fs::lstat(&self.path).ok();
-        let own = self.dir.stat(&*self.name).ok();
-        let is_own = |there: &Stat| (there.dev, there.ino) == (self.own.dev, self.own.ino);
-        own.is_some_and(|own| is_own(&own))
-            && there.is_some_and(|there| there.st_ino == self.own.ino)
-    }
-}
-
-impl AsFd for Listening {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
-}
-
-/// Connects to a server of this very user; never waits for one that is too busy to let anybody in.
-pub fn connect(path: &Path) -> io::Result<UnixStream> {
-    let address = SocketAddrUnix::new(path)?;
-    let socket = open_socket(path, OFlags::NONBLOCK).map_err(io::Error::other)?;
-    rustix::net::connect(&socket, &address)?;
-    let stream = UnixStream::from(socket);
-    if peer_uid(&stream)? != crate::process::effective_uid() {
-        return Err(io::Error::from(io::ErrorKind::PermissionDenied));
-    }
-    stream.set_nonblocking(false)?;
-    Ok(stream)
 }
 
 impl Drop for Listening {
@@ -258,7 +227,7 @@ mod tests {
         served.read_exact(&mut [0]).unwrap();
         drop(listening);
         assert!(!path.exists());
-        assert!(connect(&path).is_err());
+        assert!(UnixStream::connect(&path).is_err());
     }
 
     #[test]
@@ -322,9 +291,7 @@ mod tests {
         let (_dir, path) = place();
         let first = listen(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert!(!first.is_current(), "nobody finds it any more");
         let second = listen(&path).unwrap();
-        assert!(!first.is_current() && second.is_current());
         drop(first);
         assert!(path.exists(), "it is the second one's by now");
         drop(second);

@@ -11,11 +11,11 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use super::tools::block;
+use super::session::Session;
+use super::session::text;
 use crate::hook::Heard;
 use crate::hook::HookLog;
 use crate::hook::work;
-use crate::serve::Session;
 
 /// The tool's name.
 pub(super) const NAME: &str = "herma_hook";
@@ -66,12 +66,12 @@ pub(super) fn describe() -> Value {
 }
 
 /// Calls the tool: the agent reads an empty object, or one with a message for its user.
-pub(super) fn call(session: &mut Session, arguments: &Map<String, Value>) -> Value {
-    let text = match hear(arguments).map(|heard| note(session, &heard)) {
+pub(super) fn call(session: &Session, arguments: &Map<String, Value>) -> Value {
+    let answer = match hear(arguments).map(|heard| note(session, &heard)) {
         None | Some(Ok(())) => json!({}),
         Some(Err(what)) => json!({"systemMessage": format!("Herma could not save: {what}")}),
     };
-    json!({"content": [block(&text.to_string())], "isError": false})
+    json!({"content": [text(&answer.to_string())], "isError": false})
 }
 
 /// Does what `herma hook` does, without a process of its own.
@@ -80,7 +80,8 @@ fn note(session: &Session, heard: &Heard) -> Result<(), String> {
         return Ok(());
     }
     let directory = heard.event.directory.as_deref();
-    let env = session.env(directory).map_err(|error| error.message)?;
+    let env = session.env(directory);
+    let env = env.map_err(|error| error.message().to_owned())?;
     let log = HookLog::at(Some(env.home.clone()));
     work::work(&env, heard, &log)
 }

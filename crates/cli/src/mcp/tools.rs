@@ -1,174 +1,185 @@
-//! The tools, as an agent sees them: what each is for, what it takes, and whether it changes anything.
+//! The tools: what each is for, which command it is, what it takes, and what it changes.
+//!
+//! Agents see few of them, with words that are written for them. Programs that want everything
+//! (`herma mcp --all-tools`) see the others, too, and more options of the same ones, in the words of the commands.
 
-use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use self::Effect::MovesFiles;
+use self::Effect::Notes;
+use self::Effect::Reads;
+use self::Effect::Removes;
+use self::Effect::Saves;
+use self::Effect::Steps;
+use super::arguments::Arguments;
+use super::arguments::command_of;
+use super::arguments::property;
 use super::hook;
-use crate::serve::Session;
 
-/// A tool that is a method of `herma serve`.
-pub(super) struct Tool {
-    name: &'static str,
-    method: &'static str,
+/// A tool that is a command.
+pub(crate) struct Tool {
+    pub(super) name: &'static str,
+    /// The command, with what is always said.
+    pub(crate) command: &'static str,
+    effect: Effect,
+    /// The list that comes in pages.
+    pub(super) list: Option<&'static str>,
+    /// What programs can say: options of the command.
+    options: &'static str,
+    /// `None`: only programs see it.
+    for_agents: Option<ForAgents>,
+}
+
+/// A tool in words for agents.
+struct ForAgents {
     title: &'static str,
     description: &'static str,
-    /// Does it leave everything as it is?
-    reads_only: bool,
-    /// Does it change files of the project?
-    changes_files: bool,
-    properties: fn() -> Value,
+    /// What they can say.
+    options: &'static str,
     required: &'static [&'static str],
     /// Puts an answer into a sentence.
     sentence: fn(&Value) -> String,
 }
 
-const TOOLS: [Tool; 6] = [
-    Tool {
-        name: "herma_list",
-        method: "list",
+/// What a tool changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It may add a checkpoint.
+    Saves,
+    /// A step begins or ends.
+    Steps,
+    /// Files of the project.
+    MovesFiles,
+    /// It notes something nobody hears of.
+    Notes,
+    /// Something that was kept goes.
+    Removes,
+}
+
+/// Which conversations are meant.
+macro_rules! filters {
+    () => {
+        "source older_than newer_than before after title model min_messages max_messages"
+    };
+}
+
+#[rustfmt::skip]
+pub(crate) static TOOLS: [Tool; 25] = [
+    tool("herma_list", "list", Reads, "").with_list("checkpoints").for_agents(ForAgents {
         title: "List checkpoints",
         description: "Lists the saved states (checkpoints) of the project, newest first. Number 1 is the newest.",
-        reads_only: true,
-        changes_files: false,
-        properties: || {
-            json!({
-                "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many; 100 unless said otherwise"},
-                "offset": {"type": "integer", "minimum": 0, "description": "How many newer ones to skip"},
-            })
-        },
+        options: "limit offset",
         required: &[],
-        sentence: |answer| {
-            let count = answer["checkpoints"].as_array().map_or(0, Vec::len);
-            let more = if answer["more"] == true {
-                " There are more."
-            } else {
-                ""
-            };
-            format!("{count} checkpoints.{more}")
-        },
-    },
-    Tool {
-        name: "herma_diff",
-        method: "diff",
+        sentence: listed,
+    }),
+    tool("herma_diff", "diff", Reads, "agent session turn steps no_renames unified").with_list("changes").for_agents(ForAgents {
         title: "Show what changed",
         description: "Shows what changed since a checkpoint, or between two, as a patch. Without arguments: since the newest checkpoint.",
-        reads_only: true,
-        changes_files: false,
-        properties: || {
-            json!({
-                "from": checkpoint("The older state; the newest checkpoint unless said otherwise"),
-                "to": checkpoint("The newer state; the present files unless said otherwise"),
-                "paths": paths("Only these files and directories"),
-                "patch": {"type": "boolean", "description": "Also the changed lines; true unless said otherwise"},
-                "max_bytes": {"type": "integer", "minimum": 0, "description": "How much of the patch; 32768 unless said otherwise"},
-            })
-        },
+        options: "from to paths patch max_bytes",
         required: &[],
-        sentence: |answer| {
-            let patch = answer["patch"].as_str().unwrap_or_default();
-            let cut = if answer["patch_truncated"] == true {
-                "\n(the patch goes on)"
-            } else {
-                ""
-            };
-            format!("{} files differ.\n{patch}{cut}", answer["total"])
-        },
-    },
-    Tool {
-        name: "herma_plan_restore",
-        method: "plan_restore",
+        sentence: compared,
+    }),
+    tool("herma_plan_restore", "restore --dry-run", Reads, "only_agent session turn since conflicts").for_agents(ForAgents {
         title: "Preview going back",
         description: "Says what herma_restore would do with the same arguments, and does nothing.",
-        reads_only: true,
-        changes_files: false,
-        properties: restoring,
+        options: "checkpoint paths keep all",
         required: &["checkpoint"],
-        sentence: |answer| {
-            let count = |name: &str| answer[name].as_array().map_or(0, Vec::len);
-            let changes = count("actions") + count("changes");
-            format!(
-                "{changes} changes, {} files kept. Nothing was changed.",
-                count("kept")
-            )
-        },
-    },
-    Tool {
-        name: "herma_restore",
-        method: "restore",
+        sentence: planned,
+    }),
+    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since conflicts with_transcript").for_agents(ForAgents {
         title: "Go back to a checkpoint",
         description: "Puts files back as they were at a checkpoint. What agents did since is taken back, what a person edited is kept unless `all` is true. The present state is saved first; herma_undo takes this back.",
-        reads_only: false,
-        changes_files: true,
-        properties: restoring,
+        options: "checkpoint paths keep all",
         required: &["checkpoint"],
         sentence: moved,
-    },
-    Tool {
-        name: "herma_undo",
-        method: "undo",
+    }),
+    tool("herma_undo", "undo", MovesFiles, "paths only_agent session turn since conflicts").for_agents(ForAgents {
         title: "Undo",
         description: "Takes back the given steps; without any, the latest changes since the last checkpoint, or the last restore. The present state is saved first.",
-        reads_only: false,
-        changes_files: true,
-        properties: || {
-            json!({
-                "steps": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "description": "Numbers of steps"},
-                "dry_run": {"type": "boolean", "description": "Only say what would be done"},
-            })
-        },
+        options: "steps dry_run",
         required: &[],
         sentence: moved,
-    },
-    Tool {
-        name: "herma_save",
-        method: "save",
+    }),
+    tool("herma_save", "save", Saves, "agent session turn tool rehash fast wait").for_agents(ForAgents {
         title: "Save a checkpoint",
         description: "Saves the project as a checkpoint, to which herma_restore can go back. If nothing changed since the newest one, that one is named.",
-        reads_only: false,
-        changes_files: false,
-        properties: || {
-            json!({
-                "reason": {"type": "string", "description": "Why, in a few words"},
-                "name": {"type": "string", "description": "A name for it; named checkpoints are never cleaned up"},
-            })
-        },
+        options: "reason name",
         required: &[],
-        sentence: |answer| {
-            let id = answer["checkpoint"]["id"].as_str().unwrap_or_default();
-            let id = id.get(..8).unwrap_or_default();
-            if answer["is_new"] == true {
-                format!("Saved checkpoint {id}: {} files.", answer["files"])
-            } else {
-                format!("Nothing changed since checkpoint {id}.")
-            }
-        },
-    },
+        sentence: saved,
+    }),
+    tool("herma_status", "", Reads, ""),
+    tool("herma_show", "show", Reads, "checkpoint"),
+    tool("herma_steps", "steps", Reads, "agent session turn since all").with_list("steps"),
+    tool("herma_step_begin", "step begin", Steps, "agent session turn tool call command prompt paths within"),
+    tool("herma_step_end", "step end", Steps, "number call unknown"),
+    tool("herma_turn_begin", "turn begin", Notes, "session agent turn prompt"),
+    tool("herma_turn_end", "turn end", Notes, "session"),
+    tool("herma_continue_restore", "restore --continue", MovesFiles, ""),
+    tool("herma_redo", "redo", MovesFiles, "dry_run"),
+    tool("herma_slash", "slash", MovesFiles, "text platform session"),
+    tool("herma_store_status", "checkpoints status", Reads, ""),
+    tool("herma_prune", "checkpoints prune --force", Removes, "retention_days max_size_mb max_snapshots keep_orphans dry_run"),
+    tool("herma_sessions_list", "sessions list", Reads, filters!()).with_list("sessions"),
+    tool("herma_sessions_show", "sessions show", Reads, "session").with_list("messages"),
+    tool("herma_sessions_search", "sessions search", Reads, concat!("words ", filters!())).with_list("found"),
+    tool("herma_sessions_stats", "sessions stats", Reads, ""),
+    tool("herma_sessions_rename", "sessions rename", Notes, "session title"),
+    tool("herma_sessions_delete", "sessions delete --yes", Removes, "session"),
+    tool("herma_sessions_prune", "sessions prune --yes", Removes, concat!("reap reap_after orphan_files dry_run ", filters!())),
 ];
 
-fn checkpoint(description: &str) -> Value {
-    json!({
-        "type": ["string", "integer"],
-        "description": format!("{description}. A number from herma_list, the beginning of an id, a name, or @-2"),
-    })
+const fn tool(
+    name: &'static str,
+    command: &'static str,
+    effect: Effect,
+    options: &'static str,
+) -> Tool {
+    Tool {
+        name,
+        command,
+        effect,
+        list: None,
+        options,
+        for_agents: None,
+    }
 }
 
-fn paths(description: &str) -> Value {
-    json!({"type": "array", "items": {"type": "string"}, "description": description})
+impl Tool {
+    const fn with_list(mut self, name: &'static str) -> Self {
+        self.list = Some(name);
+        self
+    }
+
+    const fn for_agents(mut self, words: ForAgents) -> Self {
+        self.for_agents = Some(words);
+        self
+    }
 }
 
-fn restoring() -> Value {
-    let mut only = paths("Only these files and directories; everything unless said otherwise");
-    only["minItems"] = 1.into();
-    json!({
-        "checkpoint": checkpoint("The state to go back to"),
-        "paths": only,
-        "keep": paths("Files and directories to leave as they are"),
-        "all": {"type": "boolean", "description": "Take back everything that changed since, whoever changed it"},
-    })
+fn listed(answer: &Value) -> String {
+    let count = answer["checkpoints"].as_array().map_or(0, Vec::len);
+    let has_more = answer["more"] == true;
+    let more = if has_more { " There are more." } else { "" };
+    format!("{count} checkpoints.{more}")
 }
 
-/// What came of putting files back.
+fn compared(answer: &Value) -> String {
+    let patch = answer["patch"].as_str().unwrap_or_default();
+    let is_cut = answer["patch_truncated"] == true;
+    let cut = if is_cut { "\n(the patch goes on)" } else { "" };
+    format!("{} files differ.\n{patch}{cut}", answer["total"])
+}
+
+fn planned(answer: &Value) -> String {
+    let count = |name: &str| answer[name].as_array().map_or(0, Vec::len);
+    let changes = count("actions") + count("changes");
+    let kept = count("kept");
+    format!("{changes} changes, {kept} files kept. Nothing was changed.")
+}
+
 fn moved(answer: &Value) -> String {
     if answer["dry_run"] == true {
         return "Nothing was changed.".to_owned();
@@ -182,81 +193,109 @@ fn moved(answer: &Value) -> String {
     )
 }
 
-/// The tool of this name.
-pub(super) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+fn saved(answer: &Value) -> String {
+    let id = answer["checkpoint"]["id"].as_str().unwrap_or_default();
+    let id = id.get(..8).unwrap_or_default();
+    if answer["is_new"] == true {
+        format!("Saved checkpoint {id}: {} files.", answer["files"])
+    } else {
+        format!("Nothing changed since checkpoint {id}.")
+    }
 }
 
-/// All tools, as `tools/list` has them.
-pub(super) fn all() -> Vec<Value> {
-    let tools = TOOLS.iter().map(Tool::describe);
+/// The tool of this name, for those who may see all of them or only those for agents.
+pub(super) fn find(name: &str, has_all: bool) -> Option<&'static Tool> {
+    visible(has_all).find(|tool| tool.name == name)
+}
+
+/// The tools, as `tools/list` has them.
+pub(super) fn list(has_all: bool) -> Vec<Value> {
+    let tools = visible(has_all).map(|tool| tool.describe(has_all));
     tools.chain(std::iter::once(hook::describe())).collect()
 }
 
+fn visible(has_all: bool) -> impl Iterator<Item = &'static Tool> {
+    let tools = TOOLS.iter();
+    tools.filter(move |tool| has_all || tool.for_agents.is_some())
+}
+
 impl Tool {
-    fn describe(&self) -> Value {
-        let mut properties = (self.properties)();
-        properties["root"] = json!({
-            "type": "string",
-            "description": "The project's directory, as an absolute path; the one the server was started in unless said otherwise",
-        });
-        json!({
+    /// Is it about the whole store, and not about a project?
+    pub(super) fn is_of_store(&self) -> bool {
+        self.command.starts_with("checkpoints ") || self.command.starts_with("sessions ")
+    }
+
+    /// What it takes.
+    pub(crate) fn properties(&self, has_all: bool) -> Arguments {
+        let mut words = Vec::new();
+        words.extend(self.for_agents.as_ref().map(|words| words.options));
+        if has_all {
+            words.push(self.options);
+            words.extend(self.list.map(|_| "limit offset"));
+        }
+        if !self.is_of_store() {
+            words.push(if has_all { "root directory" } else { "root" });
+        }
+        let command = command_of(self.command);
+        let names = words.iter().flat_map(|words| words.split_whitespace());
+        names
+            .filter_map(|name| Some((name.to_owned(), property(command, name)?)))
+            .collect()
+    }
+
+    fn describe(&self, has_all: bool) -> Value {
+        let help = command_of(self.command).get_about();
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        let words = self.for_agents.as_ref();
+        let title = words.map_or(self.name, |words| words.title);
+        // Programs may choose by other things than a checkpoint.
+        let required = words.filter(|_| !has_all).map(|words| words.required);
+        let mut described = json!({
             "name": self.name,
-            "title": self.title,
-            "description": self.description,
+            "title": title,
+            "description": words.map_or(&*help, |words| words.description),
             "inputSchema": {
                 "type": "object",
-                "properties": properties,
-                "required": self.required,
+                "properties": self.properties(has_all),
+                "required": required.unwrap_or_default(),
                 "additionalProperties": false,
             },
             "annotations": {
-                "title": self.title,
-                "readOnlyHint": self.reads_only,
-                "destructiveHint": self.changes_files,
-                "idempotentHint": self.reads_only,
+                "title": title,
+                "readOnlyHint": self.effect == Reads,
+                "destructiveHint": matches!(self.effect, MovesFiles | Removes),
+                "idempotentHint": self.effect == Reads,
                 "openWorldHint": false,
             },
-        })
+        });
+        if has_all {
+            described["outputSchema"] = json!({
+                "type": "object",
+                "properties": {"schema": {"type": "string"}},
+                "required": ["schema"],
+            });
+        }
+        described
     }
 
-    /// Calls it. A failure is a result, too: the agent is to read it.
-    pub(super) fn call(&self, session: &mut Session, mut arguments: Map<String, Value>) -> Value {
-        if self.method == "diff" {
-            arguments.entry("patch").or_insert(true.into());
-            arguments.entry("max_bytes").or_insert(32_768.into());
-        }
-        match session.ask(self.method, &arguments) {
-            Ok(answer) => {
-                let sentence = (self.sentence)(&answer);
-                let mut text = vec![block(&sentence)];
-                let mut rest = answer.clone();
-                // It is in the text above, where it can be read.
-                if let Some(fields) = rest.as_object_mut() {
-                    fields.remove("patch");
-                }
-                text.push(block(&rest.to_string()));
-                json!({"content": text, "structuredContent": answer, "isError": false})
-            }
-            Err(error) => {
-                let mut text = error.message;
-                let body = error.data.as_ref().map(|data| &data["error"]);
-                let state = body.and_then(|body| body["state"].as_str());
-                let hints = body.and_then(|body| body["hints"].as_array());
-                let hints = hints.into_iter().flatten().filter_map(Value::as_str);
-                for more in state.into_iter().chain(hints) {
-                    text.push('\n');
-                    text.push_str(more);
-                }
-                json!({"content": [block(&text)], "isError": true})
-            }
+    /// What an agent reads of an answer, before the answer itself.
+    pub(super) fn sentence(&self, answer: &Value) -> Option<String> {
+        let words = self.for_agents.as_ref();
+        words.map(|words| (words.sentence)(answer))
+    }
+
+    /// The kinds of resources that have changed, now that this was answered.
+    pub(super) fn changed(&self, answer: &Value) -> &'static [&'static str] {
+        let is_new = answer["is_new"] == true && answer["checkpoint"].is_object();
+        match self.effect {
+            Saves if is_new => &["checkpoints", "status"],
+            Steps if !is_new => &["steps", "status"],
+            MovesFiles if !answer["written"].is_u64() => &[],
+            Removes if answer["dry_run"] == true => &[],
+            Steps | MovesFiles | Removes => &["checkpoints", "steps", "status"],
+            Saves | Reads | Notes => &[],
         }
     }
-}
-
-/// A piece of text.
-pub(super) fn block(text: &str) -> Value {
-    json!({"type": "text", "text": text})
 }
 
 #[cfg(test)]
@@ -265,7 +304,7 @@ mod tests {
 
     #[test]
     fn only_tools_that_change_files_are_called_destructive() {
-        for tool in all() {
+        for tool in list(false) {
             let name = tool["name"].as_str().unwrap();
             let hints = &tool["annotations"];
             let changes = matches!(name, "herma_restore" | "herma_undo");
@@ -273,6 +312,27 @@ mod tests {
             let reads = matches!(name, "herma_list" | "herma_diff" | "herma_plan_restore");
             assert_eq!(hints["readOnlyHint"], reads, "{name}");
             assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+        }
+    }
+
+    #[test]
+    fn every_tool_is_a_command_with_the_options_it_says() {
+        for tool in &TOOLS {
+            let mut words = tool.command.split(' ');
+            let name = words.rfind(|word| !word.starts_with('-'));
+            let (name, command) = (name.unwrap(), command_of(tool.command));
+            assert!(
+                name.is_empty() || command.get_name() == name,
+                "{}",
+                tool.name
+            );
+            let for_agents = tool.for_agents.as_ref().map(|words| words.options);
+            let all = [tool.options, for_agents.unwrap_or_default()];
+            for option in all.iter().flat_map(|words| words.split_whitespace()) {
+                let schema = property(command, option);
+                let schema = schema.unwrap_or_else(|| panic!("{}: {option}", tool.name));
+                assert_ne!(schema["description"], "", "{}: {option}", tool.name);
+            }
         }
     }
 }

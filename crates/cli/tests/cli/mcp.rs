@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use super::serve_client::Piped;
+use super::mcp_client::Piped;
 use super::test_env;
 
 /// What a tool answers.
@@ -114,7 +114,7 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
     );
     let unknown = json!({"name": "rm", "arguments": {}});
     assert_eq!(server.client.code("tools/call", unknown), -32602);
-    assert_eq!(server.client.code("resources/list", json!({})), -32601);
+    assert_eq!(server.client.code("prompts/list", json!({})), -32601);
     let (rest, ended) = server.finish();
     assert_eq!((rest.as_str(), ended.code()), ("", Some(0)));
 }
@@ -222,4 +222,32 @@ fn hooks_save_before_prompts_and_tool_calls_and_note_what_calls_change() {
     assert_eq!(hook(call("PreToolUse")), "{}");
     let after = super::json(&project.run(["list", "--json"]).success());
     assert_eq!(after, listed, "automatic saves are turned off");
+}
+
+#[test]
+fn the_document_knows_every_tool_and_no_other() {
+    let document = include_str!("../../../../docs/AGENTS.md");
+    let env = test_env();
+    let mut listed = Vec::new();
+    for args in [&["mcp"][..], &["mcp", "--all-tools"]] {
+        let mut server = Piped::start(&env, env.root(), args);
+        let tools = server.client.call("tools/list", json!({}));
+        let tools = tools["tools"].as_array().unwrap();
+        let names = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned());
+        listed.push(names.collect::<std::collections::BTreeSet<_>>());
+    }
+    let rows = document
+        .lines()
+        .filter(|line| line.starts_with("| `herma_"));
+    let documented: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    let (for_agents, more) = documented.split_at(listed[0].len());
+    assert_eq!(
+        for_agents,
+        listed[0].iter().collect::<Vec<_>>(),
+        "first those for agents, sorted"
+    );
+    let only_programs: Vec<_> = listed[1].difference(&listed[0]).collect();
+    assert_eq!(more, only_programs, "then those only programs see, sorted");
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use serde_json::json;
 
 /// So many entries of a list come at once unless the client says otherwise.
-const USUAL_PAGE: usize = 100;
+const USUAL_PAGE_ENTRIES: usize = 100;
 /// So many entries a list of an answer has at most.
-const LONGEST_LIST: usize = 1000;
+const MAX_LIST_ENTRIES: usize = 1000;
 /// So many bytes an answer has, as far as cutting its lists can help.
-const LONGEST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER_BYTES: usize = 8 << 20;
 /// So many bytes a reason in a list has; `show` has all of it. A multiple of four, for base64.
-const LONGEST_TEXT: usize = 4 << 10;
+const MAX_REASON_BYTES: usize = 4 << 10;
 
 /// Which part of a list is wanted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,9 @@ pub(crate) struct Page {
 
 impl Page {
     fn length(self) -> usize {
-        self.limit.unwrap_or(USUAL_PAGE).min(LONGEST_LIST)
+        self.limit
+            .unwrap_or(USUAL_PAGE_ENTRIES)
+            .min(MAX_LIST_ENTRIES)
     }
 
     /// How long a list must be to have this page, and to show whether more follows.
@@ -32,39 +34,53 @@ impl Page {
         self.offset.saturating_add(self.length()).saturating_add(1)
     }
 
-    /// Leaves this page of the list called `name`, and says whether more follows.
-    pub(crate) fn cut(self, answer: &mut Value, name: &str) {
+    /// Leaves this page of the list called `name`, and says whether more follows; and how long the list is, unless
+    /// it was made no longer than needed.
+    pub(crate) fn cut(self, answer: &mut Value, name: &str, is_part: bool) {
         let Some(list) = answer.get_mut(name).and_then(Value::as_array_mut) else {
             return;
         };
-        list.drain(..self.offset.min(list.len()));
+        let total = list.len();
+        list.drain(..self.offset.min(total));
         let has_more = list.len() > self.length();
         list.truncate(self.length());
         answer["offset"] = self.offset.into();
         answer["more"] = has_more.into();
-    }
-
-    /// Like [`Self::cut`], where the list is there as a whole: says how long it is, too.
-    pub(crate) fn cut_whole(self, answer: &mut Value, name: &str) {
-        let total = answer.get(name).and_then(Value::as_array).map(Vec::len);
-        self.cut(answer, name);
-        answer["total"] = total.into();
+        if !is_part {
+            answer["total"] = total.into();
+        }
     }
 }
 
-/// Cuts lists that are too long, as little as that takes. `truncated` names them, with the number of entries they
+/// Cuts lists that are too long, or make the answer too long. `truncated` names them, with the number of entries they
 /// had, and `more` is true where it is part of the answer: what was cut can be asked for.
 pub(crate) fn bound(mut answer: Value) -> Value {
     let mut cut = Map::new();
     let Some(fields) = answer.as_object_mut() else {
         return answer;
     };
+    let mut keep = |name: &str, list: &mut Vec<Value>, most: usize| {
+        if list.len() > most {
+            cut.entry(name).or_insert(list.len().into());
+            list.truncate(most);
+        }
+    };
     for (name, field) in fields.iter_mut() {
         if let Some(list) = field.as_array_mut() {
-            keep(LONGEST_LIST, name, list, &mut cut);
+            keep(name, list, MAX_LIST_ENTRIES);
         }
     }
-    shorten_lists(fields, &mut cut);
+    let length = |value: &Value| value.to_string().len();
+    while fields.values().map(length).sum::<usize>() > MAX_ANSWER_BYTES {
+        let lists = fields.iter_mut().filter(|(_, field)| field.is_array());
+        let longest = lists.max_by_key(|(_, field)| length(field));
+        let Some((name, Value::Array(list))) = longest.filter(|(_, list)| **list != json!([]))
+        else {
+            break;
+        };
+        let most = list.len() * 3 / 4;
+        keep(name, list, most);
+    }
     if cut.keys().any(|name| name != "warnings") && answer.get("more").is_some() {
         answer["more"] = true.into();
     }
@@ -74,68 +90,9 @@ pub(crate) fn bound(mut answer: Value) -> Value {
     answer
 }
 
-/// Keeps the first entries of a list, and notes how many it had.
-fn keep(most: usize, name: &str, list: &mut Vec<Value>, cut: &mut Map<String, Value>) {
-    if list.len() > most {
-        cut.entry(name).or_insert(list.len().into());
-        list.truncate(most);
-    }
-}
-
-/// Makes lists as short as an answer of [`LONGEST_ANSWER`] wants them. Short lists stay whole; long ones share what
-/// is left.
-fn shorten_lists(fields: &mut Map<String, Value>, cut: &mut Map<String, Value>) {
-    let mut room = LONGEST_ANSWER;
-    let mut lists = Vec::new();
-    for (name, field) in fields.iter_mut() {
-        let length = length(field);
-        match field {
-            Value::Array(list) => lists.push((length, name, list)),
-            _ => room = room.saturating_sub(length),
-        }
-    }
-    lists.sort_unstable_by_key(|(length, ..)| *length);
-    let mut left = lists.len();
-    for (whole, name, list) in lists {
-        let share = room / left;
-        left -= 1;
-        if whole <= share {
-            room -= whole;
-            continue;
-        }
-        let mut used = 0;
-        let fits = |entry: &&Value| {
-            used += length(entry) + 1;
-            used <= share
-        };
-        let most = list.iter().take_while(fits).count();
-        keep(most, name, list, cut);
-        room -= share;
-    }
-}
-
-/// How long a value is when it is written out. Nothing is kept of what is written to find out.
-fn length(value: &Value) -> usize {
-    struct Counted(usize);
-    impl std::io::Write for Counted {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counted = Counted(0);
-    match serde_json::to_writer(&mut counted, value) {
-        Ok(()) => counted.0,
-        Err(_) => usize::MAX,
-    }
-}
-
 /// The beginning of a text, as long as texts in lists may be.
-pub(crate) fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_TEXT)]
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_REASON_BYTES)]
 }
 
 /// Shortens the reasons of listed checkpoints, so that long ones do not push others out of the list.
@@ -147,7 +104,7 @@ pub(crate) fn shorten_reasons(answer: &mut Value) {
         };
         let is_long = |name: &str| {
             let text = checkpoint.get(name).and_then(Value::as_str);
-            text.is_some_and(|text| text.len() > LONGEST_TEXT)
+            text.is_some_and(|text| text.len() > MAX_REASON_BYTES)
         };
         if !is_long("reason") && !is_long("reason_bytes") {
             continue;
@@ -170,7 +127,7 @@ mod tests {
         let whole = json!({"list": [1, 2, 3, 4, 5]});
         let cut = |offset, limit| {
             let mut answer = whole.clone();
-            Page { offset, limit }.cut_whole(&mut answer, "list");
+            Page { offset, limit }.cut(&mut answer, "list", false);
             answer
         };
         assert_eq!(
@@ -190,18 +147,21 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_named() {
         let answer = bound(json!({"actions": vec![0; 1234], "few": [1]}));
-        assert_eq!(answer["actions"].as_array().unwrap().len(), LONGEST_LIST);
+        assert_eq!(
+            answer["actions"].as_array().unwrap().len(),
+            MAX_LIST_ENTRIES
+        );
         assert_eq!(answer["truncated"], json!({"actions": 1234}));
         assert_eq!(bound(json!({"few": [1]})), json!({"few": [1]}));
     }
 
     #[test]
-    fn of_long_texts_in_lists_as_many_stay_as_fit() {
+    fn long_texts_in_lists_make_them_short() {
         let text = "x".repeat(1 << 20);
         let answer = bound(json!({
             "messages": vec![text; 9], "few": [1, 2], "id": 1, "more": false,
         }));
-        assert_eq!(answer["messages"].as_array().unwrap().len(), 7);
+        assert_eq!(answer["messages"].as_array().unwrap().len(), 6);
         assert_eq!(answer["few"], json!([1, 2]), "short lists stay whole");
         assert_eq!(answer["truncated"], json!({"messages": 9}));
         assert_eq!(answer["more"], true, "what was cut can be asked for");
@@ -211,16 +171,16 @@ mod tests {
     fn an_answer_of_many_long_lists_is_short() {
         let list = vec!["y".repeat(1 << 16); 150];
         let answer = bound(json!({"a": list, "b": list, "c": [1]}));
-        assert!(length(&answer) <= LONGEST_ANSWER + (1 << 10));
+        assert!(answer.to_string().len() <= MAX_ANSWER_BYTES + (1 << 10));
         for name in ["a", "b"] {
-            assert!(answer[name].as_array().unwrap().len() > 60, "{name}");
+            assert!(answer[name].as_array().unwrap().len() > 40, "{name}");
         }
         assert_eq!(answer["truncated"], json!({"a": 150, "b": 150}));
     }
 
     #[test]
     fn a_long_reason_is_shortened_and_says_so() {
-        let long = "ä".repeat(LONGEST_TEXT);
+        let long = "ä".repeat(MAX_REASON_BYTES);
         let mut answer = json!({"checkpoints": [
             {"reason": long},
             {"reason": "short"},
@@ -228,10 +188,16 @@ mod tests {
         ]});
         shorten_reasons(&mut answer);
         let listed = &answer["checkpoints"];
-        assert_eq!(listed[0]["reason"].as_str().unwrap().len(), LONGEST_TEXT);
+        assert_eq!(
+            listed[0]["reason"].as_str().unwrap().len(),
+            MAX_REASON_BYTES
+        );
         assert_eq!(listed[0]["reason_truncated"], true);
         assert_eq!(listed[1], json!({"reason": "short"}));
-        assert_eq!(listed[2]["reason_bytes"], "QUJD".repeat(LONGEST_TEXT / 4));
+        assert_eq!(
+            listed[2]["reason_bytes"],
+            "QUJD".repeat(MAX_REASON_BYTES / 4)
+        );
         assert_eq!(listed[2]["reason_truncated"], true);
     }
 }

@@ -11,9 +11,6 @@ use serde_json::error::Category;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
-
 /// Not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
 /// JSON, but no request.
@@ -24,39 +21,29 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 /// A mistake in this program.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
-/// It did not work.
-const FAILED: i64 = -32000;
-/// There is no store, checkpoint, step or session of that name.
-const NOT_FOUND: i64 = -32001;
-/// Another process is at it.
-const BUSY: i64 = -32003;
-/// What was stored is damaged.
-const DAMAGED: i64 = -32004;
-/// It was stopped.
-const CANCELLED: i64 = -32005;
 /// There are too many clients or subscriptions.
 pub(crate) const TOO_MANY: i64 = -32006;
 /// The other end belongs to another user.
 pub(crate) const NOT_YOURS: i64 = -32007;
 
 /// So long an id of a request may be: it is sent back, and kept while the request runs.
-const LONGEST_ID: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 
 /// A request, or a notification if it has no id.
 #[derive(Debug)]
-pub(crate) struct Request<'l> {
-    /// By which its answer is known.
+pub(crate) struct Request {
+    /// By which its answer is known: an integer or a text.
     pub(crate) id: Option<Value>,
     /// What to do.
     pub(crate) method: String,
-    params: Option<&'l RawValue>,
+    params: Option<Box<RawValue>>,
 }
 
 /// What a line says.
 #[derive(Debug)]
-pub(crate) enum Incoming<'l> {
-    /// Something to do.
-    Request(Request<'l>),
+pub(crate) enum Incoming {
+    /// Something to do, or to know.
+    Request(Request),
     /// An answer, though nobody asked.
     Answer,
     /// Nothing that makes sense.
@@ -78,20 +65,17 @@ pub(crate) struct RpcError {
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct Envelope<'l> {
+struct Envelope {
     jsonrpc: Option<String>,
     #[serde(default, deserialize_with = "given")]
     id: Option<Value>,
     method: Option<String>,
-    #[serde(borrow)]
-    params: Option<&'l RawValue>,
-    #[serde(borrow)]
-    result: Option<&'l RawValue>,
-    #[serde(borrow)]
-    error: Option<&'l RawValue>,
+    params: Option<Box<RawValue>>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
 }
 
-/// An id that is `null` is one, too.
+/// An id that is `null` is one, too, and no good one.
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -112,26 +96,8 @@ impl RpcError {
     }
 }
 
-impl From<CommandError> for RpcError {
-    fn from(error: CommandError) -> Self {
-        let code = match error.kind() {
-            Kind::Failed | Kind::BrokenPipe => FAILED,
-            Kind::Usage => INVALID_PARAMS,
-            Kind::NoStore => NOT_FOUND,
-            Kind::Busy => BUSY,
-            Kind::Damaged => DAMAGED,
-            Kind::Cancelled => CANCELLED,
-        };
-        Self {
-            code,
-            message: error.message().to_owned(),
-            data: serde_json::to_value(error.to_json()).ok(),
-        }
-    }
-}
-
 /// Reads a line.
-pub(crate) fn parse(line: &[u8]) -> Incoming<'_> {
+pub(crate) fn parse(line: &[u8]) -> Incoming {
     let bad = |id: Value, code, message: String| Incoming::Bad {
         id,
         error: RpcError::new(code, message),
@@ -148,7 +114,7 @@ pub(crate) fn parse(line: &[u8]) -> Incoming<'_> {
         let message = "batches are not supported: send one request a line";
         return bad(Value::Null, INVALID_REQUEST, message.to_owned());
     }
-    let envelope: Envelope<'_> = match serde_json::from_str(text) {
+    let envelope: Envelope = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
         Err(error) if error.classify() == Category::Data => {
             let message = format!("this is no request: {error}");
@@ -156,48 +122,41 @@ pub(crate) fn parse(line: &[u8]) -> Incoming<'_> {
         }
         Err(error) => return bad(Value::Null, PARSE_ERROR, no_json(&error)),
     };
-    let id = match &envelope.id {
-        Some(Value::String(id)) if id.len() > LONGEST_ID => None,
-        // Others would come back written otherwise, and nobody would know them.
-        Some(Value::Number(id)) if !id.is_i64() && !id.is_u64() => None,
-        Some(Value::String(_) | Value::Number(_) | Value::Null) | None => Some(envelope.id),
-        Some(_) => None,
-    };
-    let Some(id) = id else {
+    if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
+        return Incoming::Answer;
+    }
+    if !envelope.id.as_ref().is_none_or(is_id) {
         let message =
-            format!("an id is an integer of 64 bits or a text of up to {LONGEST_ID} bytes");
+            format!("an id is an integer of 64 bits or a text of up to {MAX_ID_BYTES} bytes");
         return bad(Value::Null, INVALID_REQUEST, message);
-    };
-    let shown = id.clone().unwrap_or_default();
+    }
+    let shown = envelope.id.clone().unwrap_or_default();
     let Some(method) = envelope.method else {
-        if envelope.result.is_some() || envelope.error.is_some() {
-            return Incoming::Answer;
-        }
         return bad(shown, INVALID_REQUEST, "`method` is missing".to_owned());
     };
     if envelope.jsonrpc.as_deref() != Some("2.0") {
         return bad(shown, INVALID_REQUEST, "`jsonrpc` must be \"2.0\"".into());
     }
     Incoming::Request(Request {
-        id,
+        id: envelope.id,
         method,
         params: envelope.params,
     })
 }
 
-impl<'l> Request<'l> {
-    /// A request that comes from within the program.
-    pub(crate) fn within(method: &str, params: &'l RawValue) -> Self {
-        Self {
-            id: None,
-            method: method.to_owned(),
-            params: Some(params),
-        }
+/// Can a request be known by this? Other numbers would come back written otherwise, and nobody would know them.
+pub(crate) fn is_id(id: &Value) -> bool {
+    match id {
+        Value::String(text) => text.len() <= MAX_ID_BYTES,
+        Value::Number(number) => number.is_i64() || number.is_u64(),
+        _ => false,
     }
+}
 
+impl Request {
     /// The parameters, which must be an object; no parameters are an empty one.
     pub(crate) fn params<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
-        let text = self.params.map_or("{}", RawValue::get);
+        let text = self.params.as_deref().map_or("{}", RawValue::get);
         if !text.starts_with('{') {
             return Err(RpcError::params("`params` must be an object"));
         }
@@ -205,16 +164,15 @@ impl<'l> Request<'l> {
     }
 }
 
-/// The line that answers a request.
-pub(crate) fn result_line(id: &Value, result: &Value) -> Vec<u8> {
-    line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
-}
-
-/// The line that says why there is no answer.
-pub(crate) fn error_line(id: &Value, error: &RpcError) -> Vec<u8> {
+/// The line that answers a request, or says why there is no answer.
+pub(crate) fn answer_line(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
+    let error = match answer {
+        Ok(result) => return line(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
+        Err(error) => error,
+    };
     let mut body = json!({"code": error.code, "message": error.message});
-    if let Some(data) = &error.data {
-        body["data"] = data.clone();
+    if let Some(data) = error.data {
+        body["data"] = data;
     }
     line(&json!({"jsonrpc": "2.0", "id": id, "error": body}))
 }
@@ -264,6 +222,7 @@ mod tests {
             br#"{"jsonrpc":"2.0","method":3}"#,
             br#"{"jsonrpc":"2.0","id":{},"method":"list"}"#,
             br#"{"jsonrpc":"2.0","id":true,"method":"list"}"#,
+            br#"{"jsonrpc":"2.0","id":null,"method":"list"}"#,
             br#"{"jsonrpc":"2.0","id":1.0,"method":"list"}"#,
             br#"{"jsonrpc":"2.0","id":123456789012345678901,"method":"list"}"#,
             br#"{"jsonrpc":"2.0","method":"list","method":"undo"}"#,
@@ -284,10 +243,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(id(r#"{"jsonrpc":"2.0","method":"a"}"#), None);
-        assert_eq!(
-            id(r#"{"jsonrpc":"2.0","method":"a","id":null}"#),
-            Some(Value::Null)
-        );
         assert_eq!(
             id(r#"{"jsonrpc":"2.0","method":"a","id":"7"}"#),
             Some(json!("7"))

@@ -1,13 +1,10 @@
 //! Carrying out a request with the very command a person would type.
 //!
-//! A method's parameters become the arguments of a command line, which clap reads and [`dispatch`] carries out;
-//! only what it would print is collected. So a method decides nothing that the command would decide
-//! otherwise, and its answer is the object that `--json` prints. Settings are read for every request.
-//!
-//! What a client sends is never taken for an option: values stand behind `=`, and everything else behind `--`.
+//! clap reads the command line and [`dispatch`] carries it out; only what it would print is collected. So a tool
+//! decides nothing that the command would decide otherwise, and its answer is the object that `--json` prints.
+//! Settings are read for every request.
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,24 +29,11 @@ use crate::progress::Listener;
 use crate::run::dispatch;
 use crate::ui::Ui;
 
-/// So much of a text (a patch) is handed on at most.
-pub(crate) const MOST_TEXT: usize = 1 << 20;
-
 /// Carries out command lines for clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     environment: Environment,
     home: PathBuf,
-}
-
-/// A command line in the making.
-#[derive(Clone, Debug)]
-pub(crate) struct CommandLine {
-    words: Vec<OsString>,
-    /// What stands behind `--`.
-    rest: Vec<OsString>,
-    is_text: bool,
-    most_text: usize,
 }
 
 /// What came of a command line.
@@ -59,80 +43,6 @@ pub(crate) struct Called {
     pub(crate) parts: Parts,
     /// How it ended.
     pub(crate) outcome: Outcome,
-}
-
-impl CommandLine {
-    /// The command of these words.
-    pub(crate) fn new(words: &[&str]) -> Self {
-        let program = std::iter::once("herma");
-        Self {
-            words: program
-                .chain(words.iter().copied())
-                .map(OsString::from)
-                .collect(),
-            rest: Vec::new(),
-            is_text: false,
-            most_text: 0,
-        }
-    }
-
-    /// Wants the text a person would get, up to so many bytes, instead of JSON.
-    pub(crate) fn text_up_to(mut self, most: usize) -> Self {
-        self.is_text = true;
-        self.most_text = most;
-        self
-    }
-
-    /// A switch.
-    pub(crate) fn flag(mut self, name: &str, is_set: bool) -> Self {
-        if is_set {
-            self.words.push(name.into());
-        }
-        self
-    }
-
-    /// An option with a value, if there is one.
-    pub(crate) fn option(mut self, name: &str, value: Option<impl Display>) -> Self {
-        if let Some(value) = value {
-            self.words.push(format!("{name}={value}").into());
-        }
-        self
-    }
-
-    /// An option that can be repeated.
-    pub(crate) fn options(self, name: &str, values: &[String]) -> Self {
-        values
-            .iter()
-            .fold(self, |line, value| line.option(name, Some(value)))
-    }
-
-    /// A number that stands for itself.
-    pub(crate) fn number(mut self, number: u64) -> Self {
-        self.words.push(number.to_string().into());
-        self
-    }
-
-    /// The whole id of a checkpoint, as an argument of its own.
-    pub(crate) fn checkpoint(mut self, id: &str) -> Self {
-        self.words.push(format!("id:{id}").into());
-        self
-    }
-
-    /// Arguments that may be anything.
-    pub(crate) fn then(mut self, arguments: &[String]) -> Self {
-        self.rest.extend(arguments.iter().map(OsString::from));
-        self
-    }
-
-    /// All of it, the program's name included.
-    pub(crate) fn arguments(&self) -> Vec<OsString> {
-        let mut arguments = self.words.clone();
-        if !self.rest.is_empty() {
-            arguments.push("--".into());
-            arguments.extend_from_slice(&self.rest);
-        }
-        arguments
-    }
 }
 
 impl Caller {
@@ -154,11 +64,6 @@ impl Caller {
         }
     }
 
-    /// Where settings and checkpoints are kept.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
-    }
-
     fn environment(&self, root: Option<&Path>) -> Environment {
         let mut environment = self.environment.clone();
         if let Some(root) = root {
@@ -175,18 +80,21 @@ impl Caller {
         }
     }
 
-    /// Carries out a command line for the project at `root`.
+    /// Carries out a command line for the project at `root`. With a limit it answers with the text a person would
+    /// get, up to so many bytes, instead of JSON.
     pub(crate) fn call(
         &self,
         root: Option<&Path>,
-        line: &CommandLine,
+        line: &[OsString],
+        max_text_bytes: Option<usize>,
         listener: Listener,
     ) -> Result<Called, CommandError> {
-        let mut cli = Cli::try_parse_from(line.arguments()).map_err(|error| usage(&error))?;
+        let mut cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
+        let is_json = max_text_bytes.is_none();
         cli.global = self.global(root);
-        cli.global.json = !line.is_text;
-        let answer = Answer::new(listener, line.most_text);
-        let ui = Ui::answering(answer.clone(), !line.is_text);
+        cli.global.json = is_json;
+        let answer = Answer::new(listener, max_text_bytes.unwrap_or(0));
+        let ui = Ui::answering(answer.clone(), is_json);
         let done = dispatch(&ui, &self.environment(root), &cli);
         let parts = answer.take();
         let outcome = match done {
@@ -263,29 +171,5 @@ const fn word(outcome: Outcome) -> &'static str {
         Outcome::Aborted => "aborted",
         Outcome::Busy => "busy",
         Outcome::Damaged => "damaged",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_client_sends_is_never_an_option() {
-        let line = CommandLine::new(&["restore"])
-            .flag("--dry-run", true)
-            .flag("--all", false)
-            .option("--keep", Some("--all"))
-            .option("--session", None::<&str>)
-            .then(&["--yes".to_owned()]);
-        let expected = [
-            "herma",
-            "restore",
-            "--dry-run",
-            "--keep=--all",
-            "--",
-            "--yes",
-        ];
-        assert_eq!(line.arguments(), expected.map(OsString::from));
     }
 }

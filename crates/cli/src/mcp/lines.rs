@@ -6,9 +6,9 @@ use std::io::BufReader;
 use std::io::Read;
 
 /// So long a line may be, without its newline.
-pub(crate) const LONGEST_LINE: usize = 8 << 20;
+pub(crate) const MAX_LINE_BYTES: usize = 8 << 20;
 /// Room beyond this is given back after a long line.
-const KEPT_ROOM: usize = 64 << 10;
+const KEPT_BYTES: usize = 64 << 10;
 
 /// The lines of a stream.
 pub(crate) struct Lines<R> {
@@ -39,41 +39,19 @@ impl<R: Read> Lines<R> {
     /// Waits for the next line. What stands behind the last newline is one as well.
     pub(crate) fn next(&mut self) -> io::Result<Line<'_>> {
         self.line.clear();
-        self.line.shrink_to(KEPT_ROOM);
-        let mut is_too_long = false;
-        let mut has_begun = false;
-        loop {
-            let bytes = match self.input.fill_buf() {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if bytes.is_empty() {
-                return Ok(match (is_too_long, has_begun) {
-                    (true, _) => Line::TooLong,
-                    (false, true) => Line::Whole(&self.line),
-                    (false, false) => Line::End,
-                });
-            }
-            has_begun = true;
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let part = &bytes[..end.unwrap_or(bytes.len())];
-            is_too_long |= self.line.len() + part.len() > LONGEST_LINE;
-            if is_too_long {
-                self.line = Vec::new();
-            } else {
-                self.line.extend_from_slice(part);
-            }
-            let used = part.len() + usize::from(end.is_some());
-            self.input.consume(used);
-            if end.is_some() {
-                return Ok(if is_too_long {
-                    Line::TooLong
-                } else {
-                    Line::Whole(&self.line)
-                });
-            }
+        self.line.shrink_to(KEPT_BYTES);
+        let mut input = (&mut self.input).take(MAX_LINE_BYTES as u64 + 1);
+        if input.read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(Line::End);
         }
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if self.line.len() > MAX_LINE_BYTES {
+            self.line = Vec::new();
+            self.input.skip_until(b'\n')?;
+            return Ok(Line::TooLong);
+        }
+        Ok(Line::Whole(&self.line))
     }
 }
 
@@ -93,15 +71,15 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_skipped_to_its_end() {
-        let mut text = vec![b'x'; LONGEST_LINE + 1];
+        let mut text = vec![b'x'; MAX_LINE_BYTES + 1];
         text.extend_from_slice(b"\nshort\n");
-        text.extend(vec![b'y'; LONGEST_LINE]);
+        text.extend(vec![b'y'; MAX_LINE_BYTES]);
         text.push(b'\n');
         let mut lines = Lines::new(&text[..]);
         assert_eq!(lines.next().unwrap(), Line::TooLong);
         assert_eq!(lines.next().unwrap(), Line::Whole(b"short"));
-        assert!(matches!(lines.next().unwrap(), Line::Whole(line) if line.len() == LONGEST_LINE));
+        assert!(matches!(lines.next().unwrap(), Line::Whole(line) if line.len() == MAX_LINE_BYTES));
         assert_eq!(lines.next().unwrap(), Line::End);
-        assert!(lines.line.capacity() <= KEPT_ROOM, "room is given back");
+        assert!(lines.line.capacity() <= KEPT_BYTES, "room is given back");
     }
 }

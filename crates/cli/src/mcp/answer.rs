@@ -13,14 +13,14 @@ use serde_json::Value;
 use crate::progress::Listener;
 
 /// So many warnings are kept; whoever reads that many looks closer anyway.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// Collects what a command would have printed.
 pub(crate) struct Answer {
     parts: Mutex<Parts>,
     listener: Listener,
     /// So many bytes of text are kept.
-    most_text: usize,
+    max_text_bytes: usize,
 }
 
 /// What a command had to say.
@@ -38,11 +38,11 @@ pub(crate) struct Parts {
 
 impl Answer {
     /// An empty one that keeps so many bytes of text, for a command that reports to `listener`.
-    pub(crate) fn new(listener: Listener, most_text: usize) -> Arc<Self> {
+    pub(crate) fn new(listener: Listener, max_text_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             parts: Mutex::default(),
             listener,
-            most_text,
+            max_text_bytes,
         })
     }
 
@@ -63,7 +63,7 @@ impl Answer {
     /// Keeps a warning.
     pub(crate) fn warning(&self, text: String) {
         let mut parts = self.parts();
-        if parts.warnings.len() < MOST_WARNINGS {
+        if parts.warnings.len() < MAX_WARNINGS {
             parts.warnings.push(text);
         }
     }
@@ -93,7 +93,7 @@ pub(crate) struct AnswerWriter(Arc<Answer>);
 impl Write for AnswerWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut parts = self.0.parts();
-        let room = self.0.most_text.saturating_sub(parts.text.len());
+        let room = self.0.max_text_bytes.saturating_sub(parts.text.len());
         let taken = bytes.len().min(room);
         parts.text.extend_from_slice(&bytes[..taken]);
         if taken == 0 && !bytes.is_empty() {
@@ -138,6 +138,6 @@ mod tests {
         for number in 0..1000 {
             answer.warning(number.to_string());
         }
-        assert_eq!(answer.take().warnings.len(), MOST_WARNINGS);
+        assert_eq!(answer.take().warnings.len(), MAX_WARNINGS);
     }
 }

@@ -6,11 +6,14 @@ use std::io::BufReader;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use herma_testkit::Bounded;
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;
 use herma_testkit::faults::Faults;
@@ -43,7 +46,7 @@ const STEP: u64 = 4;
 fn scene() -> Scene {
     let prepare = |_: &herma_testkit::WorkDir<'_>, _: &Path| ();
     let history = [first(), second()];
-    Scene::prepared(&history, &third(), prepare, &["serve"], Action::Mark)
+    Scene::prepared(&history, &third(), prepare, &["mcp"], Action::Mark)
 }
 
 /// The lines of the client.
@@ -51,30 +54,39 @@ fn requests(scene: &Scene) -> String {
     let root = scene.project().path().to_owned();
     let oldest = &scene.saved[0].0;
     let asked = [
-        (SAVE, "save", json!({"root": root, "reason": "by a client"})),
+        (
+            SAVE,
+            "herma_save",
+            json!({"root": root, "reason": "by a client"}),
+        ),
         (
             RESTORE,
-            "restore",
+            "herma_restore",
             json!({"root": root, "checkpoint": oldest, "all": true}),
         ),
-        (UNDO, "undo", json!({"root": root})),
+        (UNDO, "herma_undo", json!({"root": root})),
         (
             STEP,
-            "record_step",
-            json!({"root": root, "phase": "begin", "tool": "shell"}),
+            "herma_step_begin",
+            json!({"root": root, "tool": "shell"}),
         ),
     ];
-    let line = |(id, method, params): (u64, &str, Value)| {
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        format!("{request}\n")
-    };
-    asked.map(line).concat()
+    asked
+        .map(|(id, tool, arguments)| line(id, tool, &arguments))
+        .concat()
+}
+
+fn line(id: u64, tool: &str, arguments: &Value) -> String {
+    let params = json!({"name": tool, "arguments": arguments});
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    format!("{request}\n")
 }
 
 /// What was asked for with `id` and answered with a result.
 fn result(answers: &[Value], id: u64) -> Option<&Value> {
     let found = answers.iter().find(|answer| answer["id"] == id)?;
-    found.get("result")
+    let result = found.get("result")?;
+    (result["isError"] == false).then(|| &result["structuredContent"])
 }
 
 fn read_answers(bytes: &[u8]) -> Vec<Value> {
@@ -91,7 +103,7 @@ fn read_answers(bytes: &[u8]) -> Vec<Value> {
 fn on_stdin(scene: &Scene) -> Faults {
     let input = scene.env.root().join("requests");
     std::fs::write(&input, requests(scene)).unwrap();
-    let script = "exec \"$HERMA\" serve < \"$REQUESTS\"";
+    let script = "exec \"$HERMA\" mcp --all-tools < \"$REQUESTS\"";
     in_shell(scene, script).env("REQUESTS", input)
 }
 
@@ -148,13 +160,12 @@ fn check(scene: &Scene, answers: &[Value]) {
 /// The next server finishes what was begun, and does everything once more.
 fn next_server_works(scene: &Scene) {
     let root = scene.project().path().to_owned();
-    let finish =
-        json!({"jsonrpc": "2.0", "id": 0, "method": "continue_restore", "params": {"root": root}});
+    let finish = line(0, "herma_continue_restore", &json!({"root": root}));
     let input = scene.env.root().join("requests");
-    std::fs::write(&input, format!("{finish}\n{}", requests(scene))).unwrap();
+    std::fs::write(&input, format!("{finish}{}", requests(scene))).unwrap();
     let mut command = scene.env.command(scene.env.root());
     command
-        .arg("serve")
+        .args(["mcp", "--all-tools"])
         .stdin(std::fs::File::open(input).unwrap());
     let output = scene.env.finish(&mut command).success();
     let answers = read_answers(&output.stdout);
@@ -175,7 +186,7 @@ fn a_server_on_stdin() {
     let scene = scene();
     let command = on_stdin(&scene);
     let disturbed = Disturbed {
-        name: "serve",
+        name: "mcp",
         command,
         reset: &|| {
             scene.reset();
@@ -200,9 +211,8 @@ fn assert_ended(outcome: &Outcome, answers: &[Value]) {
     for id in [SAVE, RESTORE, UNDO, STEP] {
         let answer = answers.iter().find(|answer| answer["id"] == id);
         let answer = answer.unwrap_or_else(|| panic!("{id} has no answer: {}", words(outcome)));
-        let message = answer["error"]["message"].as_str();
-        let is_explained = message.is_some_and(|message| !message.is_empty());
-        assert!(answer.get("result").is_some() || is_explained, "{answer}");
+        let message = answer["result"]["content"][0]["text"].as_str();
+        assert!(message.is_some_and(|text| !text.is_empty()), "{answer}");
     }
 }
 
@@ -216,23 +226,37 @@ fn ask_on_socket(socket: &Path, requests: &str, is_over: &AtomicBool) -> Vec<u8>
             Err(_) => thread::sleep(Duration::from_millis(1)),
         }
     };
-    let end = json!({"jsonrpc": "2.0", "id": 0, "method": "shutdown", "params": {"server": true}});
     let mut writer = stream.try_clone().expect("a socket");
     // A server that is gone reads nothing, which is what this is about.
-    let _ = writer.write_all(format!("{requests}{end}\n").as_bytes());
+    let _ = writer.write_all(requests.as_bytes());
     let mut heard = Vec::new();
     let mut reader = BufReader::new(stream);
+    let mut lines = 0;
     while reader
         .read_until(b'\n', &mut heard)
         .is_ok_and(|length| length > 0)
-    {}
+    {
+        lines += 1;
+        if lines == requests.lines().count() {
+            let number = std::fs::read_to_string(number_of(socket)).expect("it said its number");
+            // It may be gone by now.
+            let _ = Command::new("kill").arg(number.trim()).bounded_status();
+        }
+    }
     heard
+}
+
+/// Where a server says by which number it can be ended.
+fn number_of(socket: &Path) -> PathBuf {
+    socket.with_extension("pid")
 }
 
 /// Runs a server on a socket with a fault, and a client that talks to it.
 fn run_on_socket(scene: &Scene, socket: &Path, fault: Fault, n: u64) -> (Outcome, Vec<Value>) {
-    let script = "exec \"$HERMA\" serve --socket \"$SOCKET\"";
-    let server = in_shell(scene, script).env("SOCKET", socket);
+    let script = "echo $$ > \"$NUMBER\"; exec \"$HERMA\" mcp --all-tools --socket \"$SOCKET\"";
+    let server = in_shell(scene, script)
+        .env("SOCKET", socket)
+        .env("NUMBER", number_of(socket));
     let requests = requests(scene);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -283,7 +307,7 @@ fn a_server_on_a_socket_that_is_left_behind() {
     }
     assert!(left > 0, "no socket was ever left behind");
     eprintln!(
-        "serve --socket: {} calls, {visited} visited, {left} sockets left",
+        "mcp --socket: {} calls, {visited} visited, {left} sockets left",
         plain.count
     );
 }

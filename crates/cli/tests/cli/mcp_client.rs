@@ -1,4 +1,4 @@
-//! A small client of `herma serve`, and servers for it to talk to.
+//! A small client of `herma mcp`, and servers for it to talk to.
 
 use std::io::BufRead;
 use std::io::BufReader;
@@ -46,7 +46,7 @@ impl Server {
     pub(super) fn start(env: &TestEnv) -> Self {
         let path = env.root().join("s");
         let mut command = env.command(env.root());
-        command.args(["serve", "--socket"]).arg(&path);
+        command.args(["mcp", "--all-tools", "--socket"]).arg(&path);
         let mut child = quiet(&mut command).bounded_spawn().expect("herma runs");
         wait_until("the server listens", || {
             let ended = child.try_wait().expect("it is our child");
@@ -157,6 +157,8 @@ pub(super) struct Client<R, W> {
     reader: R,
     pub(super) writer: W,
     last: u64,
+    /// The project that is meant where a tool is given none.
+    pub(super) root: Option<PathBuf>,
     /// Notifications that came while answers were waited for.
     pub(super) events: Vec<Value>,
 }
@@ -167,6 +169,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
             reader,
             writer,
             last: 0,
+            root: None,
             events: Vec::new(),
         }
     }
@@ -204,7 +207,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
             if line.get("method").is_none() {
                 return line;
             }
-            self.events.push(line["params"].clone());
+            self.events.push(line);
         }
     }
 
@@ -247,5 +250,44 @@ impl<R: BufRead, W: Write> Client<R, W> {
                 .is_some_and(|text| !text.is_empty())
         );
         error["code"].as_i64().expect("every error has a code")
+    }
+
+    /// What a request for a tool says.
+    #[track_caller]
+    pub(super) fn for_tool(&self, name: &str, mut arguments: Value) -> Value {
+        let is_of_store = [
+            "herma_sessions_",
+            "herma_store",
+            "herma_prune",
+            "herma_hook",
+        ];
+        if !is_of_store.iter().any(|start| name.starts_with(start))
+            && arguments.get("root").is_none()
+            && let (Some(root), Some(fields)) = (&self.root, arguments.as_object_mut())
+        {
+            fields.insert("root".to_owned(), json!(root));
+        }
+        json!({"name": name, "arguments": arguments})
+    }
+
+    /// What a tool answers.
+    #[track_caller]
+    pub(super) fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        let params = self.for_tool(name, arguments);
+        let mut answer = self.call("tools/call", params);
+        assert_eq!(answer["isError"], false, "{name}: {answer}");
+        answer["structuredContent"].take()
+    }
+
+    /// What kind of mistake a tool says it is.
+    #[track_caller]
+    pub(super) fn fails(&mut self, name: &str, arguments: Value) -> String {
+        let params = self.for_tool(name, arguments);
+        let answer = self.call("tools/call", params);
+        assert_eq!(answer["isError"], true, "{name}: {answer}");
+        let error = &answer["structuredContent"];
+        assert_eq!(error["schema"], "herma.error/1", "{answer}");
+        assert_ne!(answer["content"][0]["text"], "", "{answer}");
+        error["error"]["kind"].as_str().expect("a kind").to_owned()
     }
 }

@@ -3,7 +3,6 @@
 //! Only with `--cfg shuttle`, which `cargo xtask interleavings` sets. A wait that nobody ends is found as a deadlock:
 //! time does not pass here, so no patience ever runs out.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::io::Write;
 use std::path::Path;
@@ -13,15 +12,15 @@ use std::time::Duration;
 use herma_fs::sync::Mutex;
 use herma_fs::sync::point;
 use herma_testkit::schedules::explore;
-use serde_json::json;
 use shuttle::sync::atomic::AtomicBool;
 use shuttle::sync::atomic::AtomicUsize;
 use shuttle::sync::atomic::Ordering;
 use shuttle::thread;
 
-use super::events::Hub;
-use super::events::Topic;
 use super::outbox::Outbox;
+use super::resources::Hub;
+use super::resources::Resource;
+use super::resources::Subscription;
 use super::stopping::Stopping;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,8 +66,9 @@ fn every_answer_is_written_once_and_each_thread_s_in_order() {
                 .map(|name| {
                     scope.spawn(move || {
                         for number in 0..2 {
+                            outbox.wait_for_room();
                             outbox.answer(format!("{name}{number}\n").into_bytes());
-                            outbox.notify(b"n\n".to_vec()).unwrap();
+                            outbox.notify(format!("{name}{number}"), b"n\n".to_vec());
                         }
                     })
                 })
@@ -98,6 +98,7 @@ fn a_client_that_goes_away_at_any_moment_holds_nobody_up() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     outbox.answer(b"one\n".to_vec());
+                    outbox.wait_for_room();
                     outbox.answer(b"two\n".to_vec());
                 });
             }
@@ -120,19 +121,30 @@ fn once_it_has_stopped_nothing_runs_and_nothing_begins() {
                         working.fetch_add(1, Ordering::SeqCst);
                         point();
                         working.fetch_sub(1, Ordering::SeqCst);
-                        running.answers();
+                        drop(running);
                         thread::yield_now();
                     }
                 });
             }
             scope.spawn(|| {
-                assert!(stopping.stop(PATIENCE));
+                stopping.stop();
                 has_stopped.store(true, Ordering::SeqCst);
                 assert_eq!(working.load(Ordering::SeqCst), 0, "a request still ran");
                 assert!(stopping.begin().is_none());
             });
         });
     });
+}
+
+fn subscription(client: u64, outbox: &Arc<Outbox>) -> Subscription {
+    let uri = "herma://steps/";
+    Subscription {
+        client,
+        uri: uri.to_owned(),
+        listen: None,
+        resource: Resource::parse(uri).unwrap(),
+        outbox: Arc::clone(outbox),
+    }
 }
 
 #[test]
@@ -143,44 +155,32 @@ fn what_is_published_after_subscribing_is_heard_and_nothing_after_the_end() {
         let must_be_heard = AtomicUsize::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let topics = BTreeSet::from([Topic::Step, Topic::Progress]);
-                let number = hub.subscribe(1, &outbox, topics, None).unwrap();
+                hub.subscribe(subscription(1, &outbox)).unwrap();
                 is_subscribed.store(true, Ordering::SeqCst);
                 point();
                 is_subscribed.store(false, Ordering::SeqCst);
-                assert!(hub.unsubscribe(1, number));
+                hub.end(1, |_| true);
                 let already = must_be_heard.load(Ordering::SeqCst);
-                outbox
-                    .notify(format!("ended {already}\n").into_bytes())
-                    .unwrap();
+                outbox.close();
+                let mut heard = Vec::new();
+                outbox.write_to(&mut heard);
+                let lines = heard.iter().filter(|byte| **byte == b'\n').count();
+                assert!(already == 0 || lines == 1, "{already} were to be heard");
             });
             for client in 2..4 {
                 let (hub, is_subscribed, must_be_heard) = (&hub, &is_subscribed, &must_be_heard);
                 scope.spawn(move || {
                     let own = Arc::<Outbox>::default();
-                    let topics = BTreeSet::from([Topic::Progress]);
-                    hub.subscribe(client, &own, topics, None).unwrap();
+                    hub.subscribe(subscription(client, &own)).unwrap();
                     let before = is_subscribed.load(Ordering::SeqCst);
-                    hub.publish(Topic::Step, Path::new("/"), &json!({}));
+                    hub.publish(&["steps"], Some(Path::new("/")));
                     if before && is_subscribed.load(Ordering::SeqCst) {
                         must_be_heard.fetch_add(1, Ordering::SeqCst);
                     }
-                    hub.forget(client);
+                    hub.end(client, |_| true);
                 });
             }
         });
-        outbox.close();
-        let mut heard = Vec::new();
-        outbox.write_to(&mut heard);
-        let heard = String::from_utf8(heard).unwrap();
-        let lines: Vec<&str> = heard.lines().collect();
-        let last = lines.last().unwrap();
-        assert!(last.starts_with("ended"), "heard after the end: {heard}");
-        let expected: usize = last["ended ".len()..].parse().unwrap();
-        assert!(
-            lines.len() > expected,
-            "{expected} were to be heard: {heard}"
-        );
-        assert!(!hub.is_watched(), "nobody listens any more");
+        outbox.drain(PATIENCE);
     });
 }

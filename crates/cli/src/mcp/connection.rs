@@ -1,0 +1,195 @@
+//! The conversation with one client: a line comes, what it asks for is done, the answer goes out.
+//!
+//! Requests of one client are carried out one after the other, in the order they come in; whoever wants more at
+//! once opens more connections. Only a cancellation is heard meanwhile. No line ends a conversation: what makes no
+//! sense is answered with what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::io::Write;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Server;
+use super::big_thread;
+use super::lines::Line;
+use super::lines::Lines;
+use super::lines::MAX_LINE_BYTES;
+use super::message;
+use super::message::Incoming;
+use super::message::Request;
+use super::message::RpcError;
+use super::outbox::Outbox;
+use super::session::Session;
+
+/// So many requests of a client wait for their turn; the next line is read when there is room.
+const MAX_WAITING_REQUESTS: usize = 8;
+
+/// Set when nobody wants to know any more what comes of a request.
+pub(super) type Cancelled = Arc<AtomicBool>;
+
+/// What is to be done for a line.
+enum Job {
+    Answer(Vec<u8>),
+    Request(Value, Request, Cancelled),
+}
+
+/// The requests that wait or run, by their ids.
+#[derive(Default)]
+struct Pending(Mutex<BTreeMap<String, Cancelled>>);
+
+impl Pending {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Cancelled>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelledParams {
+    request_id: Value,
+}
+
+/// Answers a client until it has no more to say, or the server stops. `hang_up` is called when nobody reads the
+/// answers, and at the end.
+pub(super) fn attend(
+    server: &Arc<Server>,
+    client: u64,
+    input: impl Read,
+    output: impl Write + Send,
+    outbox: &Arc<Outbox>,
+    hang_up: impl Fn() + Sync,
+) {
+    let session = Session::new(server, client, outbox);
+    let (jobs, to_do) = sync_channel(MAX_WAITING_REQUESTS);
+    let pending = Pending::default();
+    thread::scope(|scope| {
+        let writer = thread::Builder::new().name("answers".to_owned());
+        let writer = writer.spawn_scoped(scope, || {
+            if !outbox.write_to(output) {
+                hang_up();
+            }
+        });
+        let worker = writer.and_then(|_| {
+            big_thread("requests").spawn_scoped(scope, || {
+                work(&to_do, &session, &pending);
+                drop(to_do);
+                // Whoever sent everything at once may take their time to read.
+                outbox.close();
+            })
+        });
+        match worker {
+            Ok(_) => listen(input, &jobs, &session, &pending),
+            // There is no room for another client.
+            Err(_) => outbox.close(),
+        }
+        drop(jobs);
+    });
+    server.hub.end(client, |_| true);
+    hang_up();
+}
+
+/// Reads what comes, and hands it on.
+fn listen(input: impl Read, jobs: &SyncSender<Job>, session: &Session, pending: &Pending) {
+    let bad = |id: &Value, error| Some(Job::Answer(message::answer_line(id, Err(error))));
+    let mut lines = Lines::new(input);
+    loop {
+        let job = match lines.next() {
+            Ok(Line::Whole(line)) if line.trim_ascii().is_empty() => None,
+            Ok(Line::Whole(line)) => match message::parse(line) {
+                Incoming::Request(request) => accept(request, session, pending),
+                Incoming::Answer => None,
+                Incoming::Bad { id, error } => bad(&id, error),
+            },
+            Ok(Line::TooLong) => {
+                let message = format!("a request has at most {MAX_LINE_BYTES} bytes");
+                let error = RpcError::new(message::INVALID_REQUEST, message);
+                bad(&Value::Null, error)
+            }
+            // A connection that broke is over like one that was closed.
+            Ok(Line::End) | Err(_) => return,
+        };
+        if job.is_some_and(|job| jobs.send(job).is_err()) {
+            return;
+        }
+    }
+}
+
+/// Takes note of a request. Of what a client only tells, nothing but a cancellation changes anything.
+fn accept(request: Request, session: &Session, pending: &Pending) -> Option<Job> {
+    let Some(id) = request.id.clone() else {
+        if request.method == "notifications/cancelled"
+            && let Ok(CancelledParams { request_id }) = request.params()
+        {
+            if let Some(cancelled) = pending.all().get(&request_id.to_string()) {
+                cancelled.store(true, Ordering::SeqCst);
+            }
+            session.stop_listening(&request_id);
+        }
+        return None;
+    };
+    let cancelled = Cancelled::default();
+    let mut all = pending.all();
+    if all.contains_key(&id.to_string()) {
+        let error = RpcError::new(
+            message::INVALID_REQUEST,
+            "a request with this id is under way",
+        );
+        return Some(Job::Answer(message::answer_line(&id, Err(error))));
+    }
+    all.insert(id.to_string(), Arc::clone(&cancelled));
+    Some(Job::Request(id, request, cancelled))
+}
+
+/// Does what was asked for, one after the other.
+fn work(jobs: &Receiver<Job>, session: &Session, pending: &Pending) {
+    for job in jobs {
+        session.outbox.wait_for_room();
+        // Whoever stops waits for this to be let go, so what has begun is finished and answered.
+        let Some(_running) = session.server.stopping.begin() else {
+            return;
+        };
+        let line = match job {
+            Job::Answer(line) => Some(line),
+            Job::Request(id, request, cancelled) => {
+                let answer = carry_out(&request, &cancelled, session);
+                pending.all().remove(&id.to_string());
+                answer.map(|answer| message::answer_line(&id, answer))
+            }
+        };
+        if let Some(line) = line {
+            session.outbox.answer(line);
+        }
+    }
+}
+
+/// Does what a request asks for. `None` if nobody waits for an answer.
+fn carry_out(
+    request: &Request,
+    cancelled: &Cancelled,
+    session: &Session,
+) -> Option<Result<Value, RpcError>> {
+    if cancelled.load(Ordering::SeqCst) {
+        return None;
+    }
+    // A mistake of ours in one request must not take the others along.
+    let answer = catch_unwind(AssertUnwindSafe(|| session.call(request, cancelled)));
+    answer.unwrap_or_else(|_| {
+        let message =
+            "this is a mistake in herma; the request may be half done, nothing saved is lost";
+        Some(Err(RpcError::new(message::INTERNAL_ERROR, message)))
+    })
+}
