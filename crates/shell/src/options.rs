@@ -22,19 +22,25 @@ pub(crate) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    fn given(&self, names: &str) -> Option<&(BString, Option<&'a [u8]>)> {
-        let is_named = |found: &BString| names.split(' ').any(|name| found == name);
-        self.given.iter().rev().find(|(found, _)| is_named(found))
+    fn given(&self, names: &str) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let is_named = move |found: &BString| names.split(' ').any(|name| found == name);
+        let given = self.given.iter().filter(move |(found, _)| is_named(found));
+        given.map(|(_, value)| *value)
     }
 
     /// Was one of these options given? The names stand in one text: `"n dry-run"`.
     pub(crate) fn has(&self, names: &str) -> bool {
-        self.given(names).is_some()
+        self.given(names).next().is_some()
+    }
+
+    /// The values these options were given.
+    pub(crate) fn values(&self, names: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.given(names).flatten()
     }
 
     /// The value of one of these options, the last one given.
     pub(crate) fn value(&self, names: &str) -> Option<&'a [u8]> {
-        self.given(names).and_then(|(_, value)| *value)
+        self.values(names).last()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Does a command only read? Asked without a project, so every file a command names may be there.
 
 use crate::Command;
+use crate::programs::SETS_VARIABLE;
 use crate::walk::Walk;
 
 /// Longer names of programs are cut.
@@ -35,30 +36,33 @@ pub enum ChangeReason {
 }
 
 impl ChangeReason {
+    /// The word JSON uses, and a sentence for a person.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ActsElsewhere => ("acts-elsewhere", "it acts on more than the files here"),
+            Self::ChangesFiles => ("changes-files", "it changes files"),
+            Self::WritesOutput => ("writes-output", "its output goes to a file"),
+            Self::NotKnown => (
+                "not-known",
+                "what it does with these arguments is not known",
+            ),
+            Self::SetsVariable => ("sets-variable", SETS_VARIABLE),
+            Self::NotUnderstood => ("not-understood", "a part of it is not understood"),
+            Self::TooIntricate => (
+                "too-intricate",
+                "it is too long or too nested to be looked at",
+            ),
+        }
+    }
+
     /// The word JSON uses.
     pub const fn word(self) -> &'static str {
-        match self {
-            Self::ActsElsewhere => "acts-elsewhere",
-            Self::ChangesFiles => "changes-files",
-            Self::WritesOutput => "writes-output",
-            Self::NotKnown => "not-known",
-            Self::SetsVariable => "sets-variable",
-            Self::NotUnderstood => "not-understood",
-            Self::TooIntricate => "too-intricate",
-        }
+        self.words().0
     }
 
     /// For a person.
     pub const fn text(self) -> &'static str {
-        match self {
-            Self::ActsElsewhere => "it acts on more than the files here",
-            Self::ChangesFiles => "it changes files",
-            Self::WritesOutput => "its output goes to a file",
-            Self::NotKnown => "what it does with these arguments is not known",
-            Self::SetsVariable => "it sets a variable that may change what programs do",
-            Self::NotUnderstood => "a part of it is not understood",
-            Self::TooIntricate => "it is too long or too nested to be looked at",
-        }
+        self.words().1
     }
 }
 

@@ -7,6 +7,7 @@ use super::Command;
 use super::may_change;
 
 mod probes;
+mod touched;
 
 fn why(text: &str) -> Option<ChangeReason> {
     may_change(&Command::Text(text.into())).map(|found| found.why)

@@ -53,6 +53,7 @@ const WRITES_WHERE: &str = "the file it writes to is known only when it runs";
 const RUNS_WHERE: &str = "the directory it runs in is known only when it runs";
 
 /// What is known on the way.
+#[derive(Default)]
 pub(crate) struct Walk<'f> {
     /// `None` if no project is looked at.
     pub(crate) files: Option<&'f dyn ProjectFiles>,
@@ -88,19 +89,9 @@ impl<'f> Walk<'f> {
     ) -> Vec<Touch> {
         let mut walk = Self {
             files,
-            touches: Vec::new(),
             directories: directory.map(|directory| vec![directory]),
-            left: Vec::new(),
-            functions: BTreeSet::new(),
-            when: When::default(),
-            is_optional: false,
-            conditions: 0,
-            conditions_outside: 0,
-            depth: 0,
-            is_endless: false,
-            has_bracket: false,
-            has_dormant: false,
             names_to_match: MAX_NAMES_TO_MATCH,
+            ..Self::default()
         };
         match command {
             Command::Text(text) => walk.text(text),

@@ -1,5 +1,6 @@
 //! Reads a word: its text as far as it is known, and what runs to make it.
 
+use bstr::ByteVec;
 use rable::Node;
 use rable::NodeKind;
 
@@ -119,37 +120,31 @@ impl Reader<'_, '_> {
                     if matches!(next, '*' | '?' | '[') && quotes == Quotes::None {
                         self.word.active.push(self.word.text.len());
                     }
-                    self.push(next);
+                    self.word.text.push_char(next);
                 }
             }
         }
     }
 
-    fn push(&mut self, character: char) {
-        let mut bytes = [0; 4];
-        let bytes = character.encode_utf8(&mut bytes).as_bytes();
-        self.word.text.extend_from_slice(bytes);
-    }
-
     /// Reads what follows a backslash.
     fn escaped<'r>(&mut self, rest: &'r str) -> &'r str {
         let Some(next) = rest.chars().next() else {
-            self.push('\\');
+            self.word.text.push_char('\\');
             return rest;
         };
         let is_special = matches!(next, '$' | '`' | '"' | '\\' | '\n');
         if self.quotes == Quotes::Double && !is_special {
-            self.push('\\');
+            self.word.text.push_char('\\');
         }
         if next != '\n' {
-            self.push(next);
+            self.word.text.push_char(next);
         }
         &rest[next.len_utf8()..]
     }
 
     /// A dollar in a literal is one, unless the parser gave up on what follows.
     fn dollar(&mut self, rest: &str) {
-        self.push('$');
+        self.word.text.push_char('$');
         match rest.chars().next() {
             Some('(') => self.unparsed(rest),
             Some('[' | '{') => self.walk.not_understood(),

@@ -22,7 +22,7 @@ pub(crate) struct PresentFiles<'r> {
     pub(crate) home: Option<BString>,
     pub(crate) dir: Dir,
     pub(crate) cache: Arc<StatCache>,
-    /// Everything left out, sorted by path.
+    /// Everything left out.
     pub(crate) left_out: Vec<(BString, Reason)>,
     pub(crate) judge: Judge<'r>,
     /// A larger file is not saved.
@@ -83,24 +83,12 @@ impl PresentFiles<'_> {
 
     /// Calls `each` for everything left out at or below a path.
     pub(super) fn left_out_below(&self, path: &[u8], mut each: impl FnMut(&[u8], Reason)) {
-        let at = |found: &BString| found.as_slice() == path;
-        let first = self
-            .left_out
-            .partition_point(|(found, _)| found.as_slice() < path);
-        if let Some((found, reason)) = self.left_out.get(first).filter(|(found, _)| at(found)) {
-            each(found, *reason);
-        }
-        let below = if path.is_empty() {
-            Vec::new()
-        } else {
-            [path, b"/"].concat()
-        };
-        let first = self
-            .left_out
-            .partition_point(|(found, _)| found.as_slice() < below.as_slice());
-        let rest = self.left_out[first..].iter();
-        for (found, reason) in rest.take_while(|(found, _)| found.starts_with(&below)) {
-            each(found, *reason);
+        for (found, reason) in &self.left_out {
+            let rest = found.strip_prefix(path);
+            if rest.is_some_and(|rest| path.is_empty() || matches!(rest.first(), None | Some(b'/')))
+            {
+                each(found, *reason);
+            }
         }
     }
 

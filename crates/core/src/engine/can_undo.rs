@@ -49,7 +49,6 @@ impl Project<'_> {
             }
             true
         });
-        left_out.sort_unstable();
         let home = self.engine.options.user_home.as_ref();
         let files = PresentFiles {
             root: self.root.as_os_str().as_bytes().into(),

@@ -25,15 +25,13 @@ pub(super) fn tar(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<
     Some(())
 }
 
-pub(super) fn unzip(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    if !parsed.has("l v t p z") {
-        process.fills(parsed.value("d").unwrap_or(b"."));
-    }
-    Some(())
-}
-
-pub(super) fn patch(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    if !parsed.has("dry-run") {
+/// It writes into the directory it is given, unless one of these options is.
+pub(super) fn unpacks(
+    process: &mut Process<'_, '_>,
+    parsed: &Parsed<'_>,
+    unless: &str,
+) -> Option<()> {
+    if !parsed.has(unless) {
         process.fills(parsed.value("d directory").unwrap_or(b"."));
     }
     Some(())

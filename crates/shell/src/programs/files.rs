@@ -40,42 +40,46 @@ pub(super) fn rmdir(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Optio
 }
 
 pub(super) fn mv(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    let (sources, target) = sources_and_target(parsed, None)?;
+    let (sources, _) = sources_and_target(parsed, None)?;
     for source in sources {
         process.replaces(source);
-        brings(process, source, target, parsed, true, true);
     }
-    Some(())
+    brings(process, parsed, true, true)
 }
 
 pub(super) fn cp(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    let (sources, target) = sources_and_target(parsed, None)?;
-    for source in sources {
-        brings(
-            process,
-            source,
-            target,
-            parsed,
-            parsed.has(KEEP_SHAPE),
-            false,
-        );
-    }
-    Some(())
+    brings(process, parsed, parsed.has(KEEP_SHAPE), false)
 }
 
 pub(super) fn install(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
     if parsed.has("d directory") {
         return mkdir(process, parsed);
     }
-    if parsed
-        .value("m mode")
-        .is_some_and(|mode| takes_rights(mode, false))
-    {
-        return None;
-    }
+    let takes_rights = |mode: &[u8]| takes_rights(mode, false);
+    (!parsed.value("m mode").is_some_and(takes_rights)).then_some(())?;
+    brings(process, parsed, false, true)
+}
+
+/// It brings its sources to its target.
+fn brings(
+    process: &mut Process<'_, '_>,
+    parsed: &Parsed<'_>,
+    with_tree: bool,
+    replaces: bool,
+) -> Option<()> {
     let (sources, target) = sources_and_target(parsed, None)?;
+    let arrival = Arrival {
+        into_directory: !parsed.has("T no-target-directory"),
+        with_tree,
+        replaces,
+    };
     for source in sources {
-        brings(process, source, target, parsed, false, true);
+        let (source, target) = ((*source).into(), target.into());
+        process.does(Effect::Brings {
+            source,
+            target,
+            arrival,
+        });
     }
     Some(())
 }
@@ -108,25 +112,6 @@ fn sources_and_target<'p, 'a>(
             .split_last()
             .map(|(target, sources)| (sources, *target)),
     }
-}
-
-fn brings(
-    process: &mut Process<'_, '_>,
-    source: &[u8],
-    target: &[u8],
-    parsed: &Parsed<'_>,
-    with_tree: bool,
-    replaces: bool,
-) {
-    process.does(Effect::Brings {
-        source: source.into(),
-        target: target.into(),
-        arrival: Arrival {
-            into_directory: !parsed.has("T no-target-directory"),
-            with_tree,
-            replaces,
-        },
-    });
 }
 
 /// Owners and access lists are in no checkpoint.

@@ -4,7 +4,6 @@ use super::ANYTHING;
 use super::ODD_OPTIONS;
 use super::texts;
 use crate::options::Argument;
-use crate::options::Parsed;
 use crate::process::Process;
 
 /// Change nothing, whatever their arguments are.
@@ -30,7 +29,8 @@ const READERS_UNLESS: &[(&str, &[&str])] = &[
     ("base64", &["-o", "--o"]),
     ("date", &["-s", "--s"]),
     ("file", &["-C", "--compile"]),
-    ("hostname", &["-F", "--file", "-b"]),
+    ("fd", &["-x", "-X", "--exec"]),
+    ("fdfind", &["-x", "-X", "--exec"]),
     ("less", &["-o", "-O", "--log-file", "--LOG-FILE", "+"]),
     ("lsof", &["-D"]),
     ("more", &[]),
@@ -56,9 +56,7 @@ pub(super) fn effects(process: &mut Process<'_, '_>, name: &str, arguments: &[Ar
         return true;
     }
     if let Some((_, unless)) = READERS_UNLESS.iter().find(|(reader, _)| *reader == name) {
-        // A host's name and the time are set by an operand.
-        let sets = (name == "hostname" && !arguments.is_empty())
-            || (name == "date" && sets_clock(arguments));
+        let sets = name == "date" && sets_clock(arguments);
         let is_harmless = |text: &[u8]| {
             let is_named = |option: &&str| names_option(text, option.as_bytes());
             !unless.iter().any(is_named)
@@ -69,28 +67,18 @@ pub(super) fn effects(process: &mut Process<'_, '_>, name: &str, arguments: &[Ar
         }
         return true;
     }
-    match name {
-        "find" => find(process, arguments),
-        "fd" | "fdfind" => {
-            let runs = |text: &[u8]| match text {
-                [b'-', b'-', word @ ..] => word.starts_with(b"exec"),
-                [b'-', letters @ ..] => letters.iter().any(|byte| matches!(byte, b'x' | b'X')),
-                _ => false,
-            };
-            if texts(arguments).is_none_or(|all| all.into_iter().any(runs)) {
-                process.unknown(ANYTHING);
-            }
-        }
-        _ => return false,
+    if name == "find" {
+        find(process, arguments);
     }
-    true
+    name == "find"
 }
 
 /// Does a program that may do much only say something with exactly these arguments?
 fn only_says(name: &str, arguments: &[Argument]) -> bool {
     let are_operands = |words: &[&[u8]]| words.iter().all(|word| word.first() != Some(&b'-'));
     match (name, texts(arguments).as_deref()) {
-        ("go", Some([b"version"])) | ("java", Some([b"-version"])) => true,
+        // With an operand it sets the name.
+        ("hostname", Some([])) | ("go", Some([b"version"])) | ("java", Some([b"-version"])) => true,
         ("gzip", Some([b"-l" | b"-t" | b"-dc" | b"-cd", rest @ ..])) => are_operands(rest),
         (_, Some([b"--version" | b"-V" | b"--help"])) => SAY_VERSION.contains(&name),
         _ => false,
@@ -120,20 +108,6 @@ fn names_option(text: &[u8], option: &[u8]) -> bool {
         ([b'-', letters @ ..], [b'-', letter]) => letters.contains(letter),
         _ => text.starts_with(option),
     }
-}
-
-pub(super) fn sort(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    if let Some(output) = parsed.value("o output") {
-        process.writes(output);
-    }
-    Some(())
-}
-
-pub(super) fn uniq(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    if let Some(output) = parsed.operands.get(1) {
-        process.writes(output);
-    }
-    Some(())
 }
 
 /// `find` changes files by some of its actions only.

@@ -16,16 +16,13 @@ pub(super) fn sed(process: &mut Process<'_, '_>, arguments: &[Argument]) -> Opti
     let (others, in_place) = without_in_place(arguments);
     let parsed = SED.parse(&others)?;
     let mut files = &parsed.operands[..];
-    let script = match parsed.value("e expression") {
-        Some(_) if count_scripts(&others) > 1 => None,
-        Some(script) => Some(script),
-        None => {
-            let script = files.first().copied();
-            files = files.get(1..).unwrap_or_default();
-            script
-        }
-    };
-    if !script.is_some_and(is_plain_sed) {
+    let mut scripts: Vec<&[u8]> = parsed.values("e expression").collect();
+    if scripts.is_empty() {
+        let (script, rest) = files.split_first()?;
+        scripts.push(script);
+        files = rest;
+    }
+    if !scripts.into_iter().all(is_plain_sed) {
         process.unknown("its script is not understood");
         return Some(());
     }
@@ -78,15 +75,6 @@ fn suffix(argument: &[u8]) -> Option<&[u8]> {
     let at = letters.iter().position(|letter| *letter == b'i')?;
     let plain = |letter: &u8| b"nErsuz".contains(letter);
     letters[..at].iter().all(plain).then(|| &letters[at + 1..])
-}
-
-fn count_scripts(arguments: &[Argument]) -> usize {
-    let is_script = |argument: &&Argument| {
-        argument.as_ref().is_some_and(|text| {
-            text.starts_with(b"--expression") || (text.starts_with(b"-") && text.contains(&b'e'))
-        })
-    };
-    arguments.iter().filter(is_script).count()
 }
 
 /// Does a script only print, delete and substitute? Then it neither writes files nor runs programs.

@@ -3,7 +3,6 @@
 use super::archives;
 use super::files;
 use super::modes;
-use super::readers;
 use super::scripts;
 use super::sizes;
 use crate::effects::Effect;
@@ -40,15 +39,15 @@ pub(super) const PROGRAMS: &[(&[&str], Options, Effects)] = &[
     (&["dd"], Options("", ""), sizes::dd),
     (&["sort"], Options("-bdfgiMhnRrVcCmsuz reverse unique numeric-sort human-numeric-sort version-sort stable ignore-case \
         zero-terminated check merge random-sort general-numeric-sort",
-        "-ktSo key field-separator output parallel buffer-size"), readers::sort),
+        "-ktSo key field-separator output parallel buffer-size"), |process, parsed| writes(process, parsed.value("o output"))),
     (&["uniq"], Options("-cdDiuz count repeated ignore-case unique zero-terminated",
-        "-fsw skip-fields skip-chars check-chars"), readers::uniq),
+        "-fsw skip-fields skip-chars check-chars"), |process, parsed| writes(process, parsed.operands.get(1).copied())),
     (&["awk", "gawk", "mawk"], Options("", "-Fv field-separator assign"), scripts::awk),
     (&["tar", "gtar", "bsdtar"], Options("-xctzjJvpkmOah extract create list gzip bzip2 xz zstd verbose auto-compress \
         keep-old-files get to-stdout", "-fC file directory strip-components exclude"), archives::tar),
-    (&["unzip"], Options("-oqnujlvtpzL", "-dx"), archives::unzip),
+    (&["unzip"], Options("-oqnujlvtpzL", "-dx"), |process, parsed| archives::unpacks(process, parsed, "l v t p z")),
     (&["patch"], Options("-NRsbfltuE dry-run forward reverse silent batch force backup",
-        "-pidF strip input directory fuzz"), archives::patch),
+        "-pidF strip input directory fuzz"), |process, parsed| archives::unpacks(process, parsed, "dry-run")),
     (&["rsync"], Options("-avzrlptgoDunhPciWHAXxqSRm archive verbose compress recursive update dry-run delete delete-after \
         checksum progress stats quiet ignore-existing existing links perms times human-readable",
         "- exclude include max-size bwlimit timeout"), archives::rsync),
@@ -71,6 +70,13 @@ fn each<'w, 'f>(
         .operands
         .iter()
         .for_each(|operand| change(process, operand));
+    Some(())
+}
+
+fn writes(process: &mut Process<'_, '_>, output: Option<&[u8]>) -> Option<()> {
+    if let Some(output) = output {
+        process.writes(output);
+    }
     Some(())
 }
 
