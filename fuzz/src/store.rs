@@ -81,14 +81,6 @@ fn message(bytes: &[u8]) {
     assert_eq!(Message::parse(&written.encode()), written);
 }
 
-/// A file compressed with codes that were learned from another.
-pub fn learned_deflate(bytes: &[u8]) {
-    let [known, data] = crate::parts(bytes);
-    fuzzing::learned_deflate(known, data);
-    // Every byte, also the one between parts.
-    fuzzing::learned_deflate(data, bytes);
-}
-
 /// A delta somebody else made, and one of ours.
 pub fn delta(bytes: &[u8]) {
     let [base, delta] = crate::parts(bytes);

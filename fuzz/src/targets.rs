@@ -34,7 +34,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     }),
     ("journal", core::journal),
     ("kept", records::kept),
-    ("learned_deflate", store::learned_deflate),
     ("loose", store::loose),
     ("merge", texts::merge),
     ("pack", store::pack),

@@ -8,7 +8,6 @@ use herma_fs::Dir;
 
 use crate::ObjectId;
 use crate::layout::git_config;
-use crate::object::learned_deflate;
 use crate::objects::Objects;
 use crate::pack::write::finish;
 use crate::refs::head;
@@ -18,11 +17,6 @@ use crate::refs::packed::PackedRefs;
 use crate::refs::shallow;
 use crate::repair::rebuild;
 use crate::repair::salvage;
-
-/// What codes learned from `known` compress comes back.
-pub fn learned_deflate(known: &[u8], data: &[u8]) {
-    learned_deflate::comes_back(&[known], data);
-}
 
 /// `packed-refs`: every ref is found under its name, and taking one out leaves all the others.
 pub fn packed_refs(bytes: &[u8]) {

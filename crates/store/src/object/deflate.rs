@@ -6,7 +6,6 @@ use libdeflater::Decompressor;
 use std::cell::RefCell;
 
 use crate::object::Kind;
-use crate::object::learned_deflate::Learned;
 
 /// How hard a save compresses, which somebody waits for. Not the library's "fastest": that is level 0, which
 /// does not compress at all.
@@ -25,7 +24,6 @@ thread_local! {
     static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new(
         CompressionLvl::new(FAST_LEVEL).expect("a level between 1 and 12"),
     ));
-    static LEARNED: RefCell<Learned> = RefCell::default();
     static STORING: RefCell<Compressor> = RefCell::new(Compressor::new(
         CompressionLvl::new(0).expect("the level that does not compress"),
     ));
@@ -78,11 +76,7 @@ fn start_entry(number: u8, size: u64) -> Vec<u8> {
 
 /// A whole pack entry.
 pub(crate) fn entry(kind: Kind, data: &[u8]) -> Vec<u8> {
-    let mut header = entry_header(kind, data.len() as u64);
-    if kind == Kind::Blob && LEARNED.with_borrow_mut(|learned| learned.compress(&mut header, data))
-    {
-        return header;
-    }
+    let header = entry_header(kind, data.len() as u64);
     let compressor = match kind {
         Kind::Tree if data.len() <= SMALL_TREE => &STORING,
         _ => &COMPRESSOR,

@@ -9,7 +9,6 @@ pub(crate) mod deflate_stream;
 pub mod delta;
 pub mod delta_encode;
 pub(crate) mod inflate;
-pub mod learned_deflate;
 pub mod loose;
 
 use bstr::BString;
