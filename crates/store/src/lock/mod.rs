@@ -174,7 +174,9 @@ mod tests {
             "{refused:?}"
         );
         drop((first, second));
-        let _exclusive = fresh.dirs.lock_exclusive(NO_WAIT).unwrap();
+        // A process that another test starts just now has the locks too, until it becomes another program.
+        let wait = Duration::from_secs(10);
+        let _exclusive = fresh.dirs.lock_exclusive(wait).unwrap();
         match fresh.dirs.lock_shared(NO_WAIT) {
             Err(StoreError::Busy { holder, .. }) => assert_eq!(holder, Some(std::process::id())),
             other => panic!("{other:?}"),
