@@ -19,43 +19,34 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::Draft;
 use super::facts::StoreFacts;
 use super::holdings::Shares;
 use super::notes::Held;
 use super::notes::Over;
+use super::plan::Draft;
 use super::plan::Holdings;
 use super::plan::Limits;
 use super::plan::Rule;
 use super::rules::giving_order;
 use crate::error::Error;
 
-/// What the byte limits have to say.
-#[derive(Default)]
-pub(super) struct Outcome {
-    /// A limit that cannot be reached.
-    pub(super) over: Option<Over>,
-    /// The size of the store when the plan is applied and collected.
-    pub(super) bytes_after: Option<u64>,
-}
-
 /// Is a store of this size so near its limit that it is time to do something?
 pub(super) fn is_near(bytes: u64, limit: u64) -> bool {
     limit > 0 && bytes > limit - limit / 20
 }
 
-/// Drops what does not fit. Asks `holdings` only if a limit is nearly exceeded now.
+/// Drops what does not fit; says what the size will be, and which limit cannot be reached. Asks `holdings` only if a limit is nearly exceeded now.
 pub(super) fn apply(
     draft: &mut Draft<'_>,
     facts: &StoreFacts,
     limits: &Limits,
     holdings: Holdings<'_>,
-) -> Result<Outcome, Error> {
+) -> Result<(Option<u64>, Option<Over>), Error> {
     let limit = limits.max_total_bytes.unwrap_or(0);
     let floor = limits.min_free_bytes.unwrap_or(0);
     let size = facts.fixed_bytes.saturating_add(facts.object_bytes);
     if !is_near(size, limit) && facts.free_bytes >= floor {
-        return Ok(Outcome::default());
+        return Ok((None, None));
     }
     let mut weighed = Weighed::new(draft, holdings)?;
     let fixed = facts.fixed_bytes;
@@ -71,10 +62,8 @@ pub(super) fn apply(
     if let (true, Some(most)) = (floor > 0, most) {
         weighed.reduce(draft, most, Rule::FreeDisk);
     }
-    Ok(Outcome {
-        bytes_after: Some(fixed.saturating_add(weighed.held)),
-        over: weighed.over(facts, limit, floor),
-    })
+    let bytes_after = fixed.saturating_add(weighed.held);
+    Ok((Some(bytes_after), weighed.over(facts, limit, floor)))
 }
 
 /// The size a store is brought down to, if what must stay has so many bytes.

@@ -19,6 +19,7 @@ use herma_store::lock;
 use herma_store::objects::Objects;
 
 use crate::engine::Engine;
+use crate::engine::adopt::ids_below;
 use crate::error::Error;
 use crate::history::History;
 
@@ -142,11 +143,7 @@ pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
     let objects = Objects::open(dirs.objects().try_clone()?);
     let mut projects = BTreeSet::new();
     for prefix in ["refs/herma/", "refs/hermes/"] {
-        let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
-        for (name, _) in &listing.refs {
-            let id = name.strip_prefix(prefix).and_then(|n| n.split('/').next());
-            projects.extend(id.and_then(|id| ProjectId::parse(id.as_bytes())));
-        }
+        projects.extend(ids_below(dirs, prefix)?);
     }
     let mut counts = CheckpointCounts::new();
     for project in projects {

@@ -10,6 +10,7 @@ use herma_fs::Dir;
 use herma_store::ObjectId;
 use herma_store::ProjectId;
 use herma_store::error::StoreError;
+use herma_store::lock::file::remove_if_there;
 use herma_store::objects::ObjectError;
 use herma_store::refs::roll;
 use herma_store::refs::scheme::checkpoint_ref;
@@ -101,18 +102,15 @@ impl Engine {
         let _lock = lock_project(&store.dirs, project, wait)?;
         // Time has passed since the plan was made: somebody may have pinned one, or mounted a volume.
         let now = project_facts(store, project.clone())?;
+        let last_resort = now.last_resort().map(|last| last.map(|c| c.id));
         let is_still = |dropped: &&Dropped| {
-            let found = now
-                .checkpoints
-                .iter()
-                .find(|c| c.sequence == dropped.sequence);
-            let found = found.filter(|c| c.id == dropped.id);
-            let is_newest = now.last_resort().any(|c| c.id == dropped.id);
+            let mut found = now.checkpoints.iter();
+            let found = found.find(|c| (c.sequence, c.id) == (dropped.sequence, dropped.id));
             let may = match dropped.rule {
                 Rule::Orphan => now.presence.is_gone(),
-                _ => !is_newest,
+                _ => !last_resort.contains(&Some(dropped.id)),
             };
-            may && found.is_some_and(|c| !(c.pinned || c.named || c.in_use))
+            may && found.is_some_and(|c| c.protection().is_none())
         };
         let mut drops: Vec<Dropped> = drops.iter().filter(is_still).cloned().collect();
         if drops.iter().any(|dropped| dropped.rule != Rule::Orphan) {
@@ -145,15 +143,10 @@ fn keep_a_whole_one(
     if going.is_empty() || staying.len() > 2 {
         return Ok(());
     }
-    for checkpoint in staying.iter().rev() {
-        if is_whole(store, checkpoint.id)? {
-            return Ok(());
-        }
-    }
-    for checkpoint in going.iter().rev() {
+    for checkpoint in staying.iter().rev().chain(going.iter().rev()) {
         if is_whole(store, checkpoint.id)? {
             drops.retain(|dropped| dropped.id != checkpoint.id);
-            return Ok(());
+            break;
         }
     }
     Ok(())
@@ -194,9 +187,7 @@ pub(crate) fn note_missing(
         return Ok(());
     }
     let _lock = lock_project(&store.dirs, &project.id, UNATTENDED_WAIT)?;
-    let mut identity = store.identity(&project.id);
-    identity.set_missing_since(wanted);
-    store.write_identity(&project.id, &identity)
+    store.change_identity(&project.id, |identity| identity.set_missing_since(wanted))
 }
 
 /// Puts a time right that cannot be: it would keep a project from ever being cleaned up, or have it
@@ -206,9 +197,7 @@ pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), 
         return Ok(());
     };
     let _lock = lock_project(&store.dirs, project, UNATTENDED_WAIT)?;
-    let mut identity = store.identity(project);
-    identity.set_last_touch(now);
-    store.write_identity(project, &identity)
+    store.change_identity(project, |identity| identity.set_last_touch(now))
 }
 
 /// Forgets steps of which both checkpoints are gone. One that is under way is remembered as long as somebody
@@ -250,22 +239,14 @@ pub(crate) fn in_words(error: &Error) -> String {
 /// Removes what the store knows about a project that has no checkpoint left. Its lock file stays: somebody
 /// may be about to lock it.
 fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
-    let remove = |dir: &Dir, name: &str| match dir.remove_file(name) {
-        Err(e) if !e.is_not_found() => Err(Error::from(e)),
-        _ => Ok(()),
-    };
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
-        remove(&dir, &format!("{project}.json"))?;
+        remove_if_there(&dir, &format!("{project}.json"))?;
     }
     if let Ok(dir) = store.dirs.store().open_dir("indexes") {
-        remove(&dir, project.as_str())?;
+        remove_if_there(&dir, project.as_str())?;
     }
-    if let Ok(dir) = store
-        .dirs
-        .for_writing()?
-        .projects
-        .open_dir(project.as_str())
-    {
+    let projects = &store.dirs.for_writing()?.projects;
+    if let Ok(dir) = projects.open_dir(project.as_str()) {
         for name in [
             "stat-cache",
             "undo",
@@ -275,7 +256,7 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
             unsettled::FILE,
             marks::FILE,
         ] {
-            remove(&dir, name)?;
+            remove_if_there(&dir, name)?;
         }
         match dir.remove_tree(log::DIR) {
             Err(e) if !e.is_not_found() => return Err(e.into()),
@@ -290,15 +271,11 @@ impl Project<'_> {
     ///
     /// Its objects stay until collection finds that nothing needs them.
     pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let is_it = |entry: &Entry| entry.id == checkpoint.id;
         self.drop_where(|history, _| {
-            let same = |entry: &Entry| entry.id == checkpoint.id;
-            history
-                .entries
-                .iter()
-                .position(same)
-                .ok_or_else(|| Error::NotFound {
-                    spec: checkpoint.id.to_hex(),
-                })
+            let found = history.entries.iter().position(is_it);
+            let spec = || checkpoint.id.to_hex();
+            found.ok_or_else(|| Error::NotFound { spec: spec() })
         })
     }
 

@@ -12,6 +12,7 @@ use herma_store::objects::Objects;
 use super::clock::MARKER_FILE;
 use super::clock::MAX_MARKER_BYTES;
 use super::clock::parse_marker;
+use super::notes::Protection;
 use super::plan::larger;
 use super::presence;
 use super::presence::Presence;
@@ -30,7 +31,7 @@ use crate::project::Identity;
 use crate::steps::log::StepLog;
 
 /// Everything the rules are told about a store.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoreFacts {
     /// The present, in seconds since 1970.
     pub now: f64,
@@ -68,11 +69,10 @@ pub struct ProjectFacts {
 impl ProjectFacts {
     /// The newest checkpoint, and if that cannot be read the newest that can: what a project keeps under
     /// every rule but that for deleted projects.
-    pub fn last_resort(&self) -> impl Iterator<Item = &CheckpointFacts> {
-        let newest = self.checkpoints.iter().max_by_key(|c| c.sequence);
+    pub fn last_resort(&self) -> [Option<&CheckpointFacts>; 2] {
+        let newest = self.checkpoints.iter().max_by_key(|c| (c.sequence, c.id));
         let readable = self.checkpoints.iter().filter(|c| c.readable);
-        let newest_readable = readable.max_by_key(|c| c.sequence);
-        newest.into_iter().chain(newest_readable)
+        [newest, readable.max_by_key(|c| (c.sequence, c.id))]
     }
 }
 
@@ -93,6 +93,19 @@ pub struct CheckpointFacts {
     pub in_use: bool,
     /// Can it be read: its commit, its top directory and its receipt? Not everything below is looked at.
     pub readable: bool,
+}
+
+impl CheckpointFacts {
+    /// Why it stays because somebody wants or needs it.
+    pub fn protection(&self) -> Option<Protection> {
+        if self.pinned {
+            Some(Protection::Pinned)
+        } else if self.named {
+            Some(Protection::Named)
+        } else {
+            self.in_use.then_some(Protection::InUse)
+        }
+    }
 }
 
 impl Engine {
@@ -125,9 +138,8 @@ impl Engine {
             now,
             last_run: last_run(&store.dirs, now),
             projects,
-            fixed_bytes: 0,
-            object_bytes: 0,
             free_bytes: store.dirs.store().free_bytes()?,
+            ..StoreFacts::default()
         })
     }
 }

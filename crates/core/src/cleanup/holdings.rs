@@ -1,7 +1,6 @@
 //! What checkpoints hold, in bytes on disk: for the limits, and for people who want to know what costs them their
 //! disk. What is free when one goes is known by pieces, of which each is counted once, however many hold it.
 
-use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::collections::hash_map::Entry;
@@ -14,6 +13,7 @@ use herma_store::objects::ObjectError;
 use herma_store::objects::Objects;
 use herma_store::objects::copy::CopyError;
 
+use super::facts::ProjectFacts;
 use crate::collect::into_error;
 use crate::collect::inventory::loose_files;
 use crate::collect::mark::WalkError;
@@ -125,9 +125,7 @@ impl Lengths {
     pub fn get(&self, id: &ObjectId) -> u64 {
         self.of.get(id).copied().unwrap_or(0)
     }
-}
 
-impl Lengths {
     /// What these checkpoints hold, and for each of them the piece that is the whole of it. Nobody holds any yet.
     pub(super) fn shares(
         &self,
@@ -228,134 +226,98 @@ pub struct ProjectCost {
     pub biggest: Vec<FileCost>,
 }
 
-/// The costs of several projects.
-pub struct Costs<'a> {
-    objects: &'a Objects,
-    lengths: &'a Lengths,
-    /// How many files to name.
+/// What each of these projects costs, with the `names` files that take most. What cannot be read costs nothing. `go_on`
+/// hears how many objects were looked at and may end it.
+pub(crate) fn costs(
+    objects: &Objects,
+    lengths: &Lengths,
+    projects: &[ProjectFacts],
     names: usize,
-    go_on: &'a (dyn Fn(u64) -> bool + Sync),
-    /// How many projects hold each object.
-    holders: HashMap<ObjectId, u32>,
-    projects: Vec<(HashSet<ObjectId>, Vec<FileCost>)>,
+    go_on: &dyn Fn(u64) -> bool,
+) -> Result<Vec<ProjectCost>, Error> {
+    let mut holders: HashMap<ObjectId, u32> = HashMap::new();
+    let mut all = Vec::new();
+    for project in projects {
+        let mut held = HeldByProject::default();
+        for checkpoint in &project.checkpoints {
+            held.seen.insert(checkpoint.id);
+            if let Some(commit) = readable(objects.read_commit(&checkpoint.id))? {
+                held.tree(objects, commit.tree, Some(lengths), go_on)?;
+                if let Some(extra) = Message::parse(&commit.message).extra {
+                    held.tree(objects, extra, None, go_on)?;
+                }
+            }
+        }
+        for id in &held.seen {
+            *holders.entry(*id).or_default() += 1;
+        }
+        all.push(held);
+    }
+    let cost = |held: HeldByProject| {
+        let mut cost = ProjectCost::default();
+        for id in held.seen {
+            let bytes = lengths.get(&id);
+            if holders.get(&id) == Some(&1) {
+                cost.own_bytes += bytes;
+            } else {
+                cost.shared_bytes += bytes;
+            }
+        }
+        cost.biggest = held.files.into_values().collect();
+        cost.biggest.sort_unstable_by(|a, b| b.cmp(a));
+        cost.biggest.truncate(names);
+        cost
+    };
+    Ok(all.into_iter().map(cost).collect())
 }
 
-impl<'a> Costs<'a> {
-    /// Costs of no project yet. `names` files will be named for each. `go_on` hears how many objects were
-    /// looked at and may end it.
-    pub fn new(
-        objects: &'a Objects,
-        lengths: &'a Lengths,
-        names: usize,
-        go_on: &'a (dyn Fn(u64) -> bool + Sync),
-    ) -> Self {
-        Self {
-            objects,
-            lengths,
-            names,
-            go_on,
-            holders: HashMap::new(),
-            projects: Vec::new(),
-        }
-    }
+/// What one project holds, and its files.
+#[derive(Default)]
+struct HeldByProject {
+    seen: HashSet<ObjectId>,
+    files: HashMap<BString, FileCost>,
+}
 
-    /// Adds a project with these checkpoints. What cannot be read costs nothing.
-    pub fn add(&mut self, checkpoints: &[ObjectId]) -> Result<(), WalkError> {
-        let mut seen = HashSet::new();
-        let mut files: HashMap<BString, (u64, usize)> = HashMap::new();
-        for id in checkpoints {
-            seen.insert(*id);
-            let commit = match self.objects.read_commit(id) {
-                Ok(commit) => commit,
-                Err(ObjectError::Fs(e)) => return Err(ObjectError::Fs(e).into()),
-                Err(_) => continue,
-            };
-            self.tree(commit.tree, &mut seen, Some(&mut files))?;
-            if let Some(extra) = Message::parse(&commit.message).extra {
-                self.tree(extra, &mut seen, None)?;
-            }
-        }
-        for id in &seen {
-            *self.holders.entry(*id).or_default() += 1;
-        }
-        let mut biggest = BTreeSet::new();
-        for (path, (bytes, versions)) in files {
-            biggest.insert(FileCost {
-                bytes,
-                versions,
-                path,
-            });
-            if biggest.len() > self.names {
-                biggest.pop_first();
-            }
-        }
-        self.projects
-            .push((seen, biggest.into_iter().rev().collect()));
-        Ok(())
-    }
-
-    /// Walks a tree, counting its files if `files` is there.
+impl HeldByProject {
+    /// Walks a tree, counting its files if `lengths` are given.
     fn tree(
-        &self,
+        &mut self,
+        objects: &Objects,
         top: ObjectId,
-        seen: &mut HashSet<ObjectId>,
-        mut files: Option<&mut HashMap<BString, (u64, usize)>>,
-    ) -> Result<(), WalkError> {
+        lengths: Option<&Lengths>,
+        go_on: &dyn Fn(u64) -> bool,
+    ) -> Result<(), Error> {
         let mut pending = vec![(top, BString::default())];
         while let Some((tree, path)) = pending.pop() {
-            if !seen.insert(tree) {
+            if !self.seen.insert(tree) {
                 continue;
             }
-            if !(self.go_on)(seen.len() as u64) {
-                return Err(WalkError::Cancelled);
+            if !go_on(self.seen.len() as u64) {
+                return Err(into_error(WalkError::Cancelled));
             }
-            let entries = match self.objects.read_tree(&tree) {
-                Ok(entries) => entries,
-                Err(ObjectError::Fs(e)) => return Err(ObjectError::Fs(e).into()),
-                Err(_) => continue,
-            };
-            for entry in entries {
+            for entry in readable(objects.read_tree(&tree))?.unwrap_or_default() {
                 let mut at = path.clone();
                 if !at.is_empty() {
                     at.push(b'/');
                 }
                 at.extend_from_slice(&entry.name);
-                match entry.mode {
-                    EntryMode::Nested => {}
-                    EntryMode::Directory => pending.push((entry.id, at)),
-                    _ => {
-                        if seen.insert(entry.id)
-                            && let Some(files) = files.as_deref_mut()
-                        {
-                            let cost = files.entry(at).or_default();
-                            cost.0 += self.lengths.get(&entry.id);
-                            cost.1 += 1;
-                        }
-                    }
+                if entry.mode == EntryMode::Directory {
+                    pending.push((entry.id, at));
+                } else if entry.mode != EntryMode::Nested
+                    && self.seen.insert(entry.id)
+                    && let Some(lengths) = lengths
+                {
+                    let cost = self.files.entry(at.clone()).or_insert(FileCost {
+                        bytes: 0,
+                        versions: 0,
+                        path: at,
+                    });
+                    cost.bytes += lengths.get(&entry.id);
+                    cost.versions += 1;
                 }
             }
         }
         Ok(())
-    }
-
-    /// The costs, in the order in which the projects were added.
-    pub fn finish(self) -> Vec<ProjectCost> {
-        let cost = |(seen, biggest): (HashSet<ObjectId>, Vec<FileCost>)| {
-            let mut cost = ProjectCost {
-                biggest,
-                ..ProjectCost::default()
-            };
-            for id in seen {
-                let bytes = self.lengths.get(&id);
-                if self.holders.get(&id) == Some(&1) {
-                    cost.own_bytes += bytes;
-                } else {
-                    cost.shared_bytes += bytes;
-                }
-            }
-            cost
-        };
-        self.projects.into_iter().map(cost).collect()
     }
 }
 

@@ -21,6 +21,7 @@ use herma_store::refs::scheme::mirror_ref;
 use herma_store::refs::scheme::sequence_of;
 
 use crate::engine::Engine;
+use crate::engine::adopt::ids_below;
 use crate::engine::adopt::project_ids;
 use crate::engine::interrupted::own_state;
 use crate::engine::interrupted::records_of;
@@ -146,13 +147,7 @@ pub(crate) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error>
         }
     }
     for prefix in roll::PREFIXES {
-        let listing = store.dirs.refs().list(prefix.trim_end_matches('/'))?;
-        for (name, _) in listing.refs {
-            let id = name
-                .strip_prefix(prefix)
-                .and_then(|rest| rest.split('/').next());
-            ids.extend(id.and_then(|id| ProjectId::parse(id.as_bytes())));
-        }
+        ids.extend(ids_below(&store.dirs, prefix)?);
     }
     Ok(ids)
 }

@@ -6,7 +6,7 @@
 //! on is looked at once more. Then `room` frees the room of what went. Nothing is planned again because of what that
 //! wrote. Nothing goes at all while refs are lost (`lost_refs`).
 //!
-//! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `draft`, `rules`, `bytes`
+//! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `rules`, `bytes`
 //!   with `holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
 //! * doing: `execute`, `room`, `lost_refs`, `clear` (everything goes)
 //! * `due`: when it is time, without anybody asking
@@ -18,7 +18,6 @@
 mod bytes;
 pub mod clear;
 pub mod clock;
-mod draft;
 pub mod due;
 pub(crate) mod execute;
 pub mod facts;
@@ -163,7 +162,12 @@ impl Engine {
         progress: &dyn Progress,
     ) -> Result<(StoreFacts, Plan), Error> {
         let Some(store) = self.open_for_reading()? else {
-            return Ok((self.no_facts(), Plan::default()));
+            let facts = StoreFacts {
+                now: self.options.clock.now().as_float(),
+                free_bytes: u64::MAX,
+                ..StoreFacts::default()
+            };
+            return Ok((facts, Plan::default()));
         };
         refuse_lost(&store)?;
         self.plan_in(&store, request, progress)
@@ -233,36 +237,31 @@ impl Engine {
         cleaned: &mut Cleaned,
     ) -> Result<(), Error> {
         cleaned.scanned = facts.projects.len();
-        let checkpoints = facts
-            .projects
-            .iter()
-            .map(|project| project.checkpoints.len());
+        let checkpoints = facts.projects.iter().map(|p| p.checkpoints.len());
         cleaned.left = checkpoints.sum::<usize>().saturating_sub(plan.drops.len());
         // ORDER: a record that is wrong is put right before the checkpoint that proves it goes.
         for note in &plan.notes {
-            if let Err(e) = put_right(store, note, facts.now) {
-                cleaned.errors.push(in_words(&e));
-            }
+            cleaned.attempt(put_right(store, note, facts.now));
         }
         self.apply(store, plan, request.attended, cleaned);
-        let distrusted = |note: &Note| matches!(note, Note::ClockDistrusted(_));
-        if !request.attended && !plan.notes.iter().any(distrusted) {
-            let left = facts.projects.iter();
-            for project in left.filter(|project| !cleaned.forgotten.contains(&project.id)) {
-                if let Err(e) = note_missing(store, project, facts.now) {
-                    cleaned.errors.push(in_words(&e));
+        let is_doubt = |note: &Note| matches!(note, Note::ClockDistrusted(_));
+        let clock_is_trusted = !plan.notes.iter().any(is_doubt);
+        if !request.attended && clock_is_trusted {
+            for project in &facts.projects {
+                if !cleaned.forgotten.contains(&project.id) {
+                    cleaned.attempt(note_missing(store, project, facts.now));
                 }
             }
         }
         for project in &facts.projects {
-            match forget_steps(store, &project.id, facts.now as i64) {
-                // Records take little room: those of a project at work can wait for the next cleaning.
-                Err(e) if e.kind() != ErrorKind::Busy => cleaned.errors.push(in_words(&e)),
-                _ => {}
+            let forgotten = forget_steps(store, &project.id, facts.now as i64);
+            // Records take little room: those of a project at work can wait for the next cleaning.
+            if !matches!(&forgotten, Err(e) if e.kind() == ErrorKind::Busy) {
+                cleaned.attempt(forgotten);
             }
         }
         // Nobody but a person can tell whether the history in them is still wanted.
-        if request.attended && !plan.notes.iter().any(distrusted) {
+        if request.attended && clock_is_trusted {
             self.sweep_legacy(&request.limits, facts.now, cleaned)?;
         }
         Ok(())
@@ -273,12 +272,9 @@ impl Engine {
     fn sweep_legacy(&self, limits: &Limits, now: f64, cleaned: &mut Cleaned) -> Result<(), Error> {
         cleaned.scanned += self.pre_v2_projects()?.len();
         for (old, rule) in self.pre_v2_to_go(limits, now)? {
-            match self.remove_pre_v2(&old.project) {
-                Ok(bytes) => {
-                    cleaned.archive_bytes += bytes;
-                    cleaned.repositories.push((old.project, rule));
-                }
-                Err(e) => cleaned.errors.push(in_words(&e)),
+            if let Some(bytes) = cleaned.attempt(self.remove_pre_v2(&old.project)) {
+                cleaned.archive_bytes += bytes;
+                cleaned.repositories.push((old.project, rule));
             }
         }
         let days = limits.retention_days.unwrap_or(0);
@@ -286,12 +282,9 @@ impl Engine {
             return Ok(());
         }
         for archive in self.stale_legacy(now - f64::from(days) * DAY)? {
-            match self.remove_legacy(&archive.name) {
-                Ok(removed) => {
-                    cleaned.archives += usize::from(removed.deleted);
-                    cleaned.archive_bytes += removed.bytes_freed;
-                }
-                Err(e) => cleaned.errors.push(in_words(&e)),
+            if let Some(removed) = cleaned.attempt(self.remove_legacy(&archive.name)) {
+                cleaned.archives += usize::from(removed.deleted);
+                cleaned.archive_bytes += removed.bytes_freed;
             }
         }
         Ok(())
@@ -327,25 +320,17 @@ impl Engine {
             problem,
             ..CleaningRecord::default()
         };
-        if let Err(e) = record.write(dirs) {
-            cleaned.errors.push(in_words(&e));
-        }
+        cleaned.attempt(record.write(dirs));
         Ok(())
-    }
-
-    fn no_facts(&self) -> StoreFacts {
-        StoreFacts {
-            now: self.options.clock.now().as_float(),
-            last_run: None,
-            projects: Vec::new(),
-            fixed_bytes: 0,
-            object_bytes: 0,
-            free_bytes: u64::MAX,
-        }
     }
 }
 
 impl Cleaned {
+    /// What came of something that need not stop the rest; a failure is noted.
+    fn attempt<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        result.map_err(|e| self.errors.push(in_words(&e))).ok()
+    }
+
     /// Adds what a later round did.
     pub(crate) fn add(&mut self, round: Self) {
         self.scanned = round.scanned;

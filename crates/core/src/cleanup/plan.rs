@@ -1,4 +1,6 @@
 //! What a person wants kept, and the plan: exactly what goes, by which rule, and what a person should know about it.
+//!
+//! While the rules work on it the plan is a [`Draft`]: every checkpoint with what was decided about it so far.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,12 +10,16 @@ use herma_store::ObjectId;
 use herma_store::ProjectId;
 
 use super::bytes;
-use super::draft::Draft;
-use super::draft::ProjectDraft;
+use super::clock::AHEAD;
+use super::clock::Trust;
+use super::clock::trust;
+use super::facts::CheckpointFacts;
+use super::facts::ProjectFacts;
 use super::facts::StoreFacts;
 use super::holdings::Shares;
 use super::notes::Note;
 use super::notes::Over;
+use super::notes::Protection;
 use super::rules;
 use crate::error::Error;
 
@@ -153,22 +159,21 @@ pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Resu
     if !draft.clock.is_trusted() {
         draft.notes.push(Note::ClockDistrusted(draft.clock));
     }
-    rules::keep_marked(&mut draft);
     rules::note_wrong_dates(&mut draft);
     rules::give_up_deleted(&mut draft, limits);
     // Only a deleted project that is given up loses its newest checkpoint.
     rules::keep_newest(&mut draft);
     rules::give_up_unused(&mut draft, limits.retention_days);
     rules::keep_count(&mut draft, limits);
-    let outcome = bytes::apply(&mut draft, facts, limits, holdings)?;
+    let (bytes_after, over) = bytes::apply(&mut draft, facts, limits, holdings)?;
     let mut notes = draft.notes;
     notes.sort_by(|a, b| a.project().cmp(&b.project()));
     Ok(Plan {
         drops: draft.projects.iter().flat_map(drops).collect(),
         forgotten: draft.projects.iter().filter_map(forgotten).collect(),
         notes,
-        over: outcome.over,
-        bytes_after: outcome.bytes_after,
+        over,
+        bytes_after,
     })
 }
 
@@ -195,6 +200,167 @@ fn forgotten(project: &ProjectDraft<'_>) -> Option<ForgottenProject> {
         workdir: project.facts.workdir.clone(),
         rule: newest.or(project.given_up)?,
     })
+}
+
+/// All projects, sorted by id: a plan does not depend on the order in which facts were gathered.
+pub(super) struct Draft<'a> {
+    pub(super) now: f64,
+    pub(super) clock: Trust,
+    pub(super) projects: Vec<ProjectDraft<'a>>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// One project.
+pub(super) struct ProjectDraft<'a> {
+    pub(super) facts: &'a ProjectFacts,
+    /// Oldest first.
+    pub(super) checkpoints: Vec<CheckpointDraft<'a>>,
+    /// The rule that gave up the whole project, which may have had no checkpoint at all.
+    pub(super) given_up: Option<Rule>,
+}
+
+/// One checkpoint.
+pub(super) struct CheckpointDraft<'a> {
+    pub(super) facts: &'a CheckpointFacts,
+    /// When it was taken, corrected: no later than any newer one of its project, and not after now.
+    pub(super) time: f64,
+    pub(super) protection: Option<Protection>,
+    pub(super) dropped: Option<Rule>,
+}
+
+impl CheckpointDraft<'_> {
+    /// Is it still up to the limits whether this one stays?
+    pub(super) fn is_free(&self) -> bool {
+        self.protection.is_none() && self.dropped.is_none()
+    }
+
+    pub(super) fn stays(&self) -> bool {
+        self.dropped.is_none()
+    }
+}
+
+/// What is known about the last time a project was used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum LastUse {
+    /// Then; not in the future.
+    At(f64),
+    /// Then or later: the clock was behind when it was last saved, so nobody knows when that was.
+    Later(f64),
+    /// Its record is wrong: the checkpoints show no such time.
+    FutureTouch,
+    /// Its newest checkpoint is dated in the future.
+    FutureCheckpoint,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl LastUse {
+    /// Was it certainly last used before `moment`?
+    pub(super) fn is_before(self, moment: f64) -> bool {
+        matches!(self, Self::At(time) if time < moment)
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// Nothing decided yet.
+    pub(super) fn new(facts: &'a StoreFacts) -> Self {
+        let mut projects: Vec<_> = facts
+            .projects
+            .iter()
+            .map(|project| ProjectDraft::new(project, facts.now))
+            .collect();
+        projects.sort_by(|a, b| a.facts.id.cmp(&b.facts.id));
+        let newest = projects.iter().filter_map(ProjectDraft::newest_record);
+        let newest = newest.reduce(f64::max);
+        Self {
+            now: facts.now,
+            clock: trust(facts.now, facts.last_run, newest),
+            projects,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl<'a> ProjectDraft<'a> {
+    fn new(facts: &'a ProjectFacts, now: f64) -> Self {
+        let mut checkpoints: Vec<_> = facts
+            .checkpoints
+            .iter()
+            .map(|checkpoint| CheckpointDraft {
+                facts: checkpoint,
+                time: checkpoint.time as f64,
+                protection: checkpoint.protection(),
+                dropped: None,
+            })
+            .collect();
+        checkpoints.sort_by_key(|checkpoint| (checkpoint.facts.sequence, checkpoint.facts.id));
+        let mut latest = now;
+        for checkpoint in checkpoints.iter_mut().rev() {
+            checkpoint.time = checkpoint.time.min(latest);
+            latest = checkpoint.time;
+        }
+        Self {
+            facts,
+            checkpoints,
+            given_up: None,
+        }
+    }
+
+    /// The latest time that anything of this project shows.
+    fn newest_record(&self) -> Option<f64> {
+        let newest = self.checkpoints.last().map(|last| last.facts.time as f64);
+        [self.recorded_touch(), newest]
+            .into_iter()
+            .flatten()
+            .reduce(f64::max)
+    }
+
+    /// Hermes writes zero for "never".
+    fn recorded_touch(&self) -> Option<f64> {
+        self.facts
+            .last_touch
+            .filter(|touch| touch.is_finite() && *touch > 0.0)
+    }
+
+    /// When the project was last used, as far as its record and its checkpoints agree.
+    pub(super) fn last_use(&self, now: f64) -> LastUse {
+        let newest = self.checkpoints.last().map(|last| last.facts.time as f64);
+        let newest_is_ahead = newest.is_some_and(|time| time > now + AHEAD);
+        match self.recorded_touch().or(newest) {
+            None => LastUse::Unknown,
+            Some(touch) if touch > now + AHEAD && newest_is_ahead => LastUse::FutureCheckpoint,
+            Some(touch) if touch > now + AHEAD => LastUse::FutureTouch,
+            Some(touch) => match self.contradiction(now) {
+                Some(later) if later > touch => LastUse::Later(later),
+                // A record that is older than a checkpoint is a wrong record.
+                _ => LastUse::At(newest.map_or(touch, |newest| newest.min(now).max(touch))),
+            },
+        }
+    }
+
+    /// If an older checkpoint has a clearly later time than the newest, the clock was set back when the
+    /// newest was taken and the record written, and both are too early. It was used then, or later.
+    fn contradiction(&self, now: f64) -> Option<f64> {
+        let times = self.checkpoints.iter().map(|c| c.facts.time as f64);
+        let latest = times.filter(|time| *time <= now + AHEAD).reduce(f64::max);
+        let newest = self.checkpoints.last()?.facts.time as f64;
+        latest.filter(|latest| *latest > newest + AHEAD)
+    }
+
+    /// Gives up everything that is not protected.
+    pub(super) fn give_up(&mut self, rule: Rule) {
+        self.given_up = Some(rule);
+        for checkpoint in &mut self.checkpoints {
+            if checkpoint.is_free() {
+                checkpoint.dropped = Some(rule);
+            }
+        }
+    }
+
+    /// How many checkpoints stay.
+    pub(super) fn staying(&self) -> usize {
+        self.checkpoints.iter().filter(|c| c.stays()).count()
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
-use herma_fs::Dir;
 use herma_store::layout;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
@@ -239,13 +238,9 @@ pub(crate) struct PackFiles {
 }
 
 impl PackFiles {
-    /// Looks at the packs of a store.
+    /// Looks at every file.
     pub(crate) fn of(dirs: &StoreDirs) -> Result<Self, Error> {
-        Self::read(&dirs.objects().open_dir("pack")?)
-    }
-
-    /// Looks at every file of the directory.
-    fn read(dir: &Dir) -> Result<Self, Error> {
+        let dir = dirs.objects().open_dir("pack")?;
         let mut facts = Self::default();
         for entry in dir.entries()? {
             // Gone since the listing: then it takes no room either.

@@ -38,53 +38,29 @@ use herma_store::ProjectId;
 use super::DAY;
 use super::HOUR;
 use super::clock::Trust;
-use super::draft::CheckpointDraft;
-use super::draft::Draft;
-use super::draft::LastUse;
-use super::draft::ProjectDraft;
 use super::notes::Note;
 use super::notes::Protection;
+use super::plan::Draft;
+use super::plan::LastUse;
 use super::plan::Limits;
 use super::plan::Orphans;
+use super::plan::ProjectDraft;
 use super::plan::Rule;
 use super::presence::Doubt;
 use super::presence::Presence;
-
-/// Marks what stays because somebody wants or needs it.
-pub(super) fn keep_marked(draft: &mut Draft<'_>) {
-    for project in &mut draft.projects {
-        for checkpoint in &mut project.checkpoints {
-            checkpoint.protection = protection(checkpoint);
-        }
-    }
-}
 
 /// Marks the newest of every project that the rule for deleted ones has not given up.
 pub(super) fn keep_newest(draft: &mut Draft<'_>) {
     let projects = draft.projects.iter_mut();
     for project in projects.filter(|project| project.given_up != Some(Rule::Orphan)) {
-        let mut newer = project.checkpoints.iter_mut().rev();
-        let Some(newest) = newer.next() else {
-            continue;
-        };
-        newest.protection = Some(Protection::Newest);
-        if newest.facts.readable {
-            continue;
+        let [newest, readable] = project.facts.last_resort();
+        for checkpoint in &mut project.checkpoints {
+            if Some(checkpoint.facts) == newest {
+                checkpoint.protection = Some(Protection::Newest);
+            } else if Some(checkpoint.facts) == readable {
+                checkpoint.protection = Some(Protection::NewestReadable);
+            }
         }
-        if let Some(readable) = newer.find(|checkpoint| checkpoint.facts.readable) {
-            readable.protection = Some(Protection::NewestReadable);
-        }
-    }
-}
-
-fn protection(checkpoint: &CheckpointDraft<'_>) -> Option<Protection> {
-    let facts = checkpoint.facts;
-    if facts.pinned {
-        Some(Protection::Pinned)
-    } else if facts.named {
-        Some(Protection::Named)
-    } else {
-        facts.in_use.then_some(Protection::InUse)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::refs::scheme::extra_ref;
@@ -46,15 +47,8 @@ impl Engine {
 /// The ids of all projects that have refs, readable or not, or a record.
 pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
     let mut ids = BTreeSet::new();
-    for prefix in ["refs/herma", "refs/hermes"] {
-        let listing = store.dirs.refs().list(prefix)?;
-        let readable = listing.refs.into_iter().map(|(name, _)| name);
-        for name in readable.chain(listing.broken) {
-            let leaf = name
-                .strip_prefix(prefix)
-                .and_then(|rest| rest.split('/').nth(1));
-            ids.extend(leaf.and_then(|leaf| ProjectId::parse(leaf.as_bytes())));
-        }
+    for prefix in ["refs/herma/", "refs/hermes/"] {
+        ids.extend(ids_below(&store.dirs, prefix)?);
     }
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
         for entry in dir.entries()? {
@@ -63,6 +57,17 @@ pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Erro
         }
     }
     Ok(ids)
+}
+
+/// The ids of the projects that have refs below `prefix`, readable or not.
+pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>, Error> {
+    let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
+    let names = listing.refs.into_iter().map(|(name, _)| name);
+    let id = |name: String| {
+        let id = name.strip_prefix(prefix)?.split('/').next()?;
+        ProjectId::parse(id.as_bytes())
+    };
+    Ok(names.chain(listing.broken).filter_map(id).collect())
 }
 
 fn known(

@@ -57,8 +57,14 @@ impl OpenStore {
         found.unwrap_or_default()
     }
 
-    /// Writes `projects/<id>.json`. The caller holds the project's lock.
-    pub(crate) fn write_identity(&self, id: &ProjectId, identity: &Identity) -> Result<(), Error> {
+    /// Changes `projects/<id>.json`. The caller holds the project's lock.
+    pub(crate) fn change_identity(
+        &self,
+        id: &ProjectId,
+        change: impl FnOnce(&mut Identity),
+    ) -> Result<(), Error> {
+        let mut identity = self.identity(id);
+        change(&mut identity);
         let tmp = &self.dirs.for_writing()?.tmp;
         let dir = self.dirs.store().open_dir("projects")?;
         let (file, text) = (format!("{id}.json"), identity.render());

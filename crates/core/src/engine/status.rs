@@ -12,11 +12,10 @@ use super::Stage;
 use super::open::OpenStore;
 use crate::cleanup::Presence;
 use crate::cleanup::due::CleaningRecord;
-use crate::cleanup::holdings::Costs;
 use crate::cleanup::holdings::Lengths;
 use crate::cleanup::holdings::ProjectCost;
+use crate::cleanup::holdings::costs;
 use crate::cleanup::room::store_bytes;
-use crate::collect::into_error;
 use crate::collect::trash;
 use crate::error::Error;
 
@@ -137,10 +136,5 @@ fn measure(
         progress.files(count, None);
         !progress.is_cancelled()
     };
-    let mut costs = Costs::new(&store.objects, &lengths, NAMED_FILES, &go_on);
-    for project in projects {
-        let ids: Vec<_> = project.checkpoints.iter().map(|c| c.id).collect();
-        costs.add(&ids).map_err(into_error)?;
-    }
-    Ok(costs.finish())
+    costs(&store.objects, &lengths, projects, NAMED_FILES, &go_on)
 }
