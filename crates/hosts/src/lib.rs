@@ -9,7 +9,8 @@
 //! * [`incoming`]: a call of a hook, read;
 //! * [`install`]: where each agent is told whom to call, and how that is taken back;
 //! * [`patches`]: the files a patch names;
-//! * [`slash`]: `/rollback` and `/diff`, as typed in a chat.
+//! * [`slash`]: `/rollback` and `/diff`, as typed in a chat;
+//! * [`yaml`]: YAML files, edited by lines.
 //!
 //! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, `detect`
 //! finds who sent it, and `rules` makes the event with that agent's table from `readers`.
@@ -25,6 +26,7 @@ pub mod payload;
 mod readers;
 mod rules;
 pub mod slash;
+pub mod yaml;
 
 pub use event::Event;
 pub use event::EventKind;

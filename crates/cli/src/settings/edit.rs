@@ -3,6 +3,8 @@
 //! The edit is made on lines, and then checked: read as YAML, the new text must differ from the old one
 //! in exactly the value that was asked for. What this cannot do safely it refuses.
 
+use herma_hosts::yaml;
+use herma_hosts::yaml::Lines;
 use serde_json::Map;
 use serde_json::Value as Json;
 
@@ -23,9 +25,17 @@ fn refuse<T>(why: &str) -> Result<T, CannotEdit> {
 pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, CannotEdit> {
     let before = read(text)?;
     let mut lines = Lines::of(text);
-    match lines.section(key.section) {
-        None => lines.append_section(key, value),
-        Some(header) => lines.set_in_section(header, key, value, before.get(key.section))?,
+    match lines.key_at(0..lines.len(), 0, key.section) {
+        None => {
+            let section = [
+                format!("{}:", key.section),
+                format!("  {}: {value}", key.name),
+            ];
+            lines.replace(lines.len()..lines.len(), section);
+        }
+        Some(header) => {
+            set_in_section(&mut lines, header, key, value, before.get(key.section))?;
+        }
     }
     let edited = lines.text();
     let after = read(&edited)?;
@@ -38,7 +48,7 @@ pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, Cannot
 
 /// The whole file as values, to compare before and after.
 fn read(text: &str) -> Result<Map<String, Json>, CannotEdit> {
-    herma_hosts::install::yaml_values(text).map_err(CannotEdit)
+    yaml::values(text).map_err(CannotEdit)
 }
 
 /// What the file must say after the edit.
@@ -59,130 +69,56 @@ fn expected(mut before: Map<String, Json>, key: &Key, value: &Value) -> Map<Stri
     before
 }
 
-/// The file line by line, without line ends.
-struct Lines {
-    lines: Vec<String>,
-    line_end: &'static str,
-}
-
-impl Lines {
-    fn of(text: &str) -> Self {
-        let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        Self {
-            lines: text.lines().map(str::to_owned).collect(),
-            line_end,
-        }
-    }
-
-    fn text(&self) -> String {
-        self.lines
-            .iter()
-            .fold(String::new(), |text, line| text + line + self.line_end)
-    }
-
-    /// The line with the section's key.
-    fn section(&self, name: &str) -> Option<usize> {
-        self.lines
-            .iter()
-            .position(|line| value_after(line, name).is_some())
-    }
-
-    fn append_section(&mut self, key: &Key, value: &Value) {
-        self.lines.push(format!("{}:", key.section));
-        self.lines.push(format!("  {}: {value}", key.name));
-    }
-
-    fn set_in_section(
-        &mut self,
-        header: usize,
-        key: &Key,
-        value: &Value,
-        present: Option<&Json>,
-    ) -> Result<(), CannotEdit> {
-        let rest = value_after(&self.lines[header], key.section).unwrap_or_default();
-        let (written, comment) = split_comment(rest);
-        match (written, present) {
-            ("", _) => self.set_in_block(header, key, value),
-            (_, Some(Json::Bool(_) | Json::Null | Json::String(_)))
-                if key.section == CHECKPOINTS =>
-            {
-                // The shorthand becomes the section it stands for.
-                let mut section = vec![format!("checkpoints:{comment}")];
-                if key.name != "enabled" && !present.is_some_and(Json::is_null) {
-                    section.push(format!("  enabled: {written}"));
-                }
-                section.push(format!("  {}: {value}", key.name));
-                self.lines.splice(header..=header, section);
-                Ok(())
+fn set_in_section(
+    lines: &mut Lines,
+    header: usize,
+    key: &Key,
+    value: &Value,
+    present: Option<&Json>,
+) -> Result<(), CannotEdit> {
+    let rest = lines.value_at(header, key.section).unwrap_or_default();
+    let (written, comment) = split_comment(rest);
+    match (written, present) {
+        ("", _) => set_in_block(lines, header, key, value),
+        (_, Some(Json::Bool(_) | Json::Null | Json::String(_))) if key.section == CHECKPOINTS => {
+            // The shorthand becomes the section it stands for.
+            let mut section = vec![format!("checkpoints:{comment}")];
+            if key.name != "enabled" && !present.is_some_and(Json::is_null) {
+                section.push(format!("  enabled: {written}"));
             }
-            _ => refuse("the section is written on one line"),
+            section.push(format!("  {}: {value}", key.name));
+            lines.replace(header..header + 1, section);
+            Ok(())
         }
-    }
-
-    fn set_in_block(&mut self, header: usize, key: &Key, value: &Value) -> Result<(), CannotEdit> {
-        let end = self.block_end(header + 1, 0);
-        let first = (header + 1..end).find(|at| !is_blank(&self.lines[*at]));
-        let indent = first.map_or(2, |first| indent_of(&self.lines[first]));
-        let found = (header + 1..end).find(|at| {
-            let line = &self.lines[*at];
-            indent_of(line) == indent && value_after(line.trim_start(), key.name).is_some()
-        });
-        let Some(at) = found else {
-            let line = format!("{}{}: {value}", " ".repeat(indent), key.name);
-            self.lines.insert(end, line);
-            return Ok(());
-        };
-        let line = &self.lines[at];
-        let rest = value_after(line.trim_start(), key.name).unwrap_or_default();
-        let (written, comment) = split_comment(rest);
-        if written.starts_with(['&', '*', '!', '|', '>']) {
-            return refuse("the present value uses anchors, tags or a block of text");
-        }
-        let value_end = self.block_end(at + 1, indent);
-        let continued = &self.lines[at + 1..value_end];
-        if continued.iter().any(|line| line.contains('#')) {
-            return refuse("there may be comments inside the present value");
-        }
-        let line = format!("{}{}: {value}{comment}", " ".repeat(indent), key.name);
-        self.lines.splice(at..value_end, [line]);
-        Ok(())
-    }
-
-    /// The end of what belongs to a key indented by `indent`, which stands right before `start`.
-    /// Blank lines and comments at the end belong to what follows.
-    fn block_end(&self, start: usize, indent: usize) -> usize {
-        let mut end = start;
-        for at in start..self.lines.len() {
-            let line = &self.lines[at];
-            if is_blank(line) {
-                continue;
-            }
-            let is_item = indent_of(line) == indent && line.trim_start().starts_with("- ");
-            if indent_of(line) <= indent && !is_item {
-                break;
-            }
-            end = at + 1;
-        }
-        end
+        _ => refuse("the section is written on one line"),
     }
 }
 
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
-}
-
-fn is_blank(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with('#')
-}
-
-/// What stands behind `key:` at the very beginning of the line.
-fn value_after<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    let rest = line
-        .strip_prefix(key)?
-        .trim_start_matches(' ')
-        .strip_prefix(':')?;
-    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest)
+fn set_in_block(
+    lines: &mut Lines,
+    header: usize,
+    key: &Key,
+    value: &Value,
+) -> Result<(), CannotEdit> {
+    let end = lines.block_end(header + 1, 0);
+    let indent = lines.child_indent(header);
+    let name = format!("{}{}", " ".repeat(indent), key.name);
+    let Some(at) = lines.key_at(header + 1..end, indent, key.name) else {
+        lines.replace(end..end, [format!("{name}: {value}")]);
+        return Ok(());
+    };
+    let rest = lines.value_at(at, key.name).unwrap_or_default();
+    let (written, comment) = split_comment(rest);
+    if written.starts_with(['&', '*', '!', '|', '>']) {
+        return refuse("the present value uses anchors, tags or a block of text");
+    }
+    let value_end = lines.block_end(at + 1, indent);
+    if lines.have_comment(at + 1..value_end) {
+        return refuse("there may be comments inside the present value");
+    }
+    let line = format!("{name}: {value}{comment}");
+    lines.replace(at..value_end, [line]);
+    Ok(())
 }
 
 /// The value, and the comment behind it with the space before it.
@@ -268,6 +204,18 @@ mod tests {
         assert_eq!(
             edit(text, "exclude", &[]).unwrap(),
             "checkpoints:\n  exclude: []\n  secrets: true\n"
+        );
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_stays_so_unless_something_follows_it() {
+        assert_eq!(
+            edit("checkpoints:\n  enabled: true\nz: 1", "enabled", &["false"]).unwrap(),
+            "checkpoints:\n  enabled: false\nz: 1"
+        );
+        assert_eq!(
+            edit("checkpoints:\n  enabled: true", "secrets", &["no"]).unwrap(),
+            "checkpoints:\n  enabled: true\n  secrets: false\n"
         );
     }
 

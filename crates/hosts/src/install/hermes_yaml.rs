@@ -24,10 +24,9 @@ use super::json;
 use super::target::Edited;
 use super::target::Found;
 use crate::host::Host;
+use crate::yaml::Lines;
 
 mod lines;
-
-use lines::Lines;
 
 fn refuse<T>(why: &str) -> Result<T, InstallError> {
     Err(InstallError::Yaml(why.to_owned()))
@@ -55,7 +54,7 @@ pub(super) fn install(
     if lines.has_document_end() {
         return refuse("it has a line `...`, which ends it, so that nothing can be added");
     }
-    let was_made_by_us = lines.remove_ours() && lines.len() == 0;
+    let was_made_by_us = lines.remove_ours() && lines.is_empty();
     if was_made_by_us {
         lines.append_section(command, lines::NEW_FILE);
     } else {
@@ -109,7 +108,7 @@ fn is_json(text: &str) -> bool {
 
 /// The whole file as values.
 fn read(text: &str) -> Result<Map<String, Data>, InstallError> {
-    super::yaml_values(text).map_err(InstallError::Yaml)
+    crate::yaml::values(text).map_err(InstallError::Yaml)
 }
 
 fn is_ours(entry: &Data) -> bool {

@@ -82,26 +82,3 @@ pub fn sign_of(host: Host, places: &Places) -> std::path::PathBuf {
         Host::Hermes => hermes::file(places).with_file_name("state.db"),
     }
 }
-
-/// A YAML configuration as values, to compare before and after an edit. The error says what it is instead.
-pub fn yaml_values(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-    use serde_json::Value;
-    let is_empty = text
-        .lines()
-        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    if is_empty {
-        return Ok(serde_json::Map::new());
-    }
-    match serde_saphyr::from_str(text) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(Value::Null) => Ok(serde_json::Map::new()),
-        Ok(_) => Err("it does not consist of keys and values".to_owned()),
-        Err(error) => {
-            // Worded for the user: the other wording gives advice to programmers.
-            let error = error
-                .without_snippet()
-                .render_with_formatter(&serde_saphyr::UserMessageFormatter);
-            Err(format!("it is not readable as YAML: {error}"))
-        }
-    }
-}

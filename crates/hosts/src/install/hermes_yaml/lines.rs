@@ -1,4 +1,4 @@
-//! The text line by line, each with its own line end.
+//! What is ours in the lines: put in, and taken out again.
 
 use std::ops::Range;
 
@@ -8,10 +8,15 @@ use super::HookEvent;
 use super::Host;
 use super::is_ours;
 use crate::install::json::quoted;
+use crate::yaml::END;
+use crate::yaml::Lines;
+use crate::yaml::indent_of;
+use crate::yaml::is_blank;
+use crate::yaml::is_item;
+use crate::yaml::value_after;
 
 /// Around everything we write.
 const BEGIN: &str = "# >>> herma";
-const END: &str = "# <<< herma";
 
 /// Behind the first mark: the text before had no line end.
 pub(super) const LINE_END_ADDED: &str = " (line end added)";
@@ -21,32 +26,7 @@ pub(super) const NEW_FILE: &str = " (new file)";
 /// In front of a value that we had to take out of force.
 const WAS: &str = "# herma-was: ";
 
-pub(super) struct Lines {
-    lines: Vec<String>,
-    line_end: &'static str,
-}
-
 impl Lines {
-    pub(super) fn of(text: &str) -> Self {
-        Self {
-            lines: text.split_inclusive('\n').map(str::to_owned).collect(),
-            line_end: line_end_of(text),
-        }
-    }
-
-    pub(super) fn text(&self) -> String {
-        self.lines.concat()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// Does the last line have no end?
-    pub(super) fn ends_open(&self) -> bool {
-        self.lines.last().is_some_and(|line| !line.ends_with('\n'))
-    }
-
     /// Is there a mark behind which the document is over? It is one wherever it stands at the margin.
     pub(super) fn has_document_end(&self) -> bool {
         let is_end = |line: &String| {
@@ -56,25 +36,14 @@ impl Lines {
         self.lines.iter().any(is_end)
     }
 
-    fn insert(&mut self, at: usize, new: Vec<String>) {
-        let line_end = self.line_end;
-        let new = new.into_iter().map(|line| line + line_end);
-        self.lines.splice(at..at, new);
-    }
-
     /// Appends a section with everything of ours.
     pub(super) fn append_section(&mut self, command: &HookCommand, mark: &str) {
-        if let Some(last) = self.lines.last_mut()
-            && !last.ends_with('\n')
-        {
-            last.push_str(self.line_end);
-        }
         let mut new = vec![format!("{BEGIN}{mark}"), "hooks:".to_owned()];
         for event in HOOKS.events {
             new.extend(event_lines("  ", event, command));
         }
         new.push(END.to_owned());
-        self.insert(self.lines.len(), new);
+        self.replace(self.len()..self.len(), new);
     }
 
     /// Inserts events into a section.
@@ -107,25 +76,12 @@ impl Lines {
     }
 
     fn insert_marked(&mut self, at: usize, indent: &str, lines: Vec<String>) {
-        let mark = match self.lines.get_mut(at.wrapping_sub(1)) {
-            Some(before) if !before.ends_with('\n') => {
-                before.push_str(self.line_end);
-                LINE_END_ADDED
-            }
-            _ => "",
-        };
+        let is_open = at == self.len() && self.ends_open();
+        let mark = if is_open { LINE_END_ADDED } else { "" };
         let mut new = vec![format!("{indent}{BEGIN}{mark}")];
         new.extend(lines);
         new.push(format!("{indent}{END}"));
-        self.insert(at, new);
-    }
-
-    /// The line with this key and indentation.
-    pub(super) fn key_at(&self, range: Range<usize>, indent: usize, key: &str) -> Option<usize> {
-        range.into_iter().find(|at| {
-            let line = &self.lines[*at];
-            indent_of(line) == indent && value_after(line.trim_start(), key).is_some()
-        })
+        self.replace(at..at, new);
     }
 
     /// Makes sure that the value of a key can stand on the lines below it: there is none, or an empty one
@@ -148,35 +104,6 @@ impl Lines {
         true
     }
 
-    /// What the keys of a section are indented by.
-    pub(super) fn child_indent(&self, header: usize) -> usize {
-        let end = self.block_end(header + 1, 0);
-        let first = (header + 1..end).find(|at| !is_blank(&self.lines[*at]));
-        first.map_or(2, |first| indent_of(&self.lines[first]))
-    }
-
-    /// The end of what belongs to a key indented by `indent`, which stands right before `start`. Blank lines
-    /// and comments at the end belong to what follows.
-    pub(super) fn block_end(&self, start: usize, indent: usize) -> usize {
-        let mut end = start;
-        for at in start..self.lines.len() {
-            let line = &self.lines[at];
-            if is_blank(line) {
-                // Our own marks belong to what they mark.
-                if line.trim_start().starts_with(END) && indent_of(line) >= indent && end > start {
-                    end = at + 1;
-                }
-                continue;
-            }
-            let is_item = indent > 0 && indent_of(line) == indent && is_item(line);
-            if indent_of(line) <= indent && !is_item {
-                break;
-            }
-            end = at + 1;
-        }
-        end
-    }
-
     /// Takes out everything of ours; tells whether the file was made by us.
     pub(super) fn remove_ours(&mut self) -> bool {
         let mut new_file = false;
@@ -197,7 +124,7 @@ impl Lines {
         }
         self.remove_unmarked();
         // Ours may have made a line end of what was half of one.
-        self.line_end = line_end_of(&self.text());
+        *self = Self::of(&self.text());
         new_file
     }
 
@@ -279,10 +206,6 @@ impl Lines {
     }
 }
 
-fn line_end_of(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
 fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
     let mut lines = vec![format!("{indent}{}:", event.name)];
     lines.extend(item_lines(&format!("{indent}  "), event, command));
@@ -296,28 +219,4 @@ fn item_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<Str
         format!("{indent}- command: {line}"),
         format!("{indent}  timeout: {}", event.timeout),
     ]
-}
-
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
-}
-
-fn is_blank(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with('#')
-}
-
-fn is_item(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("- ") || line.trim_end() == "-"
-}
-
-/// What follows `key:` at the beginning of a line.
-fn value_after<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-    let rest = line
-        .strip_prefix(key)?
-        .trim_start_matches(' ')
-        .strip_prefix(':')?;
-    (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])).then_some(rest)
 }
