@@ -15,6 +15,10 @@ use herma_fs::sync::Condvar;
 use herma_fs::sync::Mutex;
 use herma_fs::sync::MutexGuard;
 
+/// With so many of them waiting, nothing more is done for a client; more than others can cause, so that only its
+/// own requests are held up.
+const MAX_NOTIFICATIONS: usize = 256;
+
 /// What waits to be written to one client.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
@@ -55,7 +59,10 @@ impl Outbox {
 
     /// Waits until the answer before has been taken up, or nobody reads any more.
     pub(crate) fn wait_for_room(&self) {
-        drop(self.wait_while(|state| !state.answers.is_empty() && !state.is_broken));
+        let is_full = |state: &State| {
+            !state.answers.is_empty() || state.notifications.len() >= MAX_NOTIFICATIONS
+        };
+        drop(self.wait_while(|state| is_full(state) && !state.is_broken));
     }
 
     /// Adds an answer. Where nobody reads any more it is dropped.

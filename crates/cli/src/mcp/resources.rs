@@ -175,13 +175,16 @@ impl Hub {
     }
 }
 
-/// The line that says which resources a request that stays open hears of. It comes before all they say.
-pub(super) fn acknowledgement(id: &Value, uris: &[String]) -> Vec<u8> {
+/// Says which resources a request that stays open hears of. This comes before all they say.
+pub(super) fn acknowledge(outbox: &Outbox, id: &Value, uris: &[String]) {
     let params = json!({
         "_meta": {SUBSCRIPTION_ID: id},
         "notifications": {"resourceSubscriptions": uris},
     });
-    message::notification_line("notifications/subscriptions/acknowledged", &params)
+    let method = "notifications/subscriptions/acknowledged";
+    // What waits goes out in the order of what it is about, and a space comes before everything else.
+    let about = format!(" {id}");
+    outbox.notify(about, message::notification_line(method, &params));
 }
 
 #[cfg(test)]
@@ -241,6 +244,25 @@ mod tests {
         outbox.write_to(&mut heard);
         let heard: Value = serde_json::from_slice(&heard).expect("one line, however often");
         assert_eq!(heard["params"], json!({"uri": "herma://checkpoints/a"}));
+    }
+
+    #[test]
+    fn what_is_heard_of_is_acknowledged_first() {
+        let (hub, outbox) = (Hub::default(), Arc::default());
+        let mut new = subscription(1, "herma://checkpoints/a", &outbox);
+        new.listen = Some(json!("z"));
+        hub.subscribe(new).unwrap();
+        hub.publish(&["checkpoints"], None);
+        acknowledge(&outbox, &json!("z"), &[]);
+        outbox.close();
+        let mut heard = Vec::new();
+        outbox.write_to(&mut heard);
+        let heard = String::from_utf8(heard).unwrap();
+        assert_eq!(heard.lines().count(), 2);
+        assert!(
+            heard.lines().next().unwrap().contains("acknowledged"),
+            "{heard}"
+        );
     }
 
     #[test]

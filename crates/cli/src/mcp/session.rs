@@ -216,9 +216,7 @@ impl Session {
         for uri in uris {
             Resource::parse(uri)?;
         }
-        self.outbox.answer(resources::acknowledgement(id, uris));
-        // What has changed is told only after the client knows that it will be.
-        self.outbox.wait_for_room();
+        resources::acknowledge(&self.outbox, id, uris);
         for uri in uris {
             if let Err(error) = self.subscribe(uri.clone(), Some(id.clone())) {
                 self.stop_listening(id);

@@ -138,6 +138,22 @@ impl Piped {
         Self { child, client }
     }
 
+    /// Asks it to end, though nobody reads what it says, and returns how it did.
+    #[track_caller]
+    #[allow(clippy::disallowed_methods)]
+    pub(super) fn terminate(mut self) -> ExitStatus {
+        let sent = Command::new("kill")
+            .arg(self.child.id().to_string())
+            .bounded_status();
+        assert!(sent.expect("kill runs").success());
+        let mut ended = None;
+        wait_until("the server ends", || {
+            ended = self.child.try_wait().expect("it is our child");
+            ended.is_some()
+        });
+        ended.expect("it has just ended")
+    }
+
     /// Ends its input, and returns what else it said and how it ended.
     #[track_caller]
     pub(super) fn finish(self) -> (String, ExitStatus) {

@@ -488,3 +488,30 @@ fn a_program_of_the_newest_revision_hears_of_changes_until_it_cancels() {
     client.call("ping", json!({}));
     assert_eq!(client.events.len(), 1, "it was cancelled");
 }
+
+#[test]
+fn a_program_that_listens_and_does_not_read_keeps_nobody_from_stopping_the_server() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    project.write("big.txt", &"a line of a big file\n".repeat(40_000));
+    let mut server = Piped::start(&env, project.path(), &["mcp"]);
+    let client = &mut server.client;
+    client.call("ping", json!({}));
+    // An answer that does not fit into the pipe, and then nothing but requests that stay open.
+    let diff = client.for_tool("herma_diff", json!({"max_bytes": 1 << 20}));
+    client.ask("tools/call", &diff);
+    for _ in 0..4 {
+        client.ask("subscriptions/listen", &json!({"notifications": {}}));
+    }
+    let begun = client.line();
+    assert!(
+        begun.is_some(),
+        "the first line is read, and none behind it"
+    );
+    for _ in 0..4 {
+        client.ask("tools/call", &diff);
+        client.ask("subscriptions/listen", &json!({"notifications": {}}));
+    }
+    assert_eq!(server.terminate().code(), Some(0));
+}
