@@ -3,13 +3,13 @@
 //! `cargo xtask fuzz` builds and runs the targets. A parser that is added to Herma gets a function in one of these
 //! modules, a line in [`targets`], and a few small files in `corpus/` to begin with.
 //!
-//! * [`hosts`]: what agents send, and what is in their configurations
+//! * [`agents`]: what agents send, and what is in their configurations
 //! * [`shell`]: command lines
 //! * [`store`]: objects, packs and their indexes
 //! * [`records`]: the small files a store and a project have beside them
 //! * [`texts`]: ignore rules, comparisons, merges, YAML
 
-pub mod hosts;
+pub mod agents;
 pub mod records;
 pub mod shell;
 pub mod store;

@@ -1,9 +1,9 @@
 //! Every target, by its name, which is also that of its directory in `corpus/`.
 
-use herma_hosts::Host;
+use herma_agents::Host;
 
+use crate::agents;
 use crate::core;
-use crate::hosts;
 use crate::program;
 use crate::records;
 use crate::sessions;
@@ -30,7 +30,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("id", |bytes| records::id(text(bytes))),
     ("ignore", texts::ignore),
     ("install", |bytes| {
-        of_agent(&CONFIGURED, bytes, hosts::install)
+        of_agent(&CONFIGURED, bytes, agents::install)
     }),
     ("journal", core::journal),
     ("kept", records::kept),
@@ -40,9 +40,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("pack_index", store::pack_index),
     ("packed_refs", store_doors::packed_refs),
     ("patch_choice", patch_choice),
-    ("patches", |bytes| hosts::patches(text(bytes))),
+    ("patches", |bytes| agents::patches(text(bytes))),
     ("path", records::path),
-    ("payload", |bytes| of_agent(&CALLING, bytes, hosts::payload)),
+    ("payload", |bytes| {
+        of_agent(&CALLING, bytes, agents::payload)
+    }),
     ("pending", sessions::pending),
     ("project", records::project),
     ("purge", core::purge),
@@ -52,7 +54,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("settings", |bytes| program::settings(text(bytes))),
     ("shallow", store_doors::shallow),
     ("shell", |bytes| shell::reads(text(bytes))),
-    ("slash", |bytes| hosts::slash(text(bytes))),
+    ("slash", |bytes| agents::slash(text(bytes))),
     ("stat_cache", records::stat_cache),
     ("step", core::step),
     ("step_name", core::step_name),

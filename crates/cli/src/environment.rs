@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use herma_agents::install::PLACE_VARIABLES;
+use herma_agents::install::Places;
 use herma_core::clock::Clock;
 use herma_core::clock::Timestamp;
-use herma_hosts::install::PLACE_VARIABLES;
-use herma_hosts::install::Places;
 use jiff::tz::TimeZone;
 
 use crate::cli::GlobalArgs;
@@ -146,7 +146,7 @@ pub(crate) fn host_variables() -> Vec<(&'static str, OsString)> {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
         Some((name, value))
     };
-    herma_hosts::event::VARIABLES
+    herma_agents::event::VARIABLES
         .into_iter()
         .filter_map(set)
         .collect()

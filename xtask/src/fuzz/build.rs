@@ -28,7 +28,7 @@ const OURS: [&str; 7] = [
     "herma-core",
     "herma-fs",
     "herma-fuzz",
-    "herma-hosts",
+    "herma-agents",
     "herma-program",
     "herma-sessions",
     "herma-shell",

@@ -20,10 +20,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use herma_hosts::Host;
-use herma_hosts::install::HookCommand;
-use herma_hosts::install::Places;
-use herma_hosts::install::Scope;
+use herma_agents::Host;
+use herma_agents::install::HookCommand;
+use herma_agents::install::Places;
+use herma_agents::install::Scope;
 
 use self::plan::Plan;
 use self::report::Done;

@@ -1,7 +1,7 @@
 //! `herma slash`: `/rollback` and `/diff` for any front end.
 //!
 //! What is asked for is done by the engine as the commands do it; `differences` and `going_back` put what came
-//! of it into words. How the words look in a chat is for [`herma_hosts::slash::message`].
+//! of it into words. How the words look in a chat is for [`herma_agents::slash::message`].
 
 mod differences;
 mod going_back;
@@ -13,15 +13,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::ValueEnum;
+use herma_agents::slash::Message;
+use herma_agents::slash::Platform;
+use herma_agents::slash::Request;
+use herma_agents::slash::USAGE;
+use herma_agents::slash::grammar::number;
+use herma_agents::slash::message::Span;
+use herma_agents::slash::parse;
 use herma_core::Checkpoint;
 use herma_core::engine::Project;
-use herma_hosts::slash::Message;
-use herma_hosts::slash::Platform;
-use herma_hosts::slash::Request;
-use herma_hosts::slash::USAGE;
-use herma_hosts::slash::grammar::number;
-use herma_hosts::slash::message::Span;
-use herma_hosts::slash::parse;
 use herma_store::path::escape;
 use serde::Serialize;
 

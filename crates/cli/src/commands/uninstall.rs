@@ -1,7 +1,7 @@
 //! `herma uninstall`
 
 use clap::Args;
-use herma_hosts::Host;
+use herma_agents::Host;
 
 use super::install::HowArgs;
 use super::install::host_parser;
@@ -35,7 +35,8 @@ pub(crate) fn cmd_uninstall(
     let places = places(env)?;
     let scope = args.how.scope(env)?;
     let hosts = if args.all {
-        let has_level = |host: &Host| herma_hosts::install::targets(*host, &places, &scope).is_ok();
+        let has_level =
+            |host: &Host| herma_agents::install::targets(*host, &places, &scope).is_ok();
         Host::ALL.into_iter().filter(has_level).collect()
     } else {
         args.hosts.clone()

@@ -19,15 +19,15 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use herma_agents::Event;
+use herma_agents::EventKind;
+use herma_agents::Host;
+use herma_agents::Surroundings;
 use herma_fs::background::Half;
 use herma_fs::background::silence;
 use herma_fs::background::split;
 use herma_fs::process::BootMoment;
 use herma_fs::stdin::TimedStdin;
-use herma_hosts::Event;
-use herma_hosts::EventKind;
-use herma_hosts::Host;
-use herma_hosts::Surroundings;
 
 use crate::cli::Command;
 use crate::cli::Overrides;
@@ -194,7 +194,7 @@ fn hear(
         variables: host_variables(),
         directory: environment.directory.clone(),
     };
-    let incoming = herma_hosts::read(named, &surroundings, &mut stdin);
+    let incoming = herma_agents::read(named, &surroundings, &mut stdin);
     // A writer whose reader goes away gets an error, and not every agent survives that.
     stdin.drain(DRAINING);
     Some(Heard {

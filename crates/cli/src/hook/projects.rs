@@ -10,12 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_agents::Event;
+use herma_agents::EventKind;
 use herma_core::project::has_marker;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
-use herma_hosts::Event;
-use herma_hosts::EventKind;
 use herma_store::path::escape;
 
 use super::log::HookLog;

@@ -4,6 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::ByteSlice;
+use herma_agents::Event;
+use herma_agents::EventKind;
+use herma_agents::Host;
+use herma_agents::ToolClass;
+use herma_agents::ToolUse;
 use herma_core::checkpoint::Facts;
 use herma_core::engine::Call;
 use herma_core::engine::NoProgress;
@@ -14,11 +19,6 @@ use herma_core::engine::WhichStep;
 use herma_core::error::Error;
 use herma_core::steps::Step;
 use herma_core::steps::StepStart;
-use herma_hosts::Event;
-use herma_hosts::EventKind;
-use herma_hosts::Host;
-use herma_hosts::ToolClass;
-use herma_hosts::ToolUse;
 use herma_store::path::escape;
 
 use super::Heard;
@@ -264,7 +264,7 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
     let session = step.start.facts.session.as_ref();
     let is_its = session == event.session.as_ref() || session == event.parent_session.as_ref();
     let tool = step.start.facts.tool.as_deref().unwrap_or_default();
-    is_its && herma_hosts::class_of(event.host, tool) == ToolClass::Agent
+    is_its && herma_agents::class_of(event.host, tool) == ToolClass::Agent
 }
 
 fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {

@@ -4,9 +4,9 @@
 //! "${session_id}"`. What an agent does not know it leaves out, empty, or as it stands. Whatever happens, the
 //! answer is one the agent goes on with: a save that failed must not keep it from working.
 
+use herma_agents::Host;
+use herma_agents::Surroundings;
 use herma_fs::process::BootMoment;
-use herma_hosts::Host;
-use herma_hosts::Surroundings;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -114,7 +114,7 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
     payload.insert("tool_input".to_owned(), input.into());
     let payload = Value::from(payload).to_string();
     let surroundings = Surroundings::default();
-    let incoming = herma_hosts::read(host, &surroundings, &mut payload.as_bytes());
+    let incoming = herma_agents::read(host, &surroundings, &mut payload.as_bytes());
     Some(Heard {
         event: incoming.event,
         arrived: BootMoment::now(),
@@ -124,7 +124,7 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
 
 #[cfg(test)]
 mod tests {
-    use herma_hosts::EventKind;
+    use herma_agents::EventKind;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 //! The edit is made on lines, and then checked: read as YAML, the new text must differ from the old one
 //! in exactly the value that was asked for. What this cannot do safely it refuses.
 
-use herma_hosts::yaml;
-use herma_hosts::yaml::Lines;
+use herma_agents::yaml;
+use herma_agents::yaml::Lines;
 use serde_json::Map;
 use serde_json::Value as Json;
 

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
+use herma_agents::Host;
+use herma_agents::install::Places;
+use herma_agents::install::Scope;
+use herma_agents::install::switches::Verdict;
 use herma_fs::Dir;
-use herma_hosts::Host;
-use herma_hosts::install::Places;
-use herma_hosts::install::Scope;
-use herma_hosts::install::switches::Verdict;
 use herma_store::path::escape;
 
 use super::findings::Findings;

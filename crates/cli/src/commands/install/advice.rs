@@ -1,6 +1,6 @@
 //! What is left for the user to do after installing.
 
-use herma_hosts::Host;
+use herma_agents::Host;
 
 use super::report::Done;
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
+use herma_agents::Host;
+use herma_agents::install::HookCommand;
+use herma_agents::install::Scope;
 use herma_fs::dialogue::Dialogue;
-use herma_hosts::Host;
-use herma_hosts::install::HookCommand;
-use herma_hosts::install::Scope;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;

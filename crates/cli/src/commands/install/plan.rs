@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_hosts::Host;
-use herma_hosts::install;
-use herma_hosts::install::HookCommand;
-use herma_hosts::install::InstallError;
-use herma_hosts::install::Note;
-use herma_hosts::install::Places;
-use herma_hosts::install::Scope;
-use herma_hosts::install::Target;
+use herma_agents::Host;
+use herma_agents::install;
+use herma_agents::install::HookCommand;
+use herma_agents::install::InstallError;
+use herma_agents::install::Note;
+use herma_agents::install::Places;
+use herma_agents::install::Scope;
+use herma_agents::install::Target;
 
 use super::directories::MadeDirectories;
 use super::directories::remove_if_empty;

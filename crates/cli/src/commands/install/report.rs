@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use herma_agents::Host;
+use herma_agents::install::Note;
+use herma_agents::install::Places;
+use herma_agents::install::Scope;
 use herma_diff::lines::hunks;
 use herma_diff::patch::PatchLine;
 use herma_diff::patch::PatchLineKind;
-use herma_hosts::Host;
-use herma_hosts::install::Note;
-use herma_hosts::install::Places;
-use herma_hosts::install::Scope;
 use serde::Serialize;
 
 use super::advice;

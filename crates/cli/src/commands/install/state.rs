@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_hosts::Host;
-use herma_hosts::install;
-use herma_hosts::install::HookCommand;
-use herma_hosts::install::InstallError;
-use herma_hosts::install::Places;
-use herma_hosts::install::Scope;
-use herma_hosts::install::switches;
-use herma_hosts::install::switches::Files;
-use herma_hosts::install::switches::Question;
-use herma_hosts::install::switches::Verdict;
+use herma_agents::Host;
+use herma_agents::install;
+use herma_agents::install::HookCommand;
+use herma_agents::install::InstallError;
+use herma_agents::install::Places;
+use herma_agents::install::Scope;
+use herma_agents::install::switches;
+use herma_agents::install::switches::Files;
+use herma_agents::install::switches::Question;
+use herma_agents::install::switches::Verdict;
 
 use super::files::SettingsFile;
 use super::files::shown;

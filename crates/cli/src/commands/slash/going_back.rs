@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use herma_agents::slash::message::Span;
 use herma_core::Checkpoint;
 use herma_core::RelPath;
 use herma_core::engine::OutsideOfStep;
@@ -16,7 +17,6 @@ use herma_core::restore::RestoreOptions;
 use herma_core::reversal::Conflicts;
 use herma_core::reversal::Decided;
 use herma_core::steps::StepChoice;
-use herma_hosts::slash::message::Span;
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 

@@ -1,9 +1,9 @@
 //! The list of checkpoints, and what is said when there are none.
 
+use herma_agents::slash::Platform;
+use herma_agents::slash::message::Span;
 use herma_core::Checkpoint;
 use herma_core::clock::Timestamp;
-use herma_hosts::slash::Platform;
-use herma_hosts::slash::message::Span;
 use herma_store::path::escape;
 use jiff::tz::Offset;
 use jiff::tz::TimeZone;

@@ -1,0 +1,193 @@
+//! What an edit looks like, and what it leaves alone.
+
+use herma_agents::Host;
+use herma_agents::install::Note;
+use herma_agents::install::Scope;
+use herma_agents::install::targets;
+use serde_json::Value;
+
+use super::command;
+use super::installed;
+use super::other_command;
+use super::places;
+use super::target;
+use super::uninstalled;
+
+/// As it was written before the redirection was put around the call.
+const OLD_LINE: &str = "[ -x '/usr/local/bin/herma' ] || exit 0; '/usr/local/bin/herma' hook claude >/dev/null 2>&1 || :";
+
+const LINE: &str = "[ -x '/usr/local/bin/herma' ] || exit 0; { '/usr/local/bin/herma' hook claude; } >/dev/null 2>&1 || :";
+
+#[test]
+fn ours_come_last_in_the_layout_of_the_file() {
+    let before = "{\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": []}\n        ]\n    }\n}\n";
+    let after = installed(&target(Host::Claude), Some(before), &command());
+    let stop = format!(
+        "        \"Stop\": [\n            {{\"hooks\": []}},\n            {{\n                \"hooks\": [\n                    {{\n                        \"type\": \"command\",\n                        \"command\": \"{LINE}\",\n                        \"timeout\": 20\n                    }}\n                ]\n            }}\n        ],\n        \"SessionStart\": ["
+    );
+    assert!(after.contains(&stop), "{after}");
+}
+
+#[test]
+fn a_minified_file_stays_on_one_line() {
+    let after = installed(&target(Host::Claude), Some("{\"a\":1}"), &command());
+    assert!(!after.contains('\n') && after.starts_with("{\"a\":1,\"hooks\":{\"SessionStart\":[{"));
+}
+
+#[test]
+fn comments_stay_with_what_they_are_about() {
+    let before = "{\n  \"a\": 1 // one\n}\n";
+    let after = installed(&target(Host::Qwen), Some(before), &command());
+    assert!(
+        after.starts_with("{\n  \"a\": 1, // one\n  \"hooks\": {\n"),
+        "{after}"
+    );
+}
+
+#[test]
+fn what_others_added_after_us_stays() {
+    let target = target(Host::Claude);
+    let after = installed(&target, Some("{\n  \"a\": 1\n}\n"), &command());
+    let mut data: Value = serde_json::from_str(&after).unwrap();
+    data["hooks"]["PreToolUse"]
+        .as_array_mut()
+        .unwrap()
+        .push(serde_json::json!({"hooks": [{"type": "command", "command": "theirs"}]}));
+    data["permissions"] = serde_json::json!({"allow": ["Bash"]});
+    // As the agent itself writes its file.
+    let theirs = serde_json::to_string_pretty(&data).unwrap();
+    let left: Value = serde_json::from_str(&uninstalled(&target, &theirs).unwrap()).unwrap();
+    assert_eq!(
+        left,
+        serde_json::json!({
+            "a": 1,
+            "permissions": {"allow": ["Bash"]},
+            "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "theirs"}]}]}
+        })
+    );
+}
+
+#[test]
+fn ours_among_others_in_one_group_are_taken_out_alone() {
+    let target = target(Host::Claude);
+    let group = |ours: &str| {
+        format!(
+            "{{\"hooks\": {{\"Stop\": [{{\"matcher\": \"\", \"hooks\": [{{\"type\": \"command\", \"command\": \"a\"}}{ours}]}}]}}}}\n"
+        )
+    };
+    let ours = format!(", {{\"type\": \"command\", \"command\": \"{LINE}\"}}");
+    assert_eq!(uninstalled(&target, &group(&ours)).unwrap(), group(""));
+    let moved = installed(&target, Some(&group(&ours)), &other_command());
+    assert_eq!(uninstalled(&target, &moved).unwrap(), group(""));
+}
+
+#[test]
+fn more_than_one_of_ours_becomes_one() {
+    let target = target(Host::Claude);
+    let entry = format!("{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{LINE}\"}}]}}");
+    let by_hand = entry.replace("/usr/local/bin", "/old");
+    let before = format!(
+        "{{\"hooks\": {{\"PreToolUse\": [{entry}, {by_hand}], \"PermissionRequest\": [{entry}]}}}}"
+    );
+    let after: Value =
+        serde_json::from_str(&installed(&target, Some(&before), &command())).unwrap();
+    assert_eq!(after["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    assert_eq!(after["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], 20);
+    assert_eq!(
+        after["hooks"].get("PermissionRequest"),
+        None,
+        "not an event we want"
+    );
+}
+
+#[test]
+fn a_file_without_ours_is_not_touched_by_uninstalling() {
+    for text in ["{}", "", "  \n", "{\"hooks\":{\"Stop\":[]}}", "{\n}\n"] {
+        assert_eq!(uninstalled(&target(Host::Claude), text).unwrap(), text);
+    }
+}
+
+#[test]
+fn codex_entries_behind_ours_keep_their_place() {
+    let target = target(Host::Codex);
+    let fresh = installed(&target, None, &command());
+    let theirs =
+        "{\n        \"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]\n      }";
+    let with_theirs = fresh.replacen(
+        "\n    ],\n    \"PostToolUse\"",
+        &format!(",\n      {theirs}\n    ],\n    \"PostToolUse\""),
+        1,
+    );
+    let edited = target.uninstall(with_theirs.as_bytes()).unwrap();
+    assert_eq!(edited.notes, [Note::PlaceKept("PreToolUse".to_owned())]);
+    let left: Value = serde_json::from_slice(&edited.after.unwrap()).unwrap();
+    assert_eq!(
+        left,
+        serde_json::json!({"hooks": {"PreToolUse": [
+            {"hooks": []},
+            {"hooks": [{"type": "command", "command": "theirs"}]}
+        ]}})
+    );
+}
+
+#[test]
+fn cursor_gets_the_version_it_needs() {
+    let target = target(Host::Cursor);
+    for before in [None, Some("{}"), Some("{ }\n")] {
+        let after: Value = serde_json::from_str(&installed(&target, before, &command())).unwrap();
+        assert_eq!(after["version"], 1);
+    }
+    for bad in ["{\"hooks\": {}}", "{\"version\": \"1\", \"hooks\": {}}"] {
+        assert!(target.install(Some(bad.as_bytes()), &command()).is_err());
+    }
+}
+
+/// All of them hold what we write, and none of them is it.
+#[test]
+fn hooks_of_the_user_that_mention_ours_stay() {
+    let target = target(Host::Claude);
+    let around = format!("echo before; {LINE}");
+    for theirs in [
+        "echo run herma hook claude someday >> /tmp/x",
+        "echo before; herma hook claude; echo after",
+        "herma hook claude",
+        &around,
+    ] {
+        let before = format!(
+            "{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{theirs}\"}}]}}]}}}}\n"
+        );
+        assert_eq!(uninstalled(&target, &before).unwrap(), before);
+        let after = installed(&target, Some(&before), &command());
+        assert!(after.contains(theirs), "{after}");
+        assert_eq!(uninstalled(&target, &after).unwrap(), before);
+    }
+}
+
+#[test]
+fn lines_of_an_older_version_are_replaced_and_removed() {
+    let old = |text: &str| text.replace(LINE, OLD_LINE);
+    let target = target(Host::Claude);
+    for before in [None, Some("{}"), Some("{\n  \"a\": 1\n}\n")] {
+        let new = installed(&target, before, &command());
+        assert_ne!(old(&new), new);
+        assert_eq!(installed(&target, Some(&old(&new)), &command()), new);
+        assert_eq!(uninstalled(&target, &old(&new)).as_deref(), before);
+    }
+}
+
+/// A file of ours altogether is told by what would be written for the command in it.
+#[test]
+fn files_of_an_older_version_are_ours() {
+    for host in [Host::Copilot, Host::Gemini, Host::Goose] {
+        let targets = targets(host, &places(), &Scope::User).unwrap();
+        for target in targets {
+            let new = installed(&target, None, &command());
+            let old = new
+                .replace("; { '", "; '")
+                .replace("; } >/dev/null", " >/dev/null");
+            let again = target.install(Some(old.as_bytes()), &command()).unwrap();
+            assert_eq!(again.after, Some(new.into_bytes()), "{host:?}");
+            assert_eq!(target.uninstall(old.as_bytes()).unwrap().after, None);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Agents that run each other's hooks.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use herma_agents::EventKind;
+use herma_agents::Host;
+use herma_agents::Surroundings;
+use herma_agents::ToolClass;
+
+use crate::corpus;
+
+fn with_variables(variables: &[(&'static str, &str)]) -> Surroundings {
+    let mut surroundings = corpus::surroundings(None);
+    let variables = variables
+        .iter()
+        .map(|(name, value)| (*name, OsString::from(value)));
+    surroundings.variables = variables.collect();
+    surroundings
+}
+
+#[test]
+fn copilot_running_claudes_hook_is_copilot() {
+    let copilot = with_variables(&[
+        ("COPILOT_CLI", "1"),
+        ("COPILOT_PROJECT_DIR", "/home/user/project"),
+    ]);
+    for (file, payload) in corpus::files("copilot-pascal") {
+        for surroundings in [&copilot, &corpus::surroundings(None)] {
+            let event = corpus::event(Host::Claude, surroundings, &payload);
+            assert_eq!(event.host, Host::Copilot, "{file}");
+        }
+    }
+    let payload = corpus::payload("copilot-pascal", "02-PreToolUse.Write.json");
+    let event = corpus::event(Host::Claude, &copilot, &payload);
+    let tool = event.tool.expect("a tool");
+    assert_eq!(
+        (event.kind, tool.class),
+        (EventKind::BeforeTool, ToolClass::Edit)
+    );
+    assert_eq!(tool.paths, [PathBuf::from("/home/user/project/new.txt")]);
+    assert_eq!(event.roots, [PathBuf::from("/home/user/project")]);
+}
+
+#[test]
+fn cursor_running_claudes_hook_is_cursor() {
+    let surroundings = with_variables(&[
+        ("CLAUDE_PROJECT_DIR", "/home/user/elsewhere"),
+        ("CURSOR_PROJECT_DIR", "/home/user/project"),
+    ]);
+    for (file, payload) in corpus::files("cursor") {
+        let by_claude = corpus::event(Host::Claude, &surroundings, &payload);
+        assert_eq!(by_claude.host, Host::Cursor, "{file}");
+        assert_eq!(
+            by_claude.roots,
+            [PathBuf::from("/home/user/project")],
+            "{file}"
+        );
+        assert_eq!(
+            by_claude,
+            corpus::event(Host::Cursor, &surroundings, &payload),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn every_payload_that_tells_is_recognised_whoevers_hook_gets_it() {
+    for form in ["cline", "cline-vscode", "copilot", "cursor", "goose"] {
+        let host = Host::from_word(form.split('-').next().expect("a word")).expect("a host");
+        for (file, payload) in corpus::files(form) {
+            for named in Host::ALL {
+                let event = corpus::event(named, &corpus::surroundings(None), &payload);
+                assert_eq!(
+                    event.host,
+                    host,
+                    "{form}/{file} at the hook of {}",
+                    named.title()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn claudes_own_payloads_are_claudes_even_in_the_terminal_of_another_agent() {
+    let inherited = with_variables(&[
+        ("COPILOT_CLI", "1"),
+        ("GEMINI_PROJECT_DIR", "/home/user/elsewhere"),
+        ("CURSOR_VERSION", "2.4.0"),
+        ("CLAUDE_PROJECT_DIR", "/home/user/project"),
+    ]);
+    for (file, payload) in corpus::files("claude") {
+        let event = corpus::event(Host::Claude, &inherited, &payload);
+        assert_eq!(event.host, Host::Claude, "{file}");
+        assert_eq!(event.roots, [PathBuf::from("/home/user/project")], "{file}");
+    }
+}
+
+#[test]
+fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() {
+    let variables = [
+        (Host::Claude, "CLAUDE_PROJECT_DIR"),
+        (Host::Gemini, "GEMINI_PROJECT_DIR"),
+        (Host::Qwen, "QWEN_PROJECT_DIR"),
+        (Host::Copilot, "COPILOT_PROJECT_DIR"),
+        (Host::Cursor, "CURSOR_PROJECT_DIR"),
+        (Host::Crush, "CRUSH_PROJECT_DIR"),
+    ];
+    let all: Vec<_> = variables
+        .map(|(host, name)| (name, format!("/{}", host.word())))
+        .to_vec();
+    let all: Vec<_> = all
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    for (host, name) in variables {
+        for payload in [&b"{\"workspace_roots\":[\"/other\"]}"[..], b"", b"{"] {
+            let incoming = corpus::read(host, &with_variables(&all), payload);
+            let own = PathBuf::from("/").join(host.word());
+            assert_eq!(incoming.event.roots.first(), Some(&own));
+        }
+        for nowhere in ["/", "relative", ""] {
+            let event = corpus::event(host, &with_variables(&[(name, nowhere)]), b"{}");
+            assert!(event.roots.is_empty(), "{nowhere}");
+        }
+    }
+}
+
+#[test]
+fn sessions_that_only_a_variable_names_are_known() {
+    for (host, name) in [
+        (Host::Gemini, "GEMINI_SESSION_ID"),
+        (Host::Crush, "CRUSH_SESSION_ID"),
+    ] {
+        let long = "s".repeat(1000);
+        let incoming = corpus::read(host, &with_variables(&[(name, &long)]), b"");
+        assert_eq!(incoming.event.session.as_deref(), Some(&long[..256]));
+    }
+}
+
+#[test]
+fn a_call_that_comes_by_two_hooks_has_one_key() {
+    let pairs = [
+        ("02-preToolUse.create.json", "02-PreToolUse.Write.json"),
+        ("07-preToolUse.edit.json", "07-PreToolUse.Edit.json"),
+        ("10-preToolUse.bash.json", "10-PreToolUse.Bash.json"),
+    ];
+    for (own, foreign) in pairs {
+        let named = corpus::event_of(own);
+        let surroundings = corpus::surroundings(named.as_deref());
+        let mut own = corpus::event(
+            Host::Copilot,
+            &surroundings,
+            &corpus::payload("copilot", own),
+        );
+        let foreign_payload = corpus::payload("copilot-pascal", foreign);
+        let foreign = corpus::event(Host::Claude, &corpus::surroundings(None), &foreign_payload);
+        assert_ne!(own.call_key(), foreign.call_key(), "two sessions");
+        own.session.clone_from(&foreign.session);
+        assert_eq!(own.call_key(), foreign.call_key());
+    }
+}
+
+#[test]
+fn the_end_of_a_call_has_the_key_of_its_beginning() {
+    let recorded = [
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+        "copilot",
+        "copilot-pascal",
+        "cline",
+        "goose",
+        "qwen",
+        "hermes",
+    ];
+    let recorded = |form: &str| recorded.contains(&form);
+    for (form, host) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
+        let mut keys = std::collections::BTreeMap::new();
+        for (file, payload) in corpus::files(form) {
+            let named = form
+                .starts_with("copilot")
+                .then(|| corpus::event_of(&file))
+                .flatten();
+            let event = corpus::event(host, &corpus::surroundings(named.as_deref()), &payload);
+            assert_eq!(event.call_key().is_some(), event.tool.is_some());
+            match (event.kind, event.call_key()) {
+                (EventKind::BeforeTool, Some(key)) => drop(keys.insert(key, file)),
+                (EventKind::AfterTool, Some(key)) => {
+                    assert!(keys.contains_key(&key), "{form}: {file} ends nothing");
+                }
+                _ => {}
+            }
+        }
+    }
+}
