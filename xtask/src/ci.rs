@@ -20,6 +20,8 @@ pub fn check_everything() -> Result<()> {
         "warnings",
     ];
     run(cargo()?.args(clippy))?;
+    crate::house::size::run(&["--check".to_owned()])?;
+    crate::house::layout::run(&[])?;
     crate::fuzz::check()?;
     let skipped = crate::workspace::target()?.join("skipped");
     std::fs::write(&skipped, "")?;

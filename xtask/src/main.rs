@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`.
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`, `size`,
+//! `layout`.
 
 mod bench;
 mod ci;
@@ -8,6 +9,7 @@ mod e2e;
 mod faults;
 mod filesystems;
 mod fuzz;
+mod house;
 mod huge;
 mod interleavings;
 mod mutants;
@@ -87,6 +89,10 @@ Usage: cargo xtask <COMMAND>
                             thousand, which in public trees are false hits
   skips FILE                Lists and counts the tests that could not run and wrote so to this file (HERMA_SKIPPED);
                             fails if one is of a ring that .ci/may-skip does not name
+  size [--check]            Counts the product's code for the table in docs/ARCHITECTURE.md; --check fails if there is more than may
+                            be, or the table is too old
+  layout                    Fails if a crate uses another one against the drawing in docs/ARCHITECTURE.md, or modules of a crate
+                            need each other in a circle that is not known
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
       --schedules N         Orders for each test [default: 20000]
   rules [OPTIONS]           Random days on which ignore files, git's index, branches, settings and limits change between and
@@ -116,7 +122,9 @@ fn main() -> ExitCode {
         Some("interleavings") => interleavings::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
+        Some("layout") => house::layout::run(rest),
         Some("rules") => rules::run(rest),
+        Some("size") => house::size::run(rest),
         Some("skips") => skips::run(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),
         Some("help" | "--help" | "-h") => {
