@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_agents::Agent;
 use herma_agents::Event;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::Surroundings;
 use herma_agents::install::HookCommand;
 use herma_agents::install::Places;
@@ -19,22 +19,22 @@ use herma_agents::slash::Platform;
 use herma_agents::slash::message::Span;
 
 /// A payload on standard input, and the same as an argument.
-pub fn payload(host: Host, bytes: &[u8]) {
+pub fn payload(agent: Agent, bytes: &[u8]) {
     let mut surroundings = Surroundings {
         event: Some("preToolUse".to_owned()),
         directory: Some(PathBuf::from("/started/here")),
         ..Surroundings::default()
     };
-    let incoming = herma_agents::read(host, &surroundings, &mut &*bytes);
+    let incoming = herma_agents::read(agent, &surroundings, &mut &*bytes);
     assert_eq!(incoming.size, bytes.len() as u64);
     if incoming.problem.is_some() {
         assert_eq!(incoming.event.kind, EventKind::TurnStart);
-        assert_eq!(incoming.event.host, host);
+        assert_eq!(incoming.event.agent, agent);
     }
     check(&incoming.event);
     if let Ok(text) = std::str::from_utf8(bytes) {
         surroundings.argument = Some(text.to_owned());
-        let again = herma_agents::read(host, &surroundings, &mut &*bytes);
+        let again = herma_agents::read(agent, &surroundings, &mut &*bytes);
         assert_eq!(again.event, incoming.event);
         assert_eq!(again.event.call_key(), incoming.event.call_key());
     }
@@ -52,7 +52,7 @@ pub fn patches(text: &str) {
 }
 
 /// The configuration of an agent: what is put in can be taken out to the byte, or is refused.
-pub fn install(host: Host, bytes: &[u8]) {
+pub fn install(agent: Agent, bytes: &[u8]) {
     let places = Places {
         home: PathBuf::from("/home/user"),
         variables: Vec::new(),
@@ -62,8 +62,8 @@ pub fn install(host: Host, bytes: &[u8]) {
     let moved = HookCommand::new(Path::new("/moved/herma"), None).expect("it is absolute");
     // Text that says it is ours is treated as ours, whoever wrote it.
     let is_foreign = !bytes.windows(5).any(|word| word == b"herma");
-    let targets = herma_agents::install::targets(host, &places, &Scope::User);
-    for target in targets.expect("every host has a user level") {
+    let targets = herma_agents::install::targets(agent, &places, &Scope::User);
+    for target in targets.expect("every agent has a user level") {
         let _ = target.look(bytes);
         let _ = target.uninstall(bytes);
         let Ok(edited) = target.install(Some(bytes), &command) else {
@@ -119,7 +119,7 @@ fn check(event: &Event) {
     let ids = [
         &event.session,
         &event.parent_session,
-        &event.agent,
+        &event.sub_agent,
         &event.turn,
     ];
     assert!(ids.into_iter().flatten().all(|id| id.len() <= LONGEST_ID));

@@ -1,6 +1,6 @@
 //! Every target, by its name, which is also that of its directory in `corpus/`.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 
 use crate::agents;
 use crate::core;
@@ -64,32 +64,32 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// The agents whose configuration is edited; each is read in a way of its own.
-const CONFIGURED: [Host; 6] = [
-    Host::Claude,
-    Host::Codex,
-    Host::Crush,
-    Host::Cursor,
-    Host::Hermes,
-    Host::Qwen,
+const CONFIGURED: [Agent; 6] = [
+    Agent::Claude,
+    Agent::Codex,
+    Agent::Crush,
+    Agent::Cursor,
+    Agent::Hermes,
+    Agent::Qwen,
 ];
 
 /// The agents that call.
-const CALLING: [Host; 11] = [
-    Host::Claude,
-    Host::Cline,
-    Host::Codex,
-    Host::Copilot,
-    Host::Crush,
-    Host::Cursor,
-    Host::Gemini,
-    Host::Goose,
-    Host::Hermes,
-    Host::OpenCode,
-    Host::Qwen,
+const CALLING: [Agent; 11] = [
+    Agent::Claude,
+    Agent::Cline,
+    Agent::Codex,
+    Agent::Copilot,
+    Agent::Crush,
+    Agent::Cursor,
+    Agent::Gemini,
+    Agent::Goose,
+    Agent::Hermes,
+    Agent::OpenCode,
+    Agent::Qwen,
 ];
 
 /// The first byte says which agent is meant. So what was found for one is tried with the others by changing it.
-fn of_agent(agents: &[Host], bytes: &[u8], target: fn(Host, &[u8])) {
+fn of_agent(agents: &[Agent], bytes: &[u8], target: fn(Agent, &[u8])) {
     if let Some((choice, bytes)) = bytes.split_first() {
         target(agents[usize::from(*choice) % agents.len()], bytes);
     }

@@ -11,8 +11,8 @@
 mod agents;
 mod behave;
 mod check;
+mod drivers;
 mod heard;
-mod hosts;
 mod isolation;
 mod misbehave;
 mod model;
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use agents::Agents;
 use agents::Others;
-use hosts::Driver;
+use drivers::Driver;
 use stage::Setting;
 
 use crate::Result;
@@ -67,20 +67,20 @@ impl Options {
                 "--misbehave" => options.misbehave = true,
                 "--ci" => options
                     .drivers
-                    .extend(CI.iter().filter_map(|word| hosts::by_word(word))),
+                    .extend(CI.iter().filter_map(|word| drivers::by_word(word))),
                 "--bare" => options.bare = true,
                 "--keep" => options.keep = true,
                 "--agents" => options.agents = Some(std::path::absolute(value()?)?),
                 "--herma" => options.herma = Some(PathBuf::from(value()?).canonicalize()?),
-                host => {
-                    let driver = hosts::by_word(host);
-                    let driver = driver.ok_or_else(|| format!("e2e: no agent {host}"))?;
+                agent => {
+                    let driver = drivers::by_word(agent);
+                    let driver = driver.ok_or_else(|| format!("e2e: no agent {agent}"))?;
                     options.drivers.push(driver);
                 }
             }
         }
         if options.drivers.is_empty() {
-            options.drivers = hosts::ALL.to_vec();
+            options.drivers = drivers::ALL.to_vec();
         }
         Ok(options)
     }

@@ -7,31 +7,31 @@
 //! The payload decides. Variables alone do not: an agent that is started in the terminal of another one
 //! inherits them.
 
+use crate::agent::Agent;
 use crate::event::Surroundings;
-use crate::host::Host;
 use crate::payload::Payload;
 use crate::payload::fields::TOP;
 
 /// The agent that sent a payload to the hook of the agent `named`.
-pub(crate) fn sender(named: Host, payload: &Payload, surroundings: &Surroundings) -> Host {
+pub(crate) fn sender(named: Agent, payload: &Payload, surroundings: &Surroundings) -> Agent {
     let has = |name| payload.has((TOP, name));
     let text = |name| payload.text((TOP, name));
     if has("cursor_version") {
-        Host::Cursor
+        Agent::Cursor
     } else if has("clineVersion") {
-        Host::Cline
+        Agent::Cline
     } else if has("matcher_context") {
-        Host::Goose
+        Agent::Goose
     } else if has("thread-id") || (text("turn_id").is_some() && text("model").is_some()) {
-        Host::Codex
+        Agent::Codex
     } else if text("sessionId").is_some() {
-        Host::Copilot
+        Agent::Copilot
     } else if payload.has(("input", "sessionID")) || payload.has(("event.properties", "sessionID"))
     {
-        Host::OpenCode
+        Agent::OpenCode
     } else if text("prompt_id").is_some_and(|id| id.contains("########")) {
-        Host::Qwen
-    } else if named == Host::Claude && has("timestamp") {
+        Agent::Qwen
+    } else if named == Agent::Claude && has("timestamp") {
         timestamped(payload, surroundings)
     } else {
         named
@@ -39,13 +39,13 @@ pub(crate) fn sender(named: Host, payload: &Payload, surroundings: &Surroundings
 }
 
 /// Claude's form with a time in it, which Claude does not send.
-fn timestamped(payload: &Payload, surroundings: &Surroundings) -> Host {
+fn timestamped(payload: &Payload, surroundings: &Surroundings) -> Agent {
     let started_by = |variable| surroundings.variable(variable).is_some();
     if payload.text((TOP, "permission_mode")).is_some() {
-        Host::Qwen
+        Agent::Qwen
     } else if started_by("GEMINI_PROJECT_DIR") && !started_by("COPILOT_CLI") {
-        Host::Gemini
+        Agent::Gemini
     } else {
-        Host::Copilot
+        Agent::Copilot
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sha2::Digest;
 use sha2::Sha256;
 
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// What happens at the agent's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub struct ToolUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Who says it: not always the one whose hook it is, since agents read each other's configurations.
-    pub host: Host,
+    pub agent: Agent,
     /// What happens.
     pub kind: EventKind,
     /// The conversation.
@@ -109,7 +109,7 @@ pub struct Event {
     /// The conversation it is part of, for the agent of an agent.
     pub parent_session: Option<String>,
     /// The agent within the conversation, for the agent of an agent.
-    pub agent: Option<String>,
+    pub sub_agent: Option<String>,
     /// The prompt within the conversation.
     pub turn: Option<String>,
     /// The beginning of the prompt, where it is said.
@@ -202,7 +202,7 @@ impl Surroundings {
     }
 }
 
-/// The variables that hosts tell things in. No others are looked at: the environment of an agent holds
+/// The variables that agents tell things in. No others are looked at: the environment of an agent holds
 /// secrets.
 pub const VARIABLES: [&str; 12] = [
     "CLAUDE_PROJECT_DIR",

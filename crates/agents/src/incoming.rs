@@ -6,13 +6,13 @@
 
 use std::io::Read;
 
+use crate::agent::Agent;
 use crate::bounded::Bounded;
 use crate::bounded::Stop;
 use crate::detect;
 use crate::event::Event;
 use crate::event::Surroundings;
 use crate::event::ToolClass;
-use crate::host::Host;
 use crate::payload::Payload;
 use crate::readers;
 
@@ -55,7 +55,7 @@ pub enum PayloadProblem {
 }
 
 /// Reads a call of the hook that was installed for the agent `named`.
-pub fn read(named: Host, surroundings: &Surroundings, payload: &mut dyn Read) -> Incoming {
+pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -> Incoming {
     let argument = surroundings
         .argument
         .as_deref()
@@ -66,8 +66,8 @@ pub fn read(named: Host, surroundings: &Surroundings, payload: &mut dyn Read) ->
     };
     let (event, problem) = match read {
         Ok(payload) => {
-            let host = detect::sender(named, &payload, surroundings);
-            let event = readers::rules(host).event(host, &payload, surroundings);
+            let agent = detect::sender(named, &payload, surroundings);
+            let event = readers::rules(agent).event(agent, &payload, surroundings);
             (event, None)
         }
         Err(problem) => {
@@ -103,6 +103,6 @@ fn read_payload(source: &mut dyn Read) -> (u64, Result<Payload, PayloadProblem>)
 }
 
 /// What kind of tool an agent means by this name.
-pub fn class_of(host: Host, tool: &str) -> ToolClass {
-    readers::rules(host).class(tool)
+pub fn class_of(agent: Agent, tool: &str) -> ToolClass {
+    readers::rules(agent).class(tool)
 }

@@ -4,7 +4,7 @@
 //! Everything here is a pure function. A payload, the arguments and a few variables become an [`Event`]; a
 //! configuration file's bytes become other bytes. Reading, writing, saving and logging are for the caller.
 //!
-//! * [`host`]: the agents by name;
+//! * [`agent`]: the agents by name;
 //! * [`event`]: what an agent can say, in one form for all of them;
 //! * [`incoming`]: a call of a hook, read;
 //! * [`install`]: where each agent is told whom to call, and how that is taken back;
@@ -15,10 +15,10 @@
 //! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, `detect`
 //! finds who sent it, and `rules` makes the event with that agent's table from `readers`.
 
+pub mod agent;
 mod bounded;
 mod detect;
 pub mod event;
-pub mod host;
 pub mod incoming;
 pub mod install;
 pub mod patches;
@@ -28,12 +28,12 @@ mod rules;
 pub mod slash;
 pub mod yaml;
 
+pub use agent::Agent;
 pub use event::Event;
 pub use event::EventKind;
 pub use event::Surroundings;
 pub use event::ToolClass;
 pub use event::ToolUse;
-pub use host::Host;
 pub use incoming::Incoming;
 pub use incoming::PayloadProblem;
 pub use incoming::class_of;

@@ -1,6 +1,6 @@
 //! The agents' tables: how the payloads of each are read.
 
-use crate::host::Host;
+use crate::agent::Agent;
 use crate::rules::Rules;
 
 mod claude;
@@ -16,19 +16,19 @@ mod opencode;
 mod qwen;
 
 /// The table of an agent.
-pub(crate) fn rules(host: Host) -> &'static Rules {
-    match host {
-        Host::Claude => &claude::RULES,
-        Host::Codex => &codex::RULES,
-        Host::Gemini => &gemini::RULES,
-        Host::OpenCode => &opencode::RULES,
-        Host::Copilot => &copilot::RULES,
-        Host::Cline => &cline::RULES,
-        Host::Goose => &goose::RULES,
-        Host::Qwen => &qwen::RULES,
-        Host::Cursor => &cursor::RULES,
-        Host::Crush => &crush::RULES,
-        Host::Hermes => &hermes::RULES,
+pub(crate) fn rules(agent: Agent) -> &'static Rules {
+    match agent {
+        Agent::Claude => &claude::RULES,
+        Agent::Codex => &codex::RULES,
+        Agent::Gemini => &gemini::RULES,
+        Agent::OpenCode => &opencode::RULES,
+        Agent::Copilot => &copilot::RULES,
+        Agent::Cline => &cline::RULES,
+        Agent::Goose => &goose::RULES,
+        Agent::Qwen => &qwen::RULES,
+        Agent::Cursor => &cursor::RULES,
+        Agent::Crush => &crush::RULES,
+        Agent::Hermes => &hermes::RULES,
     }
 }
 
@@ -44,13 +44,13 @@ mod tests {
     #[test]
     fn every_table_looks_only_at_fields_that_are_kept() {
         let kept: HashSet<_> = fields::PAYLOAD.all_inside().into_iter().collect();
-        for host in Host::ALL {
-            let rules = rules(host);
+        for agent in Agent::ALL {
+            let rules = rules(agent);
             let spots = [
                 rules.event,
                 rules.session,
                 rules.parent_session,
-                rules.agent,
+                rules.sub_agent,
                 rules.turn,
                 rules.prompt,
                 rules.call,
@@ -58,8 +58,8 @@ mod tests {
                 rules.directory,
                 rules.roots,
             ];
-            for spot in spots.into_iter().flatten().chain(&rules.agent_if) {
-                assert!(kept.contains(spot), "{} looks at {spot:?}", host.title());
+            for spot in spots.into_iter().flatten().chain(&rules.sub_agent_if) {
+                assert!(kept.contains(spot), "{} looks at {spot:?}", agent.title());
             }
             for place in rules.arguments {
                 assert!(kept.iter().any(|(known, _)| known == place), "{place}");
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn every_table_looks_only_at_variables_that_are_handed_in() {
-        for host in Host::ALL {
-            let rules = rules(host);
+        for agent in Agent::ALL {
+            let rules = rules(agent);
             let variables = rules.root_variables.iter().chain(&rules.session_variable);
             for variable in variables {
                 assert!(VARIABLES.contains(variable), "{variable}");
@@ -83,14 +83,14 @@ mod tests {
 
     #[test]
     fn no_table_says_two_things_of_one_name() {
-        for host in Host::ALL {
-            let rules = rules(host);
+        for agent in Agent::ALL {
+            let rules = rules(agent);
             let mut seen = HashSet::new();
             for (name, _) in rules.tools {
                 assert!(
                     seen.insert(name),
                     "{} has the tool {name} twice",
-                    host.title()
+                    agent.title()
                 );
             }
             for (name, kind) in rules.events.iter().chain(rules.more_events) {
@@ -98,7 +98,7 @@ mod tests {
                     rules.kind(name),
                     *kind,
                     "{} has the event {name} twice",
-                    host.title()
+                    agent.title()
                 );
             }
         }
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn tools_that_nobody_knows_may_change_files() {
-        for host in Host::ALL {
-            let class = rules(host).class("brand_new_tool");
-            assert!(class.may_change_files(), "{}", host.title());
-            let class = rules(host).class("mcp__files__read_file");
-            assert!(class.may_change_files(), "{}", host.title());
+        for agent in Agent::ALL {
+            let class = rules(agent).class("brand_new_tool");
+            assert!(class.may_change_files(), "{}", agent.title());
+            let class = rules(agent).class("mcp__files__read_file");
+            assert!(class.may_change_files(), "{}", agent.title());
         }
     }
 }

@@ -7,12 +7,12 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::agent::Agent;
 use crate::event::Event;
 use crate::event::EventKind;
 use crate::event::Surroundings;
 use crate::event::ToolClass;
 use crate::event::ToolUse;
-use crate::host::Host;
 use crate::payload::LONGEST_COMMAND;
 use crate::payload::LONGEST_ID;
 use crate::payload::PATCHED;
@@ -84,9 +84,9 @@ pub(crate) struct Rules {
     pub(crate) session: &'static [Spot],
     pub(crate) session_variable: Option<&'static str>,
     pub(crate) parent_session: &'static [Spot],
-    pub(crate) agent: &'static [Spot],
+    pub(crate) sub_agent: &'static [Spot],
     /// A field that only the agent of an agent has, where `agent` alone does not tell.
-    pub(crate) agent_if: Option<Spot>,
+    pub(crate) sub_agent_if: Option<Spot>,
     pub(crate) turn: &'static [Spot],
     pub(crate) prompt: &'static [Spot],
     pub(crate) call: &'static [Spot],
@@ -124,8 +124,8 @@ impl Rules {
         session: &[(TOP, "session_id"), ("params.arguments", "session")],
         session_variable: None,
         parent_session: &[(TOP, "parent_session_id")],
-        agent: &[(TOP, "agent_id")],
-        agent_if: None,
+        sub_agent: &[(TOP, "agent_id")],
+        sub_agent_if: None,
         turn: &[],
         prompt: &[(TOP, "prompt")],
         call: &[
@@ -146,7 +146,7 @@ impl Rules {
     /// What an agent said.
     pub(crate) fn event(
         &self,
-        host: Host,
+        agent: Agent,
         payload: &Payload,
         surroundings: &Surroundings,
     ) -> Event {
@@ -168,11 +168,11 @@ impl Rules {
             add_root(&mut roots, start);
         }
         Event {
-            host,
+            agent,
             kind,
             session: self.session(payload, surroundings),
             parent_session: payload.first(self.parent_session),
-            agent: self.agent(payload),
+            sub_agent: self.sub_agent(payload),
             turn: payload.first(self.turn),
             prompt: payload.first(self.prompt).filter(|_| !in_tool),
             tool: tool.filter(|_| in_tool),
@@ -182,12 +182,12 @@ impl Rules {
     }
 
     /// What can be said without a payload: a turn begins.
-    pub(crate) fn without_payload(&self, host: Host, surroundings: &Surroundings) -> Event {
+    pub(crate) fn without_payload(&self, agent: Agent, surroundings: &Surroundings) -> Event {
         let nothing = Payload::default();
         Event {
             kind: EventKind::TurnStart,
             tool: None,
-            ..self.event(host, &nothing, surroundings)
+            ..self.event(agent, &nothing, surroundings)
         }
     }
 
@@ -213,11 +213,11 @@ impl Rules {
         })
     }
 
-    fn agent(&self, payload: &Payload) -> Option<String> {
+    fn sub_agent(&self, payload: &Payload) -> Option<String> {
         let is_sub_agent = self
-            .agent_if
+            .sub_agent_if
             .is_none_or(|spot| payload.text(spot).is_some());
-        payload.first(self.agent).filter(|_| is_sub_agent)
+        payload.first(self.sub_agent).filter(|_| is_sub_agent)
     }
 
     fn directory(&self, payload: &Payload) -> Option<PathBuf> {

@@ -14,7 +14,7 @@ mod install {
     use std::path::Path;
     use std::path::PathBuf;
 
-    use herma_agents::Host;
+    use herma_agents::Agent;
     use herma_agents::install::HookCommand;
     use herma_agents::install::Places;
     use herma_agents::install::Scope;
@@ -38,11 +38,11 @@ mod install {
         HookCommand::new(Path::new("/opt/new version/herma"), home).expect("it is absolute")
     }
 
-    /// The file of a host that has one.
-    fn target(host: Host) -> Target {
+    /// The file of an agent that has one.
+    fn target(agent: Agent) -> Target {
         let mut targets =
-            targets(host, &places(), &Scope::User).expect("every host has a user level");
-        assert_eq!(targets.len(), 1, "{host:?}");
+            targets(agent, &places(), &Scope::User).expect("every agent has a user level");
+        assert_eq!(targets.len(), 1, "{agent:?}");
         targets.remove(0)
     }
 

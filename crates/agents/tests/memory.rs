@@ -3,8 +3,8 @@
 
 use std::io::Read;
 
+use herma_agents::Agent;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::Surroundings;
 
 /// The most memory the process ever had, in bytes.
@@ -63,7 +63,7 @@ fn a_whole_conversation_passes_through_without_being_held() {
     let mut payload = begin.chain(conversation).chain(end);
 
     let before = peak();
-    let incoming = herma_agents::read(Host::Hermes, &Surroundings::default(), &mut payload);
+    let incoming = herma_agents::read(Agent::Hermes, &Surroundings::default(), &mut payload);
     let grown = peak() - before;
 
     assert!(incoming.problem.is_none(), "{:?}", incoming.problem);

@@ -141,7 +141,7 @@ fn timeout(value: &OsStr) -> Option<Duration> {
 }
 
 /// What agents say in variables. No others are looked at.
-pub(crate) fn host_variables() -> Vec<(&'static str, OsString)> {
+pub(crate) fn agent_variables() -> Vec<(&'static str, OsString)> {
     let set = |name: &'static str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
         Some((name, value))
@@ -153,7 +153,7 @@ pub(crate) fn host_variables() -> Vec<(&'static str, OsString)> {
 }
 
 /// Where this user's agents keep their settings; `None` without a home.
-pub(crate) fn host_places(user_home: Option<&Path>) -> Option<Places> {
+pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
     let home = user_home.filter(|home| home.is_absolute())?.to_owned();
     let set = |name: &'static str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;

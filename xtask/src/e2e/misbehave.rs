@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::LIMIT;
 use super::check;
+use super::drivers::Driver;
 use super::heard::Heard;
-use super::hosts::Driver;
 use super::project;
 use super::report::Table;
 use super::stage::Scene;

@@ -152,9 +152,9 @@ impl Sandbox {
     }
 
     /// Puts Herma into an agent; the hooks will call `binary`.
-    pub fn install(&self, host: &str, binary: &Path, options: &[&str]) -> Result<()> {
+    pub fn install(&self, agent: &str, binary: &Path, options: &[&str]) -> Result<()> {
         let binary = binary.to_string_lossy();
-        let args = [&["install", "--binary", &binary, host], options].concat();
+        let args = [&["install", "--binary", &binary, agent], options].concat();
         let mut path = self.agents_path();
         path.push(":");
         path.push(&self.path);
@@ -166,13 +166,13 @@ impl Sandbox {
             .output()?;
         fs::write(self.directory.join("install.out"), &output.stdout)?;
         fs::write(self.directory.join("install.err"), &output.stderr)?;
-        well(&output, &format!("install {host}"))
+        well(&output, &format!("install {agent}"))
     }
 
     /// Takes Herma out of an agent.
-    pub fn uninstall(&self, host: &str) -> Result<()> {
-        let output = self.herma(&["uninstall", host])?;
-        well(&output, &format!("uninstall {host}"))
+    pub fn uninstall(&self, agent: &str) -> Result<()> {
+        let output = self.herma(&["uninstall", agent])?;
+        well(&output, &format!("uninstall {agent}"))
     }
 
     /// `herma install codex --trust` looks for `codex` where a user would have it.

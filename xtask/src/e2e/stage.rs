@@ -8,7 +8,7 @@ use std::time::Duration;
 use herma_testkit::Tree;
 
 use super::agents::Agents;
-use super::hosts::Driver;
+use super::drivers::Driver;
 use super::model::Model;
 use super::process;
 use super::process::Ended;

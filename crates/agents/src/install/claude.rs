@@ -14,9 +14,9 @@ use super::hooks_json::claude_events;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
-const HOOKS: HooksJson = HooksJson::like_claude(Host::Claude, &claude_events(20));
+const HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude, &claude_events(20));
 
 pub(super) fn directory(places: &Places) -> PathBuf {
     places.variable_or("CLAUDE_CONFIG_DIR", ".claude")

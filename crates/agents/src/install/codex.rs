@@ -12,12 +12,12 @@ use super::hooks_json::HooksJson;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const HOOKS: HooksJson = HooksJson {
     keeps_positions: true,
     ..HooksJson::like_claude(
-        Host::Codex,
+        Agent::Codex,
         &[
             HookEvent::new("SessionStart", 20),
             HookEvent::new("UserPromptSubmit", 20),

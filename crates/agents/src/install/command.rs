@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use super::error::InstallError;
 use super::words;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// The program to call and where it keeps its things.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,55 +64,55 @@ impl HookCommand {
     }
 
     /// The arguments behind the program's name.
-    fn arguments(&self, host: Host, event: Option<&str>) -> Vec<String> {
+    fn arguments(&self, agent: Agent, event: Option<&str>) -> Vec<String> {
         let mut arguments = Vec::new();
         if let Some(home) = &self.home {
             arguments.push("--home".to_owned());
             arguments.push(quote(home));
         }
         arguments.push("hook".to_owned());
-        arguments.push(host.word().to_owned());
+        arguments.push(agent.word().to_owned());
         arguments.extend(event.map(quote_if_needed));
         arguments
     }
 
     /// A line for a POSIX shell.
-    pub fn line(&self, host: Host, event: Option<&str>) -> String {
+    pub fn line(&self, agent: Agent, event: Option<&str>) -> String {
         let binary = quote(&self.binary);
-        let arguments = self.arguments(host, event).join(" ");
+        let arguments = self.arguments(agent, event).join(" ");
         let call = format!("{binary} {arguments}");
-        let guarded = match (host, self.form) {
+        let guarded = match (agent, self.form) {
             // Cursor may put a here-document behind the line, which then must reach the program: the outer braces
             // are what it is attached to. It also wants to read an answer, which the shell gives: what a program
             // says that is not the one we know must not be taken for one.
-            (Host::Cursor, Form::AroundTheCall) => {
+            (Agent::Cursor, Form::AroundTheCall) => {
                 format!("{{ {{ {call} >/dev/null || :; echo '{{}}' || :; }} 2>/dev/null || :; }}")
             }
-            (Host::Cursor, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
+            (Agent::Cursor, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
             (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
             (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
         };
         let line = format!("[ -x {binary} ] || exit 0; {guarded}");
-        match host {
+        match agent {
             // Codex hands the line to the user's login shell, which may be one that does not know this
             // syntax; Hermes splits it into words and runs it without any shell.
-            Host::Codex | Host::Hermes => format!("/bin/sh -c {}", quote(&line)),
+            Agent::Codex | Agent::Hermes => format!("/bin/sh -c {}", quote(&line)),
             _ => line,
         }
     }
 
     /// The words of a call, for programs that need no shell.
-    pub(super) fn words(&self, host: Host) -> (&str, Vec<&str>) {
+    pub(super) fn words(&self, agent: Agent) -> (&str, Vec<&str>) {
         let mut arguments = Vec::new();
         if let Some(home) = &self.home {
             arguments.extend(["--home", home]);
         }
-        arguments.extend(["hook", host.word()]);
+        arguments.extend(["hook", agent.word()]);
         (&self.binary, arguments)
     }
 
-    /// Understands a line that we wrote for this host; `None` for every other one, whatever it holds.
-    pub fn recognise(line: &str, host: Host) -> Option<FoundCommand> {
+    /// Understands a line that we wrote for this agent; `None` for every other one, whatever it holds.
+    pub fn recognise(line: &str, agent: Agent) -> Option<FoundCommand> {
         let mut tokens = words::split(line)?;
         if let [shell, flag, inner] = tokens.as_slice()
             && shell == "/bin/sh"
@@ -140,7 +140,7 @@ impl HookCommand {
                 },
                 event: event.map(str::to_owned),
             })
-            .find(|found| found.command.line(host, found.event.as_deref()) == line)
+            .find(|found| found.command.line(agent, found.event.as_deref()) == line)
     }
 }
 
@@ -190,20 +190,20 @@ mod tests {
     fn lines_are_guarded_in_the_form_each_host_needs() {
         let herma = command("/opt/herma", None);
         assert_eq!(
-            herma.line(Host::Claude, None),
+            herma.line(Agent::Claude, None),
             "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook claude; } >/dev/null 2>&1 || :"
         );
         assert_eq!(
-            herma.line(Host::Copilot, Some("preToolUse")),
+            herma.line(Agent::Copilot, Some("preToolUse")),
             "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook copilot preToolUse; } >/dev/null 2>&1 || :"
         );
         assert_eq!(
-            herma.line(Host::Cursor, None),
+            herma.line(Agent::Cursor, None),
             "[ -x '/opt/herma' ] || exit 0; { { '/opt/herma' hook cursor >/dev/null || :; echo '{}' || :; } 2>/dev/null || :; }"
         );
         assert!(
             herma
-                .line(Host::Hermes, None)
+                .line(Agent::Hermes, None)
                 .starts_with("/bin/sh -c '[ -x '\\''/opt/herma'\\'' ] ||")
         );
     }
@@ -229,12 +229,12 @@ mod tests {
 
     #[track_caller]
     fn assert_known_again(command: &HookCommand, event: Option<&str>) {
-        for host in Host::ALL {
-            let line = command.line(host, event);
-            let found = HookCommand::recognise(&line, host).unwrap();
+        for agent in Agent::ALL {
+            let line = command.line(agent, event);
+            let found = HookCommand::recognise(&line, agent).unwrap();
             assert_eq!(&found.command, command, "{line}");
             assert_eq!(found.event.as_deref(), event, "{line}");
-            for other in Host::ALL.into_iter().filter(|other| *other != host) {
+            for other in Agent::ALL.into_iter().filter(|other| *other != agent) {
                 assert_eq!(HookCommand::recognise(&line, other), None, "{line}");
             }
         }
@@ -256,7 +256,7 @@ mod tests {
             "grep -r 'herma hook claude' .",
             "'unclosed",
         ] {
-            assert_eq!(HookCommand::recognise(line, Host::Claude), None, "{line}");
+            assert_eq!(HookCommand::recognise(line, Agent::Claude), None, "{line}");
         }
     }
 
@@ -264,8 +264,8 @@ mod tests {
     fn a_line_around_ours_is_not_ours() {
         let new = command("/opt/herma", Some("/h"));
         for command in [old(&new), new] {
-            for host in Host::ALL {
-                let line = command.line(host, None);
+            for agent in Agent::ALL {
+                let line = command.line(agent, None);
                 for around in [
                     format!("echo before; {line}"),
                     format!("{line}; echo after"),
@@ -280,7 +280,7 @@ mod tests {
                     line.replace("/dev/null", "/tmp/log"),
                     format!("sh -c {}", quote(&line)),
                 ] {
-                    assert_eq!(HookCommand::recognise(&around, host), None, "{around}");
+                    assert_eq!(HookCommand::recognise(&around, agent), None, "{around}");
                 }
             }
         }

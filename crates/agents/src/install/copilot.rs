@@ -12,13 +12,13 @@ use super::own_file::OwnFile;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const HOOKS: HooksJson = HooksJson {
     shape: Shape::Copilot,
     version: Some(1),
     ..HooksJson::like_claude(
-        Host::Copilot,
+        Agent::Copilot,
         &[
             HookEvent::new("sessionStart", 20),
             HookEvent::new("userPromptSubmitted", 20),

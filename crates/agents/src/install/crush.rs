@@ -9,14 +9,14 @@ use super::json::Dialect;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const HOOKS: HooksJson = HooksJson {
     dialect: Dialect::Relaxed,
     shape: Shape::Flat {
         name: Some("herma"),
     },
-    ..HooksJson::like_claude(Host::Crush, &[HookEvent::new("PreToolUse", 20)])
+    ..HooksJson::like_claude(Agent::Crush, &[HookEvent::new("PreToolUse", 20)])
 };
 
 pub(super) fn directory(places: &Places) -> PathBuf {

@@ -10,13 +10,13 @@ use super::hooks_json::Shape;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const HOOKS: HooksJson = HooksJson {
     shape: Shape::Flat { name: None },
     version: Some(1),
     ..HooksJson::like_claude(
-        Host::Cursor,
+        Agent::Cursor,
         &[
             HookEvent::new("sessionStart", 20),
             HookEvent::new("beforeSubmitPrompt", 20),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::json::JsonError;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// Why a configuration is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,10 +30,10 @@ pub enum InstallError {
 
 /// An agent that is not told per project.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is set up for the user, not per project: {why}", .host.title())]
+#[error("{} is set up for the user, not per project: {why}", .agent.title())]
 pub struct NoProjectLevel {
     /// The agent.
-    pub host: Host,
+    pub agent: Agent,
     /// Why not.
     pub why: &'static str,
 }

@@ -12,7 +12,7 @@ use super::own_file::OwnFile;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const CHANGES_FILES: Option<&str> = Some(
     "^(?!(?:read_file|read_many_files|list_directory|glob|grep_search|search_file_content|google_web_search|web_fetch|get_internal_docs)$)",
@@ -27,7 +27,7 @@ const fn tool(name: &'static str) -> HookEvent {
 }
 
 const HOOKS: HooksJson = HooksJson::like_claude(
-    Host::Gemini,
+    Agent::Gemini,
     &[
         HookEvent::new("SessionStart", 20_000),
         HookEvent::new("BeforeAgent", 20_000),
@@ -54,8 +54,8 @@ pub(super) fn directory(places: &Places) -> PathBuf {
 pub(super) fn targets(places: &Places, scope: &Scope) -> Result<Vec<Target>, NoProjectLevel> {
     if *scope != Scope::User {
         let why = "its extensions belong to the user, and it asks about hooks of a project at every change";
-        let host = Host::Gemini;
-        return Err(NoProjectLevel { host, why });
+        let agent = Agent::Gemini;
+        return Err(NoProjectLevel { agent, why });
     }
     let extension = directory(places).join("extensions/herma");
     let hooks = vec![extension.join("hooks/hooks.json")];

@@ -9,13 +9,13 @@ use super::hooks_json::Shape;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// `on_session_end` comes after every turn; the end of the session is `on_session_finalize`.
 pub(super) const HOOKS: HooksJson = HooksJson {
     shape: Shape::Flat { name: None },
     ..HooksJson::like_claude(
-        Host::Hermes,
+        Agent::Hermes,
         &[
             HookEvent::new("on_session_start", 20),
             HookEvent::new("pre_llm_call", 20),
@@ -36,8 +36,8 @@ pub(super) fn file(places: &Places) -> PathBuf {
 pub(super) fn targets(places: &Places, scope: &Scope) -> Result<Vec<Target>, NoProjectLevel> {
     if *scope != Scope::User {
         let why = "it has one configuration, in its home";
-        let host = Host::Hermes;
-        return Err(NoProjectLevel { host, why });
+        let agent = Agent::Hermes;
+        return Err(NoProjectLevel { agent, why });
     }
     Ok(vec![Target::hermes(file(places))])
 }

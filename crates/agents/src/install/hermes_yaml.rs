@@ -23,7 +23,7 @@ use super::hooks_json::HookEvent;
 use super::json;
 use super::target::Edited;
 use super::target::Found;
-use crate::host::Host;
+use crate::agent::Agent;
 use crate::yaml::Lines;
 
 mod lines;
@@ -96,7 +96,7 @@ pub(super) fn look(bytes: &[u8]) -> Result<Found, InstallError> {
     let found = commands(&data);
     let found = found
         .into_iter()
-        .filter_map(|(event, line)| Some((event, HookCommand::recognise(&line, Host::Hermes)?)));
+        .filter_map(|(event, line)| Some((event, HookCommand::recognise(&line, Agent::Hermes)?)));
     Ok(Found::of(found.collect(), names))
 }
 
@@ -113,7 +113,7 @@ fn read(text: &str) -> Result<Map<String, Data>, InstallError> {
 
 fn is_ours(entry: &Data) -> bool {
     let line = entry.get("command").and_then(Data::as_str);
-    line.is_some_and(|line| HookCommand::recognise(line, Host::Hermes).is_some())
+    line.is_some_and(|line| HookCommand::recognise(line, Agent::Hermes).is_some())
 }
 
 /// Our command lines by event.
@@ -131,7 +131,7 @@ fn commands(data: &Map<String, Data>) -> Vec<(String, String)> {
 }
 
 fn is_as_wanted(data: &Map<String, Data>, command: &HookCommand) -> bool {
-    let line = command.line(Host::Hermes, None);
+    let line = command.line(Agent::Hermes, None);
     let mut found = commands(data);
     let wanted = HOOKS.events.iter();
     let mut wanted: Vec<_> = wanted

@@ -25,13 +25,13 @@ use super::json::Layout;
 use super::json::Node;
 use super::target::Edited;
 use super::target::Note;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// An event to be told of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HookEvent {
     pub(crate) name: &'static str,
-    /// In the unit of the host.
+    /// In the unit of the agent.
     pub(crate) timeout: u64,
     pub(crate) matcher: Option<&'static str>,
 }
@@ -47,7 +47,7 @@ impl HookEvent {
     }
 }
 
-/// How a host writes an entry.
+/// How an agent writes an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A group with a matcher and a list of commands.
@@ -61,24 +61,24 @@ pub(crate) enum Shape {
     Copilot,
 }
 
-/// The hooks of one host.
+/// The hooks of one agent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HooksJson {
-    pub(crate) host: Host,
+    pub(crate) agent: Agent,
     pub(crate) dialect: Dialect,
     pub(crate) shape: Shape,
     pub(crate) events: &'static [HookEvent],
     /// The value of `version` that the file must have.
     pub(crate) version: Option<u64>,
-    /// Does the host know entries by their place?
+    /// Does the agent know entries by their place?
     pub(crate) keeps_positions: bool,
 }
 
 impl HooksJson {
     /// What most of them have in common with Claude Code.
-    pub(crate) const fn like_claude(host: Host, events: &'static [HookEvent]) -> Self {
+    pub(crate) const fn like_claude(agent: Agent, events: &'static [HookEvent]) -> Self {
         Self {
-            host,
+            agent,
             dialect: Dialect::Strict,
             shape: Shape::Groups,
             events,
@@ -88,7 +88,7 @@ impl HooksJson {
     }
 }
 
-/// The events that Claude Code has and others took over, with a timeout in the unit of the host.
+/// The events that Claude Code has and others took over, with a timeout in the unit of the agent.
 pub(crate) const fn claude_events(timeout: u64) -> [HookEvent; 7] {
     [
         HookEvent::new("SessionStart", timeout),
@@ -218,7 +218,7 @@ impl HooksJson {
                     .map(|text| ("matcher", Json::Text(text.to_owned())));
                 let handler = Json::object([
                     ("type", Json::Text("command".to_owned())),
-                    ("command", Json::Text(command.line(self.host, None))),
+                    ("command", Json::Text(command.line(self.agent, None))),
                     ("timeout", timeout),
                 ]);
                 let handlers = ("hooks", Json::Array(vec![handler]));
@@ -226,12 +226,12 @@ impl HooksJson {
             }
             Shape::Flat { name } => {
                 let name = name.map(|name| ("name", Json::Text(name.to_owned())));
-                let line = Json::Text(command.line(self.host, None));
+                let line = Json::Text(command.line(self.agent, None));
                 let rest = [("command", line), ("timeout", timeout)];
                 Json::object(name.into_iter().chain(rest))
             }
             Shape::Copilot => {
-                let line = Json::Text(command.line(self.host, Some(event.name)));
+                let line = Json::Text(command.line(self.agent, Some(event.name)));
                 Json::object([
                     ("type", Json::Text("command".to_owned())),
                     ("bash", line),
@@ -365,7 +365,7 @@ impl HooksJson {
 
     /// Ours in a group with others: only the command line is ours there.
     fn replace_line(&self, document: &Document, handler: &Node, command: &HookCommand) -> String {
-        let line = Json::Text(command.line(self.host, None));
+        let line = Json::Text(command.line(self.agent, None));
         match handler.get("command") {
             Some(node) => json::replace(&document.text, &document.root, &node.span, &line),
             None => document.text.clone(),

@@ -46,39 +46,43 @@ pub use target::Found;
 pub use target::Note;
 pub use target::Target;
 
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// The files by which this agent is told, in the order in which they are written. The last one makes the others
 /// count, and is the first to be removed.
-pub fn targets(host: Host, places: &Places, scope: &Scope) -> Result<Vec<Target>, NoProjectLevel> {
-    match host {
-        Host::Claude => Ok(claude::targets(places, scope)),
-        Host::Codex => Ok(codex::targets(places, scope)),
-        Host::Gemini => gemini::targets(places, scope),
-        Host::OpenCode => Ok(opencode::targets(places, scope)),
-        Host::Copilot => Ok(copilot::targets(places, scope)),
-        Host::Cline => Ok(cline::targets(places, scope)),
-        Host::Goose => goose::targets(places, scope),
-        Host::Qwen => Ok(qwen::targets(places, scope)),
-        Host::Cursor => Ok(cursor::targets(places, scope)),
-        Host::Crush => Ok(crush::targets(places, scope)),
-        Host::Hermes => hermes::targets(places, scope),
+pub fn targets(
+    agent: Agent,
+    places: &Places,
+    scope: &Scope,
+) -> Result<Vec<Target>, NoProjectLevel> {
+    match agent {
+        Agent::Claude => Ok(claude::targets(places, scope)),
+        Agent::Codex => Ok(codex::targets(places, scope)),
+        Agent::Gemini => gemini::targets(places, scope),
+        Agent::OpenCode => Ok(opencode::targets(places, scope)),
+        Agent::Copilot => Ok(copilot::targets(places, scope)),
+        Agent::Cline => Ok(cline::targets(places, scope)),
+        Agent::Goose => goose::targets(places, scope),
+        Agent::Qwen => Ok(qwen::targets(places, scope)),
+        Agent::Cursor => Ok(cursor::targets(places, scope)),
+        Agent::Crush => Ok(crush::targets(places, scope)),
+        Agent::Hermes => hermes::targets(places, scope),
     }
 }
 
 /// What is there if the user has this agent: its directory of settings.
-pub fn sign_of(host: Host, places: &Places) -> std::path::PathBuf {
-    match host {
-        Host::Claude => claude::directory(places),
-        Host::Codex => codex::directory(places),
-        Host::Gemini => gemini::directory(places),
-        Host::OpenCode => opencode::directory(places),
-        Host::Copilot => copilot::directory(places),
-        Host::Cline => cline::directory(places),
-        Host::Goose => places.config().join("goose"),
-        Host::Qwen => qwen::directory(places),
-        Host::Cursor => cursor::directory(places),
-        Host::Crush => crush::directory(places),
-        Host::Hermes => hermes::file(places).with_file_name("state.db"),
+pub fn sign_of(agent: Agent, places: &Places) -> std::path::PathBuf {
+    match agent {
+        Agent::Claude => claude::directory(places),
+        Agent::Codex => codex::directory(places),
+        Agent::Gemini => gemini::directory(places),
+        Agent::OpenCode => opencode::directory(places),
+        Agent::Copilot => copilot::directory(places),
+        Agent::Cline => cline::directory(places),
+        Agent::Goose => places.config().join("goose"),
+        Agent::Qwen => qwen::directory(places),
+        Agent::Cursor => cursor::directory(places),
+        Agent::Crush => crush::directory(places),
+        Agent::Hermes => hermes::file(places).with_file_name("state.db"),
     }
 }

@@ -13,7 +13,7 @@ use super::own_file::OwnFile;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const PLUGIN: &str = include_str!("opencode_plugin.js");
 
@@ -31,7 +31,7 @@ pub(super) fn targets(places: &Places, scope: &Scope) -> Vec<Target> {
 
 /// The plugin that runs this command.
 pub(super) fn plugin(command: &HookCommand) -> String {
-    let (binary, arguments) = command.words(Host::OpenCode);
+    let (binary, arguments) = command.words(Agent::OpenCode);
     let words = [binary].into_iter().chain(arguments);
     let words = Json::Array(words.map(|word| Json::Text(word.to_owned())).collect());
     let words = words.render(&Layout::own().on_one_line(), "");

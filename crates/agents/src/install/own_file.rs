@@ -15,7 +15,7 @@ use super::opencode;
 use super::target::Edited;
 use super::target::Found;
 use super::target::Note;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// What is in the comment that says whose file it is.
 const MARK: &str =
@@ -45,7 +45,7 @@ impl OwnFile {
             Self::Fixed(text) => (*text).to_owned(),
             Self::Plugin => marked("", "//", &opencode::plugin(command)),
             Self::Script { event } => {
-                let line = command.line(Host::Cline, Some(event));
+                let line = command.line(Agent::Cline, Some(event));
                 marked("#!/bin/sh\n", "#", &format!("{line}\n"))
             }
         }
@@ -86,7 +86,7 @@ impl OwnFile {
             }
             Self::Script { event } => {
                 let line = text.lines().nth(2).unwrap_or_default();
-                let found = HookCommand::recognise(line, Host::Cline);
+                let found = HookCommand::recognise(line, Agent::Cline);
                 found
                     .map(|found| ((*event).to_owned(), found))
                     .into_iter()

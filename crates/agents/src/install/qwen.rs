@@ -14,11 +14,11 @@ use super::json::Dialect;
 use super::places::Places;
 use super::places::Scope;
 use super::target::Target;
-use crate::host::Host;
+use crate::agent::Agent;
 
 const HOOKS: HooksJson = HooksJson {
     dialect: Dialect::Comments,
-    ..HooksJson::like_claude(Host::Qwen, &claude_events(20_000))
+    ..HooksJson::like_claude(Agent::Qwen, &claude_events(20_000))
 };
 
 pub(super) fn directory(places: &Places) -> PathBuf {

@@ -22,7 +22,7 @@ use super::json::text_of;
 use super::places::Places;
 use super::places::Scope;
 use super::qwen;
-use crate::host::Host;
+use crate::agent::Agent;
 
 /// What the files say about our hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub trait Files {
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The agent.
-    pub host: Host,
+    pub agent: Agent,
     /// Where this user's settings are.
     pub places: &'a Places,
     /// For whom our hooks are installed.
@@ -75,7 +75,7 @@ pub struct Question<'a> {
 pub fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
     for path in settings(question) {
         let verdict = match read_json(files, &path) {
-            Ok(Some(data)) => judge_switch(question.host, &data),
+            Ok(Some(data)) => judge_switch(question.agent, &data),
             // A broken file of settings keeps the agent itself from starting, and says nothing about us.
             Ok(None) | Err(_) => Verdict::Fine,
         };
@@ -83,10 +83,10 @@ pub fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
             return verdict;
         }
     }
-    match question.host {
-        Host::Codex => codex::judge(question, files),
-        Host::Gemini => gemini::judge(question, files),
-        Host::Hermes => judge_hermes(question, files),
+    match question.agent {
+        Agent::Codex => codex::judge(question, files),
+        Agent::Gemini => gemini::judge(question, files),
+        Agent::Hermes => judge_hermes(question, files),
         _ => Verdict::Fine,
     }
 }
@@ -100,25 +100,25 @@ fn settings(question: &Question<'_>) -> Vec<PathBuf> {
             .map(|name| question.directory.join(name))
             .collect()
     };
-    let (mut paths, project) = match question.host {
-        Host::Claude => (
+    let (mut paths, project) = match question.agent {
+        Agent::Claude => (
             vec![claude::directory(places).join("settings.json")],
             of_project(&[".claude/settings.json", ".claude/settings.local.json"]),
         ),
-        Host::Gemini => (
+        Agent::Gemini => (
             vec![super::gemini::directory(places).join("settings.json")],
             of_project(&[".gemini/settings.json"]),
         ),
-        Host::Copilot => {
+        Agent::Copilot => {
             let directory = copilot::directory(places);
             let names = ["settings.json", "config.json"];
             (names.map(|name| directory.join(name)).to_vec(), Vec::new())
         }
-        Host::Goose => (
+        Agent::Goose => (
             vec![places.config().join("goose/settings.json")],
             Vec::new(),
         ),
-        Host::Qwen => (
+        Agent::Qwen => (
             vec![qwen::directory(places).join("settings.json")],
             of_project(&[".qwen/settings.json"]),
         ),
@@ -138,7 +138,7 @@ fn read_json(files: &dyn Files, path: &Path) -> Result<Option<Data>, String> {
     Ok(Some(document.data))
 }
 
-fn judge_switch(host: Host, data: &Data) -> Verdict {
+fn judge_switch(agent: Agent, data: &Data) -> Verdict {
     let is = |path: &str, value: bool| data.pointer(path).and_then(Data::as_bool) == Some(value);
     let lists = |path: &str| {
         let names = data.pointer(path).and_then(Data::as_array);
@@ -150,7 +150,7 @@ fn judge_switch(host: Host, data: &Data) -> Verdict {
     if is("/hooksConfig/enabled", false) {
         return Verdict::Off("hooksConfig.enabled".to_owned());
     }
-    if host == Host::Goose && lists("/disabledPlugins") {
+    if agent == Agent::Goose && lists("/disabledPlugins") {
         return Verdict::Off("disabledPlugins".to_owned());
     }
     Verdict::Fine
@@ -158,7 +158,7 @@ fn judge_switch(host: Host, data: &Data) -> Verdict {
 
 /// Hermes keeps pairs of event and command line.
 fn judge_hermes(question: &Question<'_>, files: &dyn Files) -> Verdict {
-    let line = question.command.line(Host::Hermes, None);
+    let line = question.command.line(Agent::Hermes, None);
     let file = hermes::file(question.places).with_file_name("shell-hooks-allowlist.json");
     let data = files.read(&file).ok().flatten();
     let data: Option<Data> = data.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -34,7 +34,7 @@ pub(super) const RULES: Rules = Rules {
     ],
     event: &[(TOP, "hookName")],
     session: &[("sessionContext", "rootSessionId"), (TOP, "taskId")],
-    agent_if: Some((TOP, "parent_agent_id")),
+    sub_agent_if: Some((TOP, "parent_agent_id")),
     prompt: &[("userPromptSubmit", "prompt"), ("taskMetadata", "task")],
     call: &[("tool_call", "id")],
     tool: &[

@@ -18,7 +18,7 @@ pub(super) const RULES: Rules = Rules {
         ("post_tool_call", EventKind::AfterTool),
     ],
     parent_session: &[("extra", "parent_session_id")],
-    agent: &[("extra", "subagent_id")],
+    sub_agent: &[("extra", "subagent_id")],
     turn: &[("extra", "turn_id")],
     prompt: &[("extra", "user_message")],
     call: &[("extra", "tool_call_id")],

@@ -1,6 +1,6 @@
 //! Configurations as people have them, for the agents whose JSON file is edited.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 
 /// What must come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub(super) struct Configuration {
     pub(super) expected: Expected,
 }
 
-/// The hosts with a JSON file of the user's own.
-pub(super) const HOSTS: [Host; 5] = [
-    Host::Claude,
-    Host::Codex,
-    Host::Qwen,
-    Host::Cursor,
-    Host::Crush,
+/// The agents with a JSON file of the user's own.
+pub(super) const AGENTS: [Agent; 5] = [
+    Agent::Claude,
+    Agent::Codex,
+    Agent::Qwen,
+    Agent::Cursor,
+    Agent::Crush,
 ];
 
 /// Texts that every one of them must survive. `@EVENT` stands for the event before a tool, `@OTHER` for an event we
-/// do not want, `@ENTRY` for an entry of somebody else, `@V` for what the host needs at the beginning.
+/// do not want, `@ENTRY` for an entry of somebody else, `@V` for what the agent needs at the beginning.
 const GOOD: [(&str, &str); 30] = [
     (
         "a number that no type holds",
@@ -165,7 +165,7 @@ const BAD: [(&str, &str); 20] = [
     ),
 ];
 
-/// With comments: read by some hosts, refused by the others as they do themselves.
+/// With comments: read by some agents, refused by the others as they do themselves.
 const COMMENTED: [(&str, &str); 6] = [
     (
         "a comment at the end of a line",
@@ -187,7 +187,7 @@ const COMMENTED: [(&str, &str); 6] = [
     ),
 ];
 
-/// With a comma behind the last item, which one host reads.
+/// With a comma behind the last item, which one agent reads.
 const TRAILING: [(&str, &str); 4] = [
     ("a comma at the end", "{@V\n  \"a\": 1,\n}\n"),
     (
@@ -201,10 +201,10 @@ const TRAILING: [(&str, &str); 4] = [
     ),
 ];
 
-/// All configurations for a host.
-pub(super) fn all(host: Host) -> Vec<Configuration> {
-    let reads_comments = matches!(host, Host::Qwen | Host::Crush);
-    let reads_commas = host == Host::Crush;
+/// All configurations for an agent.
+pub(super) fn all(agent: Agent) -> Vec<Configuration> {
+    let reads_comments = matches!(agent, Agent::Qwen | Agent::Crush);
+    let reads_commas = agent == Agent::Crush;
     let when = |reads: bool| {
         if reads {
             Expected::RoundTrip
@@ -226,20 +226,24 @@ pub(super) fn all(host: Host) -> Vec<Configuration> {
     ];
     for (texts, expected) in groups {
         for (name, text) in texts {
-            all.push(given(name, Some(&fill(host, text)), expected));
+            all.push(given(name, Some(&fill(agent, text)), expected));
         }
     }
     all.push(given(
         "deep nesting",
-        Some(&nested(host, 100)),
+        Some(&nested(agent, 100)),
         Expected::RoundTrip,
     ));
     all.push(given(
         "too deep nesting",
-        Some(&nested(host, 4000)),
+        Some(&nested(agent, 4000)),
         Expected::Refused,
     ));
-    all.push(given("a huge file", Some(&huge(host)), Expected::RoundTrip));
+    all.push(given(
+        "a huge file",
+        Some(&huge(agent)),
+        Expected::RoundTrip,
+    ));
     all
 }
 
@@ -251,14 +255,14 @@ fn given(name: &'static str, text: Option<&str>, expected: Expected) -> Configur
     }
 }
 
-fn fill(host: Host, text: &str) -> String {
-    let (event, other, entry) = match host {
-        Host::Cursor => (
+fn fill(agent: Agent, text: &str) -> String {
+    let (event, other, entry) = match agent {
+        Agent::Cursor => (
             "preToolUse",
             "afterFileEdit",
             r#"{"command": "./audit.sh"}"#,
         ),
-        Host::Crush => (
+        Agent::Crush => (
             "PreToolUse",
             "Later",
             r#"{"name": "x", "command": "echo '{}'"}"#,
@@ -269,8 +273,8 @@ fn fill(host: Host, text: &str) -> String {
             r#"{"matcher": "Bash", "hooks": [{"type": "command", "command": "say \"hi\""}]}"#,
         ),
     };
-    let (version, alone) = match host {
-        Host::Cursor => ("\"version\": 1,", ""),
+    let (version, alone) = match agent {
+        Agent::Cursor => ("\"version\": 1,", ""),
         _ => ("", ""),
     };
     text.replace("@V0", alone)
@@ -280,19 +284,19 @@ fn fill(host: Host, text: &str) -> String {
         .replace("@ENTRY", entry)
 }
 
-fn nested(host: Host, depth: usize) -> String {
+fn nested(agent: Agent, depth: usize) -> String {
     let text = format!(
         "{{@V\n  \"deep\": {}{}\n}}\n",
         "[".repeat(depth),
         "]".repeat(depth)
     );
-    fill(host, &text)
+    fill(agent, &text)
 }
 
-fn huge(host: Host) -> String {
+fn huge(agent: Agent) -> String {
     let rules: Vec<String> = (0..5000)
         .map(|number| format!("    \"Bash(command {number}:*)\""))
         .collect();
     let text = format!("{{@V\n  \"allow\": [\n{}\n  ]\n}}\n", rules.join(",\n"));
-    fill(host, &text)
+    fill(agent, &text)
 }

@@ -1,6 +1,6 @@
 //! What an edit looks like, and what it leaves alone.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::Note;
 use herma_agents::install::Scope;
 use herma_agents::install::targets;
@@ -21,7 +21,7 @@ const LINE: &str = "[ -x '/usr/local/bin/herma' ] || exit 0; { '/usr/local/bin/h
 #[test]
 fn ours_come_last_in_the_layout_of_the_file() {
     let before = "{\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": []}\n        ]\n    }\n}\n";
-    let after = installed(&target(Host::Claude), Some(before), &command());
+    let after = installed(&target(Agent::Claude), Some(before), &command());
     let stop = format!(
         "        \"Stop\": [\n            {{\"hooks\": []}},\n            {{\n                \"hooks\": [\n                    {{\n                        \"type\": \"command\",\n                        \"command\": \"{LINE}\",\n                        \"timeout\": 20\n                    }}\n                ]\n            }}\n        ],\n        \"SessionStart\": ["
     );
@@ -30,14 +30,14 @@ fn ours_come_last_in_the_layout_of_the_file() {
 
 #[test]
 fn a_minified_file_stays_on_one_line() {
-    let after = installed(&target(Host::Claude), Some("{\"a\":1}"), &command());
+    let after = installed(&target(Agent::Claude), Some("{\"a\":1}"), &command());
     assert!(!after.contains('\n') && after.starts_with("{\"a\":1,\"hooks\":{\"SessionStart\":[{"));
 }
 
 #[test]
 fn comments_stay_with_what_they_are_about() {
     let before = "{\n  \"a\": 1 // one\n}\n";
-    let after = installed(&target(Host::Qwen), Some(before), &command());
+    let after = installed(&target(Agent::Qwen), Some(before), &command());
     assert!(
         after.starts_with("{\n  \"a\": 1, // one\n  \"hooks\": {\n"),
         "{after}"
@@ -46,7 +46,7 @@ fn comments_stay_with_what_they_are_about() {
 
 #[test]
 fn what_others_added_after_us_stays() {
-    let target = target(Host::Claude);
+    let target = target(Agent::Claude);
     let after = installed(&target, Some("{\n  \"a\": 1\n}\n"), &command());
     let mut data: Value = serde_json::from_str(&after).unwrap();
     data["hooks"]["PreToolUse"]
@@ -69,7 +69,7 @@ fn what_others_added_after_us_stays() {
 
 #[test]
 fn ours_among_others_in_one_group_are_taken_out_alone() {
-    let target = target(Host::Claude);
+    let target = target(Agent::Claude);
     let group = |ours: &str| {
         format!(
             "{{\"hooks\": {{\"Stop\": [{{\"matcher\": \"\", \"hooks\": [{{\"type\": \"command\", \"command\": \"a\"}}{ours}]}}]}}}}\n"
@@ -83,7 +83,7 @@ fn ours_among_others_in_one_group_are_taken_out_alone() {
 
 #[test]
 fn more_than_one_of_ours_becomes_one() {
-    let target = target(Host::Claude);
+    let target = target(Agent::Claude);
     let entry = format!("{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{LINE}\"}}]}}");
     let by_hand = entry.replace("/usr/local/bin", "/old");
     let before = format!(
@@ -103,13 +103,13 @@ fn more_than_one_of_ours_becomes_one() {
 #[test]
 fn a_file_without_ours_is_not_touched_by_uninstalling() {
     for text in ["{}", "", "  \n", "{\"hooks\":{\"Stop\":[]}}", "{\n}\n"] {
-        assert_eq!(uninstalled(&target(Host::Claude), text).unwrap(), text);
+        assert_eq!(uninstalled(&target(Agent::Claude), text).unwrap(), text);
     }
 }
 
 #[test]
 fn codex_entries_behind_ours_keep_their_place() {
-    let target = target(Host::Codex);
+    let target = target(Agent::Codex);
     let fresh = installed(&target, None, &command());
     let theirs =
         "{\n        \"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]\n      }";
@@ -132,7 +132,7 @@ fn codex_entries_behind_ours_keep_their_place() {
 
 #[test]
 fn cursor_gets_the_version_it_needs() {
-    let target = target(Host::Cursor);
+    let target = target(Agent::Cursor);
     for before in [None, Some("{}"), Some("{ }\n")] {
         let after: Value = serde_json::from_str(&installed(&target, before, &command())).unwrap();
         assert_eq!(after["version"], 1);
@@ -145,7 +145,7 @@ fn cursor_gets_the_version_it_needs() {
 /// All of them hold what we write, and none of them is it.
 #[test]
 fn hooks_of_the_user_that_mention_ours_stay() {
-    let target = target(Host::Claude);
+    let target = target(Agent::Claude);
     let around = format!("echo before; {LINE}");
     for theirs in [
         "echo run herma hook claude someday >> /tmp/x",
@@ -166,7 +166,7 @@ fn hooks_of_the_user_that_mention_ours_stay() {
 #[test]
 fn lines_of_an_older_version_are_replaced_and_removed() {
     let old = |text: &str| text.replace(LINE, OLD_LINE);
-    let target = target(Host::Claude);
+    let target = target(Agent::Claude);
     for before in [None, Some("{}"), Some("{\n  \"a\": 1\n}\n")] {
         let new = installed(&target, before, &command());
         assert_ne!(old(&new), new);
@@ -178,15 +178,15 @@ fn lines_of_an_older_version_are_replaced_and_removed() {
 /// A file of ours altogether is told by what would be written for the command in it.
 #[test]
 fn files_of_an_older_version_are_ours() {
-    for host in [Host::Copilot, Host::Gemini, Host::Goose] {
-        let targets = targets(host, &places(), &Scope::User).unwrap();
+    for agent in [Agent::Copilot, Agent::Gemini, Agent::Goose] {
+        let targets = targets(agent, &places(), &Scope::User).unwrap();
         for target in targets {
             let new = installed(&target, None, &command());
             let old = new
                 .replace("; { '", "; '")
                 .replace("; } >/dev/null", " >/dev/null");
             let again = target.install(Some(old.as_bytes()), &command()).unwrap();
-            assert_eq!(again.after, Some(new.into_bytes()), "{host:?}");
+            assert_eq!(again.after, Some(new.into_bytes()), "{agent:?}");
             assert_eq!(target.uninstall(old.as_bytes()).unwrap().after, None);
         }
     }

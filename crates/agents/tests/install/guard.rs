@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::HookCommand;
 use herma_testkit::Bounded;
 
@@ -66,9 +66,9 @@ fn shells() -> impl Iterator<Item = &'static str> {
 }
 
 #[track_caller]
-fn assert_silent(output: &Output, host: Host, line: &str) {
+fn assert_silent(output: &Output, agent: Agent, line: &str) {
     assert!(output.status.success(), "{line}: {output:?}");
-    let answer: &[u8] = if host == Host::Cursor { b"{}\n" } else { b"" };
+    let answer: &[u8] = if agent == Agent::Cursor { b"{}\n" } else { b"" };
     assert_eq!(output.stdout, answer, "{line}");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
 }
@@ -80,9 +80,9 @@ fn nothing_that_happens_to_the_program_reaches_the_agent() {
         for (name, body) in STAND_INS {
             let program = stand_in(shell, name, body);
             let command = HookCommand::new(&program, None).unwrap();
-            for host in Host::ALL {
-                let line = command.line(host, Some("event"));
-                assert_silent(&run(shell, &line, "payload"), host, &line);
+            for agent in Agent::ALL {
+                let line = command.line(agent, Some("event"));
+                assert_silent(&run(shell, &line, "payload"), agent, &line);
                 let got = std::fs::read(program.with_file_name(format!("{name}.got"))).unwrap();
                 assert_eq!(got, b"payload", "{line}");
             }
@@ -95,8 +95,8 @@ fn a_program_that_is_gone_is_no_failure() {
     let _alone = alone();
     let command = HookCommand::new(Path::new("/nonexistent/herma"), None).unwrap();
     for shell in shells() {
-        for host in Host::ALL {
-            let line = command.line(host, None);
+        for agent in Agent::ALL {
+            let line = command.line(agent, None);
             let output = run(shell, &line, "payload");
             assert!(output.status.success(), "{line}");
             assert_eq!((output.stdout, output.stderr), (Vec::new(), Vec::new()));
@@ -112,9 +112,9 @@ fn a_here_document_behind_cursors_line_reaches_the_program() {
             let program = stand_in(shell, &format!("here-{name}"), body);
             let line = HookCommand::new(&program, None)
                 .unwrap()
-                .line(Host::Cursor, None);
+                .line(Agent::Cursor, None);
             let line = format!("{line} <<'END'\n{{\"a\": \"$x\"}}\nEND");
-            assert_silent(&run(shell, &line, ""), Host::Cursor, &line);
+            assert_silent(&run(shell, &line, ""), Agent::Cursor, &line);
             let got = std::fs::read(program.with_file_name(format!("here-{name}.got"))).unwrap();
             assert_eq!(got, b"{\"a\": \"$x\"}\n", "{line}");
         }

@@ -1,6 +1,6 @@
 //! Hermes, whose YAML is edited by lines.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::Target;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::target;
 use super::uninstalled;
 
 fn hermes() -> Target {
-    target(Host::Hermes)
+    target(Agent::Hermes)
 }
 
 const GOOD: [(&str, &str); 28] = [

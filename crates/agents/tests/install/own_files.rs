@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::InstallError;
 use herma_agents::install::Note;
 use herma_agents::install::Scope;
@@ -15,16 +15,16 @@ use super::installed;
 use super::other_command;
 use super::places;
 
-const HOSTS: [Host; 5] = [
-    Host::Gemini,
-    Host::OpenCode,
-    Host::Copilot,
-    Host::Cline,
-    Host::Goose,
+const AGENTS: [Agent; 5] = [
+    Agent::Gemini,
+    Agent::OpenCode,
+    Agent::Copilot,
+    Agent::Cline,
+    Agent::Goose,
 ];
 
-fn files(host: Host) -> Vec<Target> {
-    targets(host, &places(), &Scope::User).expect("every host has a user level")
+fn files(agent: Agent) -> Vec<Target> {
+    targets(agent, &places(), &Scope::User).expect("every agent has a user level")
 }
 
 /// What people may have done to a file of ours, or put in its place.
@@ -58,8 +58,8 @@ fn changed(ours: &str) -> Vec<String> {
 
 #[test]
 fn files_of_ours_come_and_go() {
-    for host in HOSTS {
-        for target in files(host) {
+    for agent in AGENTS {
+        for target in files(agent) {
             assert!(!target.is_shared());
             let ours = installed(&target, None, &command());
             assert_eq!(installed(&target, Some(&ours), &command()), ours);
@@ -67,22 +67,22 @@ fn files_of_ours_come_and_go() {
             let moved = installed(&target, Some(&ours), &other_command());
             assert_eq!(target.uninstall(moved.as_bytes()).unwrap().after, None);
         }
-        if let [only] = &files(host)[..] {
-            assert_round_trip(host.word(), only, None);
+        if let [only] = &files(agent)[..] {
+            assert_round_trip(agent.word(), only, None);
         }
     }
 }
 
 #[test]
 fn files_that_others_wrote_or_changed_stay_as_they_are() {
-    for host in HOSTS {
-        for target in files(host) {
+    for agent in AGENTS {
+        for target in files(agent) {
             let ours = installed(&target, None, &command());
             let all = changed(&ours);
             assert!(all.len() >= 20);
             for text in all.iter().filter(|text| **text != ours) {
                 let refused = target.install(Some(text.as_bytes()), &command());
-                assert_eq!(refused, Err(InstallError::NotOurs), "{host:?} {text}");
+                assert_eq!(refused, Err(InstallError::NotOurs), "{agent:?} {text}");
                 let edited = target.uninstall(text.as_bytes()).unwrap();
                 assert_eq!(edited.after.as_deref(), Some(text.as_bytes()));
                 assert_eq!(edited.notes, [Note::ForeignFile]);
@@ -93,24 +93,24 @@ fn files_that_others_wrote_or_changed_stay_as_they_are() {
 
 #[test]
 fn the_program_is_found_in_every_file_that_names_it() {
-    for host in HOSTS {
-        let found: Vec<_> = files(host)
+    for agent in AGENTS {
+        let found: Vec<_> = files(agent)
             .iter()
             .flat_map(|target| {
                 let ours = installed(target, None, &other_command());
                 target.look(ours.as_bytes()).unwrap().commands
             })
             .collect();
-        assert!(!found.is_empty(), "{host:?}");
+        assert!(!found.is_empty(), "{agent:?}");
         for (event, found) in found {
-            assert_eq!(found.command, other_command(), "{host:?} {event}");
+            assert_eq!(found.command, other_command(), "{agent:?} {event}");
         }
     }
 }
 
 #[test]
 fn cline_has_a_second_name_for_each_event() {
-    for target in files(Host::Cline) {
+    for target in files(Agent::Cline) {
         let names: Vec<_> = target.paths().iter().map(|path| path.file_name()).collect();
         assert_eq!(names.len(), 4);
         assert!(target.paths()[0].starts_with("/home/user/.cline/hooks"));
@@ -119,7 +119,7 @@ fn cline_has_a_second_name_for_each_event() {
     }
     let mut places = places();
     places.has_cline_documents = true;
-    let first = &targets(Host::Cline, &places, &Scope::User).unwrap()[0];
+    let first = &targets(Agent::Cline, &places, &Scope::User).unwrap()[0];
     assert!(first.paths()[0].starts_with("/home/user/Documents/Cline/Hooks"));
 }
 
@@ -137,33 +137,33 @@ fn variables_move_the_files_and_projects_have_their_own() {
     ] {
         places.variables.push((name, value.into()));
     }
-    let file = |host| targets(host, &places, &Scope::User).unwrap()[0].paths()[0].clone();
-    assert_eq!(file(Host::Claude), Path::new("/v/claude/settings.json"));
-    assert_eq!(file(Host::Codex), Path::new("/v/codex/hooks.json"));
+    let file = |agent| targets(agent, &places, &Scope::User).unwrap()[0].paths()[0].clone();
+    assert_eq!(file(Agent::Claude), Path::new("/v/claude/settings.json"));
+    assert_eq!(file(Agent::Codex), Path::new("/v/codex/hooks.json"));
     assert_eq!(
-        file(Host::Copilot),
+        file(Agent::Copilot),
         Path::new("/v/copilot/hooks/herma.json")
     );
-    assert_eq!(file(Host::Hermes), Path::new("/v/hermes/config.yaml"));
-    assert!(file(Host::Gemini).starts_with("/v/gemini/.gemini/extensions/herma"));
-    assert!(file(Host::Cline).starts_with("/v/cline/hooks"));
+    assert_eq!(file(Agent::Hermes), Path::new("/v/hermes/config.yaml"));
+    assert!(file(Agent::Gemini).starts_with("/v/gemini/.gemini/extensions/herma"));
+    assert!(file(Agent::Cline).starts_with("/v/cline/hooks"));
     assert_eq!(
-        file(Host::Crush),
+        file(Agent::Crush),
         Path::new("/home/user/.config/crush/crush.json")
     );
 
     let project = Scope::Project("/home/user/p".into());
-    for host in Host::ALL {
-        match targets(host, &places, &project) {
+    for agent in Agent::ALL {
+        match targets(agent, &places, &project) {
             Ok(targets) => {
                 let mut paths = targets.iter().flat_map(Target::paths);
                 assert!(
                     paths.all(|path| path.starts_with("/home/user/p")),
-                    "{host:?}"
+                    "{agent:?}"
                 );
             }
             Err(error) => {
-                assert!([Host::Gemini, Host::Goose, Host::Hermes].contains(&error.host));
+                assert!([Agent::Gemini, Agent::Goose, Agent::Hermes].contains(&error.agent));
             }
         }
     }
@@ -171,7 +171,7 @@ fn variables_move_the_files_and_projects_have_their_own() {
 
 #[test]
 fn the_plugin_for_opencode_is_a_script_with_the_command_in_it() {
-    let ours = installed(&files(Host::OpenCode)[0], None, &other_command());
+    let ours = installed(&files(Agent::OpenCode)[0], None, &other_command());
     let line = r#"const COMMAND = ["/opt/new version/herma", "--home", "/data/it's mine", "hook", "opencode"]"#;
     assert!(ours.contains(line), "{ours}");
     assert!(!ours.contains('@'), "every placeholder is filled in");

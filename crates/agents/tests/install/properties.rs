@@ -1,10 +1,10 @@
 //! Any JSON in any layout: installing and uninstalling leaves every byte where it was.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use proptest::prelude::*;
 
 use super::command;
-use super::configurations::HOSTS;
+use super::configurations::AGENTS;
 use super::other_command;
 use super::target;
 
@@ -101,7 +101,7 @@ fn member(
         .boxed()
 }
 
-/// A list of entries of others, in the shape of the host or not.
+/// A list of entries of others, in the shape of the agent or not.
 fn entries(comments: bool) -> BoxedStrategy<String> {
     let entry = prop_oneof![
         Just(r#"{"command": "theirs"}"#.to_owned()),
@@ -116,9 +116,9 @@ fn entries(comments: bool) -> BoxedStrategy<String> {
 }
 
 /// A whole file, with hooks or without.
-fn file(host: Host) -> BoxedStrategy<String> {
-    let comments = matches!(host, Host::Qwen | Host::Crush);
-    let version = host == Host::Cursor;
+fn file(agent: Agent) -> BoxedStrategy<String> {
+    let comments = matches!(agent, Agent::Qwen | Agent::Crush);
+    let version = agent == Agent::Cursor;
     let names = [
         "PreToolUse",
         "Stop",
@@ -166,16 +166,16 @@ fn file(host: Host) -> BoxedStrategy<String> {
         .boxed()
 }
 
-fn host_and_file() -> impl Strategy<Value = (Host, String)> {
-    proptest::sample::select(HOSTS.to_vec()).prop_flat_map(|host| (Just(host), file(host)))
+fn host_and_file() -> impl Strategy<Value = (Agent, String)> {
+    proptest::sample::select(AGENTS.to_vec()).prop_flat_map(|agent| (Just(agent), file(agent)))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_layout_is_as_before_after_uninstalling((host, before) in host_and_file()) {
-        let target = target(host);
+    fn any_layout_is_as_before_after_uninstalling((agent, before) in host_and_file()) {
+        let target = target(agent);
         let after = target.install(Some(before.as_bytes()), &command());
         let after = after.map_err(|error| TestCaseError::fail(format!("{error}\n{before}")))?;
         let after = after.after.unwrap();
@@ -191,34 +191,34 @@ proptest! {
 
     #[test]
     fn no_bytes_make_an_edit_panic(
-        host in proptest::sample::select(Host::ALL.to_vec()),
+        agent in proptest::sample::select(Agent::ALL.to_vec()),
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
-        check_any(host, &bytes);
+        check_any(agent, &bytes);
     }
 
     #[test]
     fn no_damaged_file_makes_an_edit_panic(
-        (host, text) in host_and_file(),
+        (agent, text) in host_and_file(),
         cut in any::<proptest::sample::Index>(),
         place in any::<proptest::sample::Index>(),
         byte in any::<u8>(),
     ) {
-        let installed = target(host).install(Some(text.as_bytes()), &command());
+        let installed = target(agent).install(Some(text.as_bytes()), &command());
         let mut bytes = installed.unwrap().after.unwrap();
         let at = place.index(bytes.len());
         bytes[at] = byte;
-        check_any(host, &bytes);
-        check_any(Host::Hermes, &bytes);
+        check_any(agent, &bytes);
+        check_any(Agent::Hermes, &bytes);
         bytes.truncate(cut.index(bytes.len()));
-        check_any(host, &bytes);
+        check_any(agent, &bytes);
     }
 }
 
-fn check_any(host: Host, bytes: &[u8]) {
+fn check_any(agent: Agent, bytes: &[u8]) {
     let scope = herma_agents::install::Scope::User;
-    for target in herma_agents::install::targets(host, &super::places(), &scope)
-        .expect("every host has a user level")
+    for target in herma_agents::install::targets(agent, &super::places(), &scope)
+        .expect("every agent has a user level")
     {
         // Refusing is fine; what matters is that it comes back.
         let _ = target.look(bytes);

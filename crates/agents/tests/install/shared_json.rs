@@ -1,6 +1,6 @@
 //! The agents whose JSON file is edited.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 
 use super::assert_round_trip;
 use super::command;
@@ -8,9 +8,9 @@ use super::configurations;
 use super::configurations::Expected;
 use super::target;
 
-fn check(host: Host) {
-    let target = target(host);
-    let all = configurations::all(host);
+fn check(agent: Agent) {
+    let target = target(agent);
+    let all = configurations::all(agent);
     assert!(all.len() >= 20);
     for configuration in &all {
         let text = configuration.text.as_deref();
@@ -30,44 +30,44 @@ fn check(host: Host) {
 
 #[test]
 fn claude_is_as_before_after_uninstalling() {
-    check(Host::Claude);
+    check(Agent::Claude);
 }
 
 #[test]
 fn codex_is_as_before_after_uninstalling() {
-    check(Host::Codex);
+    check(Agent::Codex);
 }
 
 #[test]
 fn qwen_is_as_before_after_uninstalling() {
-    check(Host::Qwen);
+    check(Agent::Qwen);
 }
 
 #[test]
 fn cursor_is_as_before_after_uninstalling() {
-    check(Host::Cursor);
+    check(Agent::Cursor);
 }
 
 #[test]
 fn crush_is_as_before_after_uninstalling() {
-    check(Host::Crush);
+    check(Agent::Crush);
 }
 
 #[test]
 fn all_hosts_with_a_json_file_are_checked() {
     assert_eq!(
-        configurations::HOSTS.map(Host::word),
+        configurations::AGENTS.map(Agent::word),
         ["claude", "codex", "qwen", "cursor", "crush"]
     );
-    for host in configurations::HOSTS {
-        assert!(target(host).is_shared());
+    for agent in configurations::AGENTS {
+        assert!(target(agent).is_shared());
     }
 }
 
 #[test]
 fn what_is_not_text_is_refused() {
-    for host in configurations::HOSTS {
-        let target = target(host);
+    for agent in configurations::AGENTS {
+        let target = target(agent);
         assert!(
             target
                 .install(Some(b"{\"a\": \"\xff\"}"), &command())

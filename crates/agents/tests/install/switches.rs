@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::HookCommand;
 use herma_agents::install::Scope;
 use herma_agents::install::switches::Files;
@@ -87,12 +87,12 @@ fn approvals(file: &str) -> String {
 
 fn codex(hooks: String, config: &str) -> Verdict {
     let files = Fake::default().with(HOOKS, hooks).with(CONFIG, config);
-    ask(Host::Codex, &files, &Scope::User, HOOKS)
+    ask(Agent::Codex, &files, &Scope::User, HOOKS)
 }
 
-fn ask(host: Host, files: &Fake, scope: &Scope, hooks_file: &str) -> Verdict {
+fn ask(agent: Agent, files: &Fake, scope: &Scope, hooks_file: &str) -> Verdict {
     let question = Question {
-        host,
+        agent,
         places: &places(),
         scope,
         hooks_file: Path::new(hooks_file),
@@ -103,7 +103,7 @@ fn ask(host: Host, files: &Fake, scope: &Scope, hooks_file: &str) -> Verdict {
 }
 
 fn hooks(before: Option<&str>, command: &HookCommand) -> String {
-    installed(&target(Host::Codex), before, command)
+    installed(&target(Agent::Codex), before, command)
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn codex_follows_the_links_of_its_own_variable_only() {
         .with("/link/config.toml", approvals("/data/codex/hooks.json"));
     files.links.insert("/link".into(), "/data/codex".into());
     let question = Question {
-        host: Host::Codex,
+        agent: Agent::Codex,
         places: &places,
         scope: &Scope::User,
         hooks_file: Path::new("/link/hooks.json"),
@@ -219,7 +219,7 @@ fn hooks_of_a_project_need_trust_in_the_project_too() {
         let files = Fake::default()
             .with(file, hooks(None, &command()))
             .with(CONFIG, format!("{}{projects}", approvals(file)));
-        ask(Host::Codex, &files, &scope, file)
+        ask(Agent::Codex, &files, &scope, file)
     };
     let trust =
         |path: &str, level: &str| format!("[projects.\"{path}\"]\ntrust_level = \"{level}\"\n");
@@ -236,7 +236,7 @@ const EXTENSIONS: &str = "/home/user/.gemini/extensions/extension-enablement.jso
 
 fn gemini(files: &Fake) -> Verdict {
     let hooks = "/home/user/.gemini/extensions/herma/hooks/hooks.json";
-    ask(Host::Gemini, files, &Scope::User, hooks)
+    ask(Agent::Gemini, files, &Scope::User, hooks)
 }
 
 #[test]
@@ -339,11 +339,11 @@ fn a_switch_in_the_project_counts_too() {
         "/home/user/project/.claude/settings.local.json",
         r#"{"disableAllHooks": true}"#,
     );
-    let verdict = ask(Host::Claude, &files, &Scope::User, hooks);
+    let verdict = ask(Agent::Claude, &files, &Scope::User, hooks);
     assert_eq!(verdict, Verdict::Off("disableAllHooks".to_owned()));
     let nothing = Fake::default();
     assert_eq!(
-        ask(Host::Claude, &nothing, &Scope::User, hooks),
+        ask(Agent::Claude, &nothing, &Scope::User, hooks),
         Verdict::Fine
     );
 }

@@ -4,28 +4,28 @@ use std::fmt::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_agents::Agent;
 use herma_agents::Event;
-use herma_agents::Host;
 use herma_agents::Incoming;
 use herma_agents::Surroundings;
 
 /// The directories of payloads, and whose hook gets them.
-pub(crate) const FORMS: [(&str, Host); 15] = [
-    ("claude", Host::Claude),
-    ("cline", Host::Cline),
-    ("cline-vscode", Host::Cline),
-    ("codex", Host::Codex),
-    ("copilot", Host::Copilot),
-    ("copilot-pascal", Host::Copilot),
-    ("copilot-string", Host::Copilot),
-    ("crush", Host::Crush),
-    ("cursor", Host::Cursor),
-    ("gemini", Host::Gemini),
-    ("goose", Host::Goose),
-    ("hermes", Host::Hermes),
-    ("opencode", Host::OpenCode),
-    ("opencode-plugin", Host::OpenCode),
-    ("qwen", Host::Qwen),
+pub(crate) const FORMS: [(&str, Agent); 15] = [
+    ("claude", Agent::Claude),
+    ("cline", Agent::Cline),
+    ("cline-vscode", Agent::Cline),
+    ("codex", Agent::Codex),
+    ("copilot", Agent::Copilot),
+    ("copilot-pascal", Agent::Copilot),
+    ("copilot-string", Agent::Copilot),
+    ("crush", Agent::Crush),
+    ("cursor", Agent::Cursor),
+    ("gemini", Agent::Gemini),
+    ("goose", Agent::Goose),
+    ("hermes", Agent::Hermes),
+    ("opencode", Agent::OpenCode),
+    ("opencode-plugin", Agent::OpenCode),
+    ("qwen", Agent::Qwen),
 ];
 
 pub(crate) fn payloads() -> PathBuf {
@@ -68,20 +68,20 @@ pub(crate) fn surroundings(event: Option<&str>) -> Surroundings {
     }
 }
 
-pub(crate) fn read(host: Host, surroundings: &Surroundings, mut payload: &[u8]) -> Incoming {
-    herma_agents::read(host, surroundings, &mut payload)
+pub(crate) fn read(agent: Agent, surroundings: &Surroundings, mut payload: &[u8]) -> Incoming {
+    herma_agents::read(agent, surroundings, &mut payload)
 }
 
 /// Reads what must be readable.
-pub(crate) fn event(host: Host, surroundings: &Surroundings, payload: &[u8]) -> Event {
-    let incoming = read(host, surroundings, payload);
+pub(crate) fn event(agent: Agent, surroundings: &Surroundings, payload: &[u8]) -> Event {
+    let incoming = read(agent, surroundings, payload);
     assert!(incoming.problem.is_none(), "{:?}", incoming.problem);
     incoming.event
 }
 
 /// An event on one line: what it is, then what is known of it.
 pub(crate) fn line(event: &Event) -> String {
-    let mut line = format!("{} {}", event.host.word(), event.kind.word());
+    let mut line = format!("{} {}", event.agent.word(), event.kind.word());
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             write!(line, " {name}={value}").expect("a string takes everything");
@@ -94,7 +94,7 @@ pub(crate) fn line(event: &Event) -> String {
     };
     add("session", event.session.clone());
     add("parent", event.parent_session.clone());
-    add("agent", event.agent.clone());
+    add("agent", event.sub_agent.clone());
     add("turn", event.turn.clone());
     add(
         "prompt",

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use herma_agents::Agent;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::Surroundings;
 use herma_agents::ToolClass;
 
@@ -27,12 +27,12 @@ fn copilot_running_claudes_hook_is_copilot() {
     ]);
     for (file, payload) in corpus::files("copilot-pascal") {
         for surroundings in [&copilot, &corpus::surroundings(None)] {
-            let event = corpus::event(Host::Claude, surroundings, &payload);
-            assert_eq!(event.host, Host::Copilot, "{file}");
+            let event = corpus::event(Agent::Claude, surroundings, &payload);
+            assert_eq!(event.agent, Agent::Copilot, "{file}");
         }
     }
     let payload = corpus::payload("copilot-pascal", "02-PreToolUse.Write.json");
-    let event = corpus::event(Host::Claude, &copilot, &payload);
+    let event = corpus::event(Agent::Claude, &copilot, &payload);
     let tool = event.tool.expect("a tool");
     assert_eq!(
         (event.kind, tool.class),
@@ -49,8 +49,8 @@ fn cursor_running_claudes_hook_is_cursor() {
         ("CURSOR_PROJECT_DIR", "/home/user/project"),
     ]);
     for (file, payload) in corpus::files("cursor") {
-        let by_claude = corpus::event(Host::Claude, &surroundings, &payload);
-        assert_eq!(by_claude.host, Host::Cursor, "{file}");
+        let by_claude = corpus::event(Agent::Claude, &surroundings, &payload);
+        assert_eq!(by_claude.agent, Agent::Cursor, "{file}");
         assert_eq!(
             by_claude.roots,
             [PathBuf::from("/home/user/project")],
@@ -58,7 +58,7 @@ fn cursor_running_claudes_hook_is_cursor() {
         );
         assert_eq!(
             by_claude,
-            corpus::event(Host::Cursor, &surroundings, &payload),
+            corpus::event(Agent::Cursor, &surroundings, &payload),
             "{file}"
         );
     }
@@ -67,13 +67,13 @@ fn cursor_running_claudes_hook_is_cursor() {
 #[test]
 fn every_payload_that_tells_is_recognised_whoevers_hook_gets_it() {
     for form in ["cline", "cline-vscode", "copilot", "cursor", "goose"] {
-        let host = Host::from_word(form.split('-').next().expect("a word")).expect("a host");
+        let agent = Agent::from_word(form.split('-').next().expect("a word")).expect("an agent");
         for (file, payload) in corpus::files(form) {
-            for named in Host::ALL {
+            for named in Agent::ALL {
                 let event = corpus::event(named, &corpus::surroundings(None), &payload);
                 assert_eq!(
-                    event.host,
-                    host,
+                    event.agent,
+                    agent,
                     "{form}/{file} at the hook of {}",
                     named.title()
                 );
@@ -91,8 +91,8 @@ fn claudes_own_payloads_are_claudes_even_in_the_terminal_of_another_agent() {
         ("CLAUDE_PROJECT_DIR", "/home/user/project"),
     ]);
     for (file, payload) in corpus::files("claude") {
-        let event = corpus::event(Host::Claude, &inherited, &payload);
-        assert_eq!(event.host, Host::Claude, "{file}");
+        let event = corpus::event(Agent::Claude, &inherited, &payload);
+        assert_eq!(event.agent, Agent::Claude, "{file}");
         assert_eq!(event.roots, [PathBuf::from("/home/user/project")], "{file}");
     }
 }
@@ -100,28 +100,28 @@ fn claudes_own_payloads_are_claudes_even_in_the_terminal_of_another_agent() {
 #[test]
 fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() {
     let variables = [
-        (Host::Claude, "CLAUDE_PROJECT_DIR"),
-        (Host::Gemini, "GEMINI_PROJECT_DIR"),
-        (Host::Qwen, "QWEN_PROJECT_DIR"),
-        (Host::Copilot, "COPILOT_PROJECT_DIR"),
-        (Host::Cursor, "CURSOR_PROJECT_DIR"),
-        (Host::Crush, "CRUSH_PROJECT_DIR"),
+        (Agent::Claude, "CLAUDE_PROJECT_DIR"),
+        (Agent::Gemini, "GEMINI_PROJECT_DIR"),
+        (Agent::Qwen, "QWEN_PROJECT_DIR"),
+        (Agent::Copilot, "COPILOT_PROJECT_DIR"),
+        (Agent::Cursor, "CURSOR_PROJECT_DIR"),
+        (Agent::Crush, "CRUSH_PROJECT_DIR"),
     ];
     let all: Vec<_> = variables
-        .map(|(host, name)| (name, format!("/{}", host.word())))
+        .map(|(agent, name)| (name, format!("/{}", agent.word())))
         .to_vec();
     let all: Vec<_> = all
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    for (host, name) in variables {
+    for (agent, name) in variables {
         for payload in [&b"{\"workspace_roots\":[\"/other\"]}"[..], b"", b"{"] {
-            let incoming = corpus::read(host, &with_variables(&all), payload);
-            let own = PathBuf::from("/").join(host.word());
+            let incoming = corpus::read(agent, &with_variables(&all), payload);
+            let own = PathBuf::from("/").join(agent.word());
             assert_eq!(incoming.event.roots.first(), Some(&own));
         }
         for nowhere in ["/", "relative", ""] {
-            let event = corpus::event(host, &with_variables(&[(name, nowhere)]), b"{}");
+            let event = corpus::event(agent, &with_variables(&[(name, nowhere)]), b"{}");
             assert!(event.roots.is_empty(), "{nowhere}");
         }
     }
@@ -129,12 +129,12 @@ fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() 
 
 #[test]
 fn sessions_that_only_a_variable_names_are_known() {
-    for (host, name) in [
-        (Host::Gemini, "GEMINI_SESSION_ID"),
-        (Host::Crush, "CRUSH_SESSION_ID"),
+    for (agent, name) in [
+        (Agent::Gemini, "GEMINI_SESSION_ID"),
+        (Agent::Crush, "CRUSH_SESSION_ID"),
     ] {
         let long = "s".repeat(1000);
-        let incoming = corpus::read(host, &with_variables(&[(name, &long)]), b"");
+        let incoming = corpus::read(agent, &with_variables(&[(name, &long)]), b"");
         assert_eq!(incoming.event.session.as_deref(), Some(&long[..256]));
     }
 }
@@ -150,12 +150,12 @@ fn a_call_that_comes_by_two_hooks_has_one_key() {
         let named = corpus::event_of(own);
         let surroundings = corpus::surroundings(named.as_deref());
         let mut own = corpus::event(
-            Host::Copilot,
+            Agent::Copilot,
             &surroundings,
             &corpus::payload("copilot", own),
         );
         let foreign_payload = corpus::payload("copilot-pascal", foreign);
-        let foreign = corpus::event(Host::Claude, &corpus::surroundings(None), &foreign_payload);
+        let foreign = corpus::event(Agent::Claude, &corpus::surroundings(None), &foreign_payload);
         assert_ne!(own.call_key(), foreign.call_key(), "two sessions");
         own.session.clone_from(&foreign.session);
         assert_eq!(own.call_key(), foreign.call_key());
@@ -177,14 +177,14 @@ fn the_end_of_a_call_has_the_key_of_its_beginning() {
         "hermes",
     ];
     let recorded = |form: &str| recorded.contains(&form);
-    for (form, host) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
+    for (form, agent) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
         let mut keys = std::collections::BTreeMap::new();
         for (file, payload) in corpus::files(form) {
             let named = form
                 .starts_with("copilot")
                 .then(|| corpus::event_of(&file))
                 .flatten();
-            let event = corpus::event(host, &corpus::surroundings(named.as_deref()), &payload);
+            let event = corpus::event(agent, &corpus::surroundings(named.as_deref()), &payload);
             assert_eq!(event.call_key().is_some(), event.tool.is_some());
             match (event.kind, event.call_key()) {
                 (EventKind::BeforeTool, Some(key)) => drop(keys.insert(key, file)),

@@ -1,11 +1,11 @@
 //! Every payload and the event it becomes.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 
 use crate::corpus;
 use crate::corpus::FORMS;
 
-fn events_of(form: &str, host: Host) -> String {
+fn events_of(form: &str, agent: Agent) -> String {
     let mut lines = Vec::new();
     for (file, payload) in corpus::files(form) {
         // Only Copilot's own form needs to be told.
@@ -13,7 +13,7 @@ fn events_of(form: &str, host: Host) -> String {
             .starts_with("copilot")
             .then(|| corpus::event_of(&file))
             .flatten();
-        let event = corpus::event(host, &corpus::surroundings(named.as_deref()), &payload);
+        let event = corpus::event(agent, &corpus::surroundings(named.as_deref()), &payload);
         lines.push(format!("{file}\n  {}", corpus::line(&event)));
     }
     lines.join("\n")
@@ -21,8 +21,8 @@ fn events_of(form: &str, host: Host) -> String {
 
 #[test]
 fn every_payload_becomes_the_event_it_tells_of() {
-    for (form, host) in FORMS {
-        insta::assert_snapshot!(form, events_of(form, host));
+    for (form, agent) in FORMS {
+        insta::assert_snapshot!(form, events_of(form, agent));
     }
 }
 
@@ -42,16 +42,16 @@ fn no_payload_is_left_out() {
     there.sort();
     let known: Vec<&str> = FORMS.iter().map(|(form, _)| *form).collect();
     assert_eq!(there, known);
-    for (form, host) in FORMS {
+    for (form, agent) in FORMS {
         let files = corpus::files(form).len();
         assert!(files > 0, "{form} is empty");
-        assert_eq!(events_of(form, host).lines().count(), 2 * files, "{form}");
+        assert_eq!(events_of(form, agent).lines().count(), 2 * files, "{form}");
     }
-    for host in Host::ALL {
+    for agent in Agent::ALL {
         assert!(
-            FORMS.iter().any(|(_, known)| *known == host),
+            FORMS.iter().any(|(_, known)| *known == agent),
             "{} is not tested",
-            host.title()
+            agent.title()
         );
     }
 }
@@ -73,12 +73,12 @@ fn codex_gives_its_old_payload_as_an_argument() {
     let payload = corpus::payload("codex", "10-notify.json");
     let mut surroundings = corpus::surroundings(None);
     surroundings.argument = Some(String::from_utf8(payload.clone()).expect("text"));
-    let as_argument = corpus::read(Host::Codex, &surroundings, b"");
+    let as_argument = corpus::read(Agent::Codex, &surroundings, b"");
     assert!(as_argument.problem.is_none());
     assert_eq!(as_argument.size, payload.len() as u64);
     assert_eq!(
         as_argument.event,
-        corpus::event(Host::Codex, &corpus::surroundings(None), &payload)
+        corpus::event(Agent::Codex, &corpus::surroundings(None), &payload)
     );
     assert_eq!(as_argument.event.kind, herma_agents::EventKind::TurnEnd);
 }
@@ -86,19 +86,19 @@ fn codex_gives_its_old_payload_as_an_argument() {
 #[test]
 fn an_event_whose_name_nobody_knows_is_not_taken_for_a_tool_call() {
     let payload = br#"{"hook_event_name":"PreSomethingNew","session_id":"s","tool_name":"Write","tool_input":{}}"#;
-    for host in [
-        Host::Claude,
-        Host::Codex,
-        Host::Qwen,
-        Host::Copilot,
-        Host::Hermes,
+    for agent in [
+        Agent::Claude,
+        Agent::Codex,
+        Agent::Qwen,
+        Agent::Copilot,
+        Agent::Hermes,
     ] {
-        let event = corpus::event(host, &corpus::surroundings(None), payload);
+        let event = corpus::event(agent, &corpus::surroundings(None), payload);
         assert_eq!(
             event.kind,
             herma_agents::EventKind::Other,
             "{}",
-            host.title()
+            agent.title()
         );
         assert_eq!(event.tool, None);
     }
@@ -107,7 +107,7 @@ fn an_event_whose_name_nobody_knows_is_not_taken_for_a_tool_call() {
 #[test]
 fn failures_of_tools_and_restarts_of_sessions_are_what_they_were_without_them() {
     let kind =
-        |payload: &[u8]| corpus::event(Host::Claude, &corpus::surroundings(None), payload).kind;
+        |payload: &[u8]| corpus::event(Agent::Claude, &corpus::surroundings(None), payload).kind;
     let failed = br#"{"hook_event_name":"PostToolUseFailure","tool_name":"Bash"}"#;
     assert_eq!(kind(failed), herma_agents::EventKind::AfterTool);
     for source in ["startup", "resume", "clear", "compact"] {

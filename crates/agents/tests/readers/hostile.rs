@@ -4,9 +4,9 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
+use herma_agents::Agent;
 use herma_agents::Event;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::PayloadProblem;
 use herma_agents::incoming::LARGEST_PAYLOAD;
 use herma_agents::payload::LONGEST_COMMAND;
@@ -21,7 +21,7 @@ fn assert_bounded(event: &Event) {
     let ids = [
         &event.session,
         &event.parent_session,
-        &event.agent,
+        &event.sub_agent,
         &event.turn,
     ];
     for id in ids.into_iter().flatten() {
@@ -55,9 +55,9 @@ fn assert_bounded(event: &Event) {
 }
 
 /// With a problem the turn begins where the hook was started, whatever the agent.
-fn assert_careful(host: Host, payload: &[u8]) -> PayloadProblem {
-    let incoming = corpus::read(host, &corpus::surroundings(Some("PostToolUse")), payload);
-    assert_eq!(incoming.event.host, host);
+fn assert_careful(agent: Agent, payload: &[u8]) -> PayloadProblem {
+    let incoming = corpus::read(agent, &corpus::surroundings(Some("PostToolUse")), payload);
+    assert_eq!(incoming.event.agent, agent);
     assert_eq!(incoming.event.kind, EventKind::TurnStart);
     assert_eq!(
         incoming.event.directory,
@@ -69,25 +69,25 @@ fn assert_careful(host: Host, payload: &[u8]) -> PayloadProblem {
 
 #[test]
 fn what_cannot_be_read_still_begins_a_turn() {
-    for host in Host::ALL {
-        assert!(matches!(assert_careful(host, b""), PayloadProblem::Empty));
+    for agent in Agent::ALL {
+        assert!(matches!(assert_careful(agent, b""), PayloadProblem::Empty));
         assert!(matches!(
-            assert_careful(host, b"not json"),
+            assert_careful(agent, b"not json"),
             PayloadProblem::NotJson(_)
         ));
         assert!(matches!(
-            assert_careful(host, b"{\"session_id\":\"s\""),
+            assert_careful(agent, b"{\"session_id\":\"s\""),
             PayloadProblem::NotJson(_)
         ));
         for value in ["[{\"session_id\":\"s\"}]", "\"{}\"", "1", "true", "null"] {
             assert!(matches!(
-                assert_careful(host, value.as_bytes()),
+                assert_careful(agent, value.as_bytes()),
                 PayloadProblem::NotAnObject
             ));
         }
         let deep = format!("{{\"tool_input\":{}", "[".repeat(100_000));
         assert!(matches!(
-            assert_careful(host, deep.as_bytes()),
+            assert_careful(agent, deep.as_bytes()),
             PayloadProblem::TooDeep
         ));
     }
@@ -96,7 +96,7 @@ fn what_cannot_be_read_still_begins_a_turn() {
 #[test]
 fn an_endless_payload_is_given_up() {
     let mut endless = b"{\"content\":\"".chain(io::repeat(b'x'));
-    let incoming = herma_agents::read(Host::Claude, &corpus::surroundings(None), &mut endless);
+    let incoming = herma_agents::read(Agent::Claude, &corpus::surroundings(None), &mut endless);
     assert!(matches!(incoming.problem, Some(PayloadProblem::TooLarge)));
     assert!(incoming.size > LARGEST_PAYLOAD && incoming.size < LARGEST_PAYLOAD + (1 << 20));
     assert_eq!(incoming.event.kind, EventKind::TurnStart);
@@ -111,7 +111,7 @@ fn a_payload_that_breaks_off_with_an_error_says_so() {
         }
     }
     let mut broken = b"{\"session_id\":".chain(Broken);
-    let incoming = herma_agents::read(Host::Goose, &corpus::surroundings(None), &mut broken);
+    let incoming = herma_agents::read(Agent::Goose, &corpus::surroundings(None), &mut broken);
     assert!(matches!(
         incoming.problem,
         Some(PayloadProblem::Unreadable(_))
@@ -122,9 +122,9 @@ fn a_payload_that_breaks_off_with_an_error_says_so() {
 #[test]
 fn what_an_agent_writes_after_its_payload_means_nothing_and_is_not_waited_for() {
     let mut payload = corpus::payload("claude", "02-PreToolUse.Write.json");
-    let event = corpus::event(Host::Claude, &corpus::surroundings(None), &payload);
+    let event = corpus::event(Agent::Claude, &corpus::surroundings(None), &payload);
     payload.extend(b"\n\n{\"hook_event_name\":\"Stop\"}".repeat(10_000));
-    let incoming = corpus::read(Host::Claude, &corpus::surroundings(None), &payload);
+    let incoming = corpus::read(Agent::Claude, &corpus::surroundings(None), &payload);
     assert!(incoming.size < payload.len() as u64);
     assert_eq!(incoming.event, event);
 }
@@ -147,7 +147,7 @@ fn fields_of_the_wrong_type_are_absent_and_cost_nothing_else() {
              \"tool_input\":{{\"command\":{wrong},\"file_path\":{wrong},\"edits\":{wrong},\"cwd\":{wrong}}},\"extra\":{wrong}}}"
         );
         let event = corpus::event(
-            Host::Claude,
+            Agent::Claude,
             &corpus::surroundings(None),
             payload.as_bytes(),
         );
@@ -169,7 +169,7 @@ fn of_two_fields_with_one_name_the_last_counts() {
     let payload = br#"{"hook_event_name":"Stop","hook_event_name":"PreToolUse","session_id":"a","session_id":"b",
         "tool_name":"Write","tool_input":{"file_path":"/a","file_path":"/b","run_in_background":true},
         "tool_input":{"file_path":"/c","file_path":"/d"},"prompt_id":"p","prompt_id":null}"#;
-    let event = corpus::event(Host::Claude, &corpus::surroundings(None), payload);
+    let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload);
     assert_eq!(event.kind, EventKind::BeforeTool);
     assert_eq!((event.session.as_deref(), event.turn), (Some("b"), None));
     let tool = event.tool.expect("a tool");
@@ -182,7 +182,7 @@ fn bytes_that_are_not_text_cost_only_themselves() {
     let payload =
         b"{\"hook_event_name\":\"UserPromptSubmit\",\"session_id\":\"s\",\"\xFF\":\"\xFE\",\
         \"prompt\":\"caf\xE9 \\ud83d\",\"transcript\":\"\\udc00\xC3\"}";
-    let event = corpus::event(Host::Claude, &corpus::surroundings(None), payload);
+    let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload);
     assert_eq!(event.kind, EventKind::TurnStart);
     assert_eq!(event.session.as_deref(), Some("s"));
     assert_eq!(event.prompt.as_deref(), Some("caf\u{FFFD} \u{FFFD}"));
@@ -199,7 +199,7 @@ fn long_texts_and_lists_are_cut_and_a_path_is_never_cut() {
         files.join(",")
     );
     let event = corpus::event(
-        Host::Claude,
+        Agent::Claude,
         &corpus::surroundings(None),
         payload.as_bytes(),
     );
@@ -219,45 +219,45 @@ fn long_texts_and_lists_are_cut_and_a_path_is_never_cut() {
         "\"tool_input\":{\"paths\":[\"/first\"]},\"tool_input\":",
     );
     let again = twice.trim_end_matches('}').to_owned() + "},\"tool_input\":{\"path\":\"/last\"}}";
-    let event = corpus::event(Host::Claude, &corpus::surroundings(None), again.as_bytes());
+    let event = corpus::event(Agent::Claude, &corpus::surroundings(None), again.as_bytes());
     assert_eq!(event.tool.expect("a tool").paths, [PathBuf::from("/last")]);
 }
 
 /// A recorded payload, and whose it is.
-fn recorded() -> impl Strategy<Value = (Host, Vec<u8>)> {
+fn recorded() -> impl Strategy<Value = (Agent, Vec<u8>)> {
     let mut all = Vec::new();
-    for (form, host) in corpus::FORMS {
+    for (form, agent) in corpus::FORMS {
         all.extend(
             corpus::files(form)
                 .into_iter()
-                .map(|(_, payload)| (host, payload)),
+                .map(|(_, payload)| (agent, payload)),
         );
     }
     proptest::sample::select(all)
 }
 
-fn any_host() -> impl Strategy<Value = Host> {
-    proptest::sample::select(Host::ALL.to_vec())
+fn any_host() -> impl Strategy<Value = Agent> {
+    proptest::sample::select(Agent::ALL.to_vec())
 }
 
 proptest! {
     #[test]
-    fn any_bytes_become_an_event(host in any_host(), bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
-        let incoming = corpus::read(host, &corpus::surroundings(None), &bytes);
+    fn any_bytes_become_an_event(agent in any_host(), bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
+        let incoming = corpus::read(agent, &corpus::surroundings(None), &bytes);
         prop_assert_eq!(incoming.size, bytes.len() as u64);
         assert_bounded(&incoming.event);
     }
 
     #[test]
-    fn a_payload_that_breaks_off_begins_a_turn((host, payload) in recorded(), at in any::<proptest::sample::Index>()) {
+    fn a_payload_that_breaks_off_begins_a_turn((agent, payload) in recorded(), at in any::<proptest::sample::Index>()) {
         let whole = payload.iter().rposition(|byte| *byte == b'}').expect("an object");
-        let problem = assert_careful(host, &payload[..at.index(whole + 1)]);
+        let problem = assert_careful(agent, &payload[..at.index(whole + 1)]);
         prop_assert!(matches!(problem, PayloadProblem::NotJson(_) | PayloadProblem::Empty));
     }
 
     #[test]
     fn a_damaged_payload_becomes_an_event(
-        (host, mut payload) in recorded(),
+        (agent, mut payload) in recorded(),
         named in any_host(),
         damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
     ) {
@@ -265,12 +265,12 @@ proptest! {
             let at = at.index(payload.len());
             payload[at] = byte;
         }
-        for named in [host, named] {
+        for named in [agent, named] {
             let incoming = corpus::read(named, &corpus::surroundings(None), &payload);
             assert_bounded(&incoming.event);
             if incoming.problem.is_some() {
                 prop_assert_eq!(incoming.event.kind, EventKind::TurnStart);
-                prop_assert_eq!(incoming.event.host, named);
+                prop_assert_eq!(incoming.event.agent, named);
             }
         }
     }
@@ -281,14 +281,14 @@ proptest! {
 
     #[test]
     fn strings_in_the_place_of_any_value_stay_within_bounds(
-        (host, payload) in recorded(),
+        (agent, payload) in recorded(),
         letter in "[a/é\"\\\\{*]",
         length in 0usize..70_000,
     ) {
         let text = serde_json::to_string(&letter.repeat(length)).expect("a string");
         let json = String::from_utf8(payload).expect("recorded as text");
         let longer = json.replace("\": \"", &format!("\": {}", text.trim_end_matches('"')));
-        let incoming = corpus::read(host, &corpus::surroundings(None), longer.as_bytes());
+        let incoming = corpus::read(agent, &corpus::surroundings(None), longer.as_bytes());
         assert_bounded(&incoming.event);
     }
 }

@@ -1,8 +1,8 @@
 //! `herma doctor`
 
+mod agents;
 mod disk;
 mod findings;
-mod hosts;
 mod sessions;
 
 use std::io::Write;

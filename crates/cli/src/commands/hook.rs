@@ -11,7 +11,7 @@ use clap::Args;
 pub(crate) struct HookArgs {
     /// The agent whose hook it is
     #[arg(value_name = "AGENT")]
-    pub(crate) host: String,
+    pub(crate) agent: String,
     /// What happens, for agents that do not say so themselves
     #[arg(value_name = "EVENT")]
     pub(crate) event: Option<String>,

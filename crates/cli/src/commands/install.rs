@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::HookCommand;
 use herma_agents::install::Places;
 use herma_agents::install::Scope;
@@ -30,7 +30,7 @@ use self::report::Done;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::environment::host_places;
+use crate::environment::agent_places;
 use crate::environment::own_program;
 
 /// Tell agents to call Herma, so that what they do can be undone
@@ -40,10 +40,10 @@ use crate::environment::own_program;
 #[derive(Args, Debug)]
 pub(crate) struct InstallArgs {
     /// The agent (can be repeated)
-    #[arg(value_name = "AGENT", value_parser = host_parser())]
-    hosts: Vec<Host>,
+    #[arg(value_name = "AGENT", value_parser = agent_parser())]
+    agents: Vec<Agent>,
     /// Every agent that this user has settings of
-    #[arg(long, conflicts_with = "hosts")]
+    #[arg(long, conflicts_with = "agents")]
     all: bool,
     #[command(flatten)]
     pub(super) how: HowArgs,
@@ -67,34 +67,34 @@ pub(crate) struct HowArgs {
 }
 
 /// Reads the name of an agent.
-pub(crate) fn host_parser() -> impl TypedValueParser<Value = Host> {
-    PossibleValuesParser::new(Host::ALL.map(Host::word))
-        .try_map(|word| Host::from_word(&word).ok_or("no such agent"))
+pub(crate) fn agent_parser() -> impl TypedValueParser<Value = Agent> {
+    PossibleValuesParser::new(Agent::ALL.map(Agent::word))
+        .try_map(|word| Agent::from_word(&word).ok_or("no such agent"))
 }
 
 pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcome, CommandError> {
     let places = places(env)?;
     let scope = args.how.scope(env)?;
-    let hosts = if args.all {
-        let is_there = |host: &Host| state::is_used(*host, &places);
-        Host::ALL.into_iter().filter(is_there).collect()
+    let agents = if args.all {
+        let is_there = |agent: &Agent| state::is_used(*agent, &places);
+        Agent::ALL.into_iter().filter(is_there).collect()
     } else {
-        args.hosts.clone()
+        args.agents.clone()
     };
-    if hosts.is_empty() {
+    if agents.is_empty() {
         return report::list(env, &places, &scope, args.all);
     }
     let command = command(env, args.binary.as_deref())?;
-    let one = |host: Host| -> Result<Done, CommandError> {
-        let plan = Plan::install(host, &places, &scope, &command)?;
+    let one = |agent: Agent| -> Result<Done, CommandError> {
+        let plan = Plan::install(agent, &places, &scope, &command)?;
         let mut done = plan.carry_out(env, args.how.dry_run)?;
-        if args.trust && host == Host::Codex && !args.how.dry_run {
+        if args.trust && agent == Agent::Codex && !args.how.dry_run {
             codex_trust::approve(env, &scope)?;
             done.approved = true;
         }
         Ok(done)
     };
-    let outcome = report::each(env, "install", args.how.dry_run, &hosts, one)?;
+    let outcome = report::each(env, "install", args.how.dry_run, &agents, one)?;
     if !args.how.dry_run && !env.settings.saves_by_itself() {
         env.ui
             .warning("automatic saves are turned off in the settings; agents will not be saved.");
@@ -115,7 +115,7 @@ impl HowArgs {
 }
 
 pub(crate) fn places(env: &CommandEnv) -> Result<Places, CommandError> {
-    host_places(env.user_home.as_deref()).ok_or_else(|| {
+    agent_places(env.user_home.as_deref()).ok_or_else(|| {
         CommandError::usage("cannot tell where agents keep their settings: `HOME` is not set")
             .with_state("Nothing was changed.")
     })

@@ -1,10 +1,10 @@
 //! `herma uninstall`
 
 use clap::Args;
-use herma_agents::Host;
+use herma_agents::Agent;
 
 use super::install::HowArgs;
-use super::install::host_parser;
+use super::install::agent_parser;
 use super::install::places;
 use super::install::plan::Plan;
 use super::install::report;
@@ -19,10 +19,10 @@ use crate::command_error::CommandError;
 #[derive(Args, Debug)]
 pub(crate) struct UninstallArgs {
     /// The agent (can be repeated)
-    #[arg(value_name = "AGENT", value_parser = host_parser(), required_unless_present = "all")]
-    hosts: Vec<Host>,
+    #[arg(value_name = "AGENT", value_parser = agent_parser(), required_unless_present = "all")]
+    agents: Vec<Agent>,
     /// Every agent
-    #[arg(long, conflicts_with = "hosts")]
+    #[arg(long, conflicts_with = "agents")]
     all: bool,
     #[command(flatten)]
     how: HowArgs,
@@ -34,16 +34,16 @@ pub(crate) fn cmd_uninstall(
 ) -> Result<Outcome, CommandError> {
     let places = places(env)?;
     let scope = args.how.scope(env)?;
-    let hosts = if args.all {
+    let agents = if args.all {
         let has_level =
-            |host: &Host| herma_agents::install::targets(*host, &places, &scope).is_ok();
-        Host::ALL.into_iter().filter(has_level).collect()
+            |agent: &Agent| herma_agents::install::targets(*agent, &places, &scope).is_ok();
+        Agent::ALL.into_iter().filter(has_level).collect()
     } else {
-        args.hosts.clone()
+        args.agents.clone()
     };
-    let one = |host: Host| -> Result<Done, CommandError> {
-        let plan = Plan::uninstall(host, &places, &scope)?;
+    let one = |agent: Agent| -> Result<Done, CommandError> {
+        let plan = Plan::uninstall(agent, &places, &scope)?;
         plan.carry_out(env, args.how.dry_run)
     };
-    report::each(env, "uninstall", args.how.dry_run, &hosts, one)
+    report::each(env, "uninstall", args.how.dry_run, &agents, one)
 }

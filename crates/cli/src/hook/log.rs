@@ -60,7 +60,7 @@ impl HookLog {
             .into_iter()
             .filter_map(|(before, bytes)| Some([before.to_owned(), escape(bytes?)].concat()));
         let parts: String = parts.collect();
-        let line = format!("{} {}{parts}", event.host.word(), event.kind.word());
+        let line = format!("{} {}{parts}", event.agent.word(), event.kind.word());
         let elapsed = heard.arrived.elapsed().as_millis();
         self.append(&format!("{line}: {what} ({elapsed} ms)"));
     }
@@ -72,7 +72,7 @@ impl HookLog {
         };
         let seconds = SystemClock.now().seconds;
         let text = format!("{seconds} {} {outcome}\n", heard.event.kind.word());
-        let name = format!("{}.seen", heard.event.host.word());
+        let name = format!("{}.seen", heard.event.agent.word());
         if let Ok(file) = directory.open_permanent(name.as_str()) {
             let _ = file.write_all_at(text.as_bytes(), 0);
             let _ = file.set_len(text.len() as u64);

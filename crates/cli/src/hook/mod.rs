@@ -19,9 +19,9 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use herma_agents::Agent;
 use herma_agents::Event;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::Surroundings;
 use herma_fs::background::Half;
 use herma_fs::background::silence;
@@ -34,7 +34,7 @@ use crate::cli::Overrides;
 use crate::command_env::CommandEnv;
 use crate::commands::hook::HookArgs;
 use crate::environment::Environment;
-use crate::environment::host_variables;
+use crate::environment::agent_variables;
 pub(crate) use crate::hook::log::HookLog;
 use crate::one_command;
 use crate::ui::Ui;
@@ -102,7 +102,7 @@ pub(crate) fn is_call(arguments: &[OsString]) -> bool {
 /// Does what a call asks for; returns the exit code, which is 0.
 pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 {
     let arrived = BootMoment::now();
-    let for_cursor = arguments.iter().any(|word| word == Host::Cursor.word());
+    let for_cursor = arguments.iter().any(|word| word == Agent::Cursor.word());
     let mut answered = false;
     if panics(|| call(environment, arguments, &arrived, &mut answered)) {
         HookLog::at(environment.home(None)).note("a call ended in a panic; this is a defect");
@@ -140,7 +140,7 @@ fn call(
     let Some(heard) = hear(environment, args, arrived, &log) else {
         return;
     };
-    if heard.event.host == Host::Cursor || args.host == Host::Cursor.word() {
+    if heard.event.agent == Agent::Cursor || args.agent == Agent::Cursor.word() {
         answer_cursor();
         *answered = true;
     }
@@ -181,9 +181,9 @@ fn hear(
     log: &HookLog,
 ) -> Option<Heard> {
     let mut stdin = TimedStdin::new(READING);
-    let Some(named) = Host::from_word(&args.host) else {
+    let Some(named) = Agent::from_word(&args.agent) else {
         stdin.drain(DRAINING);
-        log.note(&format!("no agent is called {:?}", args.host));
+        log.note(&format!("no agent is called {:?}", args.agent));
         return None;
     };
     // Codex gives the payload of its oldest hook as an argument.
@@ -191,7 +191,7 @@ fn hear(
     let surroundings = Surroundings {
         event: args.event.clone().filter(|text| !is_payload(text)),
         argument: args.event.clone().filter(is_payload),
-        variables: host_variables(),
+        variables: agent_variables(),
         directory: environment.directory.clone(),
     };
     let incoming = herma_agents::read(named, &surroundings, &mut stdin);

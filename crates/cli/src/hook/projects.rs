@@ -202,7 +202,7 @@ impl Note {
         let session = event.session.as_ref()?;
         Some(Self {
             sessions: log.directory()?.ensure_dir(SESSIONS, 0o700).ok()?,
-            key: format!("{} {session}", event.host.word()),
+            key: format!("{} {session}", event.agent.word()),
         })
     }
 

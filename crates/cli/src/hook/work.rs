@@ -4,9 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::ByteSlice;
+use herma_agents::Agent;
 use herma_agents::Event;
 use herma_agents::EventKind;
-use herma_agents::Host;
 use herma_agents::ToolClass;
 use herma_agents::ToolUse;
 use herma_core::checkpoint::Facts;
@@ -125,12 +125,12 @@ fn end_turn(project: &Project<'_>, event: &Event) -> Result<String, Error> {
 /// Who is at work.
 fn facts(env: &CommandEnv, event: &Event) -> Facts {
     // Only this one keeps its conversations where Herma can rewind them.
-    let transcript = match event.host {
-        Host::Hermes => transcript::mark(env, event.session.as_deref()),
+    let transcript = match event.agent {
+        Agent::Hermes => transcript::mark(env, event.session.as_deref()),
         _ => None,
     };
     Facts {
-        agent: Some(event.host.word().to_owned()),
+        agent: Some(event.agent.word().to_owned()),
         session: event.session.clone(),
         turn: event.turn.clone(),
         tool: event.tool.as_ref().map(|tool| tool.name.clone()),
@@ -231,10 +231,10 @@ fn begin_call(
     others: Vec<String>,
 ) -> Result<String, Error> {
     let event = &heard.event;
-    if !event.host.tells_ends() {
+    if !event.agent.tells_ends() {
         end_open(project, event)?;
     }
-    let is_part = event.agent.is_some() || event.parent_session.is_some();
+    let is_part = event.sub_agent.is_some() || event.parent_session.is_some();
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
     let begun = project.begin_call(
         Call {
@@ -264,7 +264,7 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
     let session = step.start.facts.session.as_ref();
     let is_its = session == event.session.as_ref() || session == event.parent_session.as_ref();
     let tool = step.start.facts.tool.as_deref().unwrap_or_default();
-    is_its && herma_agents::class_of(event.host, tool) == ToolClass::Agent
+    is_its && herma_agents::class_of(event.agent, tool) == ToolClass::Agent
 }
 
 fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {
@@ -285,7 +285,7 @@ fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse)
         paths: tool.paths.iter().map(shown).collect(),
         prompt: None,
         within: env.outer_step(project),
-        sub_agent: event.agent.clone(),
+        sub_agent: event.sub_agent.clone(),
         also_in: Vec::new(),
     }
 }
@@ -295,7 +295,7 @@ fn end_open(project: &Project<'_>, event: &Event) -> Result<(), Error> {
     for step in project.open_steps()? {
         let facts = &step.start.facts;
         let is_its =
-            facts.agent.as_deref() == Some(event.host.word()) && facts.session == event.session;
+            facts.agent.as_deref() == Some(event.agent.word()) && facts.session == event.session;
         if is_its {
             match project.end_step(&WhichStep::Number(step.number), &NoProgress) {
                 Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) | Ok(_) => {}

@@ -4,7 +4,7 @@
 //! "${session_id}"`. What an agent does not know it leaves out, empty, or as it stands. Whatever happens, the
 //! answer is one the agent goes on with: a save that failed must not keep it from working.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::Surroundings;
 use herma_fs::process::BootMoment;
 use serde_json::Map;
@@ -99,10 +99,10 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
         payload.extend(first(names).map(|value| (name.to_owned(), value)));
     }
     let named = first(&["host", "agent"]);
-    let host = named.as_ref().and_then(Value::as_str);
-    let host = host.and_then(Host::from_word).unwrap_or(Host::Claude);
+    let agent = named.as_ref().and_then(Value::as_str);
+    let agent = agent.and_then(Agent::from_word).unwrap_or(Agent::Claude);
     let turn = first(&["turn_id", "prompt_id", "turn"]);
-    let turn_name = if host == Host::Codex {
+    let turn_name = if agent == Agent::Codex {
         "turn_id"
     } else {
         "prompt_id"
@@ -114,7 +114,7 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
     payload.insert("tool_input".to_owned(), input.into());
     let payload = Value::from(payload).to_string();
     let surroundings = Surroundings::default();
-    let incoming = herma_agents::read(host, &surroundings, &mut payload.as_bytes());
+    let incoming = herma_agents::read(agent, &surroundings, &mut payload.as_bytes());
     Some(Heard {
         event: incoming.event,
         arrived: BootMoment::now(),
@@ -154,8 +154,8 @@ mod tests {
         let event = heard.unwrap().event;
         let tool = event.tool.unwrap();
         assert_eq!(
-            (event.host, event.kind),
-            (Host::Gemini, EventKind::BeforeTool)
+            (event.agent, event.kind),
+            (Agent::Gemini, EventKind::BeforeTool)
         );
         assert_eq!(tool.command.as_deref(), Some("make"));
     }

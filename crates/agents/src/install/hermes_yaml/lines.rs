@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::Agent;
 use super::HOOKS;
 use super::HookCommand;
 use super::HookEvent;
-use super::Host;
 use super::is_ours;
 use crate::install::json::quoted;
 use crate::yaml::END;
@@ -214,7 +214,7 @@ fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<St
 
 fn item_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
     // A text as JSON has it is one as YAML has it in double quotes.
-    let line = quoted(&command.line(Host::Hermes, None));
+    let line = quoted(&command.line(Agent::Hermes, None));
     vec![
         format!("{indent}- command: {line}"),
         format!("{indent}  timeout: {}", event.timeout),

@@ -82,7 +82,7 @@ impl HooksJson {
             let line = handler.get("command").or_else(|| handler.get("bash"));
             let line = line.and_then(Data::as_str);
             let is_inert = self.keeps_positions && line == Some(":");
-            is_inert || line.is_some_and(|line| HookCommand::recognise(line, self.host).is_some())
+            is_inert || line.is_some_and(|line| HookCommand::recognise(line, self.agent).is_some())
         };
         match entry.get_mut("hooks").and_then(Data::as_array_mut) {
             Some(handlers) if self.shape == Shape::Groups => {

@@ -42,7 +42,7 @@ impl HooksJson {
             "command"
         };
         let recognise =
-            |node: &Node| HookCommand::recognise(node.get(line_key)?.text()?, self.host);
+            |node: &Node| HookCommand::recognise(node.get(line_key)?.text()?, self.agent);
         let mut add = |found, path, data, is_followed| {
             ours.push(Ours {
                 event: event.to_owned(),

@@ -55,7 +55,7 @@ pub enum JsonError {
     },
 }
 
-/// What a host reads besides plain JSON.
+/// What an agent reads besides plain JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Nothing.

@@ -20,7 +20,7 @@ use super::Files;
 use super::Question;
 use super::Verdict;
 use super::read_json;
-use crate::host::Host;
+use crate::agent::Agent;
 use crate::install::command::HookCommand;
 use crate::install::json::text_of;
 use crate::install::places::Scope;
@@ -192,7 +192,7 @@ fn entries(data: &Data) -> Result<Vec<Entry>, String> {
             let handlers = group.get("hooks").and_then(Data::as_array);
             for (place, handler) in handlers.into_iter().flatten().enumerate() {
                 let line = handler.get("command").and_then(Data::as_str);
-                let line = line.filter(|line| HookCommand::recognise(line, Host::Codex).is_some());
+                let line = line.filter(|line| HookCommand::recognise(line, Agent::Codex).is_some());
                 if let Some(line) = line {
                     let name = snake_case(event);
                     let hash = hash(event, &name, group, handler, line)?;

@@ -12,8 +12,8 @@ use herma_fs::trust;
 use herma_store::path::escape;
 use serde::Serialize;
 
+use super::agents;
 use super::disk;
-use super::hosts;
 use super::sessions;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
@@ -96,7 +96,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     look_at_store(&mut findings, env);
     disk::look(&mut findings, env);
     sessions::look(&mut findings, env);
-    hosts::look(&mut findings, env);
+    agents::look(&mut findings, env);
     look_at_settings(&mut findings, env);
     match herma_fs::process::descriptor_limit() {
         Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(

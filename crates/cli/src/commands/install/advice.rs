@@ -1,6 +1,6 @@
 //! What is left for the user to do after installing.
 
-use herma_agents::Host;
+use herma_agents::Agent;
 
 use super::report::Done;
 
@@ -9,39 +9,39 @@ pub(crate) fn next_steps(done: &Done) -> Vec<String> {
     if !done.installing {
         return Vec::new();
     }
-    let mut steps: Vec<&str> = match done.host {
-        Host::Codex if done.approved => vec![],
-        Host::Codex if done.is_project => vec![
+    let mut steps: Vec<&str> = match done.agent {
+        Agent::Codex if done.approved => vec![],
+        Agent::Codex if done.is_project => vec![
             "Codex runs hooks of a project only if it trusts the project and you approved them: open `codex` here, and type `/hooks`; or `herma install codex --project --trust`.",
         ],
-        Host::Codex => vec![
+        Agent::Codex => vec![
             "Codex runs hooks only after you approved them: open `codex`, type `/hooks`, and approve Herma's; or `herma install codex --trust`.",
         ],
-        Host::Hermes => vec![
+        Agent::Hermes => vec![
             "Hermes asks about each hook when it starts next; without a terminal start it with `--accept-hooks`.",
         ],
-        Host::Gemini => vec![
+        Agent::Gemini => vec![
             "Restart Gemini CLI. In folders that are not trusted it may ignore hooks: `/permissions` trusts one.",
         ],
-        Host::OpenCode => vec!["Restart OpenCode: plugins are read when it starts."],
-        Host::Goose => vec!["Restart Goose: plugins are read when it starts."],
-        Host::Cline => vec![
+        Agent::OpenCode => vec!["Restart OpenCode: plugins are read when it starts."],
+        Agent::Goose => vec!["Restart Goose: plugins are read when it starts."],
+        Agent::Cline => vec![
             "In the editor extension, turn on hooks in Cline's settings; the command line needs nothing.",
         ],
-        Host::Crush => vec![
+        Agent::Crush => vec![
             "Crush does not tell of what its sub-agents do; `herma run -- crush` covers a whole run.",
         ],
-        Host::Claude | Host::Copilot | Host::Qwen | Host::Cursor => vec![],
+        Agent::Claude | Agent::Copilot | Agent::Qwen | Agent::Cursor => vec![],
     };
     let is_shared_in_project = matches!(
-        done.host,
-        Host::Codex
-            | Host::OpenCode
-            | Host::Copilot
-            | Host::Cline
-            | Host::Qwen
-            | Host::Cursor
-            | Host::Crush
+        done.agent,
+        Agent::Codex
+            | Agent::OpenCode
+            | Agent::Copilot
+            | Agent::Cline
+            | Agent::Qwen
+            | Agent::Cursor
+            | Agent::Crush
     );
     if done.is_project && is_shared_in_project {
         steps.push(

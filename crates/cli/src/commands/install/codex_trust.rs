@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::HookCommand;
 use herma_agents::install::Scope;
 use herma_fs::dialogue::Dialogue;
@@ -62,7 +62,7 @@ fn collect_ours(value: &Value, state: &mut Map<String, Value>, depth: usize) {
         Value::Object(object) => {
             let text = |key: &str| object.get(key).and_then(Value::as_str);
             let line = text("command").unwrap_or_default();
-            let is_ours = HookCommand::recognise(line, Host::Codex).is_some();
+            let is_ours = HookCommand::recognise(line, Agent::Codex).is_some();
             if let (true, Some(key), Some(hash)) = (is_ours, text("key"), text("currentHash")) {
                 state.insert(key.to_owned(), json!({"trusted_hash": hash}));
             }

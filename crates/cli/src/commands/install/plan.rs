@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install;
 use herma_agents::install::HookCommand;
 use herma_agents::install::InstallError;
@@ -27,7 +27,7 @@ use crate::command_error::Kind;
 
 /// What will be done for one agent.
 pub(crate) struct Plan {
-    host: Host,
+    agent: Agent,
     scope: Scope,
     changes: Vec<Change>,
     /// Files that are gone already. What was made for them goes, in case the one who removed them did not get to it.
@@ -55,13 +55,13 @@ pub(crate) struct Change {
 impl Plan {
     /// What installing will do.
     pub(crate) fn install(
-        host: Host,
+        agent: Agent,
         places: &Places,
         scope: &Scope,
         command: &HookCommand,
     ) -> Result<Self, CommandError> {
         let mut changes = Vec::new();
-        for target in targets(host, places, scope)? {
+        for target in targets(agent, places, scope)? {
             let (path, file, before) = choose(&target)?;
             let edited = target
                 .install(before.as_deref(), command)
@@ -75,18 +75,18 @@ impl Plan {
                 target,
             });
         }
-        Self::new(host, scope, changes, true)
+        Self::new(agent, scope, changes, true)
     }
 
     /// What uninstalling will do.
     pub(crate) fn uninstall(
-        host: Host,
+        agent: Agent,
         places: &Places,
         scope: &Scope,
     ) -> Result<Self, CommandError> {
         let mut changes = Vec::new();
         let mut absent = Vec::new();
-        for target in targets(host, places, scope)?.into_iter().rev() {
+        for target in targets(agent, places, scope)?.into_iter().rev() {
             for path in target.paths() {
                 let file = SettingsFile::open(path)?;
                 let Some(before) = file.read()? else {
@@ -115,13 +115,13 @@ impl Plan {
                 });
             }
         }
-        let mut plan = Self::new(host, scope, changes, false)?;
+        let mut plan = Self::new(agent, scope, changes, false)?;
         plan.absent = absent;
         Ok(plan)
     }
 
     fn new(
-        host: Host,
+        agent: Agent,
         scope: &Scope,
         changes: Vec<Change>,
         installing: bool,
@@ -130,7 +130,7 @@ impl Plan {
             change.file.check_writable()?;
         }
         Ok(Self {
-            host,
+            agent,
             scope: scope.clone(),
             changes,
             absent: Vec::new(),
@@ -167,7 +167,7 @@ impl Plan {
             clear_directories(&absent.path, &absent.target, &mut made)?;
         }
         Ok(Done {
-            host: self.host,
+            agent: self.agent,
             is_project: self.scope != Scope::User,
             installing: self.installing,
             approved: false,
@@ -239,13 +239,13 @@ impl Change {
     }
 }
 
-fn targets(host: Host, places: &Places, scope: &Scope) -> Result<Vec<Target>, CommandError> {
-    install::targets(host, places, scope).map_err(|error| {
+fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>, CommandError> {
+    install::targets(agent, places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
             .with_hint(format!(
                 "Without `--project`: `herma install {}`",
-                error.host.word()
+                error.agent.word()
             ))
     })
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::Note;
 use herma_agents::install::Places;
 use herma_agents::install::Scope;
@@ -16,7 +16,7 @@ use super::advice;
 use super::files::Backup;
 use super::files::shown;
 use super::plan::Change;
-use super::state::HostState;
+use super::state::AgentState;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -26,7 +26,7 @@ use crate::json::PathJson;
 
 /// What was done for one agent.
 pub(crate) struct Done {
-    pub(crate) host: Host,
+    pub(crate) agent: Agent,
     pub(crate) is_project: bool,
     pub(crate) installing: bool,
     /// Were the hooks approved at the agent?
@@ -131,13 +131,13 @@ pub(crate) fn each(
     env: &CommandEnv,
     action: &'static str,
     dry_run: bool,
-    hosts: &[Host],
-    one: impl Fn(Host) -> Result<Done, CommandError>,
+    agents: &[Agent],
+    one: impl Fn(Agent) -> Result<Done, CommandError>,
 ) -> Result<Outcome, CommandError> {
-    let mut agents = Vec::new();
+    let mut results = Vec::new();
     let mut outcome = Outcome::Done;
-    for host in hosts {
-        match one(*host) {
+    for agent in agents {
+        match one(*agent) {
             Ok(done) => {
                 if done.files.iter().any(|file| file.action == Action::Left) {
                     outcome = Outcome::LeftOut;
@@ -145,9 +145,9 @@ pub(crate) fn each(
                 if !dry_run {
                     tell(env, &done);
                 }
-                agents.push(agent_json(&done));
+                results.push(agent_json(&done));
             }
-            Err(error) if hosts.len() == 1 || error.kind() == Kind::BrokenPipe => {
+            Err(error) if agents.len() == 1 || error.kind() == Kind::BrokenPipe => {
                 return Err(error);
             }
             Err(error) => {
@@ -155,8 +155,8 @@ pub(crate) fn each(
                     env.ui.error(&error);
                 }
                 outcome = Outcome::Problems;
-                agents.push(AgentJson {
-                    agent: host.word(),
+                results.push(AgentJson {
+                    agent: agent.word(),
                     level: "none",
                     files: Vec::new(),
                     next: Vec::new(),
@@ -170,7 +170,7 @@ pub(crate) fn each(
             schema: "herma.install/1",
             action,
             dry_run,
-            agents,
+            agents: results,
         })?;
     }
     Ok(outcome)
@@ -187,7 +187,7 @@ fn agent_json(done: &Done) -> AgentJson {
         notes: file.words(),
     });
     AgentJson {
-        agent: done.host.word(),
+        agent: done.agent.word(),
         level: if done.is_project { "project" } else { "user" },
         files: files.collect(),
         next: advice::next_steps(done),
@@ -196,7 +196,7 @@ fn agent_json(done: &Done) -> AgentJson {
 }
 
 fn tell(env: &CommandEnv, done: &Done) {
-    let title = done.host.title();
+    let title = done.agent.title();
     let is_changed = |file: &&FileDone| file.action != Action::Unchanged;
     if done.files.iter().all(|file| !is_changed(&file)) {
         let state = if done.installing {
@@ -263,11 +263,11 @@ pub(super) fn list(
     scope: &Scope,
     only_used: bool,
 ) -> Result<Outcome, CommandError> {
-    let states = Host::ALL.map(|host| HostState::look(host, places, scope));
+    let states = Agent::ALL.map(|agent| AgentState::look(agent, places, scope));
     if env.ui.json {
         let agents = states.iter().map(|state| StateJson {
-            agent: state.host.word(),
-            title: state.host.title(),
+            agent: state.agent.word(),
+            title: state.agent.title(),
             used: state.used,
             state: state.word(),
             files: state.files.iter().map(|path| PathJson::of(path)).collect(),
@@ -293,7 +293,7 @@ pub(super) fn list(
             (None, None) if state.used => "`herma install` it".to_owned(),
             (None, None) => String::new(),
         };
-        let line = format!("{:<10} {:<14} {place}", state.host.word(), state.word());
+        let line = format!("{:<10} {:<14} {place}", state.agent.word(), state.word());
         writeln!(out, "{}", line.trim_end())?;
     }
     out.finish()?;

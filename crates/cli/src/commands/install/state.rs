@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install;
 use herma_agents::install::HookCommand;
 use herma_agents::install::InstallError;
@@ -29,8 +29,8 @@ pub(crate) enum Installed {
 }
 
 /// What is installed for an agent.
-pub(crate) struct HostState {
-    pub(crate) host: Host,
+pub(crate) struct AgentState {
+    pub(crate) agent: Agent,
     /// Does this user have settings of it?
     pub(crate) used: bool,
     pub(crate) installed: Installed,
@@ -42,18 +42,18 @@ pub(crate) struct HostState {
     pub(crate) problem: Option<String>,
 }
 
-impl HostState {
+impl AgentState {
     /// Looks at the files of an agent.
-    pub(crate) fn look(host: Host, places: &Places, scope: &Scope) -> Self {
+    pub(crate) fn look(agent: Agent, places: &Places, scope: &Scope) -> Self {
         let mut state = Self {
-            host,
-            used: is_used(host, places),
+            agent,
+            used: is_used(agent, places),
             installed: Installed::No,
             files: Vec::new(),
             command: None,
             problem: None,
         };
-        let Ok(targets) = install::targets(host, places, scope) else {
+        let Ok(targets) = install::targets(agent, places, scope) else {
             return state;
         };
         let mut complete = 0;
@@ -106,7 +106,7 @@ impl HostState {
             return Verdict::Fine;
         };
         let question = Question {
-            host: self.host,
+            agent: self.agent,
             places,
             scope,
             hooks_file,
@@ -148,6 +148,6 @@ fn look_at(target: &install::Target, path: &Path) -> Result<Option<install::Foun
 }
 
 /// Does this user have settings of the agent?
-pub(crate) fn is_used(host: Host, places: &Places) -> bool {
-    install::sign_of(host, places).exists()
+pub(crate) fn is_used(agent: Agent, places: &Places) -> bool {
+    install::sign_of(agent, places).exists()
 }

@@ -2,7 +2,7 @@
 
 /// An agent that can call Herma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Host {
+pub enum Agent {
     /// Claude Code.
     Claude,
     /// Codex CLI.
@@ -27,7 +27,7 @@ pub enum Host {
     Hermes,
 }
 
-impl Host {
+impl Agent {
     /// All of them, in the order lists show them.
     pub const ALL: [Self; 11] = [
         Self::Claude,
@@ -84,7 +84,7 @@ impl Host {
 
     /// The agent a word means.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.word() == word)
+        Self::ALL.into_iter().find(|agent| agent.word() == word)
     }
 }
 
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn every_host_is_found_by_its_word() {
-        for host in Host::ALL {
-            assert_eq!(Host::from_word(host.word()), Some(host));
+        for agent in Agent::ALL {
+            assert_eq!(Agent::from_word(agent.word()), Some(agent));
         }
-        assert_eq!(Host::from_word("aider"), None);
+        assert_eq!(Agent::from_word("aider"), None);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use herma_agents::Host;
+use herma_agents::Agent;
 use herma_agents::install::Places;
 use herma_agents::install::Scope;
 use herma_agents::install::switches::Verdict;
@@ -15,34 +15,34 @@ use super::findings::Findings;
 use super::findings::Level;
 use crate::command_env::CommandEnv;
 use crate::commands::install::files::shown;
-use crate::commands::install::state::HostState;
+use crate::commands::install::state::AgentState;
 use crate::commands::install::state::Installed;
-use crate::environment::host_places;
+use crate::environment::agent_places;
 use crate::time;
 
 /// Looks at the agents that this user has, and those that are told to call us: in every project, or in this one.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
-    let Some(places) = host_places(env.user_home.as_deref()) else {
+    let Some(places) = agent_places(env.user_home.as_deref()) else {
         return;
     };
     let project = env.open_project_quietly().ok();
     let project = project.map(|project| project.root().to_owned());
     let directory = project.as_deref().unwrap_or(&env.directory);
-    let mut look_at = |state: &HostState, scope: &Scope| {
-        let agent = Agent {
+    let mut look_at = |state: &AgentState, scope: &Scope| {
+        let examined = Examined {
             env,
             places: &places,
             scope,
             directory,
             state,
         };
-        let said = agent.look();
-        findings.add_with_hint(state.host.word(), said.level, said.text, said.hint);
+        let said = examined.look();
+        findings.add_with_hint(state.agent.word(), said.level, said.text, said.hint);
     };
-    for host in Host::ALL {
-        let state = HostState::look(host, &places, &Scope::User);
+    for agent in Agent::ALL {
+        let state = AgentState::look(agent, &places, &Scope::User);
         let of_project = project.clone().map(Scope::Project).and_then(|scope| {
-            let of_project = HostState::look(host, &places, &scope);
+            let of_project = AgentState::look(agent, &places, &scope);
             let is_there = of_project.installed != Installed::No || of_project.problem.is_some();
             // In a home that is a project, both are the same file.
             let is_another = !is_same(&of_project, &state);
@@ -58,7 +58,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     }
 }
 
-fn is_same(one: &HostState, other: &HostState) -> bool {
+fn is_same(one: &AgentState, other: &AgentState) -> bool {
     one.files == other.files && one.problem == other.problem
 }
 
@@ -88,15 +88,15 @@ impl Said {
 }
 
 /// An agent that is looked at.
-struct Agent<'a> {
+struct Examined<'a> {
     env: &'a CommandEnv,
     places: &'a Places,
     scope: &'a Scope,
     directory: &'a Path,
-    state: &'a HostState,
+    state: &'a AgentState,
 }
 
-impl Agent<'_> {
+impl Examined<'_> {
     fn look(&self) -> Said {
         let state = self.state;
         if let Some(problem) = &state.problem {
@@ -127,8 +127,8 @@ impl Agent<'_> {
 
     fn say(&self, verdict: &Verdict) -> Said {
         let place = self.place();
-        let title = self.state.host.title();
-        let seen = last_seen(self.env, self.state.host).unwrap_or(Seen {
+        let title = self.state.agent.title();
+        let seen = last_seen(self.env, self.state.agent).unwrap_or(Seen {
             text: "never heard of yet".to_owned(),
             failure: None,
         });
@@ -190,7 +190,7 @@ impl Agent<'_> {
 
     /// The command that installs it.
     fn install(&self) -> String {
-        let word = self.state.host.word();
+        let word = self.state.agent.word();
         match self.scope {
             Scope::User => format!("`herma install {word}`"),
             Scope::Project(_) => format!("`herma install {word} --project`"),
@@ -198,15 +198,15 @@ impl Agent<'_> {
     }
 
     fn needs_approval(&self) -> bool {
-        matches!(self.state.host, Host::Codex | Host::Hermes)
+        matches!(self.state.agent, Agent::Codex | Agent::Hermes)
     }
 
     fn approval(&self) -> String {
-        match (self.state.host, self.scope) {
-            (Host::Codex, Scope::User) => {
+        match (self.state.agent, self.scope) {
+            (Agent::Codex, Scope::User) => {
                 "`/hooks` in Codex, or `herma install codex --trust`, approves it.".to_owned()
             }
-            (Host::Codex, Scope::Project(_)) => {
+            (Agent::Codex, Scope::Project(_)) => {
                 "`/hooks` in Codex, or `herma install codex --project --trust`, approves it."
                     .to_owned()
             }
@@ -215,21 +215,21 @@ impl Agent<'_> {
     }
 
     fn trust(&self) -> String {
-        match self.state.host {
-            Host::Gemini => {
+        match self.state.agent {
+            Agent::Gemini => {
                 "It may call no hooks here. `/permissions` in Gemini CLI changes that.".to_owned()
             }
             _ => format!(
                 "It calls no hooks of the project. {} asks for it when it is started here.",
-                self.state.host.title()
+                self.state.agent.title()
             ),
         }
     }
 
     fn where_to_look(&self) -> Option<String> {
-        match self.state.host {
-            Host::Codex => Some("`/hooks` in Codex shows whether it is approved.".to_owned()),
-            Host::Gemini => Some("`/hooks` in Gemini CLI lists what it will call.".to_owned()),
+        match self.state.agent {
+            Agent::Codex => Some("`/hooks` in Codex shows whether it is approved.".to_owned()),
+            Agent::Gemini => Some("`/hooks` in Gemini CLI lists what it will call.".to_owned()),
             _ => None,
         }
     }
@@ -250,9 +250,9 @@ struct Seen {
 }
 
 /// When the agent was last heard of, from the note that `herma hook` leaves.
-fn last_seen(env: &CommandEnv, host: Host) -> Option<Seen> {
+fn last_seen(env: &CommandEnv, agent: Agent) -> Option<Seen> {
     let dir = Dir::open(&env.home.join("herma/hooks")).ok()?;
-    let note = dir.read_opt(format!("{}.seen", host.word()).as_str(), 4096);
+    let note = dir.read_opt(format!("{}.seen", agent.word()).as_str(), 4096);
     let note = String::from_utf8(note.ok()??).ok()?;
     let mut words = note.trim_end().splitn(4, ' ');
     let seconds = words.next()?.parse().ok()?;
