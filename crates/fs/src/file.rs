@@ -17,12 +17,6 @@ pub fn stat_file(file: &File) -> std::io::Result<Stat> {
     Ok(stat_fd(file.as_fd())?)
 }
 
-/// Are both descriptors of one file?
-pub(crate) fn is_same_file(one: &File, other: &File) -> bool {
-    let place = |file| stat_file(file).map(|stat| (stat.dev, stat.ino)).ok();
-    place(one).is_some_and(|one| place(other) == Some(one))
-}
-
 #[cfg(target_os = "linux")]
 pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> std::result::Result<Stat, Errno> {
     rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, crate::stat::WANTED)

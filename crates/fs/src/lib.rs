@@ -9,7 +9,6 @@
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`file`]: read, measure and mark open files
 //! * [`foreground`]: a command that runs in our place, with the terminal as it is
-//! * [`memory`]: room for a large file that is read in one go
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file, and is that process still alive
@@ -32,7 +31,6 @@ mod inode;
 mod line;
 pub mod lock;
 mod making;
-pub mod memory;
 mod mount;
 pub mod process;
 pub mod publish;

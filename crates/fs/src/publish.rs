@@ -21,7 +21,6 @@ use crate::Error;
 use crate::FileKind;
 use crate::Result;
 use crate::error::is_without_modes;
-use crate::memory::Bytes;
 use crate::process::TempName;
 
 /// Does the caller need the bytes to survive a power cut?
@@ -214,13 +213,12 @@ pub fn sweep(dir: &Dir) {
 
 /// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
 /// allocating them; `changed` says where it differs from that, if it does not everywhere. The file is taken out of
-/// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it. Where somebody has
-/// mapped the old one, it is left alone, and a new file takes its place.
+/// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it.
 pub fn rewrite_cache(
     temp_dir: &Dir,
     to: &Dir,
     name: &str,
-    bytes: &Bytes,
+    bytes: &[u8],
     changed: &[Range<usize>],
 ) -> Result<()> {
     let aside = TempName::next().to_string();
@@ -236,23 +234,17 @@ pub fn rewrite_cache(
         }
         Err(e) => return Err(e),
     }
-    let written = temp_dir.open_file(aside.as_str()).and_then(|locked| {
-        if !bytes.may_be_written_over(&locked) {
-            return Ok(false);
-        }
-        let file = temp_dir.open_existing(aside.as_str())?;
+    let written = temp_dir.open_existing(aside.as_str()).and_then(|file| {
         write_over(&file, bytes, changed)
-            .map(|()| true)
             .map_err(|e| Error::on("write", &temp_dir.path().join(&aside), e))
     });
-    if let Ok(true) = written {
-        return temp_dir.rename(aside.as_str(), to, name);
-    }
-    // Swept with this process if it cannot be removed now.
-    let _ = temp_dir.remove_file(aside.as_str());
     match written {
-        Ok(_) => write_file(temp_dir, to, name, bytes, Durability::Cache),
-        Err(e) => Err(e),
+        Ok(()) => temp_dir.rename(aside.as_str(), to, name),
+        Err(e) => {
+            // Swept with this process if it cannot be removed now.
+            let _ = temp_dir.remove_file(aside.as_str());
+            Err(e)
+        }
     }
 }
 
@@ -280,8 +272,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let dir = Dir::open(place.path()).unwrap();
         dir.ensure_dir("cache", 0o700).unwrap();
-        let bytes = Bytes::from(b"content".to_vec());
-        rewrite_cache(&dir, &dir, "cache", &bytes, &[]).unwrap_err();
+        rewrite_cache(&dir, &dir, "cache", b"content", &[]).unwrap_err();
         assert_eq!(dir.entries().unwrap().len(), 1);
         assert_eq!(dir.stat("cache").unwrap().kind, FileKind::Directory);
     }

@@ -239,7 +239,6 @@ mod tests {
         let header_and_directories = 256 + read.directories() as usize * 104;
         let wrong_at = header_and_directories + 2150 * 72 + 45;
         wrong[wrong_at] ^= 1;
-        // In another file: nobody writes to one that is mapped.
         fs::write(path.with_extension("new"), wrong).unwrap();
         fs::rename(path.with_extension("new"), &path).unwrap();
         let was = inode();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use herma_store::meanwhile::meanwhile;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A page: what a mapped file is copied by when it changes. Small enough that a file that changed costs little, large enough that a
+/// Small enough that a file that changed costs little, large enough that a
 /// checksum is worth its call.
 const BLOCK: usize = 4 << 10;
 

@@ -281,7 +281,7 @@ impl CacheBuilder {
             ..header.clone()
         };
         Some(StatCache {
-            bytes: self.bytes.into(),
+            bytes: self.bytes,
             header,
             dirs: self.dir_count,
             entries: self.entry_count,

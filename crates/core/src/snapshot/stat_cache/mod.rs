@@ -28,7 +28,6 @@ pub use build::CacheBuilder;
 pub use build::CacheSize;
 pub use build::EncodedEntries;
 pub(crate) use dir_search::DirSearch;
-use herma_fs::memory::Bytes;
 pub(crate) use in_order::InOrder;
 pub use record::DirRecord;
 pub use record::EntryKind;
@@ -85,7 +84,7 @@ impl LeftOutWhy {
 
 /// A cache, checked and ready to be asked.
 pub struct StatCache {
-    bytes: Bytes,
+    bytes: Vec<u8>,
     header: CacheHeader,
     dirs: u32,
     entries: u32,
@@ -115,10 +114,6 @@ fn id_at(bytes: &[u8], at: usize) -> ObjectId {
 impl StatCache {
     /// Reads a cache back; `None` when it is not one, is damaged, or was written by another version.
     pub fn parse(bytes: Vec<u8>) -> Option<Self> {
-        Self::of_bytes(bytes.into())
-    }
-
-    fn of_bytes(bytes: Bytes) -> Option<Self> {
         let checksum = checksum(&bytes);
         if bytes.len() < HEADER || &bytes[..8] != MAGIC || u64_at(&bytes, 8) != checksum {
             return None;
@@ -435,11 +430,11 @@ impl StatCache {
 
     /// The bytes to write, for a cache that describes `checkpoint`.
     pub fn into_bytes(self, checkpoint: ObjectId) -> Vec<u8> {
-        self.into_changed_bytes(checkpoint).0.into_vec()
+        self.into_changed_bytes(checkpoint).0
     }
 
     /// The bytes to write, and where they are not those that were read.
-    fn into_changed_bytes(mut self, checkpoint: ObjectId) -> (Bytes, Vec<Range<usize>>) {
+    fn into_changed_bytes(mut self, checkpoint: ObjectId) -> (Vec<u8>, Vec<Range<usize>>) {
         self.changed.note(&self.bytes, 0..HEADER);
         let header = &self.header;
         let b = &mut self.bytes;
