@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use herma_core::ObjectId;
-use herma_core::message::Message;
+use herma_core::types::message::Message;
 use herma_fs::Dir;
 use herma_store::fuzzing;
 use herma_store::object::EntryMode;

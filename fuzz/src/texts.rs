@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use herma_core::snapshot::excludes::ExcludeSettings;
-use herma_core::snapshot::excludes::NothingTracked;
-use herma_core::snapshot::excludes::Rules;
-use herma_core::snapshot::excludes::Scope;
-use herma_core::snapshot::excludes::Verdict;
+use herma_core::worktree::rules::ExcludeSettings;
+use herma_core::worktree::rules::NothingTracked;
+use herma_core::worktree::rules::Rules;
+use herma_core::worktree::rules::Scope;
+use herma_core::worktree::rules::Verdict;
 use herma_diff::lines;
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::origins::line_origins;

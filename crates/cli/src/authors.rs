@@ -1,9 +1,9 @@
 //! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
 
-use herma_core::clock::Timestamp;
 use herma_core::engine::LineAuthor;
 use herma_core::engine::Project;
 use herma_core::steps::Step;
+use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use herma_core::Checkpoint;
 use herma_core::RelPath;
-use herma_core::checkpoint::Spec;
-use herma_core::clock::Clock;
-use herma_core::clock::Timestamp;
 use herma_core::engine::Engine;
 use herma_core::engine::EngineOptions;
 use herma_core::engine::Project;
 use herma_core::engine::Saved;
 use herma_core::error::Error;
+use herma_core::types::checkpoint::Spec;
+use herma_core::types::clock::Clock;
+use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
 use crate::cli::GlobalArgs;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use herma_agents::install::PLACE_VARIABLES;
 use herma_agents::install::Places;
-use herma_core::clock::Clock;
-use herma_core::clock::Timestamp;
+use herma_core::types::clock::Clock;
+use herma_core::types::clock::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::GlobalArgs;

@@ -9,9 +9,9 @@ use std::path::Path;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use herma_core::Checkpoint;
-use herma_core::checkpoint::ChangeCount;
 use herma_core::engine::Project;
-use herma_core::receipt::LeftOut;
+use herma_core::types::checkpoint::ChangeCount;
+use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;
 use serde::Serialize;
 

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use herma_core::Checkpoint;
 use herma_core::ObjectId;
-use herma_core::checkpoint::ChangeCount;
-use herma_core::clock::Timestamp;
+use herma_core::types::checkpoint::ChangeCount;
+use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
 use crate::theme::Label;

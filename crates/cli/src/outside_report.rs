@@ -1,10 +1,10 @@
 //! What no checkpoint holds and a step changed all the same: to people and to programs.
 
 use herma_core::engine::OutsideOfStep;
-use herma_core::outside::Outside;
-use herma_core::outside::OutsideChange;
 use herma_core::restore::Plan;
-use herma_core::snapshot::reason::Reason;
+use herma_core::steps::outside::Outside;
+use herma_core::steps::outside::OutsideChange;
+use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
 use crate::json::PathJson;

@@ -11,7 +11,7 @@ use herma_core::restore::ActionKind;
 use herma_core::restore::Kept;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::Plan;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -4,12 +4,12 @@ use std::io;
 use std::io::Write;
 
 use herma_core::ObjectId;
-use herma_core::clock::Timestamp;
 use herma_core::engine::ListedStep;
 use herma_core::engine::Project;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepEnd;
+use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 use serde::Serialize;
 

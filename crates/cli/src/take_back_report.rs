@@ -11,10 +11,10 @@ use herma_core::engine::TakeBackPlan;
 use herma_core::engine::TakenBack;
 use herma_core::engine::WhyLeft;
 use herma_core::restore::KeptWhy;
-use herma_core::reversal::Conflicts;
-use herma_core::reversal::Decided;
-use herma_core::reversal::Outcome as Becomes;
 use herma_core::steps::Doubt;
+use herma_core::undo::reversal::Conflicts;
+use herma_core::undo::reversal::Decided;
+use herma_core::undo::reversal::Outcome as Becomes;
 use serde::Serialize;
 
 use crate::command_env::CommandEnv;

@@ -1,6 +1,6 @@
 //! Moments put into words: when, in the reader's time zone, and how long ago.
 
-use herma_core::clock::Timestamp;
+use herma_core::types::clock::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::environment::time_zone;

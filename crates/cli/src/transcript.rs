@@ -4,8 +4,8 @@
 mod following;
 mod told;
 
-use herma_core::checkpoint::Checkpoint;
-use herma_core::checkpoint::Transcript;
+use herma_core::types::checkpoint::Checkpoint;
+use herma_core::types::checkpoint::Transcript;
 use herma_sessions::Access;
 use herma_sessions::Database;
 use herma_sessions::rewind;

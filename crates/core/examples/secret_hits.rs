@@ -10,7 +10,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use herma_core::snapshot::secrets;
+use herma_core::worktree::secrets;
 
 /// One in this many files may be a false hit.
 const FILES_PER_HIT: usize = 1000;

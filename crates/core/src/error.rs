@@ -10,15 +10,15 @@ use herma_store::error::StoreError;
 use herma_store::objects::ObjectError;
 use herma_store::path::BadName;
 
-use crate::checkpoint::BadCheckpointName;
-use crate::checkpoint::BadSpec;
 use crate::engine::AuthorshipError;
 use crate::engine::WhichStep;
 use crate::project::RootError;
 use crate::project::RootRefused;
 use crate::restore::Kept;
 use crate::restore::RestoreError;
-use crate::snapshot::present::ScanError;
+use crate::types::checkpoint::BadCheckpointName;
+use crate::types::checkpoint::BadSpec;
+use crate::worktree::present::ScanError;
 
 /// What an engine call answers when it cannot do its work.
 #[derive(Debug, thiserror::Error)]

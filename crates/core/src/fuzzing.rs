@@ -5,15 +5,15 @@
 
 use crate::cleanup::CleaningRecord;
 use crate::cleanup::clock;
-use crate::engine::calls;
-use crate::engine::receipts;
 use crate::purge::record as purge_record;
 use crate::restore::journal::Journal;
-use crate::restore::undo::UndoRecord;
-use crate::snapshot::secrets;
+use crate::save::receipts;
+use crate::steps::calls;
 use crate::steps::log;
 use crate::steps::marks::Marks;
 use crate::steps::record;
+use crate::undo::record::UndoRecord;
+use crate::worktree::secrets;
 
 /// The journal of a restore, and where undo and redo stand.
 pub fn journal(bytes: &[u8]) {

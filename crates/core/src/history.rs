@@ -26,14 +26,14 @@ use herma_store::refs::scheme::name_of;
 use herma_store::refs::scheme::name_ref;
 use herma_store::refs::scheme::sequence_of;
 
-use crate::checkpoint::Checkpoint;
-use crate::checkpoint::DamagedCheckpoint;
-use crate::checkpoint::Listed;
-use crate::checkpoint::Spec;
-use crate::clock::Timestamp;
 use crate::error::Error;
-use crate::message;
-use crate::message::Message;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::DamagedCheckpoint;
+use crate::types::checkpoint::Listed;
+use crate::types::checkpoint::Spec;
+use crate::types::clock::Timestamp;
+use crate::types::message;
+use crate::types::message::Message;
 
 /// How far back a foreign chain of commits is followed.
 const MAX_FOREIGN: usize = 100_000;

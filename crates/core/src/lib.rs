@@ -3,43 +3,41 @@
 //! The engine never prints, prompts, reads the environment or asks the clock: callers hand it paths,
 //! [`Settings`] and a [`Clock`], and get values back. All file access goes through `herma-fs`.
 //!
-//! * [`engine`]: the doors the command line and the bindings use
+//! * [`engine`]: what the command line and the bindings call; [`types`]: what they are given
 //! * [`project`]: which directory is the project, and may it be saved at all
-//! * [`snapshot`]: scan → hash → pack, with the stat cache, the excludes and the lists
-//! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
-//! * [`collect`]: mark → merge → trash, beside any number of savers
+//! * [`worktree`]: one look at the project: scan → hash, with the stat cache, the rules and the lists
+//! * `save`: the look becomes objects, durable before a ref names them
+//! * [`restore`]: plan → prove → apply → verify, with the journal
+//! * [`undo`]: back and forth along the states there were; single steps taken back, keeping what came after
+//! * [`steps`]: what agents did, one tool call at a time, and what it did beside the checkpoints
+//! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
 //! * [`can_undo`]: could a command be taken back? asked before it runs
-//! * [`restore`]: plan → apply → verify, with the journal and undo
-//! * [`reversal`]: takes single steps back out of the present, keeping what came after
+//! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
+//! * [`gc`]: mark → merge → trash, beside any number of savers
 //! * [`purge`]: takes a file out of everything that was saved
-//! * [`steps`]: what agents did, one tool call at a time, and what a person did in between
-//! * [`checkpoint`], [`receipt`], [`message`]: what a checkpoint is and says
+//! * `repair`: what is damaged, and what of it can be put right
 
+mod blame;
 pub mod can_undo;
-pub mod checkpoint;
 pub mod cleanup;
-pub mod clock;
-pub mod collect;
 pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+pub mod gc;
 mod history;
-pub mod message;
-pub mod outside;
 pub mod project;
 pub mod purge;
-pub mod receipt;
+mod repair;
 pub mod restore;
-pub mod reversal;
-pub mod settings;
+mod save;
 mod side;
-pub mod snapshot;
 pub mod steps;
+mod timeline;
+pub mod types;
+pub mod undo;
+pub mod worktree;
 
-pub use checkpoint::Checkpoint;
-pub use checkpoint::Spec;
-pub use clock::Clock;
 pub use engine::Engine;
 pub use engine::EngineOptions;
 pub use engine::Project;
@@ -47,4 +45,7 @@ pub use error::Error;
 pub use herma_store::ObjectId;
 pub use herma_store::ProjectId;
 pub use herma_store::RelPath;
-pub use settings::Settings;
+pub use types::checkpoint::Checkpoint;
+pub use types::checkpoint::Spec;
+pub use types::clock::Clock;
+pub use types::settings::Settings;

@@ -16,9 +16,9 @@ use herma_store::object::parse_tree;
 use herma_store::objects::ObjectError;
 use herma_store::objects::Objects;
 
-use crate::snapshot::reason::Reason;
-use crate::snapshot::stat_cache::EntryKind;
-use crate::snapshot::stat_cache::StatCache;
+use crate::worktree::reason::Reason;
+use crate::worktree::stat_cache::EntryKind;
+use crate::worktree::stat_cache::StatCache;
 
 /// A checkpoint, read from the store.
 pub(crate) struct StoreSide<'s> {

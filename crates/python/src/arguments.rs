@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use herma_core::RelPath;
 use herma_core::Spec;
-use herma_core::checkpoint::Facts;
 use herma_core::engine::Project as CoreProject;
+use herma_core::types::checkpoint::Facts;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use herma_core::checkpoint::ChangeCount;
-use herma_core::checkpoint::Origin;
-use herma_core::checkpoint::Transcript;
 use herma_core::engine::Saved as CoreSaved;
-use herma_core::receipt::LeftOut as CoreLeftOut;
-use herma_core::receipt::Receipt as CoreReceipt;
+use herma_core::types::checkpoint::ChangeCount;
+use herma_core::types::checkpoint::Origin;
+use herma_core::types::checkpoint::Transcript;
+use herma_core::types::receipt::LeftOut as CoreLeftOut;
+use herma_core::types::receipt::Receipt as CoreReceipt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -243,14 +243,14 @@ impl Answer for Checkpoint {
             modes: modes.map(id).transpose()?,
             extra: extra.map(id).transpose()?,
             receipt_damaged,
-            time: herma_core::clock::Timestamp {
+            time: herma_core::types::clock::Timestamp {
                 seconds,
                 nanos,
                 offset_minutes,
             },
             reason: reason.into(),
             origin: Origin::from_word(&origin).ok_or_else(wrong)?,
-            facts: herma_core::checkpoint::Facts {
+            facts: herma_core::types::checkpoint::Facts {
                 agent,
                 session,
                 turn,
@@ -288,8 +288,8 @@ pub(crate) struct Changes {
     pub(crate) lines_known: bool,
 }
 
-impl From<herma_core::checkpoint::ChangeCount> for Changes {
-    fn from(count: herma_core::checkpoint::ChangeCount) -> Self {
+impl From<herma_core::types::checkpoint::ChangeCount> for Changes {
+    fn from(count: herma_core::types::checkpoint::ChangeCount) -> Self {
         Self {
             files: count.files,
             insertions: count.insertions,

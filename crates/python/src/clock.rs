@@ -1,7 +1,7 @@
 //! The time, as Python's callers have it.
 
-use herma_core::clock::Clock;
-use herma_core::clock::Timestamp;
+use herma_core::types::clock::Clock;
+use herma_core::types::clock::Timestamp;
 use herma_sessions::resume::Now;
 use jiff::Zoned;
 

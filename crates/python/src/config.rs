@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_fs::Dir;
 use herma_sessions::resume::Value;
 use herma_sessions::resume::yaml;

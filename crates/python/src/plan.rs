@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStringExt;
 use herma_core::engine::OutsideOfStep;
 use herma_core::engine::Restored as CoreRestored;
 use herma_core::engine::TakeBackPlan;
-use herma_core::outside::Outside;
-use herma_core::outside::OutsideChange;
 use herma_core::restore::Kept as CoreKept;
 use herma_core::restore::Plan as CorePlan;
 use herma_core::restore::RestoreOptions;
-use herma_core::reversal::Outcome;
+use herma_core::steps::outside::Outside;
+use herma_core::steps::outside::OutsideChange;
+use herma_core::undo::reversal::Outcome;
 use pyo3::prelude::*;
 
 use crate::answer::answer;

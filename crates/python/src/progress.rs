@@ -16,7 +16,7 @@ use std::time::Instant;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
 use herma_core::error::ErrorKind;
-use herma_core::snapshot::present::ScanError;
+use herma_core::worktree::present::ScanError;
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 

@@ -4,8 +4,8 @@ use herma_core::engine::Project as CoreProject;
 use herma_core::engine::TakeBack;
 use herma_core::engine::Undone;
 use herma_core::restore::RestoreOptions;
-use herma_core::reversal::Conflicts;
 use herma_core::steps::StepChoice;
+use herma_core::undo::reversal::Conflicts;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

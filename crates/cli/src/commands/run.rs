@@ -6,13 +6,13 @@ use std::io;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::checkpoint::Facts;
 use herma_core::engine::BegunStep;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
 use herma_core::engine::WhichStep;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 use herma_fs::foreground::Ended;
 use herma_fs::foreground::Foreground;
 use herma_store::path::escape;

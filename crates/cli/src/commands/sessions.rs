@@ -14,7 +14,7 @@ use std::path::Path;
 
 use clap::Args;
 use clap::Subcommand;
-use herma_core::clock::Timestamp;
+use herma_core::types::clock::Timestamp;
 use herma_fs::Dir;
 use herma_fs::FileKind;
 use herma_fs::trust;

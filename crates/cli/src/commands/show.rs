@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Checkpoint;
 use herma_core::error::ErrorKind;
-use herma_core::receipt::Receipt;
-use herma_core::snapshot::reason::Reason;
+use herma_core::types::receipt::Receipt;
+use herma_core::worktree::reason::Reason;
 use herma_store::path::escape;
 use serde::Serialize;
 

@@ -10,9 +10,9 @@ use herma_core::engine::Project;
 use herma_core::engine::TakeBack;
 use herma_core::engine::TakeBackPlan;
 use herma_core::error::Error;
-use herma_core::reversal::Conflicts;
 use herma_core::steps::StepChoice;
 use herma_core::steps::TurnChoice;
+use herma_core::undo::reversal::Conflicts;
 
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use clap::Subcommand;
-use herma_core::checkpoint::Facts;
 use herma_core::engine::Project;
 use herma_core::steps::Turn;
+use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use herma_core::clock::Clock;
+use herma_core::types::clock::Clock;
 use herma_fs::Dir;
 use herma_fs::file::stat_file;
 use herma_store::path::escape;

@@ -9,7 +9,6 @@ use herma_agents::Event;
 use herma_agents::EventKind;
 use herma_agents::ToolClass;
 use herma_agents::ToolUse;
-use herma_core::checkpoint::Facts;
 use herma_core::engine::Call;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
@@ -19,6 +18,7 @@ use herma_core::engine::WhichStep;
 use herma_core::error::Error;
 use herma_core::steps::Step;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
 
 use super::Heard;

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 
-use herma_core::checkpoint::Spec;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
 use herma_core::error::Error;
-use herma_core::restore::undo::UndoRecord;
+use herma_core::types::checkpoint::Spec;
+use herma_core::undo::record::UndoRecord;
 use herma_fs::Dir;
 use herma_sessions::Access;
 use herma_sessions::Database;

@@ -6,12 +6,12 @@ use herma_core::Clock;
 use herma_core::Engine;
 use herma_core::EngineOptions;
 use herma_core::Settings;
-use herma_core::checkpoint::Facts;
-use herma_core::clock::Timestamp;
 use herma_core::engine::NoProgress;
 use herma_core::engine::WhichStep;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
+use herma_core::types::clock::Timestamp;
 use herma_testkit::TestEnv;
 use herma_testkit::WorkDir;
 

@@ -686,19 +686,19 @@ fn with_limit(env: &TestEnv, max_snapshots: usize) -> herma_core::Engine {
     herma_core::Engine::new(herma_core::EngineOptions {
         home: env.home(),
         user_home: None,
-        clock: std::sync::Arc::new(herma_core::clock::FixedClock(
-            herma_core::clock::Timestamp {
+        clock: std::sync::Arc::new(herma_core::types::clock::FixedClock(
+            herma_core::types::clock::Timestamp {
                 seconds,
                 nanos: 0,
                 offset_minutes: 0,
             },
         )),
         settings: herma_core::Settings {
-            keeping: herma_core::settings::Keeping {
+            keeping: herma_core::types::settings::Keeping {
                 max_snapshots: Some(4),
-                ..herma_core::settings::Keeping::default()
+                ..herma_core::types::settings::Keeping::default()
             },
-            asked: herma_core::settings::AskedLimits {
+            asked: herma_core::types::settings::AskedLimits {
                 max_snapshots: Some(max_snapshots),
                 max_total_size: None,
             },

@@ -19,8 +19,8 @@ use super::Why;
 use super::effects::TouchJudge;
 use super::links::LinkOrder;
 use super::present::Lost;
-use crate::snapshot::excludes::Scope;
-use crate::snapshot::reason::Reason;
+use crate::worktree::reason::Reason;
+use crate::worktree::rules::Scope;
 
 /// More things than this are counted, not named.
 const MAX_NAMED: usize = 1000;

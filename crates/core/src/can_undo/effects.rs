@@ -13,7 +13,7 @@ use super::AnswerBuilder;
 use super::What;
 use super::Why;
 use super::repository;
-use crate::snapshot::reason::Reason;
+use crate::worktree::reason::Reason;
 
 const ROOT_NOT_KEPT: &str =
     "checkpoints hold what is in the project's directory, not the directory";

@@ -21,6 +21,8 @@
 //! * File times and owners are not kept by any checkpoint: changing a time counts as no change, changing an
 //!   owner as one that is not covered.
 
+pub(crate) mod ask;
+
 mod answer;
 mod effects;
 mod links;
@@ -30,7 +32,7 @@ mod repository;
 use bstr::BString;
 use herma_store::RelPath;
 
-use crate::snapshot::reason::Reason;
+use crate::worktree::reason::Reason;
 
 pub(crate) use answer::AnswerBuilder;
 pub use herma_shell::Command;

@@ -9,12 +9,12 @@ use herma_fs::Stat;
 use herma_shell::PathEntry;
 use herma_shell::ProjectFiles;
 
-use crate::snapshot::judge::Judge;
-use crate::snapshot::lists::KEPT_BITS;
-use crate::snapshot::lists::KEPT_DIRECTORY_BITS;
-use crate::snapshot::reason::Reason;
-use crate::snapshot::stat_cache::EntryKind;
-use crate::snapshot::stat_cache::StatCache;
+use crate::worktree::lists::KEPT_BITS;
+use crate::worktree::lists::KEPT_DIRECTORY_BITS;
+use crate::worktree::reason::Reason;
+use crate::worktree::scan::judge::Judge;
+use crate::worktree::stat_cache::EntryKind;
+use crate::worktree::stat_cache::StatCache;
 
 /// The project as a scan found it.
 pub(crate) struct PresentFiles<'r> {

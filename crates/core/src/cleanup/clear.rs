@@ -19,9 +19,9 @@ use herma_store::lock;
 use herma_store::objects::Objects;
 
 use crate::engine::Engine;
-use crate::engine::adopt::ids_below;
 use crate::error::Error;
 use crate::history::History;
+use crate::project::adopt::ids_below;
 
 /// How many checkpoints each project has.
 pub type CheckpointCounts = BTreeMap<ProjectId, usize>;

@@ -30,15 +30,15 @@ use super::plan::Orphans;
 use super::plan::larger;
 use super::room::PackFiles;
 use super::room::store_bytes;
-use crate::collect::trash;
 use crate::engine::Engine;
 use crate::engine::Progress;
-use crate::engine::adopt::project_ids;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
+use crate::gc::trash;
 use crate::history::History;
 use crate::history::Labels;
-use crate::settings::Keeping;
+use crate::project::adopt::project_ids;
+use crate::types::settings::Keeping;
 
 /// So many packs are merged; git's own number.
 const MANY_PACKS: usize = 50;

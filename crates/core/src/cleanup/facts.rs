@@ -17,18 +17,18 @@ use super::plan::larger;
 use super::presence;
 use super::presence::Presence;
 use crate::engine::Engine;
-use crate::engine::adopt::project_ids;
-use crate::engine::interrupted::own_state;
-use crate::engine::interrupted::records_of;
 use crate::engine::open::OpenStore;
-use crate::engine::steps::open_steps;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::history::History;
 use crate::history::Labels;
-use crate::message::Message;
 use crate::project::Identity;
+use crate::project::adopt::project_ids;
+use crate::restore::interrupted::own_state;
+use crate::restore::interrupted::records_of;
 use crate::steps::log::StepLog;
+use crate::steps::recording::open_steps;
+use crate::types::message::Message;
 
 /// Everything the rules are told about a store.
 #[derive(Clone, Debug, Default, PartialEq)]

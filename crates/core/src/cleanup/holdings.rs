@@ -14,11 +14,11 @@ use herma_store::objects::Objects;
 use herma_store::objects::copy::CopyError;
 
 use super::facts::ProjectFacts;
-use crate::collect::into_error;
-use crate::collect::inventory::loose_files;
-use crate::collect::mark::WalkError;
 use crate::error::Error;
-use crate::message::Message;
+use crate::gc::into_error;
+use crate::gc::inventory::loose_files;
+use crate::gc::mark::WalkError;
+use crate::types::message::Message;
 
 /// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
 /// checkpoint, or a piece that is held itself.

@@ -21,20 +21,20 @@ use herma_store::refs::scheme::mirror_ref;
 use herma_store::refs::scheme::sequence_of;
 
 use crate::engine::Engine;
-use crate::engine::adopt::ids_below;
-use crate::engine::adopt::project_ids;
-use crate::engine::interrupted::own_state;
-use crate::engine::interrupted::records_of;
 use crate::engine::open::OpenStore;
-use crate::engine::purge_refs::lock_project;
-use crate::engine::repair_refs::misled_refs;
-use crate::engine::verify::read_record;
 use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::history::History;
+use crate::project::adopt::ids_below;
+use crate::project::adopt::project_ids;
 use crate::purge::record::PurgeRecord;
-use crate::snapshot::stat_cache::StatCache;
+use crate::purge::refs::lock_project;
+use crate::repair::refs::misled_refs;
+use crate::repair::verify::read_record;
+use crate::restore::interrupted::own_state;
+use crate::restore::interrupted::records_of;
 use crate::steps::log::StepLog;
+use crate::worktree::stat_cache::StatCache;
 
 /// How many of them an error names.
 const NAMED: usize = 5;

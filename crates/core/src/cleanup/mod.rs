@@ -80,15 +80,15 @@ use room::make_room;
 use room::store_bytes;
 use room::urgent;
 
-use crate::collect::Collected;
-use crate::collect::Thoroughness;
-use crate::collect::trash;
 use crate::engine::Engine;
 use crate::engine::Progress;
 use crate::engine::Stage;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::error::ErrorKind;
+use crate::gc::Collected;
+use crate::gc::Thoroughness;
+use crate::gc::trash;
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;

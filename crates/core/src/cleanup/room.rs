@@ -1,7 +1,7 @@
 //! Making room: what nothing needs any more is collected, and packs are merged.
 //!
 //! How much is done depends on who asks and on how near a limit is; what the collection itself does, and in which
-//! order, is its own story ([`crate::collect`]).
+//! order, is its own story ([`crate::gc`]).
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -17,17 +17,17 @@ use super::CleanRequest;
 use super::Cleaned;
 use super::bytes::is_near;
 use super::plan::Limits;
-use crate::collect;
-use crate::collect::CollectOptions;
-use crate::collect::CollectStage;
-use crate::collect::Collected;
-use crate::collect::Thoroughness;
-use crate::collect::trash;
 use crate::engine::Engine;
 use crate::engine::Progress;
 use crate::engine::Stage;
 use crate::error::Error;
 use crate::error::ErrorKind;
+use crate::gc;
+use crate::gc::CollectOptions;
+use crate::gc::CollectStage;
+use crate::gc::Collected;
+use crate::gc::Thoroughness;
+use crate::gc::trash;
 use crate::purge::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.
@@ -196,7 +196,7 @@ impl Engine {
         if !options.doomed.is_empty() {
             doomed::forget_indexes(dirs, &options.doomed)?;
         }
-        let collected = collect::collect(dirs, &options, &report)?;
+        let collected = gc::collect(dirs, &options, &report)?;
         if !options.doomed.is_empty() {
             doomed::write(dirs, &collected.doomed_left)?;
         }

@@ -19,21 +19,21 @@ use herma_store::refs::scheme::mirror_ref;
 
 use super::Engine;
 use super::Project;
-use super::interrupted::own_state;
-use super::purge_refs::lock_project;
-use super::saving::Stored;
-use crate::checkpoint::Checkpoint;
-use crate::checkpoint::DamagedCheckpoint;
-use crate::checkpoint::Listed;
-use crate::checkpoint::Spec;
-use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::history::History;
 use crate::project::Identity;
 use crate::project::Place;
 use crate::purge::record::PurgeRecord;
 use crate::purge::record::read_rewritten;
-use crate::snapshot::stat_cache::StatCache;
+use crate::purge::refs::lock_project;
+use crate::restore::interrupted::own_state;
+use crate::save::Stored;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::DamagedCheckpoint;
+use crate::types::checkpoint::Listed;
+use crate::types::checkpoint::Spec;
+use crate::types::clock::Timestamp;
+use crate::worktree::stat_cache::StatCache;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;
@@ -231,14 +231,14 @@ impl Project<'_> {
     }
 
     /// The stat cache of the last save, whatever it describes.
-    pub(super) fn read_cache(&self, store: &OpenStore) -> Option<StatCache> {
+    pub(crate) fn read_cache(&self, store: &OpenStore) -> Option<StatCache> {
         let herma = store.dirs.herma()?;
         let state = herma.projects.open_dir(self.id.as_str()).ok()?;
         StatCache::read(&state)
     }
 
     /// Is there a stat cache that takes its time to read?
-    pub(super) fn has_large_cache(&self, store: &OpenStore) -> bool {
+    pub(crate) fn has_large_cache(&self, store: &OpenStore) -> bool {
         let herma = store.dirs.herma();
         let state = herma.and_then(|herma| herma.projects.open_dir(self.id.as_str()).ok());
         state.is_some_and(|state| StatCache::is_large(&state))
@@ -385,7 +385,7 @@ impl Project<'_> {
 
     /// Why no restore could work here, in words. Whatever a file system lacks a restore can do without, but for writing; to see
     /// that nothing has to be written.
-    pub(super) fn unrestorable(&self) -> Option<String> {
+    pub(crate) fn unrestorable(&self) -> Option<String> {
         let root = self.open_root().ok()?;
         let why = if root.is_read_only().ok()? {
             "its file system is read-only"
@@ -415,7 +415,7 @@ impl Project<'_> {
     }
 
     /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
-    pub(super) fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
+    pub(crate) fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
         let projects = dirs.store().ensure_dir("projects", 0o700)?;
         let file = format!("{}.json", self.id);
         let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
@@ -451,7 +451,7 @@ impl Project<'_> {
 }
 
 /// A stat cache, if the checkpoint it describes is alive.
-pub(super) fn believed(
+pub(crate) fn believed(
     store: &OpenStore,
     history: &History,
     cache: StatCache,

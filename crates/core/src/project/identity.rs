@@ -17,7 +17,7 @@ use super::json::Text;
 use super::json::Value;
 use super::place::Place;
 use super::place::Places;
-use crate::settings::AskedLimits;
+use crate::types::settings::AskedLimits;
 
 const WORKDIR: &str = "workdir";
 const CREATED_AT: &str = "created_at";

@@ -12,6 +12,11 @@
 //!
 //! The doors, and the order of everything, are in `engine::purging`.
 
+pub(crate) mod away;
+pub(crate) mod refs;
+pub(crate) mod run;
+pub(crate) mod survey;
+
 pub(crate) mod doomed;
 pub(crate) mod record;
 pub(crate) mod rewrite;

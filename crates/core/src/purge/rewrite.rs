@@ -22,15 +22,15 @@ use super::search::Place;
 use super::search::at_paths;
 use crate::error::Error;
 use crate::error::ErrorKind;
-use crate::message;
-use crate::message::Message;
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
-use crate::reversal;
-use crate::reversal::Outcome;
-use crate::reversal::Reversed;
-use crate::reversal::StateView;
 use crate::side::StoreSide;
+use crate::types::message;
+use crate::types::message::Message;
+use crate::undo::reversal;
+use crate::undo::reversal::Outcome;
+use crate::undo::reversal::Reversed;
+use crate::undo::reversal::StateView;
 
 /// Modes of which nothing is recorded follow from a root that anybody may read; nothing keeps them.
 const USUAL_ROOT: u32 = 0o755;

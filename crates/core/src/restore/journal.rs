@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::RestoreOptions;
-use super::undo;
-use super::undo::Move;
-use super::undo::UndoRecord;
 use crate::error::Error;
+use crate::undo::record;
+use crate::undo::record::Move;
+use crate::undo::record::UndoRecord;
 
 pub(crate) const FILE: &str = "journal";
 const VERSION: u32 = 1;
@@ -51,7 +51,7 @@ struct Form {
     keep: Vec<Vec<u8>>,
     started: i64,
     by: Move,
-    undo: undo::Form,
+    undo: record::Form,
 }
 
 impl Journal {

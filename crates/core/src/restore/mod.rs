@@ -10,21 +10,20 @@
 //! saw, or the exchange is reversed. So an edit made while the restore runs is never lost. Where a file
 //! system cannot exchange, the old file is moved beside, looked at, and stays until the new one has its name.
 
+pub(crate) mod arrival;
+pub(crate) mod carry_out;
+pub(crate) mod interrupted;
+pub(crate) mod lost_root;
+pub(crate) mod proof;
+pub(crate) mod run;
+
 pub mod apply;
-pub(crate) mod as_written;
-mod holes;
 pub mod journal;
 pub mod modes;
-pub(crate) mod one_name;
 pub mod plan;
-mod plan_dirs;
-pub(crate) mod read_ahead;
-pub(crate) mod requested;
-pub mod undo;
-pub(crate) mod write;
 
-pub use requested::Requested;
-pub use requested::Then;
+pub use plan::requested::Requested;
+pub use plan::requested::Then;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -32,10 +31,10 @@ use std::fmt;
 use herma_store::RelPath;
 use herma_store::objects::ObjectError;
 
-use crate::checkpoint::Checkpoint;
 use crate::engine::OutsideOfStep;
 use crate::error::ErrorKind;
-use crate::snapshot::reason::Reason;
+use crate::types::checkpoint::Checkpoint;
+use crate::worktree::reason::Reason;
 
 /// What part of a checkpoint to bring back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use herma_store::path::check_name;
 use crate::error::Error;
 use crate::restore::RestoreError;
 use crate::side::Pending;
-use crate::snapshot::lists;
-use crate::snapshot::lists::ModeRecord;
-use crate::snapshot::lists::UsualModes;
+use crate::worktree::lists;
+use crate::worktree::lists::ModeRecord;
+use crate::worktree::lists::UsualModes;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;

@@ -12,25 +12,30 @@
 //! What lies between two states belongs to the step that was under way. If none was, a person did it. If
 //! several were, nobody can tell which: it is unattributed.
 
+pub(crate) mod calls;
+pub(crate) mod list;
+pub mod outside;
+pub(crate) mod passed_over;
+pub(crate) mod recording;
+
 mod choose;
 pub(crate) mod log;
 pub(crate) mod marks;
 pub(crate) mod record;
-pub(crate) mod timeline;
 
+pub use crate::timeline::states::Author;
 pub use choose::StepChoice;
 pub use choose::TurnChoice;
 pub use marks::Turn;
-pub use timeline::Author;
 
 use herma_fs::process::TempName;
 use herma_store::ObjectId;
 
-use crate::checkpoint::Facts;
-use crate::outside::Outside;
-use crate::outside::Sighting;
 use crate::restore::RestoreOptions;
-use crate::snapshot::reason::Reason;
+use crate::steps::outside::Outside;
+use crate::steps::outside::Sighting;
+use crate::types::checkpoint::Facts;
+use crate::worktree::reason::Reason;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const LONGEST_CALL: i64 = 3600;

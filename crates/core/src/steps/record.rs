@@ -16,9 +16,9 @@ use super::StepEnd;
 use super::StepKind;
 use super::StepRules;
 use super::StepStart;
-use crate::checkpoint::Facts;
-use crate::outside::Outside;
 use crate::restore::RestoreOptions;
+use crate::steps::outside::Outside;
+use crate::types::checkpoint::Facts;
 
 const VERSION: u32 = 1;
 /// Names and ids longer than this are cut.
@@ -298,11 +298,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outside::LeftOutThen;
-    use crate::outside::OutsideChange;
-    use crate::outside::OutsideWhat;
-    use crate::outside::Sighting;
-    use crate::snapshot::reason::Reason;
+    use crate::steps::outside::LeftOutThen;
+    use crate::steps::outside::OutsideChange;
+    use crate::steps::outside::OutsideWhat;
+    use crate::steps::outside::Sighting;
+    use crate::worktree::reason::Reason;
 
     fn step() -> Step {
         let moment = |sequence| Moment {

@@ -1,6 +1,5 @@
 //! Tool calls as hooks tell of them: several at once, some of them twice.
 
-use herma_core::checkpoint::Facts;
 use herma_core::engine::BegunCall;
 use herma_core::engine::Call;
 use herma_core::engine::NoProgress;
@@ -9,6 +8,7 @@ use herma_core::engine::WhichStep;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 use herma_fs::process::BootMoment;
 
 use super::project::TestProject;

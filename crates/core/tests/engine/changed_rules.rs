@@ -6,7 +6,7 @@ use herma_core::engine::Restored;
 use herma_core::engine::Undone;
 use herma_core::engine::WhichStep;
 use herma_core::restore::KeptWhy;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::tree::assert_same;
 
 use super::ledger::names;

@@ -10,12 +10,12 @@ use std::sync::atomic::Ordering;
 use herma_core::Engine;
 use herma_core::ObjectId;
 use herma_core::Settings;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::Saved;
+use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::bytes_below;
 

@@ -9,7 +9,7 @@ use herma_core::cleanup::Dropped;
 use herma_core::cleanup::Limits;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_testkit::random::Random;
 use herma_testkit::skips::needs;
 use herma_testkit::tree::bytes_below;

@@ -8,8 +8,8 @@ use herma_core::ObjectId;
 use herma_core::Spec;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
+use herma_core::gc::Thoroughness;
 use herma_testkit::Bounded;
 use herma_testkit::git;
 

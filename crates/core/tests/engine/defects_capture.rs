@@ -7,7 +7,7 @@ use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::error::ErrorKind;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_store::layout;
 use herma_testkit::Bounded;
 use herma_testkit::tree::Tree;

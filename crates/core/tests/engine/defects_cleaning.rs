@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering;
 
 use herma_core::ObjectId;
 use herma_core::Settings;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
-use herma_core::settings::Keeping;
+use herma_core::gc::Thoroughness;
+use herma_core::types::settings::Keeping;
 
 use super::cleaning::text;
 use super::project::TestProject;

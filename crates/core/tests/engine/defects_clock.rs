@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_fs::publish::Durability;
 
 use super::project::TestProject;

@@ -14,18 +14,18 @@ use std::time::Duration;
 use herma_core::Error;
 use herma_core::ObjectId;
 use herma_core::Settings;
-use herma_core::checkpoint::Origin;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
-use herma_core::snapshot::present::NothingSaved;
-use herma_core::snapshot::present::Present;
-use herma_core::snapshot::present::ScanOptions;
-use herma_core::snapshot::present::scan;
-use herma_core::snapshot::reason::Reason;
-use herma_core::snapshot::sink::HashOnly;
-use herma_core::snapshot::sink::Sink;
-use herma_core::snapshot::stat_cache::StatCache;
+use herma_core::types::checkpoint::Origin;
+use herma_core::worktree::present::NothingSaved;
+use herma_core::worktree::present::Present;
+use herma_core::worktree::present::ScanOptions;
+use herma_core::worktree::present::scan;
+use herma_core::worktree::reason::Reason;
+use herma_core::worktree::sink::HashOnly;
+use herma_core::worktree::sink::Sink;
+use herma_core::worktree::stat_cache::StatCache;
 use herma_diff::PatchOptions;
 use herma_diff::patch;
 use herma_fs::Dir;
@@ -172,7 +172,7 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         saved: &NothingSaved,
         rehash,
         only_in: None,
-        recent: herma_core::snapshot::present::Recent::default(),
+        recent: herma_core::worktree::present::Recent::default(),
         held: None,
         cancelled: &|_| false,
     };

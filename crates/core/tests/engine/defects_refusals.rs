@@ -12,7 +12,7 @@ use herma_core::engine::Restored;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreError;
 use herma_core::restore::RestoreOptions;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;

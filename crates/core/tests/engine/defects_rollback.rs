@@ -7,7 +7,7 @@ use herma_core::Error;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::tree::Tree;
 use herma_testkit::tree::assert_same;
@@ -316,7 +316,7 @@ fn a_restore_says_which_turn_it_went_back_to() {
         p.write("a.txt", format!("{turn} {}\n", p.list().len()));
         let options = herma_core::engine::SaveOptions {
             reason: "before write_file".into(),
-            facts: herma_core::checkpoint::Facts {
+            facts: herma_core::types::checkpoint::Facts {
                 session: Some("s".into()),
                 turn: Some(turn.into()),
                 ..Default::default()

@@ -10,7 +10,7 @@ use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 
 use super::project::TestProject;
 use super::upkeep::DAY;

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::snapshot::excludes::ExcludeSettings;
-use herma_core::snapshot::excludes::NothingTracked;
-use herma_core::snapshot::excludes::Rules;
-use herma_core::snapshot::excludes::Scope;
-use herma_core::snapshot::excludes::SecretRules;
-use herma_core::snapshot::excludes::Verdict;
+use herma_core::worktree::rules::ExcludeSettings;
+use herma_core::worktree::rules::NothingTracked;
+use herma_core::worktree::rules::Rules;
+use herma_core::worktree::rules::Scope;
+use herma_core::worktree::rules::SecretRules;
+use herma_core::worktree::rules::Verdict;
 use herma_testkit::git;
 use herma_testkit::random::Random;
 

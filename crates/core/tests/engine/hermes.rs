@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use herma_core::Error;
 use herma_core::Settings;
-use herma_core::checkpoint::Origin;
 use herma_core::engine::NoProgress;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
+use herma_core::types::checkpoint::Origin;
 use herma_testkit::Bounded;
 use herma_testkit::TestEnv;
 use herma_testkit::git;

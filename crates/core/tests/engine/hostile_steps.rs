@@ -177,7 +177,7 @@ fn damaged_turns_are_none_and_forged_ones_do_no_harm() {
                   \"started\":-9223372036854775808}]}";
     for text in ["", "{", forged] {
         std::fs::write(&turns, text).unwrap();
-        let facts = herma_core::checkpoint::Facts::default();
+        let facts = herma_core::types::checkpoint::Facts::default();
         p.project().begin_turn("s", &facts, Some("go on")).unwrap();
         p.project().begin_turn("s", &facts, Some("go on")).unwrap();
         p.project().end_turn("s").unwrap();

@@ -8,7 +8,7 @@ use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::Lack;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;

@@ -7,8 +7,8 @@ use herma_core::Engine;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::engine::SaveOptions;
-use herma_core::settings::AskedLimits;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::AskedLimits;
+use herma_core::types::settings::Keeping;
 
 use super::project::TestProject;
 use super::project::engine;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_core::collect::Thoroughness;
 use herma_core::engine::Lost;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Saved;
+use herma_core::gc::Thoroughness;
 
 use super::project::TestProject;
 use super::upkeep;

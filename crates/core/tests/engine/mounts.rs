@@ -6,7 +6,7 @@ use std::process::Command;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use herma_core::Settings;
 use herma_core::engine::Saved;
-use herma_core::snapshot::excludes::SecretRules;
+use herma_core::worktree::rules::SecretRules;
 use herma_fs::publish::Durability;
 use herma_testkit::Bounded;
 use herma_testkit::edits::next_edit;

@@ -8,7 +8,7 @@ use herma_core::engine::SaveOptions;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::git;
 use herma_testkit::random::Random;

@@ -3,12 +3,12 @@
 
 use herma_core::Checkpoint;
 use herma_core::Settings;
-use herma_core::checkpoint::Origin;
 use herma_core::engine::NoProgress;
 use herma_core::purge::Copies;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
-use herma_core::snapshot::reason::Reason;
+use herma_core::types::checkpoint::Origin;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::TestEnv;
 use herma_testkit::hermes::HermesStore;
 use herma_testkit::hermes::project_hash;

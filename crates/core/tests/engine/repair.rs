@@ -7,7 +7,6 @@ use std::time::Duration;
 use herma_core::Error;
 use herma_core::ObjectId;
 use herma_core::Spec;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::Lost;
 use herma_core::engine::NoProgress;
 use herma_core::engine::PackFault;
@@ -15,6 +14,7 @@ use herma_core::engine::Repaired;
 use herma_core::engine::SaveOptions;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
+use herma_core::gc::Thoroughness;
 use herma_store::object::Kind;
 use herma_store::object::id_of;
 

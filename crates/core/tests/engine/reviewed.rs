@@ -9,7 +9,7 @@ use herma_core::engine::Stage;
 use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
-use herma_core::settings::Settings;
+use herma_core::types::settings::Settings;
 
 use super::child;
 use super::project::TestProject;
@@ -231,8 +231,8 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
         target: first.id,
         options: RestoreOptions::default(),
         started: 0,
-        by: herma_core::restore::undo::Move::Restore,
-        undo: herma_core::restore::undo::UndoRecord::default(),
+        by: herma_core::undo::record::Move::Restore,
+        undo: herma_core::undo::record::UndoRecord::default(),
     };
     journal.write(&state, &state).unwrap();
     for checkpoint in [&first, &second] {

@@ -10,14 +10,14 @@ use herma_core::Settings;
 use herma_core::engine::Restored;
 use herma_core::engine::Saved;
 use herma_core::restore::KeptWhy;
-use herma_core::snapshot::excludes::SecretRules;
-use herma_core::snapshot::present::AlreadySaved;
-use herma_core::snapshot::present::ScanOptions;
-use herma_core::snapshot::present::scan;
-use herma_core::snapshot::reason::Reason;
-use herma_core::snapshot::secrets::SecretKind;
-use herma_core::snapshot::sink::HashOnly;
-use herma_core::snapshot::stat_cache::StatCache;
+use herma_core::worktree::present::AlreadySaved;
+use herma_core::worktree::present::ScanOptions;
+use herma_core::worktree::present::scan;
+use herma_core::worktree::reason::Reason;
+use herma_core::worktree::rules::SecretRules;
+use herma_core::worktree::secrets::SecretKind;
+use herma_core::worktree::sink::HashOnly;
+use herma_core::worktree::stat_cache::StatCache;
 use herma_fs::Dir;
 use herma_store::ObjectId;
 use herma_store::object::Kind;
@@ -305,7 +305,7 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
             saved: &asked,
             rehash,
             only_in: None,
-            recent: herma_core::snapshot::present::Recent::default(),
+            recent: herma_core::worktree::present::Recent::default(),
             held: None,
             cancelled: &|_| false,
         };

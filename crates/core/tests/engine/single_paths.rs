@@ -10,9 +10,9 @@ use herma_core::restore::Kept;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::restore::Then;
-use herma_core::snapshot::reason::Reason;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_core::worktree::reason::Reason;
 
 use super::project::TestProject;
 

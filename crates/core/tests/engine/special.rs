@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use herma_core::Settings;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::assert_same;

@@ -3,13 +3,13 @@
 
 use herma_core::Error;
 use herma_core::RelPath;
-use herma_core::checkpoint::Facts;
 use herma_core::engine::NoProgress;
 use herma_core::engine::TakeBack;
 use herma_core::engine::WhichStep;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 use herma_testkit::tree::assert_same;
 
 use super::interleavings::quick_project;

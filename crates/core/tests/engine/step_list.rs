@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use herma_core::checkpoint::Facts;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
@@ -12,6 +11,7 @@ use herma_core::engine::WhichStep;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 
 use super::project::TestProject;
 

@@ -1,6 +1,5 @@
 //! Steps, and taking them back.
 
-use herma_core::checkpoint::Facts;
 use herma_core::engine::NoProgress;
 use herma_core::engine::TakeBack;
 use herma_core::engine::TakeBackPlan;
@@ -11,6 +10,7 @@ use herma_core::steps::StepChoice;
 use herma_core::steps::StepEnd;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
+use herma_core::types::checkpoint::Facts;
 
 use super::project::TestProject;
 

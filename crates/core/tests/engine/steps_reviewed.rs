@@ -1,6 +1,5 @@
 //! What a hostile review of steps and taking back found, and stays found.
 
-use herma_core::checkpoint::Facts;
 use herma_core::engine::NoProgress;
 use herma_core::engine::TakeBack;
 use herma_core::engine::WhichStep;
@@ -12,6 +11,7 @@ use herma_core::steps::StepEnd;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_core::steps::TurnChoice;
+use herma_core::types::checkpoint::Facts;
 
 use super::project::TestProject;
 use super::steps::of_steps;

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use herma_core::Error;
 use herma_core::ObjectId;
 use herma_core::RelPath;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
+use herma_core::gc::Thoroughness;
 use herma_core::purge::PurgeRequest;
 use herma_testkit::Bounded;
 

@@ -9,8 +9,8 @@ use herma_core::Clock;
 use herma_core::Settings;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
-use herma_core::clock::Timestamp;
 use herma_core::engine::NoProgress;
+use herma_core::types::clock::Timestamp;
 use herma_fs::publish::Durability;
 use herma_testkit::tree::Tree;
 

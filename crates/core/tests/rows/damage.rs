@@ -16,12 +16,12 @@ use std::path::Path;
 
 use herma_core::Error;
 use herma_core::ObjectId;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Repaired;
 use herma_core::engine::Undone;
 use herma_core::engine::Verified;
 use herma_core::engine::VerifyOptions;
+use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_fs::Dir;
 use herma_store::object::Kind;

@@ -10,9 +10,9 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use herma_core::Error;
-use herma_core::collect::Thoroughness;
 use herma_core::engine::NoProgress;
 use herma_core::engine::VerifyOptions;
+use herma_core::gc::Thoroughness;
 use herma_core::steps::StepChoice;
 use herma_store::error::StoreError;
 use herma_testkit::Bounded;

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use herma_core::Settings;
-use herma_core::snapshot::reason::Reason;
+use herma_core::worktree::reason::Reason;
 use herma_fs::publish::Durability;
 use herma_testkit::Bounded;
 use herma_testkit::faults;

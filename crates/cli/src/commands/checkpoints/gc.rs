@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::collect::Thoroughness;
+use herma_core::gc::Thoroughness;
 use serde::Serialize;
 
 use super::damage::warn_of_damage;

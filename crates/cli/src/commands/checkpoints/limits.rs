@@ -1,6 +1,6 @@
 //! The limits, for people and for programs.
 
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use serde::Serialize;
 
 use crate::listing::counted;

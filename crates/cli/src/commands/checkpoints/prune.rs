@@ -8,7 +8,7 @@ use herma_core::cleanup::Limits;
 use herma_core::cleanup::Note;
 use herma_core::cleanup::Orphans;
 use herma_core::cleanup::Rule;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_store::path::escape;
 
 use super::limits::LimitsJson;

@@ -9,7 +9,7 @@ use herma_core::cleanup::Dropped;
 use herma_core::cleanup::Rule;
 use herma_core::engine::LegacyArchive;
 use herma_core::engine::RemovedLegacy;
-use herma_core::settings::Keeping;
+use herma_core::types::settings::Keeping;
 use herma_store::path::escape;
 use serde::Serialize;
 

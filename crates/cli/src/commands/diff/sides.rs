@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 use herma_core::Checkpoint;
 use herma_core::RelPath;
-use herma_core::checkpoint::Spec;
 use herma_core::engine::Project;
 use herma_core::error::Error;
+use herma_core::types::checkpoint::Spec;
 use herma_fs::Dir;
 use herma_store::path::escape;
 

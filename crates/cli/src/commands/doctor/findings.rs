@@ -3,10 +3,10 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::clock::Timestamp;
 use herma_core::engine::KnownProject;
 use herma_core::engine::Project;
 use herma_core::error::Error;
+use herma_core::types::clock::Timestamp;
 use herma_fs::Dir;
 use herma_fs::trust;
 use herma_store::path::escape;

@@ -171,11 +171,13 @@ fn problem_of(listed: &Listed) -> Option<ProblemJson> {
 impl Line<'_> {
     fn to_json(&self) -> LineJson<'_> {
         let (steps_completed, steps) = self.record.steps();
-        let moment = self.updated.map(|seconds| herma_core::clock::Timestamp {
-            seconds,
-            nanos: 0,
-            offset_minutes: 0,
-        });
+        let moment = self
+            .updated
+            .map(|seconds| herma_core::types::clock::Timestamp {
+                seconds,
+                nanos: 0,
+                offset_minutes: 0,
+            });
         LineJson {
             session: self.session.as_str(),
             task: self.record.task(),

@@ -14,9 +14,9 @@ use herma_core::engine::Undone;
 use herma_core::error::Error;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
-use herma_core::reversal::Conflicts;
-use herma_core::reversal::Decided;
 use herma_core::steps::StepChoice;
+use herma_core::undo::reversal::Conflicts;
+use herma_core::undo::reversal::Decided;
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 

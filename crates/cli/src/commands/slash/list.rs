@@ -3,7 +3,7 @@
 use herma_agents::slash::Platform;
 use herma_agents::slash::message::Span;
 use herma_core::Checkpoint;
-use herma_core::clock::Timestamp;
+use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 use jiff::tz::Offset;
 use jiff::tz::TimeZone;

@@ -9,10 +9,10 @@ use crate::EngineOptions;
 use crate::Settings;
 use crate::cleanup::CleanRequest;
 use crate::cleanup::Limits;
-use crate::clock::FixedClock;
-use crate::clock::Timestamp;
 use crate::engine::NoProgress;
 use crate::engine::SaveOptions;
+use crate::types::clock::FixedClock;
+use crate::types::clock::Timestamp;
 
 #[test]
 fn what_was_pinned_after_the_plan_was_made_stays() {

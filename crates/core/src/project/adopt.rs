@@ -1,0 +1,288 @@
+//! Projects the store knows, and reconnecting one that was moved or renamed.
+
+use std::collections::BTreeSet;
+
+use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::StoreDirs;
+use herma_store::object::EntryMode;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::pin_ref;
+
+use crate::cleanup::Doubt;
+use crate::cleanup::Presence;
+use crate::cleanup::presence;
+use crate::engine::Engine;
+use crate::engine::KnownProject;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::history::Labels;
+use crate::project::Identity;
+use crate::project::Place;
+use crate::project::Places;
+use crate::purge::refs::lock_project;
+
+/// How many of a gone project's top-level names must be here for it to be taken for this one.
+const RESEMBLANCE_PERCENT: usize = 50;
+
+impl Engine {
+    /// Every project the store has heard of.
+    pub fn projects(&self) -> Result<Vec<KnownProject>, Error> {
+        let Some(store) = self.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let projects = store.dirs.store().open_dir("projects").ok();
+        project_ids(&store)?
+            .into_iter()
+            .map(|id| known(&store, projects.as_ref(), id))
+            .collect()
+    }
+}
+
+/// The ids of all projects that have refs, readable or not, or a record.
+pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+    let mut ids = BTreeSet::new();
+    for prefix in ["refs/herma/", "refs/hermes/"] {
+        ids.extend(ids_below(&store.dirs, prefix)?);
+    }
+    if let Ok(dir) = store.dirs.store().open_dir("projects") {
+        for entry in dir.entries()? {
+            let stem = entry.name.to_bytes().strip_suffix(b".json");
+            ids.extend(stem.and_then(ProjectId::parse));
+        }
+    }
+    Ok(ids)
+}
+
+/// The ids of the projects that have refs below `prefix`, readable or not.
+pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>, Error> {
+    let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
+    let names = listing.refs.into_iter().map(|(name, _)| name);
+    let id = |name: String| {
+        let id = name.strip_prefix(prefix)?.split('/').next()?;
+        ProjectId::parse(id.as_bytes())
+    };
+    Ok(names.chain(listing.broken).filter_map(id).collect())
+}
+
+fn known(
+    store: &OpenStore,
+    projects: Option<&herma_fs::Dir>,
+    id: ProjectId,
+) -> Result<KnownProject, Error> {
+    let file = format!("{id}.json");
+    let bytes = projects.and_then(|dir| dir.read_opt(file.as_str(), 1 << 20).ok().flatten());
+    let identity = bytes.as_deref().map(Identity::parse).unwrap_or_default();
+    let workdir = identity.workdir();
+    Ok(KnownProject {
+        checkpoints: History::load(&store.dirs, &store.objects, &id)?
+            .entries
+            .len(),
+        // As for cleaning: a file or a link that leads nowhere stands there because somebody put it there.
+        exists: workdir
+            .as_ref()
+            .is_some_and(|path| matches!(herma_fs::stat_path(path), Ok(Some(_)))),
+        last_touch: identity.last_touch(),
+        workdir,
+        id,
+    })
+}
+
+impl Project<'_> {
+    /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
+    /// is this one, then it is that project and no other. Else those count of which most top-level names
+    /// are here, unless their own directory is known to be elsewhere.
+    pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let root = self.open_root()?;
+        let here = Place::of(&root)?;
+        let (mut found, mut same) = (Vec::new(), Vec::new());
+        for known in self.engine.projects()? {
+            if known.exists || known.checkpoints == 0 || known.id == self.id {
+                continue;
+            }
+            let places = store.identity(&known.id).places();
+            let is_here = places.own.is_some_and(|own| own.may_be(&here));
+            let born = places.own.and_then(|own| own.born);
+            let is_certain = is_here && born.is_some() && born == here.born;
+            if !is_certain && !resembles(&store, &root, &known.id).unwrap_or(false) {
+                continue;
+            }
+            if is_here {
+                same.push(known);
+            } else if !is_elsewhere(&known, &places) {
+                found.push(known);
+            }
+        }
+        Ok(if same.is_empty() { found } else { same })
+    }
+
+    /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
+    /// times and order, and come before any this directory already has.
+    pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
+        let store = self.engine.open_for_writing()?;
+        // What a purge was interrupted in is finished there, before it moves.
+        drop(lock_project(
+            &store.dirs,
+            &from.id,
+            self.settings().lock_wait,
+        )?);
+        let _lock = self.lock(&store.dirs)?;
+        let theirs = History::load(&store.dirs, &store.objects, &from.id)?;
+        let labels = Labels::load(&store.dirs, &from.id)?;
+        let ours = History::load(&store.dirs, &store.objects, &self.id)?;
+        self.touch(&store.dirs, Durability::Synced)?;
+        let fresh: Vec<_> = theirs
+            .entries
+            .iter()
+            .filter(|e| !ours.contains(&e.id))
+            .collect();
+        let first = room_before(&store, &self.id, &ours, fresh.len() as u64)?;
+        for (sequence, entry) in (first..).zip(&fresh) {
+            let extra = store
+                .dirs
+                .refs()
+                .read(&extra_ref(&from.id, entry.sequence))?;
+            let checkpoint = checkpoint_ref(&self.id, sequence);
+            let extra_name = extra_ref(&self.id, sequence);
+            let mut refs: Vec<(&str, ObjectId)> = Vec::new();
+            refs.extend(extra.map(|id| (extra_name.as_str(), id)));
+            refs.push((&checkpoint, entry.id));
+            store.dirs.refs().create(&refs)?;
+            if labels.is_pinned(entry.sequence) {
+                store
+                    .dirs
+                    .refs()
+                    .create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
+            }
+            for name in labels.names_of(&entry.id) {
+                let full = name_ref(&self.id, name);
+                if store.dirs.refs().read(&full)?.is_none() {
+                    store.dirs.refs().create(&[(&full, entry.id)])?;
+                }
+            }
+        }
+        if let (true, Some(newest)) = (ours.entries.is_empty(), theirs.newest()) {
+            // Only a view for Hermes and `git log`; the next save heals what could not be done.
+            let _ = self.move_mirror(&store, ours.mirror, newest.id);
+        }
+        let place_of = |sequence: u64| {
+            let older = fresh.iter().filter(|entry| entry.sequence <= sequence);
+            first + (older.count() as u64).saturating_sub(1)
+        };
+        self.carry_steps(&store, &from.id, &place_of)?;
+        // ORDER: the old project goes when nothing is left that only it has.
+        forget(&store, &from.id)?;
+        Ok(fresh.len())
+    }
+}
+
+/// The first of `count` free sequence numbers before those in use; makes room if there is none.
+///
+/// A process killed on the way leaves the order as it was, perhaps with one checkpoint under two
+/// numbers; the next call takes the older number away.
+pub(crate) fn room_before(
+    store: &OpenStore,
+    id: &ProjectId,
+    ours: &History,
+    count: u64,
+) -> Result<u64, Error> {
+    let Some(first) = ours.entries.first() else {
+        return Ok(1);
+    };
+    if first.sequence > count {
+        return Ok(first.sequence - count);
+    }
+    let mut newer = None;
+    // The newest first, so that no number is in use twice at any moment.
+    for entry in ours.entries.iter().rev() {
+        let (old, new) = (entry.sequence, entry.sequence + count);
+        let is_twice = newer.replace(entry.id) == Some(entry.id);
+        let extra = store.dirs.refs().read(&extra_ref(id, old))?;
+        let pin = store.dirs.refs().read(&pin_ref(id, old))?;
+        let own = checkpoint_ref(id, new);
+        let moves = [
+            (extra_ref(id, old), extra_ref(id, new), extra),
+            (pin_ref(id, old), pin_ref(id, new), pin),
+            (checkpoint_ref(id, old), own.clone(), Some(entry.id)),
+        ];
+        for (from, to, value) in moves {
+            let Some(value) = value else { continue };
+            if !is_twice {
+                create_over_leftover(store, &to, value, to == own)?;
+            }
+            if store.dirs.refs().read(&from)?.is_some() {
+                store.dirs.refs().delete(&from, value)?;
+            }
+        }
+    }
+    Ok(first.sequence)
+}
+
+/// Creates a ref under a number no checkpoint has. A killed process may have left one there; if it is a
+/// checkpoint's own, that checkpoint exists, and was only not listed.
+fn create_over_leftover(
+    store: &OpenStore,
+    name: &str,
+    value: ObjectId,
+    is_own: bool,
+) -> Result<(), Error> {
+    let refs = store.dirs.refs();
+    match refs.read(name)? {
+        Some(found) if found == value => return Ok(()),
+        Some(found) if !is_own => refs.delete(name, found)?,
+        _ => {}
+    }
+    Ok(refs.create(&[(name, value)])?)
+}
+
+/// Was the project renamed, and is still where that left it?
+fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
+    let presence = presence::presence(known.workdir.as_deref(), places);
+    matches!(presence, Presence::OutOfReach(Doubt::Moved { .. }))
+}
+
+/// Are most of the top-level names of a project's newest checkpoint in this directory?
+fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<bool, Error> {
+    let history = History::load(&store.dirs, &store.objects, id)?;
+    let Some(newest) = history.newest() else {
+        return Ok(false);
+    };
+    let tree = store.objects.read_commit(&newest.id)?.tree;
+    let names = store.objects.read_tree(&tree)?;
+    let here = names.iter().filter(|entry| {
+        let stat = root.stat_opt(&entry.name[..]).ok().flatten();
+        stat.is_some_and(|stat| {
+            (stat.kind == herma_fs::FileKind::Directory) == (entry.mode == EntryMode::Directory)
+        })
+    });
+    Ok(!names.is_empty() && here.count() * 100 >= names.len() * RESEMBLANCE_PERCENT)
+}
+
+/// Removes the refs of a project whose checkpoints have moved elsewhere.
+fn forget(store: &OpenStore, id: &ProjectId) -> Result<(), Error> {
+    let refs = store.dirs.refs();
+    let below = [
+        "refs/herma-names",
+        "refs/herma-pins",
+        "refs/herma",
+        "refs/hermes",
+    ];
+    for prefix in below {
+        for (name, value) in refs.list(&format!("{prefix}/{id}"))?.refs {
+            refs.delete(&name, value)?;
+        }
+    }
+    if let Ok(dir) = store.dirs.store().open_dir("projects") {
+        // The file may be missing; then there is nothing to forget.
+        let _ = dir.remove_file(format!("{id}.json").as_str());
+    }
+    Ok(())
+}

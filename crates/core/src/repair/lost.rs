@@ -1,0 +1,262 @@
+//! Bringing back refs that were lost, as far as anything tells what they named.
+//!
+//! The roll of a project tells it best. Without one, pins and names do, and the ref Hermes reads; and where a project
+//! has no refs at all, whatever its own state remembers, with the checkpoints behind that.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::refs::roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::is_extra;
+
+use crate::cleanup::lost_refs::LostKind;
+use crate::cleanup::lost_refs::LostRef;
+use crate::cleanup::lost_refs::known_ids;
+use crate::cleanup::lost_refs::lost_refs;
+use crate::cleanup::lost_refs::saved_commits;
+use crate::engine::Engine;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::purge::record::read_rewritten;
+use crate::purge::refs::lock_project;
+use crate::repair::refs::RepairedRef;
+use crate::repair::refs::receipt_in;
+use crate::restore::interrupted::own_state;
+
+/// How many checkpoints of a project are looked for behind one.
+const MOST: usize = 100_000;
+
+impl Engine {
+    /// Creates refs again that were lost, and the refs of receipts that are missing.
+    pub(crate) fn repair_lost(&self, store: &OpenStore) -> Result<Vec<RepairedRef>, Error> {
+        let mut repaired = Vec::new();
+        for project in known_ids(store)? {
+            if lost_refs(store, &project)?.is_empty() && missing_extras(store, &project)?.is_empty()
+            {
+                continue;
+            }
+            let _lock = lock_project(&store.dirs, &project, self.options.settings.lock_wait)?;
+            // Again under the lock. Checkpoints first: names and pins are theirs.
+            let mut lost = lost_refs(store, &project)?;
+            lost.sort_by_key(|lost| lost.kind == LostKind::Label);
+            for lost in lost {
+                repaired.extend(bring_back(store, &project, lost)?);
+            }
+            for (name, extra) in missing_extras(store, &project)? {
+                store.dirs.refs().create(&[(&name, extra)])?;
+                repaired.push(made_again(name, None, extra));
+            }
+        }
+        Ok(repaired)
+    }
+}
+
+/// The commits that lost refs named and that the store does not have.
+pub(crate) fn missing_commits(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
+    let mut missing = Vec::new();
+    for project in known_ids(store)? {
+        let lost = lost_refs(store, &project)?.into_iter().map(|lost| lost.id);
+        missing.extend(lost.filter(|id| store.objects.read_commit(id).is_err()));
+    }
+    Ok(missing)
+}
+
+/// Refs of receipts that are not there, and what they have to name.
+pub(crate) fn missing_extras(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<Vec<(String, ObjectId)>, Error> {
+    let refs = store.dirs.refs();
+    let there: HashSet<String> = {
+        let listing = refs.list_where(&format!("refs/herma/{project}"), &is_extra)?;
+        let named = listing.refs.into_iter().map(|(name, _)| name);
+        named.chain(listing.broken).collect()
+    };
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let mut missing = Vec::new();
+    for entry in history.entries.iter().filter(|entry| entry.has_ref) {
+        let name = extra_ref(project, entry.sequence);
+        if there.contains(&name) {
+            continue;
+        }
+        // It may have come into being with its checkpoint since, or be gone with it.
+        let own = refs.read(&checkpoint_ref(project, entry.sequence));
+        let is_alone = own.is_ok_and(|id| id == Some(entry.id))
+            && refs.read(&name).is_ok_and(|id| id.is_none());
+        let receipt = is_alone.then(|| receipt_in(store, &entry.id)).flatten();
+        missing.extend(receipt.map(|receipt| (name, receipt)));
+    }
+    Ok(missing)
+}
+
+/// Checkpoints whose parent is gone although nothing says that history ends there: git would call that damage, and a
+/// collection would look for the parent for ever.
+pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec<ObjectId>, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    // ORDER: after the history, because a dropping writes this first.
+    let shallow = store.dirs.shallow().read()?;
+    let mut missing = Vec::new();
+    for entry in history
+        .entries
+        .iter()
+        .filter(|entry| !shallow.contains(&entry.id))
+    {
+        let commit = store.objects.read_commit(&entry.id).ok();
+        let parents = commit.map(|commit| commit.parents).unwrap_or_default();
+        let mut lost = false;
+        for parent in parents.iter().filter(|parent| !history.contains(parent)) {
+            lost = lost || !store.objects.contains(parent)?;
+        }
+        missing.extend(lost.then_some(entry.id));
+    }
+    Ok(missing)
+}
+
+fn made_again(name: String, sequence: Option<u64>, id: ObjectId) -> RepairedRef {
+    RepairedRef {
+        name,
+        sequence,
+        set_aside: None,
+        recovered: Some(id),
+    }
+}
+
+/// Creates what a lost ref named, if it is there.
+fn bring_back(
+    store: &OpenStore,
+    project: &ProjectId,
+    lost: LostRef,
+) -> Result<Vec<RepairedRef>, Error> {
+    let refs = store.dirs.refs();
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let id = as_rewritten(store, project, lost.id)?;
+    let is_readable = store.objects.read_commit(&id).is_ok();
+    let has_ref = history
+        .entries
+        .iter()
+        .any(|entry| entry.id == id && entry.has_ref);
+    match lost.kind {
+        LostKind::Everything => return whole_history(store, project),
+        LostKind::Checkpoint(sequence) if is_readable && !has_ref => {
+            let is_free = |n: &u64| {
+                refs.read(&checkpoint_ref(project, *n))
+                    .is_ok_and(|id| id.is_none())
+            };
+            let sequence = match sequence.filter(is_free) {
+                Some(sequence) => sequence,
+                None => place_for(store, &history, id)?,
+            };
+            if lost.name != checkpoint_ref(project, sequence) {
+                roll::strike(&store.dirs, std::iter::once(lost.name.as_str()))?;
+            }
+            return Ok(vec![create_checkpoint(store, project, sequence, id)?]);
+        }
+        LostKind::Label if is_readable && (has_ref || !lost.name.starts_with("refs/herma")) => {
+            refs.create(&[(&lost.name, id)])?;
+            return Ok(vec![made_again(lost.name, None, id)]);
+        }
+        LostKind::Checkpoint(_) | LostKind::Label => {}
+    }
+    // ORDER: nothing tells of it any more, so nobody need look for it again.
+    roll::strike(&store.dirs, std::iter::once(lost.name.as_str()))?;
+    if has_ref {
+        return Ok(Vec::new());
+    }
+    Ok(vec![RepairedRef {
+        sequence: match lost.kind {
+            LostKind::Checkpoint(sequence) => sequence,
+            _ => None,
+        },
+        name: lost.name,
+        set_aside: None,
+        recovered: None,
+    }])
+}
+
+fn create_checkpoint(
+    store: &OpenStore,
+    project: &ProjectId,
+    sequence: u64,
+    id: ObjectId,
+) -> Result<RepairedRef, Error> {
+    let refs = store.dirs.refs();
+    let (name, extra) = (
+        checkpoint_ref(project, sequence),
+        extra_ref(project, sequence),
+    );
+    let receipt = receipt_in(store, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
+    // ORDER: the receipt first, as a save has it.
+    if let Some(receipt) = receipt {
+        refs.create(&[(&extra, receipt)])?;
+    }
+    refs.create(&[(&name, id)])?;
+    Ok(made_again(name, Some(sequence), id))
+}
+
+/// What a commit became if something was purged from it since.
+fn as_rewritten(store: &OpenStore, project: &ProjectId, id: ObjectId) -> Result<ObjectId, Error> {
+    let rewritten = match own_state(store, project)? {
+        Some(state) => read_rewritten(&state)?,
+        None => BTreeMap::new(),
+    };
+    Ok(rewritten.get(&id).copied().unwrap_or(id))
+}
+
+/// The number of a checkpoint that lost it: the first free one after its parent, or after those that are older.
+fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64, Error> {
+    let commit = store.objects.read_commit(&id)?;
+    let own: Vec<_> = history
+        .entries
+        .iter()
+        .filter(|entry| entry.has_ref)
+        .collect();
+    let parent = own
+        .iter()
+        .find(|entry| commit.parents.first() == Some(&entry.id));
+    let is_older = |id: &ObjectId| {
+        let other = store.objects.read_commit(id);
+        other.is_ok_and(|other| other.author.seconds <= commit.author.seconds)
+    };
+    let older = || own.iter().rev().find(|entry| is_older(&entry.id));
+    let after = parent.or_else(older).map_or(0, |entry| entry.sequence);
+    let taken: BTreeSet<u64> = own.iter().map(|entry| entry.sequence).collect();
+    let mut free = after + 1;
+    while taken.contains(&free) {
+        free += 1;
+    }
+    Ok(free)
+}
+
+/// Gives a project refs again that has none: everything its own state remembers, and what is behind it.
+fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedRef>, Error> {
+    let shallow = store.dirs.shallow().read()?;
+    let mut order: Vec<ObjectId> = Vec::new();
+    let mut known: HashSet<ObjectId> = HashSet::new();
+    for tip in saved_commits(store, project)? {
+        let mut chain = Vec::new();
+        let mut next = Some(as_rewritten(store, project, tip)?);
+        while let Some(id) = next.filter(|id| chain.len() < MOST && known.insert(*id)) {
+            let Ok(commit) = store.objects.read_commit(&id) else {
+                break;
+            };
+            next = commit
+                .parents
+                .first()
+                .copied()
+                .filter(|_| !shallow.contains(&id));
+            chain.push(id);
+        }
+        order.extend(chain.into_iter().rev());
+    }
+    let mut repaired = Vec::new();
+    for (sequence, id) in (1..).zip(order) {
+        repaired.push(create_checkpoint(store, project, sequence, id)?);
+    }
+    Ok(repaired)
+}

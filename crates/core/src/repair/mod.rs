@@ -1,0 +1,291 @@
+//! Mending a store: what can be mended is, what is replaced is set aside, what stays damaged is named.
+//!
+//! The rule for packs: an index that is wrong or gone is made again; where that cannot be, because the pack itself is damaged, what is
+//! whole in it goes into a new pack and the damaged one is set aside. What checkpoints then lack comes out of the trash, or
+//! else from the projects on disk: each is read, and whatever of it has the id of something lost is stored again.
+//!
+//! Nothing is ever removed: files that are replaced or moved out of the way are in `herma/set-aside`. What
+//! stays damaged after a repair is in [`Repaired::after`]; such a checkpoint still gives back the files
+//! that are not named there, and can be dropped.
+
+pub(crate) mod lost;
+pub(crate) mod refs;
+pub(crate) mod state_files;
+pub(crate) mod verify;
+
+use std::collections::HashSet;
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::layout;
+use herma_store::layout::base;
+use herma_store::layout::own_files;
+
+use crate::engine::Engine;
+use crate::engine::Progress;
+use crate::engine::Stage;
+use crate::engine::open::OpenStore;
+use crate::engine::open::stamp;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::project::adopt::project_ids;
+use crate::repair::lost::missing_commits;
+use crate::repair::lost::missing_cuts;
+use crate::repair::refs::RepairedRecord;
+use crate::repair::refs::RepairedRef;
+use crate::repair::refs::missing_candidates;
+use crate::repair::verify::Verified;
+use crate::repair::verify::VerifyOptions;
+use crate::repair::verify::verify_store;
+pub use herma_store::layout::own_files::RepairedFile;
+use herma_store::pack::check::DamagedPack;
+use herma_store::pack::check::PackFault;
+use herma_store::pack::write::PackWriter;
+use herma_store::repair::rebuild;
+use herma_store::repair::recover;
+use herma_store::repair::salvage;
+use herma_store::repair::salvage::SalvagedPack;
+use herma_store::repair::set_aside::SetAside;
+
+/// How often a store is read again because something in it was mended.
+const MOST_ROUNDS: usize = 8;
+
+/// What a repair did, and what it could not do.
+#[derive(Clone, Debug, Default)]
+pub struct Repaired {
+    /// Bytes that a killed clearing had left to be removed.
+    pub bytes_freed: u64,
+    /// Settings that Hermes needs were added to the store's configuration.
+    pub settings: bool,
+    /// Patterns were added to the store's excludes.
+    pub excludes: bool,
+    /// Indexes that were made again.
+    pub indexes: Vec<RebuiltIndex>,
+    /// Damaged packs that were set aside, after what can be read of them was saved.
+    pub salvaged: Vec<SalvagedPack>,
+    /// How many objects that were lost were stored again from projects on disk.
+    pub stored_again: u64,
+    /// Packs that came back out of the trash.
+    pub packs: Vec<String>,
+    /// Files of the store, and of projects' own state, that were missing or could not be used.
+    pub files: Vec<RepairedFile>,
+    /// Refs that were lost or could not be read.
+    pub refs: Vec<RepairedRef>,
+    /// Records of projects that could not be read.
+    pub records: Vec<RepairedRecord>,
+    /// What the whole store looks like now; everything was read.
+    pub after: Verified,
+}
+
+impl Repaired {
+    /// Was anything changed?
+    pub fn has_changed(&self) -> bool {
+        self.bytes_freed > 0
+            || self.settings
+            || self.excludes
+            || !self.indexes.is_empty()
+            || !self.salvaged.is_empty()
+            || self.stored_again > 0
+            || !self.packs.is_empty()
+            || !self.files.is_empty()
+            || !self.refs.is_empty()
+            || !self.records.is_empty()
+    }
+}
+
+/// An index that was made again from its pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RebuiltIndex {
+    /// The pack's name without an extension.
+    pub pack: String,
+    /// How many objects it holds.
+    pub objects: u32,
+}
+
+impl Engine {
+    /// Mends what can be mended. Checkpoints can be saved and restored meanwhile.
+    pub fn repair(&self, progress: &dyn Progress) -> Result<Repaired, Error> {
+        let base_dir = match layout::open_base(&self.base())? {
+            Some((_, base_dir)) if base_dir.stat_opt("store")?.is_some() => base_dir,
+            _ => return Err(Error::NoStore(self.store_dir())),
+        };
+        progress.stage(Stage::Waiting);
+        let stamp = stamp(&self.options.clock.now());
+        let files = own_files::mend(&base_dir, &stamp)?;
+        // Opening sweeps what dead processes left in the store.
+        let store = self.open_for_writing()?;
+        let set_aside = SetAside::open(&store.dirs, stamp)?;
+        let mut repaired = Repaired {
+            bytes_freed: base::finish_leaving(&base_dir)?,
+            files,
+            ..Repaired::default()
+        };
+        (repaired.settings, repaired.excludes) = layout::complete_again(&store.dirs)?;
+        repaired
+            .files
+            .extend(self.repair_state(&store, &set_aside)?);
+        progress.stage(Stage::Verifying);
+        // What is in the trash comes first: it may tell what torn refs have named.
+        let mut damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+        let missing = [missing_candidates(&store)?, missing_commits(&store)?].concat();
+        let mut has_mended = bring_back(&store, &missing, &set_aside, &mut repaired)?;
+        repaired.refs = self.repair_refs(&store, &set_aside)?;
+        repaired.refs.extend(self.repair_lost(&store)?);
+        repaired.files.extend(repair_cuts(&store)?);
+        has_mended |= !repaired.files.is_empty() || !repaired.refs.is_empty();
+        if has_mended {
+            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+        }
+        // What is below a lost directory is known only once that is back: then everything that is nowhere is taken.
+        for takes_all in [false, true] {
+            set_loose_aside(&store, &damaged, &set_aside)?;
+            let found = self.store_again(&store, &damaged, takes_all, progress)?;
+            if found == 0 {
+                break;
+            }
+            repaired.stored_again += found;
+            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+        }
+        repaired.records = self.repair_records(&store, &base_dir, &set_aside)?;
+        for record in &repaired.records {
+            let file = format!("projects/{}.json", record.project);
+            repaired.after.metadata.retain(|found| found.file != file);
+        }
+        Ok(repaired)
+    }
+}
+
+/// Says again where history ends, where that was lost.
+fn repair_cuts(store: &OpenStore) -> Result<Option<RepairedFile>, Error> {
+    let mut missing = Vec::new();
+    for project in project_ids(store)? {
+        missing.extend(missing_cuts(store, &project)?);
+    }
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    store.dirs.shallow().add(&missing)?;
+    Ok(Some(RepairedFile {
+        file: "shallow".to_owned(),
+        what: "it did not say where history ends".to_owned(),
+        set_aside: None,
+    }))
+}
+
+/// Brings packs with these objects back out of the trash; tells whether there were any.
+fn bring_back(
+    store: &OpenStore,
+    wanted: &[ObjectId],
+    set_aside: &SetAside,
+    repaired: &mut Repaired,
+) -> Result<bool, Error> {
+    let packs = recover::bring_back(&store.dirs, wanted, set_aside)?;
+    let has_found = !packs.is_empty();
+    repaired.packs.extend(packs);
+    Ok(has_found)
+}
+
+/// Reads the whole store, and again as long as packs can be mended or brought back. Returns the objects that are missing or
+/// damaged in the end.
+fn mend_packs(
+    store: &OpenStore,
+    set_aside: &SetAside,
+    repaired: &mut Repaired,
+    progress: &dyn Progress,
+) -> Result<Vec<ObjectId>, Error> {
+    let all = VerifyOptions {
+        read_data: true,
+        project: None,
+    };
+    let directory = store.dirs.objects().open_dir("pack")?;
+    let mut rounds = 0..MOST_ROUNDS;
+    loop {
+        let (after, damaged) = verify_store(store, &all, progress)?;
+        repaired.after = after;
+        let mut has_mended = false;
+        for DamagedPack { pack, fault, .. } in repaired.after.packs.clone() {
+            has_mended |= mend_pack(store, &directory, (pack, fault), set_aside, repaired)?;
+        }
+        let goes_on = has_mended || bring_back(store, &damaged, set_aside, repaired)?;
+        if !goes_on || rounds.next().is_none() {
+            return Ok(damaged);
+        }
+    }
+}
+
+/// Makes the index of a pack again, or saves what is whole in it and sets it aside; tells whether it did.
+fn mend_pack(
+    store: &OpenStore,
+    directory: &Dir,
+    (pack, fault): (String, PackFault),
+    set_aside: &SetAside,
+    repaired: &mut Repaired,
+) -> Result<bool, Error> {
+    let dirs = &store.dirs;
+    if fault != PackFault::Pack
+        && let Ok(objects) = rebuild::rebuild_index(dirs, directory, &pack, set_aside)?
+    {
+        repaired.indexes.push(RebuiltIndex { pack, objects });
+        return Ok(true);
+    }
+    let salvaged = salvage::salvage(dirs, directory, &pack, &store.objects, set_aside)?;
+    let has_salvaged = salvaged.is_some();
+    repaired.salvaged.extend(salvaged);
+    Ok(has_salvaged)
+}
+
+/// Sets files of single objects aside that do not hold these: an older Hermes made them.
+fn set_loose_aside(
+    store: &OpenStore,
+    damaged: &[ObjectId],
+    set_aside: &SetAside,
+) -> Result<(), Error> {
+    for id in damaged.iter().map(|id| id.to_hex()) {
+        let (fan, name) = id.split_at(2);
+        if let Ok(fan) = store.dirs.objects().open_dir(fan)
+            && fan.stat_opt(name)?.is_some()
+        {
+            set_aside.take_as(&fan, name, &format!("objects+{id}"))?;
+        }
+    }
+    Ok(())
+}
+
+impl Engine {
+    /// Stores again what projects on disk still have of these objects: their files, and the directories that follow from
+    /// them; or else whatever the store does not have. Returns how many of these objects there were.
+    fn store_again(
+        &self,
+        store: &OpenStore,
+        damaged: &[ObjectId],
+        takes_all: bool,
+        progress: &dyn Progress,
+    ) -> Result<u64, Error> {
+        if damaged.is_empty() {
+            return Ok(0);
+        }
+        let lost: HashSet<&ObjectId> = damaged.iter().collect();
+        let is_known = |id: &ObjectId| match lost.contains(id) {
+            true => Ok(false),
+            false if takes_all => Ok(store.objects.contains_listed(id)?),
+            false => Ok(true),
+        };
+        let writer = PackWriter::new(&store.dirs, &is_known)?;
+        for id in project_ids(store)? {
+            let workdir = store.identity(&id).workdir();
+            let project = workdir.and_then(|path| self.project(&path).ok());
+            let Some(project) = project.filter(|project| *project.id() == id) else {
+                continue;
+            };
+            match project.scan(Some(store), None, true, &writer, progress) {
+                Err(e) if e.kind() == ErrorKind::Cancelled => return Err(e),
+                // One that cannot be looked at keeps nothing from the others.
+                _ => {}
+            }
+        }
+        let found = damaged.iter().filter(|id| writer.has(id)).count() as u64;
+        writer.finish(Durability::Synced)?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,433 @@
+//! Mending refs that name nothing and records that cannot be read.
+//!
+//! A ref that keeps a receipt and names something else names it again; so does one that names what is not there, if the roll
+//! tells what it named. A torn ref is set aside. If something else
+//! still tells which commit it named, it is made again: a pin, the checkpoint after it, or the ref Hermes reads.
+//! A record is written again with what was good in the old one; the times come from the checkpoints, and the
+//! directory, which nobody can guess, only from places whose word can be checked against the project's id.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::layout::base;
+use herma_store::layout::base::Found;
+use herma_store::refs::roll;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::sequence_of;
+use herma_store::repair::set_aside::SetAside;
+
+use crate::engine::Engine;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::project::Identity;
+use crate::project::adopt::project_ids;
+use crate::purge::refs::lock_project;
+use crate::repair::verify::OUR_REFS;
+use crate::repair::verify::other_extra;
+use crate::repair::verify::read_record;
+use crate::types::message::Message;
+
+/// A ref that named nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairedRef {
+    /// Its name.
+    pub name: String,
+    /// The checkpoint it was the ref of, by its place in the order of saving.
+    pub sequence: Option<u64>,
+    /// Where its file is now, relative to the store; `None` if there was none.
+    pub set_aside: Option<String>,
+    /// The commit, or the receipt, it names again; `None` if nobody knows which it was.
+    pub recovered: Option<ObjectId>,
+}
+
+/// A record of a project that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairedRecord {
+    /// The project.
+    pub project: ProjectId,
+    /// What was wrong.
+    pub what: String,
+    /// Where the old file is now, relative to the store.
+    pub set_aside: String,
+    /// The directory the new one names; `None` if that is not known any more.
+    pub workdir: Option<PathBuf>,
+}
+
+impl Engine {
+    /// Sets refs aside that cannot be read, and makes those again of which it is known what they named.
+    pub(crate) fn repair_refs(
+        &self,
+        store: &OpenStore,
+        set_aside: &SetAside,
+    ) -> Result<Vec<RepairedRef>, Error> {
+        let mut repaired = Vec::new();
+        for prefix in OUR_REFS {
+            let broken = store.dirs.refs().list(prefix)?.broken;
+            for name in broken {
+                let project = name
+                    .strip_prefix(prefix)
+                    .and_then(|rest| rest.split('/').nth(1))
+                    .and_then(|id| ProjectId::parse(id.as_bytes()));
+                repaired.extend(match project {
+                    Some(project) => {
+                        let wait = self.options.settings.lock_wait;
+                        let _lock = lock_project(&store.dirs, &project, wait)?;
+                        repair_ref(store, &name, set_aside)?
+                    }
+                    None => repair_ref(store, &name, set_aside)?,
+                });
+            }
+        }
+        for project in project_ids(store)? {
+            let wait = self.options.settings.lock_wait;
+            if !wrong_refs(store, &project)?.is_empty() {
+                let _lock = lock_project(&store.dirs, &project, wait)?;
+                // Again under the lock: a save makes such refs, too.
+                for wrong in wrong_refs(store, &project)? {
+                    repaired.push(correct(store, wrong, set_aside)?);
+                }
+            }
+        }
+        Ok(repaired)
+    }
+
+    /// Writes records of projects again that cannot be read or hold values of the wrong type.
+    pub(crate) fn repair_records(
+        &self,
+        store: &OpenStore,
+        base_dir: &Dir,
+        set_aside: &SetAside,
+    ) -> Result<Vec<RepairedRecord>, Error> {
+        let mut repaired = Vec::new();
+        for project in project_ids(store)? {
+            if problem(store, &project).is_none() {
+                continue;
+            }
+            let wait = self.options.settings.lock_wait;
+            let _lock = lock_project(&store.dirs, &project, wait)?;
+            // Again under the lock: a save writes the record, too.
+            if let Some((what, bytes)) = problem(store, &project) {
+                let identity = salvage(store, base_dir, &project, &bytes)?;
+                repaired.push(RepairedRecord {
+                    set_aside: replace_record(store, &project, identity.as_ref(), set_aside)?,
+                    workdir: identity.and_then(|identity| identity.workdir()),
+                    project,
+                    what,
+                });
+            }
+        }
+        Ok(repaired)
+    }
+}
+
+/// A ref that names something else than it has to.
+struct WrongRef {
+    name: String,
+    named: ObjectId,
+    right: ObjectId,
+}
+
+fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
+    let mut wrong = Vec::new();
+    for (name, named, right) in misled_refs(store, project)? {
+        wrong.push(WrongRef { name, named, right });
+    }
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    wrong.extend(history.entries.iter().filter_map(|entry| {
+        // What is not there cannot be named; the checkpoint is reported as damaged.
+        let right = receipt_in(store, &entry.id)?;
+        let (name, named) = other_extra(store, project, entry, right)?;
+        Some(WrongRef { name, named, right })
+    }));
+    Ok(wrong)
+}
+
+/// Refs of a project that name what is not there, with that and with what they named as the roll has it, or else whatever
+/// tells of a checkpoint.
+pub(crate) fn misled_refs(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<Vec<(String, ObjectId, ObjectId)>, Error> {
+    let roll = Roll::read(&store.dirs, project).unwrap_or_default();
+    let is_there = |id: &ObjectId| store.objects.read_commit(id).is_ok();
+    let mut misled = Vec::new();
+    for prefix in roll::PREFIXES {
+        for (name, named) in store.dirs.refs().list(&format!("{prefix}{project}"))?.refs {
+            if is_there(&named) {
+                continue;
+            }
+            let mut right = roll.refs.get(&name).copied().filter(is_there);
+            // A fast save is not on the roll before somebody settles it.
+            if let (None, Some((_, sequence))) = (right, checkpoint_of(&name)) {
+                right = lost_commit(store, project, sequence)?;
+            }
+            misled.extend(right.map(|right| (name, named, right)));
+        }
+    }
+    // The ref Hermes reads is on no roll: it names the newest checkpoint.
+    let own = roll
+        .refs
+        .iter()
+        .filter(|(name, _)| checkpoint_of(name).is_some());
+    let newest = own.map(|(_, id)| *id).next_back().filter(is_there);
+    let mirror = mirror_ref(project);
+    if let (Some(newest), Ok(Some(named))) = (newest, store.dirs.refs().read(&mirror))
+        && !is_there(&named)
+    {
+        misled.push((mirror, named, newest));
+    }
+    Ok(misled)
+}
+
+fn correct(store: &OpenStore, wrong: WrongRef, set_aside: &SetAside) -> Result<RepairedRef, Error> {
+    let (parent, leaf) = wrong.name.rsplit_once('/').unwrap_or(("", &wrong.name));
+    let directory = store.dirs.store().open_beneath(parent.as_bytes());
+    let kept = directory
+        .map_err(Into::into)
+        .and_then(|dir| set_aside.keep_as(&dir, leaf, &wrong.name.replace('/', "+")));
+    let set_aside = match kept {
+        Ok(kept) => kept,
+        // It is one of many in one file.
+        Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
+        Err(e) => return Err(e.into()),
+    };
+    let refs = store.dirs.refs();
+    refs.update(&wrong.name, Some(wrong.named), wrong.right)?;
+    let checkpoint = checkpoint_of(wrong.name.trim_end_matches(".extra"));
+    Ok(RepairedRef {
+        name: wrong.name,
+        sequence: checkpoint.map(|(_, sequence)| sequence),
+        set_aside: Some(set_aside),
+        recovered: Some(wrong.right),
+    })
+}
+
+/// Commits that torn refs may have named and that the store does not have.
+pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
+    let mut missing = Vec::new();
+    for name in store.dirs.refs().list("refs/herma")?.broken {
+        if let Some((project, sequence)) = checkpoint_of(&name) {
+            let found = candidates(store, &project, sequence)?;
+            let is_missing = |id: &ObjectId| store.objects.read_commit(id).is_err();
+            missing.extend(found.into_iter().filter(is_missing));
+        }
+    }
+    Ok(missing)
+}
+
+/// The project and the number in the name of a checkpoint's ref.
+fn checkpoint_of(name: &str) -> Option<(ProjectId, u64)> {
+    let (project, leaf) = name.strip_prefix("refs/herma/")?.split_once('/')?;
+    Some((ProjectId::parse(project.as_bytes())?, sequence_of(leaf)?))
+}
+
+fn repair_ref(
+    store: &OpenStore,
+    name: &str,
+    set_aside: &SetAside,
+) -> Result<Option<RepairedRef>, Error> {
+    let refs = store.dirs.refs();
+    // Somebody may have mended it while its lock was waited for.
+    if refs.read(name).is_ok_and(|id| id.is_some()) {
+        return Ok(None);
+    }
+    let checkpoint = checkpoint_of(name);
+    let mut recovered = receipt_of(store, name);
+    if let Some((project, sequence)) = &checkpoint {
+        recovered = lost_commit(store, project, *sequence)?;
+    }
+    if recovered.is_none() {
+        recovered = on_roll(store, name)?;
+    }
+    let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
+    let label = name.replace('/', "+");
+    let moved = store
+        .dirs
+        .store()
+        .open_beneath(parent.as_bytes())
+        .map_err(Into::into)
+        .and_then(|dir| match recovered {
+            Some(_) => set_aside.keep_as(&dir, leaf, &label),
+            None => set_aside.take_as(&dir, leaf, &label),
+        });
+    let aside = match moved {
+        Ok(aside) => aside,
+        // Only its name is spelled so: a ref whose name is not text stays, and is reported as broken.
+        Err(StoreError::Fs(e)) if e.is_not_found() => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    if let Some(id) = recovered
+        // ORDER: in one step, or a kill in between would leave nothing that tells of the checkpoint.
+        && !refs.replace_broken(name, id)?
+        && refs.read(name)?.is_none()
+    {
+        refs.create(&[(name, id)])?;
+    }
+    Ok(Some(RepairedRef {
+        name: name.to_owned(),
+        sequence: checkpoint.map(|(_, sequence)| sequence),
+        set_aside: Some(aside),
+        recovered,
+    }))
+}
+
+/// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
+fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
+    let Some(project) = name
+        .split('/')
+        .nth(2)
+        .and_then(|id| ProjectId::parse(id.as_bytes()))
+    else {
+        return Ok(None);
+    };
+    if name == mirror_ref(&project) {
+        let history = History::load(&store.dirs, &store.objects, &project)?;
+        return Ok(history.newest().map(|entry| entry.id));
+    }
+    let roll = Roll::read(&store.dirs, &project).unwrap_or_default();
+    let named = roll.refs.get(name).copied();
+    Ok(named.filter(|id| store.objects.read_commit(id).is_ok()))
+}
+
+/// The receipt that the ref beside a checkpoint's own must have named.
+fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
+    let checkpoint = name.strip_suffix(".extra")?;
+    checkpoint_of(checkpoint)?;
+    let id = store.dirs.refs().read(checkpoint).ok()??;
+    receipt_in(store, &id)
+}
+
+/// The receipt a commit names, if it is there.
+pub(crate) fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
+    let commit = store.objects.read_commit(id).ok()?;
+    let extra = Message::parse(&commit.message).extra?;
+    store.objects.read_tree(&extra).ok().map(|_| extra)
+}
+
+/// The commit that the ref of a checkpoint must have named, if something else tells.
+fn lost_commit(
+    store: &OpenStore,
+    project: &ProjectId,
+    sequence: u64,
+) -> Result<Option<ObjectId>, Error> {
+    let extra = store.dirs.refs().read(&extra_ref(project, sequence));
+    let Some(extra) = extra.ok().flatten() else {
+        // The receipt is unique to a checkpoint; without it there is nothing to tell them apart.
+        return Ok(None);
+    };
+    let fits = |id: &ObjectId| {
+        let commit = store.objects.read_commit(id);
+        commit.is_ok_and(|commit| Message::parse(&commit.message).extra == Some(extra))
+    };
+    Ok(candidates(store, project, sequence)?.into_iter().find(fits))
+}
+
+/// Commits that the ref of a checkpoint may have named: its pin tells, or the checkpoint after it, or
+/// the ref Hermes reads, behind which it is found again.
+fn candidates(
+    store: &OpenStore,
+    project: &ProjectId,
+    sequence: u64,
+) -> Result<BTreeSet<ObjectId>, Error> {
+    let refs = store.dirs.refs();
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let mut found = BTreeSet::new();
+    found.extend(refs.read(&pin_ref(project, sequence)).ok().flatten());
+    let next = history.entries.iter().find(|e| e.sequence > sequence);
+    if let Some(next) = next.filter(|next| next.has_ref) {
+        let is_cut = store.dirs.shallow().read()?.contains(&next.id);
+        let commit = store.objects.read_commit(&next.id).ok();
+        let commit = commit.filter(|_| !is_cut);
+        found.extend(commit.and_then(|commit| commit.parents.first().copied()));
+    }
+    let behind = history.entries.iter().filter(|entry| !entry.has_ref);
+    found.extend(behind.map(|entry| entry.id));
+    found.extend(history.mirror);
+    for entry in history.entries.iter().filter(|entry| entry.has_ref) {
+        found.remove(&entry.id);
+    }
+    Ok(found)
+}
+
+/// What is wrong with a project's record, if anything is, and its bytes if they can be read.
+fn problem(store: &OpenStore, project: &ProjectId) -> Option<(String, Vec<u8>)> {
+    match read_record(store, project) {
+        Ok(None) => None,
+        Ok(Some(bytes)) => Identity::problem(&bytes).map(|what| (what.to_owned(), bytes)),
+        Err(e) => Some((format!("{e}: {}", e.source), Vec::new())),
+    }
+}
+
+/// What a project's new record says; `None` if there are no checkpoints to remember.
+fn salvage(
+    store: &OpenStore,
+    base_dir: &Dir,
+    project: &ProjectId,
+    bytes: &[u8],
+) -> Result<Option<Identity>, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    if history.entries.is_empty() {
+        return Ok(None);
+    }
+    let seconds = |id: &ObjectId| {
+        let commit = store.objects.read_commit(id).ok()?;
+        Some(commit.author.seconds as f64)
+    };
+    let oldest = history.entries.iter().find_map(|entry| seconds(&entry.id));
+    let newest = history
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| seconds(&entry.id));
+    let mut identity = Identity::salvage(bytes, project);
+    let workdir = match identity.workdir() {
+        Some(_) => None,
+        None => workdir_from_legacy(base_dir, project)?,
+    };
+    let (oldest, newest) = (oldest.unwrap_or(0.0), newest.unwrap_or(0.0));
+    identity.complete(workdir.as_deref(), oldest, newest);
+    Ok(Some(identity))
+}
+
+fn replace_record(
+    store: &OpenStore,
+    project: &ProjectId,
+    identity: Option<&Identity>,
+    set_aside: &SetAside,
+) -> Result<String, Error> {
+    let projects = store.dirs.store().open_dir("projects")?;
+    let name = format!("{project}.json");
+    let Some(identity) = identity else {
+        return Ok(set_aside.take(&projects, &name)?);
+    };
+    let aside = set_aside.keep(&projects, &name)?;
+    let tmp = &store.dirs.for_writing()?.tmp;
+    let text = identity.render();
+    write_file(tmp, &projects, &name, text.as_bytes(), Durability::Synced)?;
+    Ok(aside)
+}
+
+/// The directory that a version 1 repository of the project names, if it is the project's.
+fn workdir_from_legacy(base_dir: &Dir, project: &ProjectId) -> Result<Option<PathBuf>, Error> {
+    let mut places = vec![base_dir.try_clone()?];
+    for entry in base_dir.entries()? {
+        if base::classify(base_dir, &entry)? == Found::Archive {
+            places.push(base_dir.open_dir(entry.name.as_c_str())?);
+        }
+    }
+    let named = places.iter().filter_map(|place| {
+        let repository = place.open_dir(project.as_str()).ok()?;
+        base::workdir_of(&repository)
+    });
+    Ok({ named }.find(|path| ProjectId::of(path) == *project))
+}

@@ -1,0 +1,462 @@
+//! Checking the whole store: which checkpoints are damaged, and which of their files.
+//!
+//! Damage costs what it hits and nothing else, so the answer is a list: checkpoints with the paths they
+//! cannot give back, packs, refs and records that cannot be read. Nothing is changed; [`crate::repair`]
+//! mends what can be mended.
+
+use std::path::PathBuf;
+
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::layout::own_files;
+use herma_store::layout::own_files::Misfit;
+use herma_store::pack::check;
+use herma_store::pack::check::DamagedPack;
+use herma_store::pack::check::PackFault;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::verify::Hurt;
+use herma_store::verify::Survey;
+
+use crate::cleanup::lost_refs::known_ids;
+use crate::cleanup::lost_refs::lost_refs;
+use crate::cleanup::lost_refs::misplaced;
+use crate::engine::Engine;
+use crate::engine::Progress;
+use crate::engine::Stage;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::Entry;
+use crate::history::History;
+use crate::project::Identity;
+use crate::project::adopt::project_ids;
+use crate::purge::record::PurgeRecord;
+use crate::repair::lost::missing_cuts;
+use crate::repair::lost::missing_extras;
+use crate::repair::refs::misled_refs;
+use crate::repair::state_files::damaged_state;
+use crate::restore::interrupted::own_state;
+use crate::types::message::Message;
+use crate::worktree::present::ScanError;
+
+/// Records of projects are small; anything larger is something else.
+pub(crate) const MAX_RECORD: u64 = 1 << 20;
+
+/// Where refs of ours are.
+pub(crate) const OUR_REFS: [&str; 4] = [
+    "refs/herma",
+    "refs/hermes",
+    "refs/herma-names",
+    "refs/herma-pins",
+];
+
+/// How much is checked.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Read and hash every file, not only look it up in the indexes.
+    pub read_data: bool,
+    /// Only the checkpoints of this project.
+    pub project: Option<ProjectId>,
+}
+
+/// What was checked, and everything that is wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// Checkpoints looked at.
+    pub checkpoints: u64,
+    /// Objects looked at, each once however many checkpoints share it.
+    pub objects: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Checkpoints that cannot give back everything, newest first in each project.
+    pub damaged: Vec<DamagedFinding>,
+    /// Packs that are damaged or have no usable index.
+    pub packs: Vec<DamagedPack>,
+    /// Refs that cannot be read.
+    pub refs: Vec<BrokenRef>,
+    /// Records of projects, and other files of the store, that cannot be used.
+    pub metadata: Vec<DamagedRecord>,
+}
+
+impl Verified {
+    /// Is everything in order? A pack without an index that no checkpoint needs is, and a record of a step that
+    /// was lost: it is not synced when the step begins.
+    pub fn is_whole(&self) -> bool {
+        let is_harmless = |pack: &DamagedPack| pack.fault == PackFault::NoIndex;
+        self.damaged.is_empty()
+            && self.packs.iter().all(is_harmless)
+            && self.refs.is_empty()
+            && self.metadata.iter().all(DamagedRecord::is_harmless)
+    }
+}
+
+/// A checkpoint that cannot give back everything. The paths not named here can be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFinding {
+    /// Whose it is.
+    pub project: ProjectId,
+    /// Where that project was when it was last saved.
+    pub workdir: Option<PathBuf>,
+    /// Its list number; 1 is the newest.
+    pub number: usize,
+    /// Its place in the order of saving.
+    pub sequence: u64,
+    /// Its commit.
+    pub id: ObjectId,
+    /// Nothing of it can be read.
+    pub is_lost: bool,
+    /// Its files that are damaged or missing. An empty path is the whole tree.
+    pub paths: Hurt,
+    /// Its modes or its list of what was left out are damaged; the files are not.
+    pub receipt: bool,
+    /// What is wrong, with the first damaged object by name.
+    pub what: String,
+}
+
+/// A ref that is there but names nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenRef {
+    /// Its name.
+    pub name: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// A file of the store that is no object and no ref, and cannot be used: a record, a journal, a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedRecord {
+    /// The file, relative to the store.
+    pub file: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl DamagedRecord {
+    fn is_harmless(&self) -> bool {
+        self.file.starts_with("herma/projects/") && self.file.contains("/steps/")
+    }
+}
+
+/// A checkpoint to be looked at again once all objects were checked.
+struct Candidate {
+    project: ProjectId,
+    workdir: Option<PathBuf>,
+    number: usize,
+    sequence: u64,
+    id: ObjectId,
+    tree: Option<ObjectId>,
+    extra: Option<ObjectId>,
+}
+
+impl Engine {
+    /// Checks the store. An empty answer if there is none.
+    pub fn verify(
+        &self,
+        options: &VerifyOptions,
+        progress: &dyn Progress,
+    ) -> Result<Verified, Error> {
+        let Some(store) = self.open_for_reading()? else {
+            return Ok(Verified::default());
+        };
+        progress.stage(Stage::Verifying);
+        verify_store(&store, options, progress).map(|(verified, _)| verified)
+    }
+
+    /// The quick part of [`Self::verify`]: refs, records and files of the store, without anything that was saved.
+    pub fn glance(&self) -> Result<Verified, Error> {
+        let mut verified = Verified::default();
+        if let Some(store) = self.open_for_reading()? {
+            let all = VerifyOptions::default();
+            if no_refs(&store, &mut verified)? {
+                return Ok(verified);
+            }
+            for project in project_ids(&store)? {
+                record(&store, &project, &mut verified);
+            }
+            broken_refs(&store, &all, &mut verified)?;
+            lost(&store, &all, &mut verified)?;
+        }
+        Ok(verified)
+    }
+}
+
+/// Checks an open store; also returns the objects that are missing or damaged.
+pub(crate) fn verify_store(
+    store: &OpenStore,
+    options: &VerifyOptions,
+    progress: &dyn Progress,
+) -> Result<(Verified, Vec<ObjectId>), Error> {
+    let mut verified = Verified::default();
+    if no_refs(store, &mut verified)? {
+        return Ok((verified, Vec::new()));
+    }
+    let mut survey = Survey::new(&store.objects);
+    let mut candidates = Vec::new();
+    for project in project_ids(store)? {
+        if options
+            .project
+            .as_ref()
+            .is_some_and(|only| *only != project)
+        {
+            continue;
+        }
+        record(store, &project, &mut verified);
+        match checkpoints(store, &project, &mut survey, &mut verified.refs) {
+            Ok(found) => candidates.extend(found),
+            Err(e) => verified.refs.push(BrokenRef {
+                name: format!("refs/herma/{project}"),
+                what: e.to_string(),
+            }),
+        }
+        stop_if_cancelled(progress)?;
+    }
+    survey.check_blobs(options.read_data, &|done, total| {
+        if done % 64 == 0 || done == total {
+            progress.files(done, Some(total));
+        }
+        !progress.is_cancelled()
+    })?;
+    stop_if_cancelled(progress)?;
+    verified.checkpoints = candidates.len() as u64;
+    for candidate in candidates {
+        verified.damaged.extend(finding(candidate, &mut survey));
+    }
+    broken_refs(store, options, &mut verified)?;
+    lost(store, options, &mut verified)?;
+    let mut read = 0;
+    match store.dirs.objects().open_dir("pack") {
+        Ok(directory) => {
+            (verified.packs, read) =
+                check::check_packs(&store.objects, &directory, options.read_data)?;
+        }
+        Err(e) if e.is_not_found() => {}
+        Err(e) => return Err(e.into()),
+    }
+    verified.objects = survey.object_count();
+    verified.bytes = survey.bytes() + read;
+    Ok((verified, survey.damaged().copied().collect()))
+}
+
+fn stop_if_cancelled(progress: &dyn Progress) -> Result<(), Error> {
+    if progress.is_cancelled() {
+        return Err(ScanError::Cancelled.into());
+    }
+    Ok(())
+}
+
+/// Looks at the commits and trees of one project.
+fn checkpoints(
+    store: &OpenStore,
+    project: &ProjectId,
+    survey: &mut Survey<'_>,
+    broken: &mut Vec<BrokenRef>,
+) -> Result<Vec<Candidate>, Error> {
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    let workdir = read_record(store, project)
+        .ok()
+        .flatten()
+        .and_then(|bytes| Identity::parse(&bytes).workdir());
+    let mut found = Vec::new();
+    for (entry, number) in history.entries.iter().rev().zip(1..) {
+        let commit = survey.commit(&entry.id);
+        let tree = commit.as_ref().map(|commit| commit.tree);
+        let extra = commit.and_then(|commit| Message::parse(&commit.message).extra);
+        for id in tree.iter().chain(&extra) {
+            survey.tree(id);
+        }
+        let other = extra.and_then(|extra| other_extra(store, project, entry, extra));
+        broken.extend(other.map(|(name, _)| BrokenRef {
+            name,
+            what: "it names something else than the receipt of its checkpoint".to_owned(),
+        }));
+        found.push(Candidate {
+            project: project.clone(),
+            workdir: workdir.clone(),
+            number,
+            sequence: entry.sequence,
+            id: entry.id,
+            tree,
+            extra,
+        });
+    }
+    Ok(found)
+}
+
+/// The ref that keeps the receipt of a checkpoint, and what it names, if that is something else.
+pub(crate) fn other_extra(
+    store: &OpenStore,
+    project: &ProjectId,
+    entry: &Entry,
+    extra: ObjectId,
+) -> Option<(String, ObjectId)> {
+    let name = extra_ref(project, entry.sequence);
+    let named = store.dirs.refs().read(&name).ok().flatten();
+    let other = named.filter(|named| entry.has_ref && *named != extra)?;
+    (!is_purged(store, project, entry, &name, other)).then_some((name, other))
+}
+
+/// A purge moves the ref of a receipt before that of its checkpoint, and may have been cut off between them.
+fn is_purged(
+    store: &OpenStore,
+    project: &ProjectId,
+    entry: &Entry,
+    extra: &str,
+    named: ObjectId,
+) -> bool {
+    let state = own_state(store, project).ok().flatten();
+    let record = state.and_then(|state| PurgeRecord::read(&state).ok().flatten());
+    let moves = record.map(|record| record.refs).unwrap_or_default();
+    // ORDER: the record is read before the ref. It is there until both refs have moved.
+    let checkpoint = || {
+        store
+            .dirs
+            .refs()
+            .read(&checkpoint_ref(project, entry.sequence))
+    };
+    moves.iter().any(|m| m.name == extra && m.new == named)
+        || checkpoint().ok().flatten() != Some(entry.id)
+}
+
+fn finding(of: Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {
+    let (paths, what, receipt, is_lost) = match of.tree {
+        None => {
+            let what = survey.damage(&of.id).unwrap_or_default().to_owned();
+            (Hurt::default(), what, false, true)
+        }
+        Some(tree) => {
+            let (paths, files) = survey.hurt(&tree);
+            let lists = of.extra.and_then(|extra| survey.hurt(&extra).1);
+            let receipt = lists.is_some();
+            (paths, files.or(lists).unwrap_or_default(), receipt, false)
+        }
+    };
+    let is_damaged = is_lost || receipt || !paths.is_empty();
+    is_damaged.then_some(DamagedFinding {
+        project: of.project,
+        workdir: of.workdir,
+        number: of.number,
+        sequence: of.sequence,
+        id: of.id,
+        is_lost,
+        paths,
+        receipt,
+        what,
+    })
+}
+
+fn broken_refs(
+    store: &OpenStore,
+    options: &VerifyOptions,
+    verified: &mut Verified,
+) -> Result<(), Error> {
+    for prefix in OUR_REFS {
+        let prefix = match &options.project {
+            Some(project) => format!("{prefix}/{project}"),
+            None => prefix.to_owned(),
+        };
+        let broken = store.dirs.refs().list(&prefix)?.broken;
+        verified
+            .refs
+            .extend(broken.into_iter().map(|name| BrokenRef {
+                name,
+                what: "it does not hold an object id".to_owned(),
+            }));
+    }
+    Ok(())
+}
+
+/// Is something else where the refs belong? Then nothing can be asked about what was saved.
+fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
+    if misplaced(&store.dirs)?.is_empty() {
+        return Ok(false);
+    }
+    let misfits = own_files::problems(&store.dirs)?.into_iter();
+    verified.metadata.extend(misfits.map(DamagedRecord::from));
+    Ok(!verified.metadata.is_empty())
+}
+
+impl From<Misfit> for DamagedRecord {
+    fn from(misfit: Misfit) -> Self {
+        Self {
+            file: misfit.file,
+            what: misfit.what,
+        }
+    }
+}
+
+/// Refs that were lost, and files of the store and of projects' own state that cannot be used.
+fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<(), Error> {
+    let is_missing = |name: String| BrokenRef {
+        name,
+        what: "it is missing".to_owned(),
+    };
+    let only = options.project.as_ref();
+    for project in known_ids(store)? {
+        if only.is_some_and(|only| *only != project) {
+            continue;
+        }
+        let lost = lost_refs(store, &project)?.into_iter();
+        verified.refs.extend(lost.map(|lost| BrokenRef {
+            what: lost.what().to_owned(),
+            name: lost.name,
+        }));
+        // A power cut may leave one of two refs that were made at once; what is on the roll was there.
+        let roll = Roll::read(&store.dirs, &project);
+        let was_there = |extra: &str| {
+            let checkpoint = extra.strip_suffix(".extra").unwrap_or(extra);
+            roll.as_ref()
+                .is_none_or(|roll| roll.refs.contains_key(checkpoint))
+        };
+        let extras = missing_extras(store, &project)?.into_iter();
+        let extras = extras.filter(|(name, _)| was_there(name));
+        verified
+            .refs
+            .extend(extras.map(|(name, _)| is_missing(name)));
+        let misled = misled_refs(store, &project)?.into_iter();
+        verified.refs.extend(misled.map(|(name, ..)| BrokenRef {
+            name,
+            what: "it names something that is not there".to_owned(),
+        }));
+        let cuts = missing_cuts(store, &project)?.into_iter();
+        verified.metadata.extend(cuts.map(|id| DamagedRecord {
+            file: "shallow".to_owned(),
+            what: format!("it does not say that history ends at {id}"),
+        }));
+    }
+    verified.metadata.extend(damaged_state(store, only)?);
+    if only.is_none() {
+        let misfits = own_files::problems(&store.dirs)?.into_iter();
+        verified
+            .metadata
+            .extend(misfits.map(|misfit| DamagedRecord {
+                file: misfit.file,
+                what: misfit.what,
+            }));
+    }
+    Ok(())
+}
+
+/// The bytes of a project's record, if there is one.
+pub(crate) fn read_record(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<Option<Vec<u8>>, herma_fs::Error> {
+    let directory = match store.dirs.store().open_dir("projects") {
+        Ok(directory) => directory,
+        Err(e) if e.is_not_found() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    directory.read_opt(format!("{project}.json").as_str(), MAX_RECORD)
+}
+
+fn record(store: &OpenStore, project: &ProjectId, verified: &mut Verified) {
+    let what = match read_record(store, project) {
+        Ok(bytes) => bytes.and_then(|bytes| Identity::problem(&bytes).map(str::to_owned)),
+        Err(e) => Some(format!("{e}: {}", e.source)),
+    };
+    verified.metadata.extend(what.map(|what| DamagedRecord {
+        file: format!("projects/{project}.json"),
+        what,
+    }));
+}

@@ -1,0 +1,198 @@
+//! Is the project where a restore was to bring it, and does the disk know?
+//!
+//! The look before a restore saw everything, so the look after it enters only the directories the restore changed
+//! something in, and those of which the first look could not be sure; after one that only replaced files, only these are
+//! read. Every file that was written is read and compared, or hashed, here. What others do elsewhere meanwhile is theirs,
+//! and the next save sees it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use herma_fs::Dir;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::threads::in_waiting_pool;
+use rayon::prelude::*;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::restore::Kept;
+use crate::restore::KeptWhy;
+use crate::restore::Plan;
+use crate::restore::RestoreOptions;
+use crate::restore::apply::Applied;
+use crate::restore::apply::as_written::is_all_as_written;
+use crate::restore::plan::Prepared;
+use crate::types::checkpoint::Checkpoint;
+use crate::undo::record::StateIds;
+use crate::worktree::held::Holding;
+use crate::worktree::present::Present;
+use crate::worktree::present::ScanError;
+use crate::worktree::reason::Reason;
+use crate::worktree::scan::same_shape::Edits;
+use crate::worktree::stat_cache::StatCache;
+
+/// Up to this many files are synced one by one; beyond it the file system is synced once, which was quicker for 100 files even
+/// on a disk whose `fsync` takes 0.1 ms.
+const SYNC_EACH: usize = 64;
+
+/// Is each file synced when it is written?
+pub(crate) fn syncs_each(plan: &Plan) -> bool {
+    plan.actions.len() <= SYNC_EACH
+}
+
+impl Project<'_> {
+    /// Makes what a plan changed last.
+    pub(crate) fn make_last(&self, plan: &Plan) -> Result<(), Error> {
+        if plan.actions.is_empty() {
+            return Ok(());
+        }
+        let root = self.open_root()?;
+        if syncs_each(plan) {
+            sync_parents(&root, plan, self.settings().threads)
+        } else {
+            Ok(root.sync_file_system()?)
+        }
+    }
+
+    /// Looks at the project again: nothing of the plan may be left to do, but for what somebody changed
+    /// meanwhile, and what is no longer ignored because the ignore file is as it was then. Returns the
+    /// state it is in.
+    pub(crate) fn arrived(
+        &self,
+        store: &OpenStore,
+        (target, prepared): (&Checkpoint, &Prepared),
+        options: &RestoreOptions,
+        before: &Present,
+        applied: &mut Applied,
+    ) -> Result<StateIds, Error> {
+        // A state has one pair of ids: if it is the checkpoint's, all of the checkpoint is here and nothing else.
+        let is_known = target.extra.is_some() && !target.receipt_damaged;
+        let expected = is_known.then_some((target.tree, target.modes));
+        let has_same_names = |edits: &Edits| edits.base == target.tree;
+        let is_whole = *options == RestoreOptions::default() && applied.kept.is_empty();
+        if is_known
+            && is_whole
+            && before.edits.as_deref().is_some_and(has_same_names)
+            && is_all_as_written(&self.open_root()?, prepared)
+        {
+            return Ok((target.tree, target.modes));
+        }
+        let look = || {
+            let directories = touched(&prepared.plan);
+            let known = &*prepared.read_ahead;
+            // As the next look will, whatever the rules say by now.
+            let mut holding = Holding::default();
+            holding.hold(target.tree);
+            holding.hold(before.tree);
+            self.look_again(store, &before.cache, directories, expected, known, holding)
+        };
+        let hidden = |seen: &Option<Present>| {
+            let seen = seen.as_ref()?;
+            newly_unreadable(&before.cache, &seen.cache)
+        };
+        // What stands in the way may pass.
+        let after = match look() {
+            Ok(seen) if hidden(&seen).is_none() => seen,
+            Err(e) if !is_want_of_resources(&e) => return Err(e),
+            _ => look()?,
+        };
+        let Some(after) = after else {
+            return Ok((target.tree, target.modes));
+        };
+        // What cannot be seen cannot be called restored; the journal stays open.
+        if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
+            return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());
+        }
+        let rest = self.prepare(store, target, options, &after)?;
+        let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
+        for action in rest.plan.actions {
+            if !known.contains(&action.path) {
+                applied.kept.push(why_left(&before.cache, action.path));
+            }
+        }
+        Ok((after.tree, after.modes))
+    }
+}
+
+/// The directories a plan changes, and those it changes something in.
+fn touched(plan: &Plan) -> Vec<Vec<u8>> {
+    let mut found = BTreeSet::new();
+    for action in &plan.actions {
+        found.extend(action.path.split().map(|(parent, _)| parent));
+        found.insert(action.path.clone());
+    }
+    found
+        .into_iter()
+        .map(|path| path.as_bytes().to_vec())
+        .collect()
+}
+
+/// Could this process open no more files while it looked?
+fn is_want_of_resources(error: &Error) -> bool {
+    matches!(error, Error::Scan(ScanError::Store(StoreError::Fs(e))) if e.is_want_of_resources())
+}
+
+/// Something that could be read before a restore and cannot be after it.
+fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
+    let count = |cache: &StatCache| {
+        let counts = &cache.header().summary.left_out;
+        counts.get(&Reason::Unreadable).copied().unwrap_or(0)
+    };
+    if count(after) <= count(before) {
+        return None;
+    }
+    let mut found = None;
+    after.each_left_out(|path, why| {
+        let was = before
+            .entry_at(path)
+            .and_then(|entry| entry.kind.left_out());
+        if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
+            found = Some(path.to_vec());
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or
+/// it changed since.
+fn why_left(saved: &StatCache, path: RelPath) -> Kept {
+    let mut above = RelPath::root();
+    for name in path.components() {
+        above = above.join(name);
+        let entry = saved.entry_at(above.as_bytes());
+        if let Some(reason) = entry.and_then(|entry| entry.kind.left_out()) {
+            let why = KeptWhy::NotSaved(reason);
+            return Kept { path: above, why };
+        }
+    }
+    let why = KeptWhy::ChangedMeanwhile;
+    Kept { path, why }
+}
+
+/// Makes the names in every directory a plan touched durable. The disk is asked for several at once: it brings them
+/// together, where one after the other would each be waited for.
+fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<(), Error> {
+    let mut parents: Vec<RelPath> = plan
+        .actions
+        .iter()
+        .filter_map(|action| Some(action.path.split()?.0))
+        .collect();
+    parents.sort_unstable();
+    parents.dedup();
+    let sync = |parent: &RelPath| match root.open_within(parent.as_bytes()) {
+        Ok(dir) => dir.sync(),
+        // A directory that was removed has nothing left to sync.
+        Err(_) => Ok(()),
+    };
+    match &parents[..] {
+        [] => Ok(()),
+        [one] => Ok(sync(one)?),
+        many => Ok(in_waiting_pool(threads, || {
+            many.par_iter().try_for_each(sync)
+        })??),
+    }
+}

@@ -1,0 +1,197 @@
+//! Carrying out a restore: change the files, look whether they arrived, note how to get back.
+
+use std::sync::atomic::AtomicU32;
+
+use herma_fs::Errno;
+use herma_store::meanwhile::meanwhile;
+use herma_store::pack::write::recent::RecentContents;
+use herma_store::threads::in_waiting_pool;
+
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::Stage;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::restore::RestoreOptions;
+use crate::restore::apply::Applied;
+use crate::restore::apply::Applier;
+use crate::restore::apply::write::Writer;
+use crate::restore::arrival::syncs_each;
+use crate::restore::journal::Journal;
+use crate::restore::plan::Prepared;
+use crate::restore::proof::Before;
+use crate::restore::proof::Proven;
+use crate::restore::run::Restored;
+use crate::restore::run::Task;
+use crate::save::Stored;
+use crate::worktree::present::Present;
+use crate::worktree::present::ScanError;
+
+impl Project<'_> {
+    /// Changes the files, looks whether they arrived, and notes how to get back.
+    pub(crate) fn carry_out(
+        &self,
+        store: &OpenStore,
+        proven: Proven,
+        prepared: Prepared,
+        options: &RestoreOptions,
+        task: &Task,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let Before {
+            safety,
+            newest,
+            undo,
+            present,
+            recent,
+        } = proven.into_before();
+        let herma = store.dirs.for_writing()?;
+        let state_dir = self.state_dir(&store.dirs)?;
+        let mut target = prepared.plan.target.clone();
+        // The safety checkpoint, if there is a new one, has moved every other down the list.
+        target.number += usize::from(safety.is_new);
+        let token = self.token();
+        let journal = match task {
+            Task::New(by) => Journal {
+                token,
+                safety: safety.checkpoint.id,
+                target: target.id,
+                options: options.clone(),
+                started: self.clock().now().seconds,
+                by: *by,
+                undo,
+            },
+            // What was interrupted stays what it was, so that both ways stay open until one is gone.
+            Task::Finish(interrupted) | Task::Reverse(interrupted) => Journal {
+                token,
+                ..interrupted.clone()
+            },
+        };
+        let changes_anything = !prepared.plan.actions.is_empty();
+        let mut applied = Applied::default();
+        if changes_anything {
+            self.refuse_read_only()?;
+            // The last moment at which stopping leaves every file as it is, and nothing to finish.
+            if progress.is_cancelled() {
+                return Err(ScanError::Cancelled.into());
+            }
+            // ORDER: the journal is durable before the first file changes.
+            journal.write(&herma.tmp, &state_dir)?;
+            progress.stage(Stage::Restoring);
+            applied = self.apply(
+                store,
+                &prepared,
+                (&present, &recent),
+                journal.token,
+                progress,
+            )?;
+            progress.stage(Stage::Verifying);
+        }
+        let plan = &prepared.plan;
+        let to = (&target, &prepared);
+        let (after, on_disk) = meanwhile(
+            || self.arrived(store, to, options, &present, &mut applied),
+            || self.make_last(plan),
+        );
+        // ORDER: all that was changed is on disk before the journal that could change it again closes.
+        on_disk?;
+        let after = after?;
+        let (from, to) = (journal.safety, journal.target);
+        let mut record = match task {
+            Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
+            _ => journal.undo.clone().moved(journal.by, from, to, after),
+        };
+        (record.newest, record.order) = newest.unzip();
+        record.whole = journal.options == RestoreOptions::default();
+        let note = || {
+            record.write(&herma.tmp, &state_dir)?;
+            if matches!(task, Task::Reverse(_)) {
+                self.forget_move(store, &journal)?;
+            } else if changes_anything || matches!(task, Task::Finish(_)) {
+                // What is finished may have changed its last file before it was interrupted.
+                let newest = newest.map_or(0, |(_, sequence)| sequence);
+                self.note_move(store, &journal, &target, newest)?;
+            }
+            Ok::<_, Error>(())
+        };
+        let noted = if safety.is_new {
+            // The checkpoint it describes is published: nothing that is still to come makes it untrue.
+            let describes = safety.checkpoint.id;
+            let remember = || {
+                self.write_cache(&store.dirs, present.cache, describes, Stored::All);
+                self.note_packs(store, describes);
+            };
+            meanwhile(remember, note).1
+        } else {
+            note()
+        };
+        noted?;
+        // ORDER: the journal closes last; until then the next command can finish or reverse.
+        Journal::close(&state_dir)?;
+        let mut kept = prepared.plan.kept.clone();
+        kept.extend(applied.kept);
+        kept.sort_unstable();
+        kept.dedup();
+        Ok(Restored {
+            target,
+            safety_is_new: safety.is_new,
+            safety: Some(safety.checkpoint),
+            lost: safety.lost,
+            written: applied.written,
+            removed: applied.removed,
+            kept,
+            plan: prepared.plan,
+            root_made: false,
+        })
+    }
+
+    /// Fails where no file can be written, while there is nothing to finish or to reverse yet.
+    fn refuse_read_only(&self) -> Result<(), Error> {
+        let root = self.open_root()?;
+        if root.is_read_only()? {
+            return Err(herma_fs::Error::on("write to", root.path(), Errno::ROFS).into());
+        }
+        Ok(())
+    }
+
+    /// A number no other restore's temporary files carry.
+    fn token(&self) -> u32 {
+        let now = self.clock().now();
+        let mix = xxhash_rust::xxh3::xxh3_64(
+            format!(
+                "{} {} {}",
+                now.as_nanos(),
+                herma_fs::process::file_clock(),
+                std::process::id()
+            )
+            .as_bytes(),
+        );
+        mix as u32
+    }
+
+    fn apply(
+        &self,
+        store: &OpenStore,
+        prepared: &Prepared,
+        (present, recent): (&Present, &RecentContents),
+        token: u32,
+        progress: &dyn Progress,
+    ) -> Result<Applied, Error> {
+        let root = self.open_root()?;
+        let total = prepared.plan.actions.len();
+        let writer = Writer {
+            objects: &store.objects,
+            token,
+            serial: AtomicU32::new(0),
+            read_ahead: &prepared.read_ahead,
+            recent,
+            sync_each: syncs_each(&prepared.plan),
+        };
+        let report = |done: u64| progress.files(done, Some(total as u64));
+        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
+        // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
+        Ok(in_waiting_pool(self.settings().threads, || {
+            applier.apply()
+        })??)
+    }
+}

@@ -1,0 +1,171 @@
+//! A restore that did not get to its end: noticing it, finishing it, cleaning up behind it.
+
+use herma_fs::Dir;
+use herma_fs::Errno;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::RelPath;
+use herma_store::layout;
+use herma_store::objects::ObjectError;
+
+use crate::engine::NoProgress;
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::restore::apply::write::content_id;
+use crate::restore::journal;
+use crate::restore::journal::Journal;
+use crate::restore::journal::TempKind;
+use crate::restore::journal::parse_temp_name;
+use crate::restore::run::Restored;
+use crate::restore::run::Task;
+use crate::undo::record::UndoRecord;
+use crate::worktree::reason::Reason;
+use crate::worktree::sink::HashOnly;
+
+/// A restore that was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The checkpoint of the state before it.
+    pub safety: ObjectId,
+    /// The checkpoint it was bringing back.
+    pub target: ObjectId,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+}
+
+impl Project<'_> {
+    pub(crate) fn records(
+        &self,
+        store: &OpenStore,
+    ) -> Result<(Option<Journal>, UndoRecord), Error> {
+        records_of(store, &self.id)
+    }
+
+    /// A restore of this project that was interrupted, if there is one.
+    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        if !self.may_have_journal()? {
+            return Ok(None);
+        }
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(None);
+        };
+        let (journal, _) = self.records(&store)?;
+        if journal.is_none() || self.is_locked(&store)? {
+            return Ok(None);
+        }
+        Ok(journal.map(|j| Interrupted {
+            safety: j.safety,
+            target: j.target,
+            started: j.started,
+        }))
+    }
+
+    /// Every command asks; nearly always it is enough to see that there is no journal.
+    fn may_have_journal(&self) -> Result<bool, Error> {
+        let Some((_, base)) = layout::open_base(&self.engine.base())? else {
+            return Ok(false);
+        };
+        let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
+        Ok(!matches!(
+            base.stat_raw(journal.as_str()),
+            Err(Errno::NOENT)
+        ))
+    }
+
+    /// Is a save or restore of this project under way?
+    fn is_locked(&self, store: &OpenStore) -> Result<bool, Error> {
+        use herma_fs::lock;
+        let Some(dir) = own_state(store, &self.id)? else {
+            return Ok(false);
+        };
+        let free =
+            lock::acquire_existing(&dir, "lock", lock::Mode::Shared, std::time::Duration::ZERO)?;
+        Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
+    }
+
+    /// Finishes an interrupted restore.
+    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let journal = Journal::read(&self.state_dir(&store.dirs)?)?;
+        let journal = journal.ok_or(Error::NothingToContinue)?;
+        self.make_root_again(&store)?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let target = all.into_iter().find(|c| c.id == journal.target);
+        let target = target.ok_or(Error::NotFound {
+            spec: journal.target.to_hex(),
+        })?;
+        let options = journal.options.clone();
+        let task = Task::Finish(journal);
+        self.restore_locked(&store, &target, &options, &task, &[], progress)
+    }
+
+    /// Removes temporary files that a killed restore left in the project.
+    pub(crate) fn sweep_interrupted(&self, store: &OpenStore) -> Result<(), Error> {
+        let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else {
+            return Ok(());
+        };
+        let present = self.scan(Some(store), None, false, &HashOnly, &NoProgress)?;
+        let root = self.open_root()?;
+        let mut litter = Vec::new();
+        present.cache.each_left_out(|path, why| {
+            if why.reason == Reason::Own {
+                litter.extend(RelPath::new(path).ok());
+            }
+            true
+        });
+        for path in litter {
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let Some(kind) = parse_temp_name(name, journal.token) else {
+                continue;
+            };
+            let dir = root.open_within(parent.as_bytes())?;
+            if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
+                dir.remove_file(name)?;
+                // ORDER: gone for good before the journal that knows its name is replaced or closed.
+                dir.sync()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The records of a restore in progress and of undo, for a project that need not be there any more.
+pub(crate) fn records_of(
+    store: &OpenStore,
+    project: &ProjectId,
+) -> Result<(Option<Journal>, UndoRecord), Error> {
+    match own_state(store, project)? {
+        Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
+        None => Ok((None, UndoRecord::default())),
+    }
+}
+
+/// A project's own state, if there is any.
+pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+    let Some(herma) = store.dirs.herma() else {
+        return Ok(None);
+    };
+    match herma.projects.open_dir(project.as_str()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Does the store hold exactly what this file or link holds, and can it be read back?
+fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool, Error> {
+    let Some(id) = content_id(dir, name) else {
+        return Ok(false);
+    };
+    match store.objects.is_whole(&id) {
+        Err(ObjectError::Fs(e)) => Err(e.into()),
+        whole => Ok(whole.is_ok()),
+    }
+}

@@ -1,0 +1,307 @@
+//! The proof that comes before a file is displaced.
+//!
+//! A restore may replace or remove a file only because the safety checkpoint can bring it back. That the store has an object
+//! by this name is not enough: the copy may be damaged while the file on disk is the last whole one. So everything that going
+//! back would need (the commit, the receipt with its lists, every tree above a displaced file and its content) is read
+//! back first, as somebody who comes later would read it: by a reader that remembers nothing, from the packs, each object
+//! whole and checked against its id.
+//!
+//! What fails is stored again from the disk: the project is read anew, file by file, and what the store does not have whole
+//! goes into a new pack, which is proven in turn. If that does not help, nothing is changed.
+//!
+//! [`Proven`] is what a restore is carried out with, and only a proof makes one.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::objects::ObjectError;
+use herma_store::objects::Objects;
+use herma_store::pack::write::recent::RecentContents;
+use herma_store::threads::shared_out;
+
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::restore::ActionKind;
+use crate::restore::Plan;
+use crate::restore::RestoreError;
+use crate::restore::run::before;
+use crate::save::Draft;
+use crate::save::Saved;
+use crate::types::checkpoint::Origin;
+use crate::types::message::Message;
+use crate::undo::record::UndoRecord;
+use crate::worktree::present::Present;
+use crate::worktree::stat_cache::StatCache;
+
+/// The state before a restore.
+pub(crate) struct Before {
+    /// The checkpoint that holds it.
+    pub(crate) safety: Saved,
+    /// The checkpoint that is the newest by now, with its place in the order of saving.
+    pub(crate) newest: Option<(ObjectId, u64)>,
+    /// Where undo and redo stood.
+    pub(crate) undo: UndoRecord,
+    pub(crate) present: Present,
+    /// Contents that were saved a moment ago.
+    pub(crate) recent: Arc<RecentContents>,
+}
+
+/// The state before a restore, of which everything that is about to be displaced was read back.
+pub(crate) struct Proven(Before);
+
+impl Proven {
+    pub(crate) fn into_before(self) -> Before {
+        self.0
+    }
+}
+
+/// What could not be read back.
+struct Unproven {
+    /// A file that is about to be displaced, and could not come back.
+    path: RelPath,
+    /// Is it the checkpoint itself, and not something in it, that cannot be read?
+    is_checkpoint: bool,
+    source: ObjectError,
+}
+
+impl Project<'_> {
+    /// Saves the present that `draft` found, unless a checkpoint has it, and proves that what `plan` displaces can come
+    /// back from there.
+    pub(crate) fn secure(
+        &self,
+        store: &OpenStore,
+        draft: Draft<'_>,
+        plan: &Plan,
+        reason: &str,
+        progress: &dyn Progress,
+    ) -> Result<Proven, Error> {
+        let (created, held) = (draft.created.clone(), draft.held.clone());
+        let before = self.keep_before(store, draft, reason, progress)?;
+        let Some(unproven) = look_for_damage(store, &before, plan)? else {
+            return Ok(Proven(before));
+        };
+        let state = (before.present.tree, before.present.modes);
+        let Unproven {
+            path,
+            is_checkpoint,
+            source,
+        } = unproven;
+        let refuse = |source: Error| match source.kind() {
+            ErrorKind::Cancelled => source,
+            _ => RestoreError::Unproven {
+                path: path.clone(),
+                source: source.into(),
+            }
+            .into(),
+        };
+        drop(before);
+        let draft = self.draft(store, true, &held, progress);
+        let mut draft = draft.map_err(refuse)?;
+        if (draft.present.tree, draft.present.modes) != state {
+            // It cannot be read any more, or somebody changes files meanwhile.
+            return Err(refuse(source.into()));
+        }
+        draft.is_anew |= is_checkpoint;
+        draft.created = created;
+        let before = self.keep_before(store, draft, reason, progress);
+        let before = before.map_err(refuse)?;
+        match look_for_damage(store, &before, plan).map_err(refuse)? {
+            None => Ok(Proven(before)),
+            Some(still) => Err(refuse(still.source.into())),
+        }
+    }
+
+    /// Saves the present, unless a checkpoint has just that state.
+    fn keep_before(
+        &self,
+        store: &OpenStore,
+        draft: Draft<'_>,
+        reason: &str,
+        progress: &dyn Progress,
+    ) -> Result<Before, Error> {
+        let standing = self.standing(store, &draft.history, &draft.present)?;
+        let undo = standing.before_a_move();
+        let found = if draft.is_anew {
+            None
+        } else {
+            self.saved_before(store, &draft.history, &draft.present, &draft.created)?
+        };
+        if let Some(mut safety) = found {
+            let newest = draft.history.newest().map(|e| (e.id, e.sequence));
+            let present = draft.store_again(&mut safety)?;
+            return Ok(Before {
+                safety,
+                newest,
+                undo,
+                present,
+                recent: Arc::default(),
+            });
+        }
+        let kept = self.keep(store, draft, &before(reason), Origin::Safety, progress)?;
+        let newest = &kept.saved.checkpoint;
+        Ok(Before {
+            newest: Some((newest.id, newest.sequence)),
+            undo,
+            safety: kept.saved,
+            present: kept.present,
+            recent: kept.recent,
+        })
+    }
+}
+
+/// Reads back what going back would need. `None` if all of it is whole.
+fn look_for_damage(
+    store: &OpenStore,
+    before: &Before,
+    plan: &Plan,
+) -> Result<Option<Unproven>, Error> {
+    let Some(first) = plan.actions.first() else {
+        return Ok(None);
+    };
+    // One that remembers nothing: what this process has in memory is gone when the object is needed.
+    let objects = Objects::open(store.dirs.objects().try_clone()?);
+    let displaced = displaced(plan, &before.present.cache);
+    let path = displaced.first().map_or(&first.path, |(path, _)| path);
+    let root = match read_checkpoint(&objects, &before.safety.checkpoint.id) {
+        Ok(root) => root,
+        Err(source) => {
+            return Ok(Some(Unproven {
+                path: path.clone(),
+                is_checkpoint: true,
+                source,
+            }));
+        }
+    };
+    let found = check_trees(&objects, root, &displaced).or_else(|| {
+        let whole = shared_out(&displaced, |(path, id)| match objects.is_whole(id) {
+            Ok(()) => None,
+            Err(source) => Some((path.clone(), source)),
+        });
+        whole.into_iter().flatten().next()
+    });
+    Ok(found.map(|(path, source)| Unproven {
+        path,
+        is_checkpoint: false,
+        source,
+    }))
+}
+
+/// The files and links a plan takes from their places or gives another mode, and what they hold.
+fn displaced(plan: &Plan, present: &StatCache) -> Vec<(RelPath, ObjectId)> {
+    let actions = plan.actions.iter();
+    let displaced = actions.filter(|action| {
+        matches!(
+            action.kind,
+            ActionKind::RemoveFile
+                | ActionKind::Write { new: false }
+                | ActionKind::Link { new: false }
+                | ActionKind::Mode { .. }
+        )
+    });
+    displaced
+        .filter_map(|action| {
+            let entry = present.entry_at(action.path.as_bytes())?;
+            let is_file = entry.kind.is_captured_file();
+            is_file.then(|| (action.path.clone(), entry.id))
+        })
+        .collect()
+}
+
+/// Reads a commit, its receipt and the trees of all lists in it. Returns the project's tree, and the contents of the receipt.
+pub(crate) fn receipt_of(
+    objects: &Objects,
+    checkpoint: &ObjectId,
+) -> Result<(ObjectId, Vec<ObjectId>), ObjectError> {
+    let commit = objects.read_commit(checkpoint)?;
+    let mut stack: Vec<ObjectId> = Message::parse(&commit.message).extra.into_iter().collect();
+    let mut seen = HashSet::new();
+    let mut contents = Vec::new();
+    while let Some(list) = stack.pop() {
+        for entry in objects.read_tree(&list)? {
+            if !seen.insert(entry.id) {
+                continue;
+            }
+            match entry.mode {
+                EntryMode::Directory => stack.push(entry.id),
+                _ => contents.push(entry.id),
+            }
+        }
+    }
+    Ok((commit.tree, contents))
+}
+
+/// Reads a commit, and its receipt with all lists. Returns its tree.
+fn read_checkpoint(objects: &Objects, id: &ObjectId) -> Result<ObjectId, ObjectError> {
+    let (tree, contents) = receipt_of(objects, id)?;
+    contents.iter().try_for_each(|id| objects.is_whole(id))?;
+    Ok(tree)
+}
+
+/// Reads every tree above these files, and looks whether it names just these contents. The first file for which it does not.
+fn check_trees(
+    objects: &Objects,
+    root: ObjectId,
+    displaced: &[(RelPath, ObjectId)],
+) -> Option<(RelPath, ObjectError)> {
+    let mut trees = Trees {
+        objects,
+        root,
+        read: HashMap::new(),
+    };
+    displaced.iter().find_map(|(path, id)| {
+        let (parent, name) = path.split()?;
+        let found = trees.read(&parent).map(|entries| {
+            let mut entries = entries.iter();
+            entries.any(|entry| entry.name == name && entry.id == *id)
+        });
+        match found {
+            Ok(true) => None,
+            Ok(false) => {
+                let what = format!("the checkpoint does not have it as {path}");
+                Some((path.clone(), ObjectError::Damaged { id: *id, what }))
+            }
+            Err(source) => Some((path.clone(), source)),
+        }
+    })
+}
+
+/// The trees of a checkpoint, each read once.
+struct Trees<'o> {
+    objects: &'o Objects,
+    root: ObjectId,
+    read: HashMap<RelPath, Vec<TreeEntry>>,
+}
+
+impl Trees<'_> {
+    /// The tree of a directory; those above it are read on the way.
+    fn read(&mut self, directory: &RelPath) -> Result<&[TreeEntry], ObjectError> {
+        let mut here = RelPath::root();
+        let mut id = self.root;
+        let mut names = directory.components();
+        loop {
+            if !self.read.contains_key(&here) {
+                let entries = self.objects.read_tree(&id)?;
+                self.read.insert(here.clone(), entries);
+            }
+            let Some(name) = names.next() else {
+                return Ok(&self.read[&here]);
+            };
+            let mut entries = self.read[&here].iter();
+            let below = entries.find(|e| e.name == name && e.mode == EntryMode::Directory);
+            let Some(below) = below else {
+                let what = format!("it has no directory {}", here.join(name));
+                return Err(ObjectError::Damaged { id, what });
+            };
+            id = below.id;
+            here = here.join(name);
+        }
+    }
+}

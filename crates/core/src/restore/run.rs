@@ -1,0 +1,421 @@
+//! Restoring: save the present, plan, apply, verify.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bstr::BStr;
+use bstr::BString;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::SaveOptions;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::history::History;
+use crate::restore::Action;
+use crate::restore::ActionKind;
+use crate::restore::Kept;
+use crate::restore::KeptWhy;
+use crate::restore::Lack;
+use crate::restore::Plan;
+use crate::restore::RestoreError;
+use crate::restore::RestoreOptions;
+use crate::restore::apply::read_ahead::ReadAhead;
+use crate::restore::journal::Journal;
+use crate::restore::modes::Modes;
+use crate::restore::plan::Planner;
+use crate::restore::plan::Prepared;
+use crate::restore::plan::same_name;
+use crate::restore::plan::same_name::Asking;
+use crate::save::Draft;
+use crate::save::Lost;
+use crate::save::Saved;
+use crate::save::Waited;
+use crate::save::receipts::read_left_out;
+use crate::save::saved_before::SavedBefore;
+use crate::save::vouches_for_absence;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::Origin;
+use crate::types::receipt::LeftOut;
+use crate::types::receipt::Receipt;
+use crate::undo::record::Move;
+use crate::worktree::held::Held;
+use crate::worktree::present::LazyTracked;
+use crate::worktree::present::Present;
+use crate::worktree::reason::Reason;
+use crate::worktree::sink::HashOnly;
+use crate::worktree::stat_cache::StatCache;
+
+/// What a restore did.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The checkpoint that was brought back.
+    pub target: Checkpoint,
+    /// The checkpoint of the state before. `None` if nothing had to change, and no checkpoint holds it.
+    pub safety: Option<Checkpoint>,
+    /// Was that checkpoint made for this restore?
+    pub safety_is_new: bool,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Files, links and modes written.
+    pub written: usize,
+    /// Files and directories removed.
+    pub removed: usize,
+    /// What was left alone, and why.
+    pub kept: Vec<Kept>,
+    /// What the store had lost of the state before. It was saved again first.
+    pub lost: Lost,
+    /// Was the project's own directory gone, and made again?
+    pub root_made: bool,
+}
+
+/// What a restore is for.
+pub(crate) enum Task {
+    /// It is one of its own.
+    New(Move),
+    /// It finishes one that was interrupted.
+    Finish(Journal),
+    /// It takes back one that was interrupted.
+    Reverse(Journal),
+}
+
+impl Project<'_> {
+    /// What restoring a checkpoint would do. Nothing is written anywhere.
+    pub fn plan_restore(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Plan, Error> {
+        let store = self.read_store()?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let target = &self.as_it_is(&store, &history, target)?;
+        let present = self.look_holding(&store, &history, &[target.id], progress)?;
+        let prepared = self.prepare(&store, target, options, &present)?;
+        prepared.check_paths()?;
+        let root = self.open_root()?;
+        same_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
+        let mut plan = prepared.plan;
+        plan.name_outside(self.outside_since(&store, target, &options.paths)?);
+        Ok(plan)
+    }
+
+    /// Scans the present without writing anything.
+    pub(crate) fn look(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        let cache = self.load_cache(store, history);
+        self.scan(Some(store), cache, false, &HashOnly, progress)
+    }
+
+    /// The same before files are moved: what the last move wrote, and what is as in these checkpoints, is not left out
+    /// because rules changed.
+    pub(crate) fn look_holding(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        held: &[ObjectId],
+        progress: &dyn Progress,
+    ) -> Result<Present, Error> {
+        self.scan_holding(store, history, held, &HashOnly, progress)
+    }
+
+    /// Brings a checkpoint back. The present state is saved first.
+    pub fn restore(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let root_made = self.make_root_again(&store)?;
+        let task = Task::New(Move::Restore);
+        let restored = self.restore_locked(&store, target, options, &task, &[], progress)?;
+        Ok(Restored {
+            root_made,
+            ..restored
+        })
+    }
+
+    pub(crate) fn prepare(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        present: &Present,
+    ) -> Result<Prepared, Error> {
+        let root = self.open_root()?;
+        let modes = unless_damaged(match target.extra {
+            Some(_) if !target.receipt_damaged => {
+                Modes::read(&store.objects, target.modes).map(Some)
+            }
+            _ => Ok(None),
+        })?
+        .flatten();
+        let receipt_damaged = target.extra.is_some() && modes.is_none();
+        let target_modes = match modes {
+            Some(modes) => modes,
+            None => Modes::unknown(root.stat_self()?.mode),
+        };
+        let left_out = unless_damaged(read_left_out(&store.objects, target))?;
+        let left = left_out.iter().flatten();
+        let with_identity = left.filter(|item| item.reason == Reason::Identity);
+        let with_identity: BTreeSet<_> = with_identity.map(|item| item.path.clone()).collect();
+        let mut target_left_out = left_out.map(by_path);
+        if let Some(left_out) = &mut target_left_out {
+            let is_there = |path: &[u8]| present.cache.entry_at(path).is_some();
+            let known = self.were_there(store, target)?.into_iter();
+            left_out.extend(known.filter(|(path, _)| is_there(path)));
+        }
+        let target_side = StoreSide::new(&store.objects);
+        let held = Held::new(&store.objects, &present.holding);
+        let held_and_left_out = held.left_out_in(&present.cache);
+        let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
+        let (tracked, saved) = (LazyTracked::of(&root), SavedBefore::new(self, Some(store)));
+        let owners = tracked.owners(&root, &root.stat_self()?, &saved);
+        let planner = Planner {
+            root: &root,
+            target,
+            target_side: &target_side,
+            target_modes: &target_modes,
+            target_left_out: target_left_out.as_ref(),
+            receipt_damaged: receipt_damaged || target_left_out.is_none(),
+            present_side: &&present_side,
+            present: &present.cache,
+            present_tree: present.tree,
+            present_modes: present.modes,
+            owners: &owners,
+            edits: present.edits.as_deref(),
+            held_and_left_out: &held_and_left_out,
+            options,
+        };
+        let mut prepared = planner.plan()?;
+        name_lost_identity(&mut prepared.plan, &present.cache, &with_identity);
+        Ok(prepared)
+    }
+
+    pub(crate) fn restore_locked(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        task: &Task,
+        held: &[ObjectId],
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let held = [&[target.id], held].concat();
+        let draft = self.draft(store, false, &held, progress)?;
+        self.restore_over(store, draft, target, options, task, progress)
+    }
+
+    /// Brings a checkpoint back over the present that `draft` found.
+    ///
+    /// One look serves the plan and the save: what is planned is exactly what is saved. Until the save is
+    /// kept, nothing names it: a wrong path, a damaged checkpoint or a file that cannot be saved adds no
+    /// entry.
+    pub(crate) fn restore_over(
+        &self,
+        store: &OpenStore,
+        mut draft: Draft<'_>,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        task: &Task,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        let target = &self.as_it_is(store, &draft.history, target)?;
+        let mut prepared = self.prepare(store, target, options, &draft.present)?;
+        // An interrupted restore may have removed a path already: going on with it asks nothing.
+        if matches!(task, Task::New(Move::Restore)) {
+            prepared.check_paths()?;
+            let outside = self.outside_since(store, target, &options.paths)?;
+            prepared.plan.name_outside(outside);
+        } else {
+            prepared.plan.forget_left_out();
+        }
+        if matches!(task, Task::New(Move::Undo)) {
+            let outside = self.outside_of_undo(store, target)?;
+            prepared.plan.name_outside(outside);
+        }
+        let (root, seen) = (self.open_root()?, &draft.present.cache);
+        same_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;
+        prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?.into();
+        draft.at_hand = Arc::clone(&prepared.read_ahead);
+        check_saved(&prepared.plan, &draft.present.cache)?;
+        draft.created = created_by(&prepared.plan);
+        // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
+        // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
+        let is_new = matches!(task, Task::New(Move::Restore));
+        let (interrupted, record) = self.records(store)?;
+        if prepared.plan.actions.is_empty()
+            && is_new
+            && interrupted.is_none()
+            && self
+                .saved_before(store, &draft.history, &draft.present, &draft.created)?
+                .is_none()
+        {
+            let herma = store.dirs.for_writing()?;
+            record
+                .stayed()
+                .write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
+            return Ok(nothing_changed(prepared.plan));
+        }
+        let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
+        let proven = self.secure(store, draft, &prepared.plan, &reason, progress)?;
+        self.carry_out(store, proven, prepared, options, task, progress)
+    }
+
+    /// An older checkpoint that holds exactly the present state, and says that nothing was where something will be `created`, so that going back and forth between
+    /// checkpoints does not fill the list with copies.
+    pub(crate) fn saved_before(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+        created: &[RelPath],
+    ) -> Result<Option<Saved>, Error> {
+        // A tree that is not in the store yet is no checkpoint's, however many there are.
+        let is_new = matches!(store.objects.contains_listed(&present.tree), Ok(false));
+        if is_new && present.tree != ObjectId::EMPTY_TREE {
+            return Ok(None);
+        }
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let now = (present.tree, present.modes);
+        let found = all
+            .into_iter()
+            .filter(|c| c.vouches_for_all() && (c.tree, c.modes) == now)
+            .find(|c| vouches_for_absence(store, c, created));
+        Ok(found.map(|checkpoint| Saved {
+            checkpoint,
+            is_new: false,
+            receipt: Receipt::default(),
+            notes: Vec::new(),
+            lost: Lost::default(),
+            due: None,
+            waited: Waited::default(),
+        }))
+    }
+
+    /// Saves the present state, so that what is about to be done can be taken back.
+    pub(crate) fn save_before_taking_back(
+        &self,
+        store: &OpenStore,
+        what: &str,
+        held: &[ObjectId],
+        progress: &dyn Progress,
+    ) -> Result<(Saved, Present), Error> {
+        let state = self.save_locked(store, &before(what), Origin::Safety, held, progress)?;
+        Ok((state.saved, state.present))
+    }
+}
+
+/// Names the files whose setuid and setgid bits do not come with them: what is there and is replaced keeps its own.
+fn name_lost_identity(plan: &mut Plan, seen: &StatCache, with_identity: &BTreeSet<BString>) {
+    let is_lost = |action: &&Action| {
+        let path = action.path.as_bytes();
+        let has_bits = || {
+            seen.entry_at(path)
+                .is_some_and(|now| now.mode & 0o6000 != 0)
+        };
+        let is_written = matches!(action.kind, ActionKind::Write { .. });
+        is_written && with_identity.contains(BStr::new(path)) && !has_bits()
+    };
+    let lost = plan.actions.iter().filter(is_lost).map(|action| Kept {
+        path: action.path.clone(),
+        why: KeptWhy::NotHeld(Lack::Identity),
+    });
+    plan.kept.extend(lost);
+    plan.kept.sort_unstable();
+}
+
+/// What a plan makes where nothing is.
+fn created_by(plan: &Plan) -> Vec<RelPath> {
+    let is_new = |kind: &ActionKind| {
+        matches!(
+            kind,
+            ActionKind::Write { new: true }
+                | ActionKind::Link { new: true }
+                | ActionKind::CreateDirectory
+        )
+    };
+    let actions = plan.actions.iter().filter(|action| is_new(&action.kind));
+    actions.map(|action| action.path.clone()).collect()
+}
+
+/// How the save before a restore, or before steps are taken back, is asked for.
+pub(crate) fn before(what: &str) -> SaveOptions {
+    SaveOptions {
+        reason: format!("pre-rollback snapshot ({what})").into(),
+        ..SaveOptions::default()
+    }
+}
+
+/// A restore that found everything as it was to be, but for what it leaves alone.
+fn nothing_changed(plan: Plan) -> Restored {
+    let mut kept = plan.kept.clone();
+    kept.sort_unstable();
+    kept.dedup();
+    Restored {
+        target: plan.target.clone(),
+        safety: None,
+        safety_is_new: false,
+        written: 0,
+        removed: 0,
+        kept,
+        lost: Lost::default(),
+        plan,
+        root_made: false,
+    }
+}
+
+/// `None` for what the store cannot give back any more. A list that is there and malformed is another
+/// matter: somebody newer may have written it.
+pub(crate) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(e) if e.kind() == ErrorKind::Damaged && !matches!(e, Error::Restore(_)) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// What a checkpoint says nothing about, by path.
+pub(crate) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
+    let items = left_out.into_iter();
+    items
+        .filter(|item| !item.reason.is_captured())
+        .map(|item| (item.path.into(), item.reason))
+        .collect()
+}
+
+/// Checks that every file the plan changes or removes is held, whole, by the save just made.
+fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
+    let touched = plan.actions.iter().filter(|action| {
+        matches!(
+            action.kind,
+            ActionKind::RemoveFile
+                | ActionKind::Write { new: false }
+                | ActionKind::Link { new: false }
+        )
+    });
+    let paths: Vec<RelPath> = touched
+        .filter(|action| {
+            saved
+                .entry_at(action.path.as_bytes())
+                .is_none_or(|entry| entry.unstable || !entry.kind.is_captured_file())
+        })
+        .map(|action| action.path.clone())
+        .collect();
+    if paths.is_empty() {
+        Ok(())
+    } else {
+        Err(RestoreError::Unsafe { paths })
+    }
+}

@@ -1,0 +1,423 @@
+//! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
+//! one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::ProjectId;
+use herma_store::error::StoreError;
+use herma_store::meanwhile::meanwhile;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::commit::Commit;
+use herma_store::object::commit::Signature;
+use herma_store::object::push_tree_entry;
+use herma_store::pack::write::PackWriter;
+use herma_store::refs::roll::Roll;
+use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::refs::scheme::extra_ref;
+use herma_store::refs::scheme::mirror_ref;
+use herma_store::refs::scheme::name_ref;
+use herma_store::refs::scheme::sequence_of;
+
+use crate::engine::Project;
+use crate::engine::SaveOptions;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::Entry;
+use crate::history::History;
+use crate::repair::refs::receipt_in;
+use crate::restore::apply::read_ahead::ReadAhead;
+use crate::save::Lost;
+use crate::save::Saved;
+use crate::save::Waited;
+use crate::save::named_at_once;
+use crate::side::StoreSide;
+use crate::steps::log::StepLog;
+use crate::timeline::comparable::Foreign;
+use crate::timeline::comparable::may_be_foreign;
+use crate::types::checkpoint::ChangeCount;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::Origin;
+use crate::types::clock::Timestamp;
+use crate::types::message::MAX_REASON;
+use crate::types::message::Message;
+use crate::types::receipt::Receipt;
+use crate::undo::record::StateIds;
+use crate::worktree::present::Present;
+use crate::worktree::scan::same_shape::Edits;
+
+/// Line counts are for people; beyond this a save does not wait for them.
+const COUNT_BUDGET: herma_diff::stat::Budget = herma_diff::stat::Budget {
+    max_files: 1000,
+    max_bytes: 64 << 20,
+};
+
+/// A file that moved counts as one file, as in a diff, as long as finding that out costs little.
+const COUNTED_RENAMES: herma_diff::RenameOptions = herma_diff::RenameOptions {
+    min_similarity: 50,
+    max_pairs: 100 * 100,
+    max_bytes: 16 << 20,
+};
+
+/// A state that is to become a checkpoint.
+pub(crate) struct NewState {
+    tree: ObjectId,
+    modes: Option<ObjectId>,
+    /// The list of what was left out.
+    left: Option<ObjectId>,
+    receipt: Receipt,
+    /// What of it belongs to somebody else.
+    foreign: Foreign,
+    /// What changed, if that is known already.
+    edits: Option<Arc<Edits>>,
+    /// Contents of the state before that were read already.
+    at_hand: Arc<ReadAhead>,
+}
+
+impl NewState {
+    pub(crate) fn of(present: &Present, at_hand: Arc<ReadAhead>) -> Self {
+        let mut foreign = Foreign::default();
+        foreign.add_present(&present.cache);
+        Self {
+            foreign,
+            tree: present.tree,
+            modes: present.modes,
+            left: present.left,
+            receipt: named_at_once(present),
+            edits: present.edits.clone(),
+            at_hand,
+        }
+    }
+}
+
+impl Project<'_> {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of one operation, called once"
+    )]
+    pub(crate) fn publish(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        before: Option<(ObjectId, ObjectId)>,
+        state: &NewState,
+        writer: PackWriter<'_>,
+        options: &SaveOptions,
+        origin: Origin,
+    ) -> Result<Saved, Error> {
+        let mut notes = Vec::new();
+        let extra = store_extra(&writer, state)?;
+        let count = |before| count_changes(store, before, state, &writer);
+        // The disk is waited for while lines are counted. That somebody was here holds in any case.
+        let (counted, touched) = meanwhile(
+            || before.map(count).transpose(),
+            || {
+                // Only the commit, which says how many lines, is still to come.
+                writer.hash_ahead(1);
+                self.touch(&store.dirs, self.settings().durability)
+            },
+        );
+        if touched? {
+            notes.extend(self.unrestorable());
+        }
+        let changes = counted.unwrap_or_else(|e| {
+            notes.push(format!("the changes could not be counted: {e}"));
+            None
+        });
+        let given = options.reason.len();
+        if given > MAX_REASON {
+            notes.push(format!(
+                "the reason has {given} bytes; only its first {MAX_REASON} were kept"
+            ));
+        }
+        let now = self.clock().now();
+        let message = Message {
+            reason: options.reason.clone(),
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            extra: Some(extra),
+            purged: Vec::new(),
+        };
+        let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
+        let id = writer.add(Kind::Commit, &commit.encode())?;
+        // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
+        // wait: a ref that a power cut leaves without its objects would be damage.
+        writer.finish(Durability::Synced)?;
+        self.note_unsettled(store)?;
+        let roll = Roll::read(&store.dirs, &self.id).unwrap_or_default();
+        notes.extend(lost_of(&roll, history, &self.id));
+        let name = options.name.as_deref();
+        let sequence = self.publish_refs(store, history, &roll, id, extra, name)?;
+        notes.extend(self.move_mirror(store, history.mirror, id));
+        // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same. Nobody cleans up after a
+        // restore: the next save sees to it.
+        let due = match origin {
+            Origin::Safety => Ok(None),
+            _ => self.engine.due(store, &self.id, history),
+        };
+        let checkpoint = Checkpoint {
+            id,
+            number: 1,
+            sequence,
+            tree: state.tree,
+            modes: state.modes,
+            extra: Some(extra),
+            receipt_damaged: false,
+            time: Timestamp { nanos: 0, ..now },
+            reason: Message::parse(&message.encode()).reason,
+            origin,
+            facts: options.facts.clone(),
+            changes,
+            names: Vec::new(),
+            pinned: false,
+            purged: Vec::new(),
+        };
+        Ok(Saved {
+            checkpoint,
+            is_new: true,
+            receipt: state.receipt.clone(),
+            notes,
+            lost: Lost::default(),
+            due: due.unwrap_or_default(),
+            waited: Waited::default(),
+        })
+    }
+
+    /// Makes a checkpoint of a state that Herma put together from the present and older ones. What the
+    /// present leaves out, it leaves out too.
+    pub(crate) fn publish_merged(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+        (tree, modes): StateIds,
+        writer: PackWriter<'_>,
+        reason: String,
+    ) -> Result<Checkpoint, Error> {
+        let newest = history.newest();
+        let before = newest.map(|entry| (entry.id, present.tree));
+        let state = NewState {
+            tree,
+            modes,
+            edits: None,
+            ..NewState::of(present, Arc::default())
+        };
+        let options = SaveOptions {
+            reason: reason.into(),
+            ..SaveOptions::default()
+        };
+        let origin = Origin::Merged;
+        let saved = self.publish(store, history, before, &state, writer, &options, origin)?;
+        Ok(saved.checkpoint)
+    }
+
+    /// Creates the refs of a new checkpoint, after those of checkpoints Hermes added alone.
+    fn publish_refs(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        roll: &Roll,
+        id: ObjectId,
+        extra: ObjectId,
+        name: Option<&str>,
+    ) -> Result<u64, Error> {
+        let reserved = StepLog::reserved_order(&self.state_dir(&store.dirs)?)?;
+        let mut refs: Vec<(String, ObjectId)> = Vec::new();
+        let mut after = 0;
+        for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
+            // One of ours that lost its ref gets its number back.
+            let known = numbers(roll, &self.id).find(|(_, id)| *id == entry.id);
+            let wanted = known.map_or(entry.sequence, |(sequence, _)| sequence);
+            let (sequence, is_there) = self.free_number(store, wanted.max(after), entry.id)?;
+            after = sequence + 1;
+            if !is_there {
+                let receipt = receipt_in(store, &entry.id);
+                refs.extend(receipt.map(|receipt| (extra_ref(&self.id, sequence), receipt)));
+                refs.push((checkpoint_ref(&self.id, sequence), entry.id));
+            }
+        }
+        clear_leftover(store, &refs)?;
+        // A number whose ref was lost is not given again: it may come back.
+        let lost = numbers(roll, &self.id)
+            .map(|(sequence, _)| sequence + 1)
+            .max();
+        let first = history.next_sequence().max(reserved).max(after);
+        let first = first.max(lost.unwrap_or(0));
+        let (sequence, _) = self.free_number(store, first, ObjectId::NULL)?;
+        // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
+        let mut own = vec![(extra_ref(&self.id, sequence), extra)];
+        own.extend(name.map(|name| (name_ref(&self.id, name), id)));
+        clear_leftover(store, &own)?;
+        refs.append(&mut own);
+        refs.push((checkpoint_ref(&self.id, sequence), id));
+        let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
+        let refs_of_store = store.dirs.refs().durable(self.settings().durability);
+        refs_of_store.create(&refs)?;
+        Ok(sequence)
+    }
+
+    /// The first number from `first` on that no checkpoint has, or that `id` has, and whether it has it.
+    ///
+    /// A directory may not list yet what is in it: on network file systems, or because somebody saves there who
+    /// cannot be locked out. Whatever has a checkpoint's ref is one, listed or not.
+    fn free_number(
+        &self,
+        store: &OpenStore,
+        first: u64,
+        id: ObjectId,
+    ) -> Result<(u64, bool), Error> {
+        let refs = store.dirs.refs();
+        let mut sequence = first;
+        loop {
+            let name = checkpoint_ref(&self.id, sequence);
+            match refs.read(&name) {
+                Ok(None) => return Ok((sequence, false)),
+                Ok(Some(found)) if found == id => return Ok((sequence, true)),
+                Ok(Some(_)) => sequence += 1,
+                // Torn by a power cut. It says nothing, so nothing is lost with it.
+                Err(StoreError::DamagedFile { .. }) => {
+                    refs.remove_broken(&name)?;
+                    // What is damaged still is something else, and no reason to try for ever.
+                    if refs.read(&name)?.is_none() {
+                        return Ok((sequence, false));
+                    }
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
+    pub(crate) fn move_mirror(
+        &self,
+        store: &OpenStore,
+        from: Option<ObjectId>,
+        to: ObjectId,
+    ) -> Option<String> {
+        let name = mirror_ref(&self.id);
+        let refs = store.dirs.refs().durable(self.settings().durability);
+        let moved = match refs.update(&name, from, to) {
+            // A power cut may have left it empty. It says nothing, so nothing is lost with it.
+            Err(StoreError::DamagedFile { .. }) => refs
+                .remove_broken(&name)
+                .and_then(|()| refs.update(&name, refs.read(&name)?, to)),
+            moved => moved,
+        };
+        moved
+            .err()
+            .map(|e| format!("{name} was not moved, the next save will do it: {e}"))
+    }
+}
+
+fn count_changes(
+    store: &OpenStore,
+    (before, old): (ObjectId, ObjectId),
+    new: &NewState,
+    writer: &PackWriter<'_>,
+) -> Result<ChangeCount, herma_diff::DiffError> {
+    let at_hand = |id: &ObjectId| Ok(new.at_hand.object(id));
+    let old_side = StoreSide::with_pending(&store.objects, &at_hand);
+    let pending = |id: &ObjectId| writer.read(id);
+    let new_side = StoreSide::with_pending(&store.objects, &pending);
+    let mut changes = match &new.edits {
+        Some(edits) if edits.base == old => edits.changes.clone(),
+        _ => herma_diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
+    };
+    if may_be_foreign(&changes) {
+        let mut foreign = new.foreign.clone();
+        foreign.add_checkpoint(&store.objects, &before);
+        foreign.take_out(&mut changes);
+    }
+    count(changes, &old_side, &new_side)
+}
+
+/// Counts changes for people: a file that moved is one file.
+pub(crate) fn count(
+    mut changes: Vec<herma_diff::Change>,
+    old: &dyn herma_diff::Side,
+    new: &dyn herma_diff::Side,
+) -> Result<ChangeCount, herma_diff::DiffError> {
+    if changes.len() <= COUNT_BUDGET.max_files {
+        changes = herma_diff::renames::detect(changes, old, new, &COUNTED_RENAMES)?.changes;
+    }
+    let stats = herma_diff::stat::stats(&changes, old, new, COUNT_BUDGET)?;
+    Ok(ChangeCount {
+        files: stats.files,
+        insertions: stats.insertions,
+        deletions: stats.deletions,
+        lines_known: stats.lines_known,
+    })
+}
+
+/// Stores the receipt's counts, the modes and what was left out as one tree.
+fn store_extra(writer: &PackWriter<'_>, state: &NewState) -> Result<ObjectId, StoreError> {
+    let summary = crate::save::receipts::encode_summary(&state.receipt.summary);
+    let summary = writer.add(Kind::Blob, summary.as_bytes())?;
+    let mut extra = Vec::new();
+    if let Some(left) = &state.left {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"left-out", left);
+    }
+    if let Some(modes) = &state.modes {
+        push_tree_entry(&mut extra, EntryMode::Directory, b"modes", modes);
+    }
+    push_tree_entry(&mut extra, EntryMode::File, b"summary", &summary);
+    writer.add(Kind::Tree, &extra)
+}
+
+fn commit(tree: ObjectId, parent: Option<ObjectId>, now: &Timestamp, message: &Message) -> Commit {
+    let signature = Signature {
+        name: "Herma".into(),
+        email: "herma@local".into(),
+        seconds: now.seconds.max(0),
+        offset_minutes: now.offset_minutes,
+    };
+    Commit {
+        tree,
+        parents: parent.into_iter().collect(),
+        author: signature.clone(),
+        committer: signature,
+        message: message.encode().into(),
+    }
+}
+
+/// The checkpoints on the roll of a project, by their places in its order.
+fn numbers<'r>(
+    roll: &'r Roll,
+    project: &ProjectId,
+) -> impl Iterator<Item = (u64, ObjectId)> + use<'r> {
+    let prefix = format!("refs/herma/{project}/");
+    roll.refs.iter().filter_map(move |(name, id)| {
+        let sequence = name.strip_prefix(&prefix).and_then(sequence_of)?;
+        Some((sequence, *id))
+    })
+}
+
+/// Says that refs of older checkpoints were lost, if they were. Publishing makes them again.
+fn lost_of(roll: &Roll, history: &History, project: &ProjectId) -> Option<String> {
+    let on_roll: HashSet<ObjectId> = numbers(roll, project).map(|(_, id)| id).collect();
+    let is_lost = |entry: &&Entry| !entry.has_ref && on_roll.contains(&entry.id);
+    let count = history.entries.iter().filter(is_lost).count();
+    (count > 0).then(|| {
+        format!(
+            "refs that older checkpoints had lost were made again ({count}); `herma checkpoints repair` looks for lost names and pins"
+        )
+    })
+}
+
+/// Removes refs beside a checkpoint's own that a killed save left behind without having made the checkpoint exist.
+fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
+    for (name, _) in refs {
+        match store.dirs.refs().read(name) {
+            Ok(None) => {}
+            Ok(Some(stale)) => store.dirs.refs().delete(name, stale)?,
+            // Torn by a power cut. It says nothing, so nothing is lost with it.
+            Err(StoreError::DamagedFile { .. }) => store.dirs.refs().remove_broken(name)?,
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
+}

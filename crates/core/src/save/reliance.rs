@@ -1,0 +1,141 @@
+//! What a save relies on without reading it: is it still in the store?
+//!
+//! Files and directories that are as the stat cache has them are neither read nor stored again. That is right only while the
+//! store has their objects. The cheap sign is the packs: beside the stat cache stand the packs there were when all of its
+//! checkpoint was known to be in them, with their sizes. As long as they are there as they were, nothing was lost. Where the sign fails
+//! (something was lost, or a collection wrote the packs anew), each object is looked for in the indexes, and what no pack
+//! has is read from the disk and stored again. Either way the sign is then renewed.
+
+use std::collections::HashSet;
+
+use herma_fs::publish::Durability;
+use herma_store::ObjectId;
+use herma_store::objects::ObjectError;
+use herma_store::pack::sign::PackSign;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::restore::interrupted::own_state;
+use crate::restore::proof::receipt_of;
+use crate::worktree::stat_cache::StatCache;
+
+/// What the store has lost of what a stat cache relies on.
+#[derive(Debug, Default)]
+pub(crate) struct Reliance {
+    /// Contents and trees that no pack has.
+    pub(crate) objects: HashSet<ObjectId>,
+    /// Is the checkpoint itself lost, or its receipt?
+    pub(crate) checkpoint: bool,
+    /// Packs that are gone or not as they were, and that no collection took away.
+    pub(crate) packs: Vec<String>,
+    /// Did the sign fail?
+    pub(crate) is_sign_due: bool,
+}
+
+impl Reliance {
+    /// Has the project to be read, whatever the stat cache says?
+    pub(crate) fn is_broken(&self) -> bool {
+        self.checkpoint || !self.objects.is_empty()
+    }
+}
+
+impl Project<'_> {
+    /// Does the cheap sign say that the store has all of this checkpoint?
+    pub(crate) fn is_relied_on(&self, store: &OpenStore, checkpoint: Option<ObjectId>) -> bool {
+        let sign = self.pack_sign(store).filter(|sign| {
+            let is_of_this = sign.checkpoint.is_some() && sign.checkpoint == checkpoint;
+            is_of_this && !sign.packs.is_empty()
+        });
+        let packs = sign.zip(store.objects.signed_packs().ok());
+        packs.is_some_and(|(sign, now)| sign.missing_from(&now).is_empty())
+    }
+
+    /// Looks whether the store still has what this stat cache relies on.
+    pub(crate) fn look_for_losses(
+        &self,
+        store: &OpenStore,
+        cache: &StatCache,
+    ) -> Result<Reliance, Error> {
+        let Some(checkpoint) = cache.header().checkpoint else {
+            return Ok(Reliance::default());
+        };
+        if self.is_relied_on(store, Some(checkpoint)) {
+            return Ok(Reliance::default());
+        }
+        let mut found = Reliance {
+            objects: objects_of(cache),
+            packs: self.lost_packs(store)?,
+            is_sign_due: true,
+            ..Reliance::default()
+        };
+        let mut receipt = HashSet::new();
+        match receipt_of(&store.objects, &checkpoint) {
+            Ok((_, contents)) => receipt.extend(contents),
+            Err(ObjectError::Fs(e)) if e.is_want_of_resources() => return Err(e.into()),
+            Err(_) => found.checkpoint = true,
+        }
+        let mut wanted = &found.objects | &receipt;
+        found.packs.extend(store.objects.take_listed(&mut wanted)?);
+        found.packs.sort_unstable();
+        found.packs.dedup();
+        found.checkpoint |= receipt.iter().any(|id| wanted.contains(id));
+        found.objects.retain(|id| wanted.contains(id));
+        Ok(found)
+    }
+
+    /// Notes which packs there are, all of `checkpoint` being in them. It is only a sign: without it, the next save looks
+    /// for each object.
+    pub(crate) fn note_packs(&self, store: &OpenStore, checkpoint: ObjectId) {
+        let noted = || {
+            // Of loose objects no pack tells that they are there.
+            if store.objects.has_loose()? {
+                return Ok(());
+            }
+            let sign = PackSign {
+                collection: PackSign::of_last_collection(&store.dirs).collection,
+                checkpoint: Some(checkpoint),
+                packs: store.objects.signed_packs_now()?,
+            };
+            let tmp = &store.dirs.for_writing()?.tmp;
+            let state = self.state_dir(&store.dirs)?;
+            Ok::<_, Error>(sign.write(tmp, &state, Durability::Cache)?)
+        };
+        drop(noted());
+    }
+
+    /// Packs that were there when the sign was written, and that no collection took away since.
+    fn lost_packs(&self, store: &OpenStore) -> Result<Vec<String>, Error> {
+        let Some(sign) = self.pack_sign(store) else {
+            return Ok(Vec::new());
+        };
+        let last = PackSign::of_last_collection(&store.dirs);
+        let now = store.objects.signed_packs()?;
+        let gone = sign.missing_from(&now).into_iter();
+        // One that has another size is sound, because it was mended, or found to be unsound when its objects are looked for.
+        let was_lost = |stem: &&str| {
+            let is_there = now.iter().any(|pack| pack.stem == *stem);
+            !is_there && (last.collection == sign.collection || last.has(stem))
+        };
+        Ok(gone.filter(was_lost).map(str::to_owned).collect())
+    }
+
+    fn pack_sign(&self, store: &OpenStore) -> Option<PackSign> {
+        PackSign::read(&own_state(store, &self.id).ok()??)
+    }
+}
+
+/// The trees and contents a stat cache names.
+fn objects_of(cache: &StatCache) -> HashSet<ObjectId> {
+    let mut found = HashSet::new();
+    for index in 0..cache.directories() {
+        found.extend(cache.dir(index).map(|dir| dir.tree));
+        let entries = cache.entries(index).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.kind.is_captured_file());
+        found.extend(files.map(|entry| entry.id));
+    }
+    // Directories without a file have no tree, and the one of nothing at all need not be stored.
+    found.remove(&ObjectId::NULL);
+    found.remove(&ObjectId::EMPTY_TREE);
+    found
+}

@@ -1,0 +1,48 @@
+//! Fast saves, whose names the disk learns of when the file system likes.
+//!
+//! Whoever relies on such a checkpoint and promises more than it did (a save that finds nothing new, a restore
+//! that takes it for the way back) first makes it last. That there is one stands in a file, which need not
+//! survive a power cut itself: what the cut took is gone, and what it left is on disk.
+
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use herma_store::lock::file::remove_if_there;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+
+/// There is a checkpoint the disk may not know of.
+pub(crate) const FILE: &str = "unsettled";
+
+impl Project<'_> {
+    /// Notes that what is about to be published is not synced, if it is not.
+    pub(crate) fn note_unsettled(&self, store: &OpenStore) -> Result<(), Error> {
+        if self.settings().durability == Durability::Synced {
+            return Ok(());
+        }
+        let tmp = &store.dirs.for_writing()?.tmp;
+        let state = self.state_dir(&store.dirs)?;
+        Ok(write_file(tmp, &state, FILE, b"", Durability::Cache)?)
+    }
+
+    /// Makes last what a fast save published, unless this is to be fast, too.
+    pub(crate) fn settle(&self, store: &OpenStore) -> Result<(), Error> {
+        if self.settings().durability != Durability::Synced {
+            return Ok(());
+        }
+        let state = self.state_dir(&store.dirs)?;
+        if state.stat_opt(FILE)?.is_none() {
+            return Ok(());
+        }
+        let refs = store.dirs.refs();
+        let id = &self.id;
+        let [own, names] = [format!("refs/herma/{id}"), format!("refs/herma-names/{id}")];
+        for directory in [&own, &names, "refs/hermes", "projects"] {
+            refs.sync_names(directory)?;
+        }
+        // ORDER: only what is on disk is forgotten here.
+        remove_if_there(&state, FILE)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Tool calls as an agent's hooks tell of them: several at once, some of them twice.
+//!
+//! Agents run tools side by side, and agents that read each other's configuration call the same hook more than
+//! once for one tool. A save that began after a hook was called, and is done, shows the state that hook was to
+//! save, since its tool waits for the answer. So of any number of hooks that wait for each other two save: the
+//! one that is at it, and the first of those that came meanwhile. What that one saw is noted in a small file,
+//! the look, and the others share it.
+
+use herma_fs::Dir;
+use herma_fs::process::BootMoment;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::SaveOptions;
+use crate::engine::Saved;
+use crate::engine::Stage;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::restore::journal::read_record;
+use crate::steps::Step;
+use crate::steps::StepKind;
+use crate::steps::StepStart;
+use crate::steps::log::StepLog;
+use crate::steps::marks::Marks;
+use crate::steps::recording::before_options;
+use crate::steps::recording::open_steps;
+use crate::types::checkpoint::Checkpoint;
+use crate::worktree::held::Holding;
+
+/// Where the last look is noted, in a project's own directory.
+const LOOK: &str = "look";
+const MAX_LOOK: u64 = 200;
+
+/// A tool call that an agent's hook tells of.
+pub struct Call<'a> {
+    /// What the agent is about to do.
+    pub start: StepStart,
+    /// When the hook was called. The tool has waited since then.
+    pub arrived: BootMoment,
+    /// An open call of the same id that is older than so many seconds is another one, whose end nobody told.
+    /// `None`: the ids are the agent's own and never come twice.
+    pub repeats_within: Option<i64>,
+    /// Is the call part of this open step? The newest one that is counts.
+    pub is_outer: &'a dyn Fn(&Step) -> bool,
+}
+
+/// A tool call that has begun.
+#[derive(Clone, Debug)]
+pub struct BegunCall {
+    /// Its step.
+    pub step: Step,
+    /// The save before it; `None` if somebody else's shows the same state.
+    pub saved: Option<Saved>,
+    /// Had somebody told of it already? Then the save is one in the middle of it.
+    pub repeated: bool,
+}
+
+impl Project<'_> {
+    /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has
+    /// begun, unless that was told already.
+    pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall, Error> {
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        let mut start = Self::in_its_turn(&Marks::read(&state)?, call.start.cut());
+        let mut log = StepLog::open(&state)?;
+        let mut open = self.give_up_abandoned(&store, &mut log)?;
+        let options = before_options(&start);
+        // Told twice or not, what is there now may be gone in a moment.
+        let holding = self.holding_steps(&store, &open);
+        let (before, saved) =
+            self.save_or_share(&store, &state, &options, &call.arrived, holding, progress)?;
+        if let Some(place) = open.iter().rposition(|step| is_same(step, &start)) {
+            let step = open[place].clone();
+            let age = self.clock().now().seconds.saturating_sub(step.started);
+            if call.repeats_within.is_none_or(|seconds| age <= seconds) {
+                return Ok(BegunCall {
+                    step,
+                    saved,
+                    repeated: true,
+                });
+            }
+            self.end_unknown(&store, &mut log, step)?;
+            open.remove(place);
+        }
+        if start.within.is_none() {
+            let outer = open.iter().rev().find(|step| (call.is_outer)(step));
+            start.within = outer.map(|step| step.number);
+        }
+        let (step, _) = self.note_begun(&store, &mut log, &open, StepKind::Tool, start, &before)?;
+        Ok(BegunCall {
+            step,
+            saved,
+            repeated: false,
+        })
+    }
+
+    /// Saves the project for somebody who has waited since `arrived`. `None` if somebody else's save shows
+    /// the same state.
+    pub fn save_since(
+        &self,
+        options: &SaveOptions,
+        arrived: &BootMoment,
+        progress: &dyn Progress,
+    ) -> Result<Option<Saved>, Error> {
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        let holding = Holding::default();
+        let (_, saved) = self.save_or_share(&store, &state, options, arrived, holding, progress)?;
+        Ok(saved)
+    }
+
+    /// Notes that the save before a step was finished only after the step had begun.
+    pub fn note_late(&self, number: u64) -> Result<(), Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let state = self.state_dir(&store.dirs)?;
+        let mut log = StepLog::open(&state)?;
+        if let Some(mut step) = log.step(number)? {
+            step.late = true;
+            let herma = store.dirs.for_writing()?;
+            log.write(&herma.tmp, &state, &step, Durability::Cache)?;
+        }
+        Ok(())
+    }
+
+    /// The steps that are under way, oldest first.
+    pub fn open_steps(&self) -> Result<Vec<Step>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let Some(state) = crate::restore::interrupted::own_state(&store, &self.id)? else {
+            return Ok(Vec::new());
+        };
+        let log = StepLog::open(&state)?;
+        open_steps(&log, log.next_number())
+    }
+
+    fn save_or_share(
+        &self,
+        store: &OpenStore,
+        state: &Dir,
+        options: &SaveOptions,
+        arrived: &BootMoment,
+        holding: Holding,
+        progress: &dyn Progress,
+    ) -> Result<(Checkpoint, Option<Saved>), Error> {
+        if let Some(shared) = self.shared(store, state, arrived)? {
+            return Ok((shared, None));
+        }
+        let look = BootMoment::now();
+        let saved = self.save_and_note(store, options, holding, progress)?;
+        let text = format!("{look} {}\n", saved.checkpoint.id.to_hex());
+        // Without it the next one looks for itself. The old one goes first: some file systems write a file to disk
+        // at once when it takes the place of another.
+        let herma = store.dirs.for_writing()?;
+        forget_look(state);
+        let _ = write_file(&herma.tmp, state, LOOK, text.as_bytes(), Durability::Cache);
+        Ok((saved.checkpoint.clone(), Some(saved)))
+    }
+
+    /// The newest checkpoint, if somebody began to look after `arrived` and found its state.
+    fn shared(
+        &self,
+        store: &OpenStore,
+        state: &Dir,
+        arrived: &BootMoment,
+    ) -> Result<Option<Checkpoint>, Error> {
+        let Some((began, id)) = read_look(state)? else {
+            return Ok(None);
+        };
+        // An interrupted restore may have changed files without anybody looking.
+        if !began.is_not_before(arrived) || self.records(store)?.0.is_some() {
+            return Ok(None);
+        }
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        if history.newest().is_none_or(|newest| newest.id != id) {
+            return Ok(None);
+        }
+        let newest = history.entries.len() - 1;
+        let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
+        Ok((!checkpoint.receipt_damaged).then_some(checkpoint))
+    }
+}
+
+/// Is this open step the call that is told of? The same id for other words is another call.
+fn is_same(step: &Step, start: &StepStart) -> bool {
+    let known = &step.start;
+    known.call.is_some()
+        && known.call == start.call
+        && known.facts.session == start.facts.session
+        && known.command == start.command
+        && known.paths == start.paths
+}
+
+/// Files are about to be other than they were when somebody looked last.
+pub(crate) fn forget_look(state: &Dir) {
+    // Where it cannot be removed, it is as old as before.
+    let _ = state.remove_file(LOOK);
+}
+
+fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>, Error> {
+    let bytes = read_record(state, LOOK, MAX_LOOK)?;
+    Ok(bytes.and_then(|bytes| parse_look(&bytes)))
+}
+
+/// When somebody looked last, and what was there.
+pub(crate) fn parse_look(bytes: &[u8]) -> Option<(BootMoment, ObjectId)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (began, id) = text.trim_end().rsplit_once(' ')?;
+    Some((
+        BootMoment::parse(began)?,
+        ObjectId::from_hex(id.as_bytes())?,
+    ))
+}

@@ -1,0 +1,187 @@
+//! Listing steps: what each one changed, and which others were under way meanwhile.
+//!
+//! A listing reads records and saved trees only. It does not look at the project's files, so it is quick
+//! and says the same whatever has happened since.
+
+use herma_diff::Change;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::error::ErrorKind;
+use crate::history::History;
+use crate::save::publish::count;
+use crate::side::StoreSide;
+use crate::steps::Step;
+use crate::steps::StepChoice;
+use crate::steps::StepEnd;
+use crate::timeline::comparable::Foreign;
+use crate::timeline::comparable::may_be_foreign;
+use crate::types::checkpoint::ChangeCount;
+
+/// So many of the files a step changed are named.
+const NAMED_FILES: usize = 20;
+
+/// A step, and what is known of what it did.
+#[derive(Clone, Debug)]
+pub struct ListedStep {
+    /// The step.
+    pub step: Step,
+    /// What changed from its beginning to its end; `None` when the state after it is not known, or one of
+    /// its checkpoints is gone or damaged.
+    pub changes: Option<ChangeCount>,
+    /// The first files that changed, sorted by path.
+    pub files: Vec<RelPath>,
+    /// Other steps that were under way at the same time, ascending: what changed meanwhile cannot be
+    /// attributed to one of them alone.
+    pub shared: Vec<u64>,
+    /// Are the checkpoints before and after it still there?
+    pub undoable: bool,
+    /// Are they, but one of them cannot be read?
+    pub is_damaged: bool,
+}
+
+impl Project<'_> {
+    /// Is any step of this project on record?
+    pub fn has_steps(&self) -> Result<bool, Error> {
+        match self.engine.open_for_reading()? {
+            Some(store) => Ok(!self.all_steps(&store)?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
+    /// The chosen steps, newest first. A project nobody has heard of has none.
+    pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(Vec::new());
+        };
+        let steps = self.all_steps(&store)?;
+        let chosen = choice.pick(&steps);
+        let mut shared = overlaps(&steps);
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let mut listed = Vec::new();
+        for (step, shared) in steps.into_iter().zip(shared.drain(..)) {
+            if chosen.contains(&step.number) {
+                listed.push(list(&store, &history, step, shared)?);
+            }
+        }
+        listed.reverse();
+        Ok(listed)
+    }
+}
+
+fn list(
+    store: &OpenStore,
+    history: &History,
+    step: Step,
+    shared: Vec<u64>,
+) -> Result<ListedStep, Error> {
+    let before = step.before.checkpoint;
+    let ends = step
+        .after()
+        .filter(|after| history.contains(&before) && history.contains(after))
+        .map(|after| (before, after));
+    let (mut is_damaged, mut changes, mut files) = (false, None, Vec::new());
+    match (&step.end, ends) {
+        (StepEnd::Unchanged(_), _) => {
+            changes = Some(ChangeCount {
+                lines_known: true,
+                ..ChangeCount::default()
+            });
+        }
+        (_, Some(ends)) => match compare(store, ends, &step) {
+            Ok((count, named)) => (changes, files) = (Some(count), named),
+            // `herma list` names what is damaged; a step that needs it cannot be undone.
+            Err(e) if e.kind() == ErrorKind::Damaged => is_damaged = true,
+            Err(e) => return Err(e),
+        },
+        (_, None) => {}
+    }
+    Ok(ListedStep {
+        step,
+        changes,
+        files,
+        shared,
+        undoable: ends.is_some() && !is_damaged,
+        is_damaged,
+    })
+}
+
+/// What changed between two checkpoints, in the part of the project that the step was about.
+fn compare(
+    store: &OpenStore,
+    (before, after): (ObjectId, ObjectId),
+    step: &Step,
+) -> Result<(ChangeCount, Vec<RelPath>), Error> {
+    let side = StoreSide::new(&store.objects);
+    let old = store.objects.read_commit(&before)?.tree;
+    let new = store.objects.read_commit(&after)?.tree;
+    let mut changes =
+        herma_diff::compare(Some((&side, old)), Some((&side, new)), &step.part.paths)?;
+    if may_be_foreign(&changes) {
+        let mut foreign = Foreign::default();
+        foreign.add_checkpoint(&store.objects, &before);
+        foreign.add_checkpoint(&store.objects, &after);
+        foreign.take_out(&mut changes);
+    }
+    let is_kept = |change: &Change| {
+        let mut keep = step.part.keep.iter();
+        keep.any(|kept| change.path.starts_with(kept))
+    };
+    changes.retain(|change| !is_kept(change));
+    let files = changes.iter().map(|change| change.path.clone());
+    let files = files.take(NAMED_FILES).collect();
+    Ok((count(changes, &side, &side)?, files))
+}
+
+/// For each of these steps, which come oldest first, the others that were under way at the same time.
+/// Herma's own moves wait for nobody and nobody is under way during them; a step and its parts are no
+/// strangers.
+fn overlaps(steps: &[Step]) -> Vec<Vec<u64>> {
+    let mut shared = vec![Vec::new(); steps.len()];
+    for (earlier, first) in steps.iter().enumerate() {
+        if first.kind.is_move() {
+            continue;
+        }
+        for (later, second) in steps.iter().enumerate().skip(earlier + 1) {
+            if !was_under_way(first, second) {
+                // A step that began later still began after the end of the first one, too, unless the
+                // first has no known end and only time speaks.
+                if first.is_open() {
+                    continue;
+                }
+                break;
+            }
+            if !second.kind.is_move() && !is_part(steps, second, first.number) {
+                shared[earlier].push(second.number);
+                shared[later].push(first.number);
+            }
+        }
+    }
+    for numbers in &mut shared {
+        numbers.sort_unstable();
+    }
+    shared
+}
+
+/// Was the first of two steps under way when the second one began? Numbers are given under the project's
+/// lock, so the number that was next when a step ended tells, whatever the clock did.
+fn was_under_way(first: &Step, second: &Step) -> bool {
+    match first.end.moment() {
+        Some(moment) => second.number < moment.next_step,
+        None => second.started <= first.given_up_at(),
+    }
+}
+
+/// Is a step part of the one with this number, be it through others?
+fn is_part(steps: &[Step], step: &Step, outer: u64) -> bool {
+    let mut above = step.start.within;
+    while let Some(number) = above.filter(|number| *number > outer) {
+        let found = steps.binary_search_by_key(&number, |step| step.number);
+        // Each step is part of an earlier one, so this comes to an end.
+        above = found.ok().and_then(|index| steps[index].start.within);
+    }
+    above == Some(outer)
+}

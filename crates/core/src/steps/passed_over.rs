@@ -1,0 +1,156 @@
+//! What steps changed that no checkpoint holds, and so no restore and no undo brings back.
+
+use herma_store::RelPath;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::restore::run::by_path;
+use crate::save::receipts::left_out_of;
+use crate::steps::Step;
+use crate::steps::StepEnd;
+use crate::steps::outside::LeftOutThen;
+use crate::steps::outside::Outside;
+use crate::steps::outside::Sighting;
+use crate::timeline::LeftOutMap;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::message::Message;
+use crate::types::receipt::Summary;
+use crate::undo::reversal::why_left_out;
+use crate::worktree::present::Present;
+
+/// What a step changed that no checkpoint holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideOfStep {
+    /// The step.
+    pub step: u64,
+    /// What it changed.
+    pub outside: Outside,
+}
+
+impl OutsideOfStep {
+    /// What a step changed, as far as it is within these paths; all of it if there are none.
+    pub(crate) fn of(step: &Step, paths: &[RelPath]) -> Option<Self> {
+        let mut outside = step.outside.clone();
+        if !paths.is_empty() {
+            let is_asked = |path: &[u8]| {
+                let path = RelPath::new(path);
+                path.is_ok_and(|path| paths.iter().any(|asked| path.starts_with(asked)))
+            };
+            outside.changes.retain(|change| is_asked(&change.path));
+            outside.more = 0;
+        }
+        (!outside.is_empty()).then_some(Self {
+            step: step.number,
+            outside,
+        })
+    }
+}
+
+impl Project<'_> {
+    /// What no checkpoint holds, as it is now. What cannot be looked at is not watched.
+    pub(crate) fn sight_outside(&self, store: &OpenStore) -> Sighting {
+        match self.open_root() {
+            Ok(root) => Sighting::of(&root, self.read_cache(store).as_ref()),
+            Err(_) => Sighting::default(),
+        }
+    }
+
+    /// What a step has changed by now that no checkpoint holds. The counts are those of the save after it, and `is_changed`
+    /// says whether that found another state.
+    pub(crate) fn outside_of(
+        &self,
+        store: &OpenStore,
+        step: &Step,
+        counts: &Summary,
+        is_changed: bool,
+    ) -> Result<Outside, Error> {
+        let is_asked = step.watched.is_outnumbered(counts);
+        let saved = is_asked.then(|| self.read_cache(store)).flatten();
+        let mut outside = step.watched.changes(&self.open_root()?, saved.as_ref());
+        if is_changed {
+            // What cannot be read says nothing.
+            let said = left_out_before(store, step).unwrap_or_default();
+            let is_unsaid = |then: &LeftOutThen| {
+                let path = RelPath::new(then.path.clone());
+                path.is_ok_and(|path| why_left_out(&said, &path).is_none())
+            };
+            outside.unsaid = step.watched.were_there().filter(is_unsaid).collect();
+        }
+        Ok(outside)
+    }
+
+    /// What no save said was there when this checkpoint held the state of the project, because it was left out: a save that finds no
+    /// file different makes no new checkpoint, but the steps that began there know.
+    pub(crate) fn were_there(
+        &self,
+        store: &OpenStore,
+        checkpoint: &Checkpoint,
+    ) -> Result<LeftOutMap, Error> {
+        Ok(were_there(&self.all_steps(store)?, checkpoint))
+    }
+
+    /// What steps changed outside checkpoints after this one was saved.
+    pub(crate) fn outside_since(
+        &self,
+        store: &OpenStore,
+        checkpoint: &Checkpoint,
+        paths: &[RelPath],
+    ) -> Result<Vec<OutsideOfStep>, Error> {
+        let steps = self.all_steps(store)?;
+        let later = steps
+            .iter()
+            .filter(|step| step.before.sequence >= checkpoint.sequence);
+        Ok(later
+            .filter_map(|step| OutsideOfStep::of(step, paths))
+            .collect())
+    }
+
+    /// What an undo that goes to this checkpoint passes over and does not take back: the steps since the last move.
+    pub(crate) fn outside_of_undo(
+        &self,
+        store: &OpenStore,
+        target: &Checkpoint,
+    ) -> Result<Vec<OutsideOfStep>, Error> {
+        let steps = self.all_steps(store)?;
+        let since = steps.iter().rposition(|step| step.kind.is_move());
+        let newer = steps.iter().skip(since.map_or(0, |last| last + 1));
+        let passed = newer.filter(|step| step.before.sequence >= target.sequence);
+        Ok(passed
+            .filter_map(|step| OutsideOfStep::of(step, &[]))
+            .collect())
+    }
+
+    /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
+    /// checkpoint holds, that is what it did; else how many directories were not looked into.
+    pub(crate) fn only_outside(
+        &self,
+        store: &OpenStore,
+        present: &Present,
+    ) -> Result<Option<OutsideOfStep>, Error> {
+        let newest = self.all_steps(store)?.pop();
+        let Some(step) = newest.filter(|step| matches!(step.end, StepEnd::Unchanged(_))) else {
+            return Ok(None);
+        };
+        let after = self.state_of_checkpoint(store, &step.before.checkpoint);
+        let is_last = after == Some((present.tree, present.modes));
+        Ok(is_last.then_some(OutsideOfStep {
+            step: step.number,
+            outside: step.outside,
+        }))
+    }
+}
+
+/// What these steps saw left out that began in the state of this checkpoint.
+pub(crate) fn were_there(steps: &[Step], checkpoint: &Checkpoint) -> LeftOutMap {
+    let from_here = |step: &&Step| step.before.checkpoint == checkpoint.id;
+    let steps = steps.iter().filter(from_here);
+    steps.flat_map(Step::were_there).collect()
+}
+
+/// What the checkpoint before a step says it left out.
+fn left_out_before(store: &OpenStore, step: &Step) -> Option<LeftOutMap> {
+    let commit = store.objects.read_commit(&step.before.checkpoint).ok()?;
+    let receipt = Message::parse(&commit.message).extra?;
+    left_out_of(&store.objects, receipt).ok().map(by_path)
+}

@@ -1,0 +1,329 @@
+//! Comparing two states of a project. Nothing is written, neither to the store nor to the project.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::TreeEntry;
+use herma_store::objects::Objects;
+
+use crate::engine::NoProgress;
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::timeline::Made;
+use crate::timeline::comparable::Foreign;
+use crate::timeline::comparable::may_be_foreign;
+use crate::types::checkpoint::Checkpoint;
+use crate::undo::record::StateIds;
+use crate::worktree::reason::Reason;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// A saved state.
+    Checkpoint(Box<Checkpoint>),
+    /// The files as they are.
+    Present,
+}
+
+/// What differs between two states, with the means to look inside.
+pub struct Comparison {
+    /// The differences, sorted by path.
+    pub changes: Vec<Change>,
+    /// Do permissions or empty directories differ, which no git patch can say?
+    pub modes_differ: bool,
+    /// What could not be read of the files as they are, where something differs: it looks as if it were not there.
+    pub unreadable: Vec<RelPath>,
+    /// What belongs to somebody else on one of the sides, where the trees differ: it is not compared.
+    pub not_covered: Vec<(RelPath, Reason)>,
+    store: Option<OpenStore>,
+    present: Option<PresentSide>,
+    old_is_present: bool,
+    new_is_present: bool,
+    /// What only the newer side has, if nobody saved it.
+    made: Made,
+}
+
+impl Comparison {
+    /// No difference.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            changes: Vec::new(),
+            modes_differ: false,
+            unreadable: Vec::new(),
+            not_covered: Vec::new(),
+            store: None,
+            present: None,
+            old_is_present: false,
+            new_is_present: false,
+            made: Made::default(),
+        }
+    }
+
+    /// Keeps what the contents of both sides are read from.
+    pub(crate) fn keep(&mut self, store: OpenStore, made: Made) {
+        self.store = Some(store);
+        self.made = made;
+    }
+
+    /// The older side.
+    pub fn old_side(&self) -> Box<dyn Side + '_> {
+        self.side(self.old_is_present)
+    }
+
+    /// The newer side.
+    pub fn new_side(&self) -> Box<dyn Side + '_> {
+        self.side(self.new_is_present)
+    }
+
+    /// Takes out of the changes between two states what belongs to somebody else in one of them.
+    fn take_out_foreign(
+        &self,
+        states: [&State; 2],
+        changes: &mut Vec<Change>,
+    ) -> Vec<(RelPath, Reason)> {
+        if !may_be_foreign(changes) {
+            return Vec::new();
+        }
+        let mut foreign = Foreign::default();
+        for state in states {
+            match (state, &self.present, &self.store) {
+                (State::Checkpoint(checkpoint), _, Some(store)) => {
+                    foreign.add_receipt(&store.objects, checkpoint.extra);
+                }
+                (State::Present, Some(present), _) => foreign.add_present(present.cache()),
+                _ => {}
+            }
+        }
+        foreign.take_out(changes)
+    }
+
+    fn side(&self, is_present: bool) -> Box<dyn Side + '_> {
+        match (&self.present, &self.store) {
+            (Some(present), _) if is_present => Box::new(present),
+            (_, Some(store)) => Box::new(MadeSide {
+                objects: &store.objects,
+                made: &self.made,
+            }),
+            _ => Box::new(herma_diff::Nothing),
+        }
+    }
+}
+
+/// What the store holds, and what is only in memory.
+pub(crate) struct MadeSide<'c> {
+    pub(crate) objects: &'c Objects,
+    pub(crate) made: &'c Made,
+}
+
+impl Side for MadeSide<'_> {
+    fn entries(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        let pending = |id: &ObjectId| Ok(self.made.read(id));
+        StoreSide::with_pending(self.objects, &pending).entries(path, id)
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        let pending = |id: &ObjectId| Ok(self.made.read(id));
+        StoreSide::with_pending(self.objects, &pending).content(path, id, limit)
+    }
+}
+
+impl Project<'_> {
+    /// Compares two states, within `scope` if that is not empty.
+    pub fn changes(
+        &self,
+        from: &State,
+        to: &State,
+        scope: &[RelPath],
+        renames: bool,
+    ) -> Result<Comparison, Error> {
+        self.changes_telling(from, to, scope, renames, &NoProgress)
+    }
+
+    /// The same, for somebody who waits and may stop it while the files are looked at.
+    pub fn changes_telling(
+        &self,
+        from: &State,
+        to: &State,
+        scope: &[RelPath],
+        renames: bool,
+        progress: &dyn Progress,
+    ) -> Result<Comparison, Error> {
+        let store = self.read_store()?;
+        let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
+        let present = if needs_present {
+            Some(self.present_side(&store, [from, to], progress)?)
+        } else {
+            None
+        };
+        let mut comparison = Comparison {
+            old_is_present: matches!(from, State::Present),
+            new_is_present: matches!(to, State::Present),
+            ..Comparison::nothing()
+        };
+        let present_tree = present
+            .as_ref()
+            .map_or(ObjectId::EMPTY_TREE, |(_, state)| state.0);
+        let present_modes = present.as_ref().and_then(|(_, state)| state.1);
+        let modes = |state: &State| match state {
+            State::Checkpoint(checkpoint) => checkpoint.modes,
+            State::Present => present_modes,
+        };
+        let known = [from, to].iter().all(|state| match state {
+            State::Checkpoint(checkpoint) => {
+                checkpoint.extra.is_some() && !checkpoint.receipt_damaged
+            }
+            State::Present => true,
+        });
+        comparison.modes_differ = known && modes(from) != modes(to);
+        let tree = |state: &State| match state {
+            State::Checkpoint(checkpoint) => checkpoint.tree,
+            State::Present => present_tree,
+        };
+        let unreadable = present.as_ref().map(|(side, _)| side.unreadable());
+        comparison.present = present.map(|(side, _)| side);
+        comparison.store = Some(store);
+        let (changes, not_covered) = {
+            let (old, new) = (comparison.old_side(), comparison.new_side());
+            self.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
+            let trees = (Some((&*old, tree(from))), Some((&*new, tree(to))));
+            let mut changes = herma_diff::compare(trees.0, trees.1, scope)?;
+            let not_covered = comparison.take_out_foreign([from, to], &mut changes);
+            if renames {
+                let options = herma_diff::renames::RenameOptions::default();
+                changes = herma_diff::renames::detect(changes, &*old, &*new, &options)?.changes;
+            }
+            (changes, not_covered)
+        };
+        let differs = |path: &RelPath| {
+            changes
+                .iter()
+                .any(|change| change.old_path().starts_with(path))
+        };
+        comparison.unreadable = unreadable.unwrap_or_default();
+        comparison.unreadable.retain(differs);
+        comparison.changes = changes;
+        comparison.not_covered = not_covered;
+        Ok(comparison)
+    }
+
+    /// Checks that every path asked for is on one of the sides, or at least on disk.
+    pub(crate) fn check_scope(
+        &self,
+        sides: &[(&dyn Side, ObjectId)],
+        scope: &[RelPath],
+    ) -> Result<(), Error> {
+        let root = self.open_root()?;
+        for path in scope {
+            let Some((parent, name)) = path.split() else {
+                continue;
+            };
+            let mut found = root
+                .open_beneath(parent.as_bytes())
+                .and_then(|dir| dir.stat(name))
+                .is_ok();
+            for (side, tree) in sides {
+                found = found || is_in(*side, *tree, path)?;
+            }
+            if !found {
+                return Err(Error::PathUnknown { path: path.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn present_side(
+        &self,
+        store: &OpenStore,
+        states: [&State; 2],
+        progress: &dyn Progress,
+    ) -> Result<(PresentSide, StateIds), Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        // What is exactly as in the other state is not gone because rules changed.
+        let held = states.iter().filter_map(|state| match state {
+            State::Checkpoint(checkpoint) => Some(checkpoint.id),
+            State::Present => None,
+        });
+        let held: Vec<ObjectId> = held.collect();
+        let present = self.look_holding(store, &history, &held, progress)?;
+        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        Ok((side, (present.tree, present.modes)))
+    }
+
+    /// The path of a file inside this project, taken literally: nothing is resolved but the directory
+    /// the project is in.
+    pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
+        use std::os::unix::ffi::OsStrExt;
+        let outside = || Error::PathOutside {
+            path: argument.to_owned(),
+            root: self.root.clone(),
+        };
+        let clean = lexically_clean(argument);
+        let inside = if let Ok(inside) = clean.strip_prefix(&self.root) {
+            inside.to_owned()
+        } else {
+            // The argument may lead to the root through a symlink; only its directories are resolved.
+            let (Some(parent), Some(name)) = (clean.parent(), clean.file_name()) else {
+                return Err(outside());
+            };
+            let resolved = herma_fs::dir::canonicalize(parent)?.join(name);
+            resolved
+                .strip_prefix(&self.root)
+                .map_err(|_| outside())?
+                .to_owned()
+        };
+        RelPath::new(inside.as_os_str().as_bytes()).map_err(|source| Error::BadPath {
+            path: argument.to_owned(),
+            source,
+        })
+    }
+}
+
+/// Is there a file or a directory at this path?
+fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error> {
+    let mut dir = RelPath::root();
+    let mut here = Some((EntryMode::Directory, tree));
+    for name in path.components() {
+        let Some((EntryMode::Directory, id)) = here else {
+            return Ok(false);
+        };
+        let entries = side.entries(&dir, &id)?;
+        here = entries
+            .iter()
+            .find(|e| e.name == name)
+            .map(|e| (e.mode, e.id));
+        dir = dir.join(name);
+    }
+    Ok(here.is_some())
+}
+
+/// Removes `.` and resolves `..` by the text alone.
+fn lexically_clean(path: &Path) -> std::path::PathBuf {
+    use std::path::Component;
+    let mut clean = std::path::PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}

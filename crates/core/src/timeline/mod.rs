@@ -1,0 +1,257 @@
+//! The story of a project: its timeline, its steps, and the states on it in full.
+//!
+//! Most states on the timeline are checkpoints. Where a restore brought back only a part, the state it led to
+//! is put together again from the two checkpoints, in memory.
+
+pub(crate) mod comparable;
+pub(crate) mod compare;
+pub(crate) mod file_history;
+pub(crate) mod labels;
+pub(crate) mod session_changes;
+pub(crate) mod states;
+pub(crate) mod stretches;
+pub(crate) mod versions;
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::merge::Labels;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::error::StoreError;
+use herma_store::object::Kind;
+use herma_store::object::Object;
+use herma_store::object::id_of;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::restore::RestoreOptions;
+use crate::restore::modes::Modes;
+use crate::restore::run::by_path;
+use crate::save::receipts::read_left_out;
+use crate::side::Pending;
+use crate::side::StoreSide;
+use crate::steps::Step;
+use crate::steps::passed_over::were_there;
+use crate::timeline::comparable::Foreign;
+use crate::timeline::comparable::may_be_foreign;
+use crate::timeline::states::Timeline;
+use crate::types::checkpoint::Checkpoint;
+use crate::undo::record::StateIds;
+use crate::undo::reversal;
+use crate::undo::reversal::Conflicts;
+use crate::undo::reversal::Request;
+use crate::undo::reversal::Reversed;
+use crate::undo::reversal::Run;
+use crate::undo::reversal::StateView;
+use crate::worktree::present::Present;
+use crate::worktree::reason::Reason;
+
+/// What no state vouches for, by path.
+pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;
+
+/// A project's timeline and what led along it.
+pub(crate) struct Story {
+    pub(crate) line: Timeline,
+    /// Oldest first.
+    pub(crate) steps: Vec<Step>,
+    /// Newest first.
+    pub(crate) checkpoints: Vec<Checkpoint>,
+    /// States that no checkpoint holds.
+    pub(crate) made: Made,
+}
+
+/// Objects of states that no checkpoint holds.
+#[derive(Default)]
+pub(crate) struct Made(Mutex<HashMap<ObjectId, (Kind, Vec<u8>)>>);
+
+impl Made {
+    pub(crate) fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
+        let id = id_of(kind, data).ok_or(StoreError::Collision)?;
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.insert(id, (kind, data.to_vec()));
+        Ok(id)
+    }
+
+    /// Makes the state that `reversed` makes of another one.
+    pub(crate) fn state(&self, of: &StateView<'_>, reversed: &Reversed) -> Result<StateIds, Error> {
+        let add = |kind: Kind, data: &[u8]| {
+            self.add(kind, data).map_err(|e| DiffError::Store {
+                path: RelPath::root(),
+                source: Box::new(e),
+            })
+        };
+        Ok(reversal::write_state(of, reversed, &add)?)
+    }
+
+    pub(crate) fn read(&self, id: &ObjectId) -> Option<Object> {
+        let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (kind, data) = objects.get(id)?.clone();
+        Some(Object { kind, data })
+    }
+}
+
+/// What belongs to a state beside its tree.
+pub(crate) struct StateParts {
+    pub(crate) modes: Modes,
+    pub(crate) left_out: LeftOutMap,
+}
+
+impl StateParts {
+    /// The state in full.
+    pub(crate) fn view<'a>(&'a self, tree: ObjectId, side: &'a StoreSide<'a>) -> StateView<'a> {
+        StateView {
+            tree,
+            modes: &self.modes,
+            side,
+            left_out: &self.left_out,
+        }
+    }
+}
+
+impl Story {
+    /// Reads what is not in the store: states made here, and what `other` knows.
+    pub(crate) fn pending<'s>(
+        &'s self,
+        other: &'s Pending<'s>,
+    ) -> impl Fn(&ObjectId) -> Result<Option<Object>, StoreError> + Sync + 's {
+        move |id| match self.made.read(id) {
+            Some(object) => Ok(Some(object)),
+            None => other(id),
+        }
+    }
+
+    /// What belongs to a point of the timeline that is not the present.
+    pub(crate) fn parts(
+        &self,
+        project: &Project<'_>,
+        store: &OpenStore,
+        point: usize,
+    ) -> Result<StateParts, Error> {
+        let point = &self.line.points[point];
+        let Some(checkpoint) = &point.checkpoint else {
+            return Ok(StateParts {
+                modes: Modes::default(),
+                left_out: LeftOutMap::new(),
+            });
+        };
+        let pending = |id: &ObjectId| Ok(self.made.read(id));
+        let mut parts = parts_of(project, store, checkpoint, point.state.1, &pending)?;
+        parts.left_out.extend(were_there(&self.steps, checkpoint));
+        Ok(parts)
+    }
+
+    /// Takes out of the changes along a stretch what belongs to somebody else at one of its ends.
+    pub(crate) fn take_out_foreign(
+        &self,
+        store: &OpenStore,
+        stretch: usize,
+        present: Option<&Present>,
+        changes: &mut Vec<Change>,
+    ) {
+        if !may_be_foreign(changes) {
+            return;
+        }
+        let mut foreign = Foreign::default();
+        for point in &self.line.points[stretch..=stretch + 1] {
+            match (&point.checkpoint, present) {
+                (Some(checkpoint), _) => foreign.add_receipt(&store.objects, checkpoint.extra),
+                (None, Some(present)) => foreign.add_present(&present.cache),
+                (None, None) => {}
+            }
+        }
+        foreign.take_out(changes);
+    }
+
+    /// The step with this number.
+    pub(crate) fn step(&self, number: u64) -> Option<&Step> {
+        self.steps.iter().find(|step| step.number == number)
+    }
+}
+
+impl Project<'_> {
+    /// Puts the story of this project together, up to a present in this state.
+    pub(crate) fn story(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: StateIds,
+    ) -> Result<Story, Error> {
+        let checkpoints = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let steps = self.all_steps(store)?;
+        let made = Made::default();
+        let line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {
+            if step.part == RestoreOptions::default() {
+                return Some((after.tree, after.modes));
+            }
+            // Where it led cannot be told any more: its two ends count as gone.
+            self.after_part(store, &step.part, before, after, &made)
+                .ok()
+        });
+        Ok(Story {
+            line,
+            steps,
+            checkpoints,
+            made,
+        })
+    }
+
+    /// The state after a part of `target` was brought back into `before`.
+    fn after_part(
+        &self,
+        store: &OpenStore,
+        part: &RestoreOptions,
+        before: &Checkpoint,
+        target: &Checkpoint,
+        made: &Made,
+    ) -> Result<StateIds, Error> {
+        let none = |_: &ObjectId| Ok(None);
+        let side = StoreSide::new(&store.objects);
+        let parts =
+            |checkpoint: &Checkpoint| parts_of(self, store, checkpoint, checkpoint.modes, &none);
+        let (before_parts, target_parts) = (parts(before)?, parts(target)?);
+        let present = before_parts.view(before.tree, &side);
+        let run = Run {
+            from: target_parts.view(target.tree, &side),
+            to: present,
+        };
+        let request = Request {
+            present,
+            runs: &[run],
+            scope: &part.paths,
+            conflicts: Conflicts::Theirs,
+            labels: Labels {
+                ours: "",
+                theirs: "",
+            },
+        };
+        let mut reversed = reversal::reverse(&request)?;
+        let is_kept = |path: &RelPath| part.keep.iter().any(|keep| path.starts_with(keep));
+        reversed.changes.retain(|path, _| !is_kept(path));
+        made.state(&present, &reversed)
+    }
+}
+
+/// What belongs to a checkpoint beside its tree.
+pub(crate) fn parts_of(
+    project: &Project<'_>,
+    store: &OpenStore,
+    checkpoint: &Checkpoint,
+    modes: Option<ObjectId>,
+    pending: &Pending<'_>,
+) -> Result<StateParts, Error> {
+    let modes = match checkpoint.extra {
+        Some(_) => Modes::read_pending(&store.objects, pending, modes)?,
+        None => Modes::unknown(project.open_root()?.stat_self()?.mode),
+    };
+    Ok(StateParts {
+        modes,
+        left_out: by_path(read_left_out(&store.objects, checkpoint)?),
+    })
+}

@@ -1,0 +1,382 @@
+//! The states of a project in their order, and who led from each one to the next.
+//!
+//! The points of the line are the checkpoints, the two ends of every restore, and the present. A stretch
+//! between two neighbours belongs to the steps that were under way from the one to the other. Time plays no
+//! part but for steps nobody ended: order is the order of saving, and within it the order of steps.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use crate::restore::RestoreOptions;
+use crate::steps::Step;
+use crate::steps::StepEnd;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::Origin;
+use crate::undo::record::StateIds;
+
+/// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
+/// a step ended.
+type Order = (u64, u64);
+
+/// A state the project was in.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    order: Order,
+    /// Its tree and modes.
+    pub(crate) state: StateIds,
+    /// The checkpoint that holds it and says what it vouches for; `None` for the present.
+    pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+/// Who led from one state to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// No step was under way: a person did it, or a program no agent started.
+    Hand,
+    /// This step.
+    Step(u64),
+    /// One or more of these steps, or a person meanwhile.
+    Unattributed(Vec<u64>),
+}
+
+/// How a stretch relates to chosen steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belongs {
+    /// Only to chosen ones.
+    Chosen,
+    /// To chosen ones and to others.
+    Partly,
+    /// To others.
+    Others,
+    /// To no step.
+    Hand,
+}
+
+/// The states of a project, oldest first, with the present at the end.
+pub(crate) struct Timeline {
+    pub(crate) points: Vec<Point>,
+    /// For each stretch, the steps under way; one shorter than `points`.
+    covers: Vec<Vec<Cover>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cover {
+    step: u64,
+    /// Was the step under way during all of the stretch, and does it end where it says?
+    certain: bool,
+}
+
+/// The state after a restore of some paths only, which no checkpoint holds.
+pub(crate) type AfterMove<'m> = dyn Fn(&Step, &Checkpoint, &Checkpoint) -> Option<StateIds> + 'm;
+
+impl Timeline {
+    /// Puts together what is known. `checkpoints` are those that can be read, in any order; `after_move`
+    /// says where a restore led that did not lead to a checkpoint's state.
+    pub(crate) fn new(
+        checkpoints: &[Checkpoint],
+        steps: &[Step],
+        present: StateIds,
+        after_move: &AfterMove<'_>,
+    ) -> Self {
+        let mut points: Vec<Point> = checkpoints
+            .iter()
+            // Herma made it to go there, or was on the way: where it went is what the move says.
+            .filter(|checkpoint| !matches!(checkpoint.origin, Origin::Merged | Origin::Interrupted))
+            .map(|checkpoint| Point {
+                order: (checkpoint.sequence, 0),
+                state: (checkpoint.tree, checkpoint.modes),
+                checkpoint: Some(checkpoint.clone()),
+            })
+            .collect();
+        for step in steps.iter().filter(|step| step.kind.is_move()) {
+            points.extend(
+                ends_of_move(step, checkpoints, after_move)
+                    .into_iter()
+                    .flatten(),
+            );
+        }
+        points.sort_by_key(|point| point.order);
+        let seen = seen_by_steps(steps, checkpoints, &points);
+        points.extend(seen);
+        points.sort_by_key(|point| point.order);
+        points.push(Point {
+            order: (u64::MAX, u64::MAX),
+            state: present,
+            checkpoint: None,
+        });
+        let mut line = Self {
+            covers: vec![Vec::new(); points.len() - 1],
+            points,
+        };
+        for step in steps {
+            line.cover(step);
+        }
+        line.settle(steps);
+        line
+    }
+
+    /// Notes during which stretches a step was under way.
+    fn cover(&mut self, step: &Step) {
+        let begin: Order = (step.before.sequence, 2 * step.number);
+        if step.kind.is_move()
+            && let Some(own) = self.points.iter().position(|point| point.order == begin)
+        {
+            self.covers[own].push(Cover {
+                step: step.number,
+                certain: true,
+            });
+            return;
+        }
+        let begins_at = self.last_until(begin);
+        let first = begins_at.unwrap_or(0);
+        let begin_known = begins_at.is_some_and(|at| self.is_at(at, &step.before));
+        let (last, end_known) = match &step.end {
+            StepEnd::Open => (self.given_up(step), false),
+            StepEnd::Unknown(moment) => (self.first_after(end_order(moment)), false),
+            StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => {
+                match self.last_until(end_order(moment)) {
+                    Some(at) if self.is_at(at, moment) => (at, true),
+                    _ => (self.first_after(end_order(moment)), false),
+                }
+            }
+        };
+        for stretch in first..last.min(self.covers.len()) {
+            let certain = (stretch > first || begin_known) && (stretch + 1 < last || end_known);
+            self.covers[stretch].push(Cover {
+                step: step.number,
+                certain,
+            });
+        }
+    }
+
+    /// A restore is alone in its stretch, and an inner step did what happened while an outer one waited
+    /// for it.
+    fn settle(&mut self, steps: &[Step]) {
+        let by_number: HashMap<u64, &Step> = steps.iter().map(|step| (step.number, step)).collect();
+        let find = |number: u64| by_number.get(&number).copied();
+        for (stretch, covers) in self.covers.iter_mut().enumerate() {
+            let from = self.points[stretch].order;
+            let own_move = covers.iter().copied().find(|cover| {
+                find(cover.step).is_some_and(|step| {
+                    step.kind.is_move() && from == (step.before.sequence, 2 * step.number)
+                })
+            });
+            if let Some(own) = own_move {
+                *covers = vec![own];
+                continue;
+            }
+            let mut outer: HashSet<u64> = HashSet::new();
+            let mut next: Vec<u64> = covers.iter().map(|cover| cover.step).collect();
+            // Each step is part of an earlier one, so this comes to an end.
+            while let Some(inner) = next.pop() {
+                if let Some(within) = find(inner).and_then(|step| step.start.within)
+                    && outer.insert(within)
+                {
+                    next.push(within);
+                }
+            }
+            covers.retain(|cover| !outer.contains(&cover.step));
+        }
+    }
+
+    /// The last point at or before a place.
+    fn last_until(&self, order: Order) -> Option<usize> {
+        self.points
+            .partition_point(|point| point.order <= order)
+            .checked_sub(1)
+    }
+
+    /// The first point after a place; the present at the latest.
+    fn first_after(&self, order: Order) -> usize {
+        self.points
+            .partition_point(|point| point.order <= order)
+            .min(self.points.len() - 1)
+    }
+
+    /// Does a point hold the state a moment speaks of?
+    fn is_at(&self, index: usize, moment: &crate::steps::Moment) -> bool {
+        let Some(here) = &self.points[index].checkpoint else {
+            return false;
+        };
+        // What a restore led to may be a copy of an older checkpoint, or be held by none.
+        here.id == moment.checkpoint
+            || self
+                .holds(moment)
+                .is_some_and(|state| state == self.points[index].state)
+    }
+
+    fn holds(&self, moment: &crate::steps::Moment) -> Option<StateIds> {
+        let mut checkpoints = self.points.iter().filter_map(|p| p.checkpoint.as_ref());
+        let found = checkpoints.find(|checkpoint| checkpoint.id == moment.checkpoint)?;
+        Some((found.tree, found.modes))
+    }
+
+    /// Where a step that nobody ended is taken to have ended.
+    fn given_up(&self, step: &Step) -> usize {
+        let until = step.given_up_at();
+        let late = |point: &Point| {
+            point.order > (step.before.sequence, 2 * step.number)
+                && point
+                    .checkpoint
+                    .as_ref()
+                    .is_some_and(|checkpoint| checkpoint.time.seconds > until)
+        };
+        let found = self.points.iter().position(late);
+        found.unwrap_or(self.points.len() - 1)
+    }
+
+    /// How many stretches there are. Stretch `n` leads from point `n` to point `n + 1`.
+    pub(crate) fn stretches(&self) -> usize {
+        self.covers.len()
+    }
+
+    /// Is anything different at its two ends?
+    pub(crate) fn changes(&self, stretch: usize) -> bool {
+        self.points[stretch].state != self.points[stretch + 1].state
+    }
+
+    /// Who led through a stretch.
+    pub(crate) fn author(&self, stretch: usize) -> Author {
+        match self.covers[stretch][..] {
+            [] => Author::Hand,
+            [only] if only.certain => Author::Step(only.step),
+            _ => Author::Unattributed(self.steps_in(stretch).collect()),
+        }
+    }
+
+    /// The steps under way during a stretch.
+    pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = u64> {
+        self.covers[stretch].iter().map(|cover| cover.step)
+    }
+
+    /// Steps under way during a stretch of which it is not known where they began or ended.
+    pub(crate) fn uncertain_in(&self, stretch: usize) -> impl Iterator<Item = u64> {
+        let uncertain = self.covers[stretch].iter().filter(|cover| !cover.certain);
+        uncertain.map(|cover| cover.step)
+    }
+
+    /// How a stretch relates to chosen steps.
+    pub(crate) fn belongs(&self, stretch: usize, chosen: &BTreeSet<u64>) -> Belongs {
+        let is_chosen = |cover: &Cover| chosen.contains(&cover.step);
+        let covers = &self.covers[stretch];
+        if covers.is_empty() {
+            Belongs::Hand
+        } else if covers.iter().all(is_chosen) {
+            Belongs::Chosen
+        } else if covers.iter().any(is_chosen) {
+            Belongs::Partly
+        } else {
+            Belongs::Others
+        }
+    }
+
+    /// The point a checkpoint is.
+    pub(crate) fn point_of(&self, checkpoint: &Checkpoint) -> Option<usize> {
+        let own = (checkpoint.sequence, 0);
+        let is_it = |point: &Point| {
+            point
+                .checkpoint
+                .as_ref()
+                .is_some_and(|c| c.id == checkpoint.id)
+        };
+        let at_own = self.points.iter().position(|point| point.order == own);
+        at_own.or_else(|| self.points.iter().position(is_it))
+    }
+
+    /// The first stretch in which one of these steps was under way.
+    pub(crate) fn first_stretch(&self, chosen: &BTreeSet<u64>) -> Option<usize> {
+        let has_chosen = |covers: &Vec<Cover>| covers.iter().any(|c| chosen.contains(&c.step));
+        self.covers.iter().position(has_chosen)
+    }
+}
+
+fn end_order(moment: &crate::steps::Moment) -> Order {
+    let after = moment.next_step.saturating_mul(2);
+    (moment.sequence, after.saturating_sub(1))
+}
+
+/// What steps saw when they began and ended, where nothing else tells of it: after a step that ended nobody
+/// knows how, for no further can it have reached; and where somebody had brought back the state of the newest
+/// checkpoint by hand after a restore, so that no checkpoint was made of it. `points` are in order.
+fn seen_by_steps(steps: &[Step], checkpoints: &[Checkpoint], points: &[Point]) -> Vec<Point> {
+    let work = steps.iter().filter(|step| !step.kind.is_move());
+    let mut looks: Vec<Point> = work.flat_map(|step| looked_at(step, checkpoints)).collect();
+    looks.sort_by_key(|point| point.order);
+    let mut unknown: Vec<Order> = steps
+        .iter()
+        .filter_map(|step| match &step.end {
+            StepEnd::Unknown(moment) => Some(end_order(moment)),
+            _ => None,
+        })
+        .collect();
+    unknown.sort_unstable();
+    let mut seen: Vec<Point> = Vec::new();
+    let (mut told, mut ends) = (points.iter().peekable(), unknown.into_iter().peekable());
+    let mut state = None;
+    for look in looks {
+        while let Some(point) = told.next_if(|point| point.order <= look.order) {
+            state = Some(point.state);
+        }
+        let mut is_first_after_unknown = false;
+        while ends.next_if(|end| *end < look.order).is_some() {
+            is_first_after_unknown = true;
+        }
+        if is_first_after_unknown || state != Some(look.state) {
+            state = Some(look.state);
+            seen.push(look);
+        }
+    }
+    seen
+}
+
+/// The states somebody looked at when a step began and ended. Nothing may have changed since the last
+/// checkpoint then, so that there is no other trace of it.
+fn looked_at(step: &Step, checkpoints: &[Checkpoint]) -> Vec<Point> {
+    let begin = (
+        (step.before.sequence, step.number.saturating_mul(2)),
+        &step.before,
+    );
+    let end = match &step.end {
+        StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some((end_order(moment), moment)),
+        StepEnd::Open | StepEnd::Unknown(_) => None,
+    };
+    let mut points = Vec::new();
+    for (order, moment) in std::iter::once(begin).chain(end) {
+        let is_it = |c: &&Checkpoint| c.id == moment.checkpoint && c.sequence == moment.sequence;
+        points.extend(checkpoints.iter().find(is_it).map(|checkpoint| Point {
+            order,
+            state: (checkpoint.tree, checkpoint.modes),
+            checkpoint: Some(checkpoint.clone()),
+        }));
+    }
+    points
+}
+
+/// The states before and after one of Herma's own moves, if both can still be told.
+fn ends_of_move(
+    step: &Step,
+    checkpoints: &[Checkpoint],
+    after_move: &AfterMove<'_>,
+) -> Option<[Point; 2]> {
+    let find = |id| checkpoints.iter().find(|checkpoint| checkpoint.id == id);
+    let moment = step.end.moment()?;
+    let (before, after) = (find(step.before.checkpoint)?, find(moment.checkpoint)?);
+    let state = after_move(step, before, after)?;
+    // What lies outside the part that was brought back is as it was.
+    let is_partial = step.part != RestoreOptions::default();
+    let vouching = if is_partial { before } else { after };
+    let order = (step.before.sequence, 2 * step.number);
+    Some([
+        Point {
+            order,
+            state: (before.tree, before.modes),
+            checkpoint: Some(before.clone()),
+        },
+        Point {
+            order: (order.0, order.1 + 1),
+            state,
+            checkpoint: Some(vouching.clone()),
+        },
+    ])
+}

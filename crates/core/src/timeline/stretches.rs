@@ -1,0 +1,116 @@
+//! What was changed along the stretches of a timeline, and by whom.
+
+use std::collections::BTreeSet;
+
+use herma_store::RelPath;
+
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::side::Pending;
+use crate::side::StoreSide;
+use crate::timeline::StateParts;
+use crate::timeline::Story;
+use crate::timeline::states::Belongs;
+use crate::undo::partition::Sorted;
+use crate::undo::plan::TakeBackPlan;
+use crate::undo::reversal;
+use crate::undo::reversal::why_left_out;
+use crate::undo::steps::present_parts;
+use crate::worktree::present::Present;
+
+/// A timeline up to the present, and where its objects are.
+pub(crate) struct Stretches<'s> {
+    pub(crate) project: &'s Project<'s>,
+    pub(crate) store: &'s OpenStore,
+    pub(crate) told: &'s Story,
+    pub(crate) present: &'s Present,
+    pub(crate) pending: &'s Pending<'s>,
+}
+
+impl Stretches<'_> {
+    /// Notes which files others changed, as far as they are within what was asked for.
+    pub(crate) fn name_what_stays(
+        &self,
+        sorted: &Sorted,
+        plan: &mut TakeBackPlan,
+    ) -> Result<(), Error> {
+        for (stretch, belongs) in &sorted.others {
+            let mut paths = self.changed_in(*stretch, &plan.asked.paths)?;
+            self.drop_unvouched(*stretch, &mut paths)?;
+            match belongs {
+                Belongs::Hand => plan.by_hand.extend(paths),
+                Belongs::Partly => plan.unattributed.extend(paths),
+                Belongs::Others | Belongs::Chosen => plan.by_others.extend(paths),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which files each chosen step changed, alone or while others were under way.
+    pub(crate) fn name_what_goes(
+        &self,
+        sorted: &Sorted,
+        chosen: &BTreeSet<u64>,
+        plan: &mut TakeBackPlan,
+    ) -> Result<(), Error> {
+        let runs = sorted.runs.iter().flat_map(|(from, to)| *from..*to);
+        let partly = |(stretch, belongs): &(usize, Belongs)| {
+            (*belongs == Belongs::Partly).then_some(*stretch)
+        };
+        let partly = sorted.others.iter().filter_map(partly);
+        let line = &self.told.line;
+        for stretch in runs.chain(partly).filter(|stretch| line.changes(*stretch)) {
+            let paths = self.changed_in(stretch, &plan.asked.paths)?;
+            for step in line.steps_in(stretch) {
+                if chosen.contains(&step) {
+                    let touched = plan.touched.entry(step).or_default();
+                    touched.extend(paths.iter().cloned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are others at the two ends of a stretch.
+    fn changed_in(&self, stretch: usize, scope: &[RelPath]) -> Result<Vec<RelPath>, Error> {
+        let pending = self.told.pending(self.pending);
+        let side = StoreSide::with_pending(&self.store.objects, &pending);
+        let points = &self.told.line.points;
+        let (old, new) = (points[stretch].state, points[stretch + 1].state);
+        let mut changes = herma_diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
+        let (told, present) = (self.told, Some(self.present));
+        told.take_out_foreign(self.store, stretch, present, &mut changes);
+        let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();
+        if old.1 != new.1 {
+            let (before, after) = (self.parts(stretch)?, self.parts(stretch + 1)?);
+            let (before, after) = (before.view(old.0, &side), after.view(new.0, &side));
+            let is_asked = |path: &RelPath| {
+                scope.is_empty() || scope.iter().any(|scope| path.starts_with(scope))
+            };
+            let others = reversal::other_modes(before, after)?.into_iter();
+            paths.extend(others.filter(is_asked));
+        }
+        Ok(paths)
+    }
+
+    /// Drops what one end of a stretch says nothing about: that it is in the other one only need not be anybody's doing.
+    fn drop_unvouched(&self, stretch: usize, paths: &mut Vec<RelPath>) -> Result<(), Error> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        for point in [stretch, stretch + 1] {
+            let left_out = self.parts(point)?.left_out;
+            paths.retain(|path| why_left_out(&left_out, path).is_none());
+        }
+        Ok(())
+    }
+
+    fn parts(&self, point: usize) -> Result<StateParts, Error> {
+        if self.told.line.points[point].checkpoint.is_some() {
+            return self.told.parts(self.project, self.store, point);
+        }
+        let pending = self.told.pending(self.pending);
+        present_parts(self.store, self.present, &pending)
+    }
+}

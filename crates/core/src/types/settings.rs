@@ -1,0 +1,98 @@
+//! What a user may set, as the engine takes it. Reading it from a file is the caller's business.
+
+use std::time::Duration;
+
+use herma_fs::publish::Durability;
+
+use crate::worktree::rules::ExcludeSettings;
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Files larger than this many bytes are left out and named; `None` takes every size.
+    pub max_file_size: Option<u64>,
+    /// What is left out by rule.
+    pub excludes: ExcludeSettings,
+    /// How long to wait for another Herma working on the same project.
+    pub lock_wait: Duration,
+    /// Must a checkpoint survive a power cut once it is reported?
+    pub durability: Durability,
+    /// Threads for scanning and hashing; 0 takes one per core.
+    pub threads: usize,
+    /// How many directories a project must have for a look at all of them before a walk. Fewer are walked as soon.
+    pub glance_from: u32,
+    /// What is kept, and for how long.
+    pub keeping: Keeping,
+    /// What this caller asks for the projects it saves.
+    pub asked: AskedLimits,
+}
+
+/// Limits a caller gives itself. They are recorded with each project it saves, and concern no other project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AskedLimits {
+    /// How many checkpoints the project may have; 0 is no limit.
+    pub max_snapshots: Option<usize>,
+    /// How many bytes the store may have; 0 is no limit.
+    pub max_total_size: Option<u64>,
+}
+
+/// What is kept, and for how long. Pinned and named checkpoints, and the newest of every project that was not
+/// deleted, are kept whatever the limits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// How many checkpoints a project may have, if somebody set that for the whole store; 0 is no limit.
+    pub max_snapshots: Option<usize>,
+    /// How many bytes the store may have, if somebody set that; 0 is no limit.
+    pub max_total_size: Option<u64>,
+    /// How many bytes of the disk are to be left free; 0 is no limit.
+    pub min_free_disk: u64,
+    /// For how many days a project that is no longer saved keeps its older checkpoints; 0 is for ever.
+    pub retention_days: u32,
+    /// Clean up by age from time to time?
+    pub auto_prune: bool,
+    /// How many hours lie between two such cleanings.
+    pub min_interval_hours: u32,
+    /// Clean up after projects that were deleted?
+    pub delete_orphans: bool,
+}
+
+impl Keeping {
+    /// How many checkpoints a project may have where nothing was asked for it.
+    pub fn usual_snapshots(&self) -> usize {
+        self.max_snapshots.unwrap_or(200)
+    }
+
+    /// How many bytes the store may have; `asked` is the largest number anybody asked for, where 0 is no limit.
+    pub fn size_limit(&self, asked: Option<u64>) -> u64 {
+        self.max_total_size.or(asked).unwrap_or(500 << 20)
+    }
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self {
+            max_snapshots: None,
+            max_total_size: None,
+            min_free_disk: 0,
+            retention_days: 7,
+            auto_prune: true,
+            min_interval_hours: 24,
+            delete_orphans: true,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_file_size: Some(10 << 20),
+            excludes: ExcludeSettings::default(),
+            lock_wait: Duration::from_secs(10),
+            durability: Durability::Synced,
+            threads: 0,
+            glance_from: 200,
+            keeping: Keeping::default(),
+            asked: AskedLimits::default(),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Undo and redo: which checkpoint the next move goes to.
+//!
+//! One rule: an undo goes to the latest state the project was in before that differs from what is there. The states are
+//! a line (`restore/undo.rs`): the past of the record, then, if anything happened since the last move, where that led and what
+//! saves found since. Below the line are the checkpoints that are older than all of it.
+
+pub(crate) mod partition;
+pub(crate) mod plan;
+pub(crate) mod preview;
+pub mod record;
+pub mod reversal;
+pub(crate) mod steps;
+
+use std::sync::Arc;
+
+use herma_diff::Change;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
+use crate::engine::OutsideOfStep;
+use crate::engine::Progress;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::Entry;
+use crate::history::History;
+use crate::restore::Plan;
+use crate::restore::RestoreOptions;
+use crate::restore::run::Restored;
+use crate::restore::run::Task;
+use crate::restore::run::by_path;
+use crate::restore::run::unless_damaged;
+use crate::save::receipts::read_left_out;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::timeline::LeftOutMap;
+use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::Origin;
+use crate::undo::record::DEPTH;
+use crate::undo::record::Move;
+use crate::undo::record::UndoRecord;
+use crate::undo::reversal::why_left_out;
+use crate::worktree::held::Held;
+use crate::worktree::held::Holding;
+use crate::worktree::present::Present;
+
+/// What came of an undo or redo.
+#[derive(Clone, Debug)]
+pub enum Undone {
+    /// It was done.
+    Done(Box<Restored>),
+    /// It was only planned.
+    Planned(Box<Plan>),
+    /// Nothing was done: the last step changed only what no checkpoint holds, and nobody asked for an older one.
+    Outside(OutsideOfStep),
+}
+
+impl Project<'_> {
+    /// Goes back to the state before this one: takes back what changed since the last save or move, or else what led
+    /// there, be it work or a restore.
+    pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.move_by(Move::Undo, progress, dry_run)
+    }
+
+    /// Repeats what undo took back.
+    pub fn redo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.move_by(Move::Redo, progress, dry_run)
+    }
+
+    /// Where undo and redo stand, for what is to go along with the files.
+    pub fn undo_record(&self) -> Result<UndoRecord, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(UndoRecord::default());
+        };
+        Ok(self.records(&store)?.1)
+    }
+
+    /// Is a restore of this project on its way, under way now or interrupted?
+    pub fn is_half_way(&self) -> Result<bool, Error> {
+        let Some(store) = self.engine.open_for_reading()? else {
+            return Ok(false);
+        };
+        Ok(self.records(&store)?.0.is_some())
+    }
+
+    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        let options = RestoreOptions::default();
+        if dry_run {
+            let store = self.read_store()?;
+            let history = self.some_history(&store)?;
+            let mut present = self.look_holding(&store, &history, &[], progress)?;
+            let last = self.last_if_idle(&store, by, &present)?;
+            if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
+                return Ok(Undone::Outside(step));
+            }
+            let (target, task) = self.target_of(&store, by, &history, &present)?;
+            if is_to_be_held(&store, &target, &present) {
+                present = self.look_holding(&store, &history, &[target.id], progress)?;
+            }
+            if let Some(step) = self.all_outside(&store, &task, &target, &present)? {
+                return Ok(Undone::Outside(step));
+            }
+            let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
+            plan.forget_left_out();
+            if by == Move::Undo {
+                plan.name_outside(self.outside_of_undo(&store, &target)?);
+            }
+            plan.passed = last;
+            return Ok(Undone::Planned(Box::new(plan)));
+        }
+        self.read_store()?;
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        self.some_history(&store)?;
+        let root_made = self.make_root_again(&store)?;
+        // One look serves the choice, the plan and the save.
+        let mut draft = self.draft(&store, false, &[], progress)?;
+        let last = self.last_if_idle(&store, by, &draft.present)?;
+        if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
+            return Ok(Undone::Outside(step));
+        }
+        let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
+        if is_to_be_held(&store, &target, &draft.present) {
+            draft = self.draft(&store, false, &[target.id], progress)?;
+        }
+        if let Some(step) = self.all_outside(&store, &task, &target, &draft.present)? {
+            return Ok(Undone::Outside(step));
+        }
+        let mut restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
+        restored.plan.passed = last;
+        restored.root_made = root_made;
+        Ok(Undone::Done(Box::new(restored)))
+    }
+
+    /// The last step, if nothing that an undo could take back is known of it.
+    fn last_if_idle(
+        &self,
+        store: &OpenStore,
+        by: Move,
+        present: &Present,
+    ) -> Result<Option<OutsideOfStep>, Error> {
+        if by != Move::Undo || self.records(store)?.0.is_some() {
+            return Ok(None);
+        }
+        self.only_outside(store, present)
+    }
+
+    /// The last step that an undo would take back, if all that makes a difference is outside checkpoints: what was mounted
+    /// or emptied belongs to the project by now, or does not any more, and going back would change no file.
+    fn all_outside(
+        &self,
+        store: &OpenStore,
+        task: &Task,
+        target: &Checkpoint,
+        present: &Present,
+    ) -> Result<Option<OutsideOfStep>, Error> {
+        let steps = match task {
+            Task::New(Move::Undo) => self.outside_of_undo(store, target)?,
+            _ => Vec::new(),
+        };
+        let Some(last) = steps.into_iter().next_back() else {
+            return Ok(None);
+        };
+        Ok(self.is_no_way(store, target, present)?.then_some(last))
+    }
+
+    /// The history, which must have something in it.
+    fn some_history(&self, store: &OpenStore) -> Result<History, Error> {
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        if history.entries.is_empty() {
+            return Err(Error::NoCheckpoints {
+                root: self.root.clone(),
+            });
+        }
+        Ok(history)
+    }
+
+    /// The checkpoint an undo or redo goes to.
+    fn target_of(
+        &self,
+        store: &OpenStore,
+        by: Move,
+        history: &History,
+        present: &Present,
+    ) -> Result<(Checkpoint, Task), Error> {
+        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
+        // One that was dropped is passed over. One that cannot be read is where it would have led.
+        let sought = |id: &ObjectId| match by_id(id) {
+            None if history.contains(id) => store.objects.read_commit(id).map(|_| None),
+            found => Ok(found),
+        };
+        let (journal, _) = self.records(store)?;
+        // An interrupted restore is what an undo takes back first.
+        if let Some(journal) = journal.filter(|_| by == Move::Undo)
+            && let Some(safety) = sought(&journal.safety)?
+        {
+            return Ok((safety, Task::Reverse(journal)));
+        }
+        let now = (present.tree, present.modes);
+        let differs = |c: &Checkpoint| {
+            let same_modes = c.receipt_damaged || c.modes == now.1;
+            c.tree != now.0 || !same_modes
+        };
+        let Standing { record, since } = self.standing(store, history, present)?;
+        let latest = |ids: &[ObjectId]| {
+            for id in ids.iter().rev() {
+                if let Some(found) = sought(id)?.filter(differs) {
+                    return Ok(Some(found));
+                }
+            }
+            Ok::<_, Error>(None)
+        };
+        let found = match by {
+            Move::Redo if record.future.is_empty() => return Err(Error::NothingToRedo),
+            Move::Redo if since != Since::Nothing => return Err(Error::ChangedSinceUndo),
+            Move::Redo => latest(&record.future)?.ok_or(Error::NothingToRedo),
+            _ => {
+                let known = record.past.iter().chain(&record.position);
+                let oldest = known.filter_map(by_id).map(|c| c.sequence).min();
+                let is_older = |c: &&Checkpoint| oldest.is_some_and(|o| c.sequence < o);
+                let older = || all.iter().filter(is_older).find(|c| differs(c)).cloned();
+                let found = latest(&record.past)?.or_else(older);
+                found.ok_or(Error::NothingToUndo)
+            }
+        };
+        Ok((found?, Task::New(by)))
+    }
+
+    /// Where undo and redo stand, with what happened since the last move. Content alone does not tell: later work may
+    /// have led to just where that move had led.
+    pub(crate) fn standing(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        present: &Present,
+    ) -> Result<Standing, Error> {
+        let (_, mut record) = self.records(store)?;
+        let entries = history.entries.iter();
+        let noted = entries
+            .clone()
+            .find(|entry| Some(entry.id) == record.newest);
+        let noted = noted.map(|entry| entry.sequence).or(record.order);
+        let forgotten = entries.rev().nth(DEPTH).map(|entry| entry.sequence);
+        let last = noted.max(forgotten).unwrap_or(0);
+        let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
+        let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
+        let read = history.readable_where(is_wanted, &store.dirs, &store.objects, &self.id)?;
+        let by_id = |id: Option<ObjectId>| read.iter().find(|c| Some(c.id) == id);
+        let (position, left) = (by_id(record.position), by_id(record.left));
+        let is_told = |(to, from): &Ends<'_>| !to.receipt_damaged && !from.receipt_damaged;
+        let ends = position.zip(left).filter(|_| record.whole).filter(is_told);
+        // What was merged is a state the project was in only where a move led to it.
+        let is_saved = |c: &&Checkpoint| c.sequence > last && c.origin != Origin::Merged;
+        let saved: Vec<&Checkpoint> = read.iter().rev().filter(is_saved).collect();
+        let since = self.happened(store, &record, &saved, (ends, present))?;
+        if since != Since::Nothing {
+            let led_there = |c: &&Checkpoint| {
+                record.whole || !c.receipt_damaged && record.is_current((c.tree, c.modes))
+            };
+            record.past.extend(position.filter(led_there).map(|c| c.id));
+            // What cannot be read was a state, too, and is not passed over in silence.
+            let is_passed = |entry: &&Entry| match by_id(Some(entry.id)) {
+                Some(_) => saved.iter().any(|c| c.id == entry.id),
+                None => entry.sequence > last,
+            };
+            let passed = history.entries.iter().filter(is_passed);
+            record.past.extend(passed.map(|entry| entry.id));
+            record.past.dedup();
+        }
+        Ok(Standing { record, since })
+    }
+
+    /// What happened since the last move, by what was `saved` since and the present.
+    fn happened(
+        &self,
+        store: &OpenStore,
+        record: &UndoRecord,
+        saved: &[&Checkpoint],
+        (ends, present): (Option<Ends<'_>>, &Present),
+    ) -> Result<Since, Error> {
+        let is_current = record.is_current((present.tree, present.modes))
+            // A move whose ends cannot be read must not keep the project from all others: its end stays in the past, where an
+            // undo meets it.
+            || unless_damaged(self.differs_by_rules(store, ends, present))?.unwrap_or(false);
+        for checkpoint in saved {
+            let is_as_moved = record.is_current((checkpoint.tree, checkpoint.modes))
+                || is_current && self.is_no_way(store, checkpoint, present)?;
+            if !is_as_moved {
+                return Ok(Since::Work);
+            }
+        }
+        Ok(if is_current {
+            Since::Nothing
+        } else {
+            Since::Edits
+        })
+    }
+
+    /// Would going to this checkpoint change nothing? Then only rules make it another state.
+    fn is_no_way(
+        &self,
+        store: &OpenStore,
+        checkpoint: &Checkpoint,
+        present: &Present,
+    ) -> Result<bool, Error> {
+        let prepared = self.prepare(store, checkpoint, &RestoreOptions::default(), present);
+        let prepared = unless_damaged(prepared)?;
+        Ok(prepared.is_some_and(|prepared| prepared.plan.actions.is_empty()))
+    }
+
+    /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
+    /// out of it? Nobody changed the others.
+    fn differs_by_rules(
+        &self,
+        store: &OpenStore,
+        ends: Option<Ends<'_>>,
+        present: &Present,
+    ) -> Result<bool, Error> {
+        let Some((position, left)) = ends else {
+            return Ok(false);
+        };
+        let side = StoreSide::new(&store.objects);
+        let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        let seen: &dyn Side = &&seen;
+        let since = |then: &Checkpoint| {
+            herma_diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
+        };
+        let (changes, since_left) = (since(position)?, since(left)?);
+        let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
+        let unsaid = by_path(read_left_out(&store.objects, position)?);
+        let unsaid_left = by_path(read_left_out(&store.objects, left)?);
+        let is_by_rules = |change: &Change| {
+            let path = &change.path;
+            let entry = present.cache.entry_at(path.as_bytes());
+            let is_left_out = entry.is_some_and(|entry| entry.kind.left_out().is_some());
+            let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
+            // What the save before the restore left out, the restore did not touch.
+            is_left_out || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
+        };
+        Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
+    }
+}
+
+/// The checkpoints the last move went to and came from.
+type Ends<'a> = (&'a Checkpoint, &'a Checkpoint);
+
+/// Where undo and redo stand.
+pub(crate) struct Standing {
+    /// The record; its past goes up to now.
+    record: UndoRecord,
+    since: Since,
+}
+
+/// What happened since the last move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    Nothing,
+    /// Files were changed, and that was not saved.
+    Edits,
+    /// The project was seen in other states.
+    Work,
+}
+
+impl Standing {
+    /// The record that a move starts from. What was undone before later work is not to be done again over it.
+    pub(crate) fn before_a_move(mut self) -> UndoRecord {
+        if self.since == Since::Work {
+            self.record.future.clear();
+        }
+        self.record
+    }
+}
+
+/// Does a checkpoint have something that the rules leave out of the present, and nobody holds yet?
+fn is_to_be_held(store: &OpenStore, target: &Checkpoint, present: &Present) -> bool {
+    let mut holding = Holding::default();
+    holding.hold(target.tree);
+    let is_held = holding
+        .states
+        .iter()
+        .all(|tree| present.holding.states.contains(tree));
+    !is_held && Held::new(&store.objects, &holding).overrules(&present.cache, |_| true)
+}

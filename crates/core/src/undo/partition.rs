@@ -1,0 +1,50 @@
+//! The stretches of a timeline, sorted: what is taken back, what stays, and whose it is.
+
+use crate::timeline::Story;
+use crate::timeline::states::Belongs;
+use std::collections::BTreeSet;
+
+/// The stretches since some point, by whose they are.
+pub(crate) struct Sorted {
+    /// What is taken back: pairs of points, oldest first.
+    pub(crate) runs: Vec<(usize, usize)>,
+    /// What is not, and whose it is.
+    pub(crate) others: Vec<(usize, Belongs)>,
+    pub(crate) keeps_anything: bool,
+    pub(crate) steps: BTreeSet<u64>,
+    pub(crate) uncertain: BTreeSet<u64>,
+}
+
+impl Sorted {
+    pub(crate) fn new(told: &Story, chosen: &BTreeSet<u64>, first: usize) -> Self {
+        let line = &told.line;
+        let mut sorted = Self {
+            runs: Vec::new(),
+            others: Vec::new(),
+            keeps_anything: false,
+            steps: BTreeSet::new(),
+            uncertain: BTreeSet::new(),
+        };
+        for stretch in first..line.stretches() {
+            if !line.changes(stretch) {
+                continue;
+            }
+            let belongs = line.belongs(stretch, chosen);
+            if belongs != Belongs::Chosen {
+                sorted.others.push((stretch, belongs));
+                sorted.keeps_anything = true;
+                continue;
+            }
+            sorted.steps.extend(line.steps_in(stretch));
+            sorted.uncertain.extend(line.uncertain_in(stretch));
+            match sorted.runs.last_mut() {
+                // Nothing happened between the two.
+                Some((_, to)) if (*to..stretch).all(|between| !line.changes(between)) => {
+                    *to = stretch + 1;
+                }
+                _ => sorted.runs.push((stretch, stretch + 1)),
+            }
+        }
+        sorted
+    }
+}

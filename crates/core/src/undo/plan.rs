@@ -1,0 +1,216 @@
+//! What taking back would do, as a value: printed, chosen from, and carried out.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use herma_store::ObjectId;
+use herma_store::RelPath;
+
+use crate::engine::OutsideOfStep;
+use crate::restore::run::Restored;
+use crate::steps::Doubt;
+use crate::steps::StepChoice;
+use crate::types::checkpoint::Checkpoint;
+use crate::undo::record::StateIds;
+use crate::undo::reversal::ConflictWhy;
+use crate::undo::reversal::Conflicts;
+use crate::undo::reversal::Content;
+use crate::undo::reversal::Outcome;
+use crate::undo::reversal::Reversed;
+use crate::worktree::reason::Reason;
+
+/// What to take back.
+#[derive(Clone, Debug, Default)]
+pub struct TakeBack {
+    /// What these steps did; all of them if nothing is said.
+    pub steps: StepChoice,
+    /// Only what was done since this checkpoint.
+    pub since: Option<Checkpoint>,
+    /// Only in these files and directories; empty means everywhere.
+    pub paths: Vec<RelPath>,
+    /// Not in these files and directories.
+    pub keep: Vec<RelPath>,
+    /// What to do where something else was changed in the same place since.
+    pub conflicts: Conflicts,
+    /// Work out each file even if the result is a checkpoint's state, because somebody chooses among them.
+    pub file_by_file: bool,
+}
+
+/// What taking back would do. Nothing is changed before [`Project::take_back`].
+#[derive(Clone, Debug)]
+pub struct TakeBackPlan {
+    /// What was asked for.
+    pub asked: TakeBack,
+    /// The steps that are taken back, ascending.
+    pub steps: Vec<u64>,
+    /// How the project will differ from now.
+    pub reversed: Reversed,
+    /// Changed by a person since, and kept.
+    pub by_hand: BTreeSet<RelPath>,
+    /// Changed by other steps since, and kept.
+    pub by_others: BTreeSet<RelPath>,
+    /// Changed while chosen steps and others were under way. Nobody can tell whose it is: it is kept.
+    pub unattributed: BTreeSet<RelPath>,
+    /// Steps among those taken back of which it is not known where they began or ended, and why.
+    pub doubts: Vec<(u64, Doubt)>,
+    /// What the steps changed that no checkpoint holds, and so is not taken back.
+    pub outside: Vec<OutsideOfStep>,
+    /// Other projects in which the same calls are recorded, too. Nothing is taken back there.
+    pub also_in: BTreeSet<String>,
+    /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
+    /// other.
+    pub exact: Option<Box<Checkpoint>>,
+    /// What each of the chosen steps changed, as far as it is asked for.
+    pub(crate) touched: BTreeMap<u64, BTreeSet<RelPath>>,
+    /// The checkpoints that were held when the present was looked at: see [`crate::worktree::held`].
+    pub(crate) held: Vec<ObjectId>,
+    /// The state all of this was worked out for.
+    pub(crate) present: StateIds,
+}
+
+/// What becomes of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepOutcome {
+    /// Its number.
+    pub step: u64,
+    /// How much of it is undone.
+    pub extent: Extent,
+    /// What it changed and stays as it is, and why, sorted by path.
+    pub left: Vec<(RelPath, WhyLeft)>,
+}
+
+/// How much of a step is undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All that is not as before it already.
+    Whole,
+    /// Some of its files are left as they are.
+    Part,
+    /// All of its files are.
+    Nothing,
+}
+
+impl Extent {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Whole => "undone",
+            Self::Part => "partly",
+            Self::Nothing => "not-undone",
+        }
+    }
+}
+
+/// Why something a step changed stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyLeft {
+    /// It was changed again since.
+    Conflict(ConflictWhy),
+    /// A checkpoint says nothing about it.
+    NotSaved(Reason),
+    /// Other steps were under way when it changed.
+    Unattributed,
+}
+
+impl TakeBackPlan {
+    /// Is there anything to do?
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_none() && self.reversed.changes.is_empty()
+    }
+
+    /// The steps of which it is not known where they began or ended.
+    pub fn uncertain(&self) -> Vec<u64> {
+        self.doubts.iter().map(|(step, _)| *step).collect()
+    }
+
+    /// What becomes of each of the steps that have anything to be taken back, ascending.
+    pub fn outcomes(&self) -> Vec<StepOutcome> {
+        let outcome = |(step, touched): (&u64, &BTreeSet<RelPath>)| {
+            let why = |path: &RelPath| Some((self.told_of(path)?, self.why_left(path)?));
+            let left: BTreeMap<RelPath, WhyLeft> = touched.iter().filter_map(why).collect();
+            let mut changes = touched.iter();
+            let extent = if left.is_empty() {
+                Extent::Whole
+            } else if changes.any(|path| self.reversed.changes.contains_key(path)) {
+                Extent::Part
+            } else {
+                Extent::Nothing
+            };
+            StepOutcome {
+                step: *step,
+                extent,
+                left: left.into_iter().collect(),
+            }
+        };
+        self.touched.iter().map(outcome).collect()
+    }
+
+    /// The path under which it is told what becomes of something that stays.
+    fn told_of(&self, path: &RelPath) -> Option<RelPath> {
+        let left = self.reversed.left.get(path);
+        left.or_else(|| self.unattributed.get(path)).cloned()
+    }
+
+    fn why_left(&self, path: &RelPath) -> Option<WhyLeft> {
+        let Some(told) = self.reversed.left.get(path) else {
+            return self.unattributed.get(path).map(|_| WhyLeft::Unattributed);
+        };
+        let mut conflicts = self.reversed.conflicts.iter();
+        if let Some(found) = conflicts.find(|conflict| conflict.path == *told) {
+            return Some(WhyLeft::Conflict(found.why.clone()));
+        }
+        let mut kept = self.reversed.kept.iter();
+        let found = kept.find(|(at, _)| at == told);
+        found.map(|(_, reason)| WhyLeft::NotSaved(*reason))
+    }
+
+    /// Leaves a file or directory as it is.
+    pub fn leave(&mut self, path: &RelPath) {
+        self.reversed.changes.retain(|at, _| !at.starts_with(path));
+        let moved = |(now, then): &(RelPath, RelPath)| now == path || then == path;
+        let both = self.reversed.renamed.iter().filter(|pair| moved(pair));
+        let ends: Vec<RelPath> = both
+            .flat_map(|(now, then)| [now.clone(), then.clone()])
+            .collect();
+        self.reversed.changes.retain(|at, _| !ends.contains(at));
+        self.reversed.renamed.retain(|pair| !moved(pair));
+    }
+
+    pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {
+        for path in paths {
+            self.leave(path);
+        }
+    }
+
+    /// Gives a file other content than was worked out. Only for files that are there now and stay.
+    pub fn set_content(&mut self, path: &RelPath, bytes: &[u8]) {
+        if let Some(Outcome::File { content, .. }) = self.reversed.changes.get_mut(path) {
+            *content = Content::Merged(bytes.into());
+        }
+    }
+
+    /// What this is, in words for the list of checkpoints.
+    pub(crate) fn reason(&self) -> String {
+        let numbers = |steps: &[u64]| {
+            let words: Vec<String> = steps.iter().map(u64::to_string).collect();
+            words.join(", ")
+        };
+        match (&self.asked.since, &self.steps[..]) {
+            (Some(since), _) => format!(
+                "restore to {} that keeps other edits",
+                &since.id.to_hex()[..8]
+            ),
+            (None, [one]) => format!("undo of step {one}"),
+            (None, many) => format!("undo of steps {}", numbers(many)),
+        }
+    }
+}
+
+/// What taking back did.
+#[derive(Clone, Debug)]
+pub struct TakenBack {
+    /// What was to be done.
+    pub plan: TakeBackPlan,
+    /// What was done; none if there was nothing to do.
+    pub restored: Option<Box<Restored>>,
+}

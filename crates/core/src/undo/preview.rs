@@ -1,0 +1,161 @@
+//! What taking back would change, as a comparison of the present with what it would become.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use herma_diff::Change;
+use herma_diff::DiffError;
+use herma_diff::FileState;
+use herma_diff::Side;
+use herma_store::ObjectId;
+use herma_store::RelPath;
+use herma_store::object::EntryMode;
+use herma_store::object::Kind;
+use herma_store::object::TreeEntry;
+use herma_store::object::id_of;
+
+use crate::engine::NoProgress;
+use crate::engine::Project;
+use crate::engine::open::OpenStore;
+use crate::error::Error;
+use crate::history::History;
+use crate::side::PresentSide;
+use crate::side::StoreSide;
+use crate::undo::plan::TakeBackPlan;
+use crate::undo::reversal::Content;
+use crate::undo::reversal::Outcome;
+use crate::undo::reversal::Reversed;
+use crate::worktree::stat_cache::EntryKind;
+use crate::worktree::stat_cache::StatCache;
+
+/// The present beside what it would become.
+pub struct Preview {
+    /// What would change, sorted by path.
+    pub changes: Vec<Change>,
+    /// Directories and permissions that would change, which no patch can say.
+    pub modes: Vec<RelPath>,
+    reversed: Reversed,
+    store: OpenStore,
+    present: PresentSide,
+    /// Where files that move are now.
+    moved_from: BTreeMap<RelPath, RelPath>,
+}
+
+impl Preview {
+    /// The files as they are.
+    pub fn old_side(&self) -> impl Side + '_ {
+        &self.present
+    }
+
+    /// The files as they would be.
+    pub fn new_side(&self) -> impl Side + '_ {
+        ResultSide(self)
+    }
+}
+
+struct ResultSide<'p>(&'p Preview);
+
+impl Side for ResultSide<'_> {
+    fn entries(&self, path: &RelPath, _id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        Err(DiffError::Vanished { path: path.clone() })
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        let preview = self.0;
+        match preview.reversed.changes.get(path) {
+            Some(Outcome::File { content, .. }) => match content {
+                Content::Merged(bytes) => Ok((bytes.len() as u64 <= limit).then(|| bytes.to_vec())),
+                Content::Stored(_) => {
+                    StoreSide::new(&preview.store.objects).content(path, id, limit)
+                }
+                Content::Present(_) => {
+                    let now = preview.moved_from.get(path).unwrap_or(path);
+                    (&preview.present).content(now, id, limit)
+                }
+            },
+            _ => Err(DiffError::Vanished { path: path.clone() }),
+        }
+    }
+}
+
+impl Project<'_> {
+    /// What carrying out a plan would change. Refused if files changed since it was made, and for an exact
+    /// restore, which is compared like two checkpoints.
+    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
+        let store = self.read_store()?;
+        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let present = self.look_holding(&store, &history, &plan.held, &NoProgress)?;
+        if (present.tree, present.modes) != plan.present || plan.exact.is_some() {
+            return Err(Error::ChangedSincePlan);
+        }
+        let (changes, modes) = list(&present.cache, &plan.reversed);
+        let moved = plan.reversed.renamed.iter();
+        let mut preview = Preview {
+            changes: Vec::new(),
+            modes,
+            reversed: plan.reversed.clone(),
+            present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
+            store,
+            moved_from: moved
+                .map(|(now, then)| (then.clone(), now.clone()))
+                .collect(),
+        };
+        let options = herma_diff::RenameOptions::default();
+        let (old, new) = (preview.old_side(), preview.new_side());
+        let detected = herma_diff::renames::detect(changes, &old, &new, &options)?;
+        drop((old, new));
+        preview.changes = detected.changes;
+        Ok(preview)
+    }
+}
+
+/// The changes a patch can say, and the paths of the others.
+fn list(present: &StatCache, reversed: &Reversed) -> (Vec<Change>, Vec<RelPath>) {
+    let mut changes = Vec::new();
+    let mut modes = Vec::new();
+    for (path, outcome) in &reversed.changes {
+        let old = file_at(present, path);
+        let new = match outcome {
+            Outcome::Gone | Outcome::Directory { .. } => None,
+            Outcome::File { mode, content, .. } => Some(FileState {
+                mode: *mode,
+                id: content_id(content),
+            }),
+        };
+        if old == new {
+            modes.push(path.clone());
+        } else {
+            changes.push(Change {
+                path: path.clone(),
+                old,
+                new,
+                from: None,
+            });
+        }
+    }
+    (changes, modes)
+}
+
+fn content_id(content: &Content) -> ObjectId {
+    match content {
+        Content::Stored(id) | Content::Present(id) => *id,
+        // Only a comparison looks at it, and a collision would be refused when it is stored.
+        Content::Merged(bytes) => id_of(Kind::Blob, bytes).unwrap_or(ObjectId::EMPTY_TREE),
+    }
+}
+
+fn file_at(present: &StatCache, path: &RelPath) -> Option<FileState> {
+    let entry = present.entry_at(path.as_bytes())?;
+    let mode = match entry.kind {
+        EntryKind::File => EntryMode::File,
+        EntryKind::Executable => EntryMode::Executable,
+        EntryKind::Symlink => EntryMode::Symlink,
+        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return None,
+    };
+    Some(FileState { mode, id: entry.id })
+}

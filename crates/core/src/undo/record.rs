@@ -1,0 +1,219 @@
+//! Where undo and redo stand: a small record beside the project's stat cache.
+//!
+//! The states the project was in are a line, the latest last: those that saves found and those that restores led to, in
+//! the order in which they came about. Undo goes back along it and cuts off what it leaves, redo forward again. What
+//! happened since the last move is not in the record: saves do not write it. It is added when the next move asks
+//! (`engine/undoing.rs`).
+
+use std::collections::BTreeMap;
+
+use herma_fs::Dir;
+use herma_fs::publish::Durability;
+use herma_fs::publish::write_file;
+use herma_store::ObjectId;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::restore::journal::read_record;
+
+const FILE: &str = "undo";
+const VERSION: u32 = 1;
+/// Older states are forgotten; their checkpoints stay in the list.
+pub(crate) const DEPTH: usize = 200;
+
+/// A state of the project: its tree and its list of modes.
+pub type StateIds = (ObjectId, Option<ObjectId>);
+
+/// How the project came to be as it is, as far as restores are concerned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UndoRecord {
+    /// The states before this one, the latest last.
+    pub past: Vec<ObjectId>,
+    /// States undo left behind, the latest last.
+    pub future: Vec<ObjectId>,
+    /// The checkpoint the last restore went to.
+    pub position: Option<ObjectId>,
+    /// The checkpoint of the state it left: together they have all that was on disk then, whatever the rules say by now.
+    pub left: Option<ObjectId>,
+    /// Did it bring back all of that checkpoint, as far as the checkpoint vouches for it?
+    pub whole: bool,
+    /// The state the last restore ended in, with what is as in one of the two, whatever the rules say.
+    pub result: Option<StateIds>,
+    /// The newest checkpoint at that time: while it still is, nothing was saved since.
+    pub newest: Option<ObjectId>,
+    /// Its place in the order of saving, by which newer ones are known when it is gone.
+    pub order: Option<u64>,
+    /// How many restores have come to their end: what was begun at one number and finds the next is done.
+    pub moves: u64,
+}
+
+/// How a restore moves the place where undo and redo stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Move {
+    /// To a checkpoint somebody chose.
+    Restore,
+    /// Back.
+    Undo,
+    /// Forward again.
+    Redo,
+}
+
+/// The record as it is written.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Form {
+    version: u32,
+    past: Vec<String>,
+    future: Vec<String>,
+    position: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
+    tree: Option<String>,
+    modes: Option<String>,
+    newest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<u64>,
+    #[serde(default)]
+    moves: u64,
+}
+
+impl UndoRecord {
+    /// Reads the record; a missing or damaged one says that nothing was restored yet.
+    pub fn read(dir: &Dir) -> Result<Self, Error> {
+        let bytes = read_record(dir, FILE, 1 << 20)?;
+        Ok(bytes
+            .and_then(|bytes| Self::parse(&bytes))
+            .unwrap_or_default())
+    }
+
+    /// The record in these bytes, if it is one.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        Self::from_form(&serde_json::from_slice(bytes).ok()?)
+    }
+
+    pub(crate) fn from_form(form: &Form) -> Option<Self> {
+        let id = |hex: &String| ObjectId::from_hex(hex.as_bytes());
+        (form.version == VERSION).then_some(())?;
+        let modes = form.modes.as_ref().and_then(id);
+        Some(Self {
+            past: form.past.iter().map(id).collect::<Option<_>>()?,
+            future: form.future.iter().map(id).collect::<Option<_>>()?,
+            position: form.position.as_ref().and_then(id),
+            left: form.left.as_ref().and_then(id),
+            whole: form.whole,
+            result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
+            newest: form.newest.as_ref().and_then(id),
+            order: form.order,
+            moves: form.moves,
+        })
+    }
+
+    pub(crate) fn to_form(&self) -> Form {
+        let last = |ids: &[ObjectId]| {
+            ids[ids.len().saturating_sub(DEPTH)..]
+                .iter()
+                .map(|id| id.to_hex())
+                .collect()
+        };
+        Form {
+            version: VERSION,
+            past: last(&self.past),
+            future: last(&self.future),
+            position: self.position.map(ObjectId::to_hex),
+            left: self.left.map(ObjectId::to_hex),
+            whole: self.whole,
+            tree: self.result.map(|(tree, _)| tree.to_hex()),
+            modes: self
+                .result
+                .and_then(|(_, modes)| modes)
+                .map(ObjectId::to_hex),
+            newest: self.newest.map(ObjectId::to_hex),
+            order: self.order,
+            moves: self.moves,
+        }
+    }
+
+    /// Makes the record durable.
+    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+        Ok(write_file(
+            tmp,
+            dir,
+            FILE,
+            &self.encode(),
+            Durability::Synced,
+        )?)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.to_form()).expect("strings always serialise")
+    }
+
+    /// The record after a restore from `before` to `target` that ended in `result`. Its past is up to date.
+    #[must_use]
+    pub fn moved(mut self, by: Move, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
+        match by {
+            Move::Restore => {
+                self.past.push(before);
+                self.future.clear();
+            }
+            Move::Undo => {
+                let reached = self.past.iter().rposition(|id| *id == target);
+                self.past.truncate(reached.unwrap_or(0));
+                self.future.push(before);
+            }
+            Move::Redo => {
+                while self.future.last().is_some_and(|id| *id == target) {
+                    self.future.pop();
+                }
+                self.past.push(before);
+            }
+        }
+        self.past.dedup();
+        self.arrived(before, target, result)
+    }
+
+    /// The record after an interrupted restore from `before` to `target` was taken back: everything is
+    /// as before it, and redo does what it set out to do.
+    #[must_use]
+    pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
+        self.future.push(target);
+        self.future.dedup();
+        self.arrived(target, before, result)
+    }
+
+    /// The record after a restore that had nothing to change: it has come to its end, and moved nothing.
+    #[must_use]
+    pub fn stayed(mut self) -> Self {
+        self.moves = self.moves.wrapping_add(1);
+        self
+    }
+
+    /// The record after commits became others.
+    #[must_use]
+    pub(crate) fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
+        let stacks = self.past.iter_mut().chain(&mut self.future);
+        let single = [&mut self.position, &mut self.left, &mut self.newest];
+        for id in stacks.chain(single.into_iter().flatten()) {
+            *id = commits.get(id).copied().unwrap_or(*id);
+        }
+        self
+    }
+
+    fn arrived(mut self, left: ObjectId, at: ObjectId, result: StateIds) -> Self {
+        self.left = Some(left);
+        self.whole = false;
+        self.position = Some(at);
+        self.result = Some(result);
+        self.moves = self.moves.wrapping_add(1);
+        self
+    }
+
+    /// Is the project still as the last restore left it?
+    pub fn is_current(&self, present: StateIds) -> bool {
+        self.result == Some(present)
+    }
+}

@@ -1,0 +1,37 @@
+//! Takes a checkpoint: scan → hash → pack → publish.
+//!
+//! * [`scan`], [`listing`], [`read_file`], [`build`]: the walk, what each directory holds, the files
+//!   that changed, and the trees made of them
+//! * [`stat_cache`]: what every file looked like last time
+//! * [`excludes`], [`tracked`]: what belongs to the project and what is left out
+//! * [`secrets`]: files that hold secrets, by name and by content
+//! * [`lists`]: full modes and left-out names, stored beside the tree
+//! * [`present`]: one whole scan, for a save or for a comparison
+//! * `same_shape`: the stat cache brought up to date in place
+//! * `glance`: which directories are not as the stat cache has them
+//! * [`changed_dirs`]: the directories a walk has to enter
+//! * [`held`]: what belongs to the present whatever the rules say
+//! * `owner`: what in the project belongs to somebody else
+//! * `judge`: the rules, asked about a path at which nothing is yet
+//!
+//! # Limits
+//!
+//! * Files that change during a scan are each consistent, not mutually.
+//! * A store through a shared mapping into a page that was dirty already moves no time stamp. Recently
+//!   changed files are written back before they are hashed, which makes the next such store visible on
+//!   disk file systems; on tmpfs only `rehash` is a complete answer.
+
+pub mod rules;
+pub(crate) mod scan;
+
+pub mod held;
+pub mod lists;
+pub(crate) mod owner;
+pub mod present;
+pub mod reason;
+pub mod secrets;
+pub mod sink;
+pub mod stat_cache;
+#[cfg(test)]
+mod testing;
+pub mod tracked;
