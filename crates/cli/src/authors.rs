@@ -1,6 +1,6 @@
 //! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
 
-use herma_core::engine::LineAuthor;
+use herma_core::LineAuthor;
 use herma_core::engine::Project;
 use herma_core::steps::Step;
 use herma_core::types::clock::Timestamp;

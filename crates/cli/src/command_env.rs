@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use herma_core::Checkpoint;
 use herma_core::RelPath;
+use herma_core::Saved;
 use herma_core::engine::Engine;
 use herma_core::engine::EngineOptions;
 use herma_core::engine::Project;
-use herma_core::engine::Saved;
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
 use herma_core::types::clock::Clock;

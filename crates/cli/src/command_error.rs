@@ -6,7 +6,7 @@
 use std::error::Error as StdError;
 use std::io;
 
-use herma_core::engine::AuthorshipError;
+use herma_core::AuthorshipError;
 use herma_core::error::Error;
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;

@@ -1,6 +1,6 @@
 //! What no checkpoint holds and a step changed all the same: to people and to programs.
 
-use herma_core::engine::OutsideOfStep;
+use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
 use herma_core::steps::outside::Outside;
 use herma_core::steps::outside::OutsideChange;

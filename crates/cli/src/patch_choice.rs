@@ -1,7 +1,7 @@
 //! Choosing what to take back, hunk by hunk, as `git add -p` does.
 
-use herma_core::engine::Preview;
-use herma_core::engine::TakeBackPlan;
+use herma_core::Preview;
+use herma_core::TakeBackPlan;
 use herma_diff::Change;
 use herma_diff::PatchLine;
 use herma_diff::PatchLineKind;

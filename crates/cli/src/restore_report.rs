@@ -3,9 +3,9 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::engine::OutsideOfStep;
+use herma_core::OutsideOfStep;
+use herma_core::Restored;
 use herma_core::engine::Project;
-use herma_core::engine::Restored;
 use herma_core::restore::Action;
 use herma_core::restore::ActionKind;
 use herma_core::restore::Kept;

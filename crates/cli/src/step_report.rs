@@ -3,8 +3,8 @@
 use std::io;
 use std::io::Write;
 
+use herma_core::ListedStep;
 use herma_core::ObjectId;
-use herma_core::engine::ListedStep;
 use herma_core::engine::Project;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
@@ -136,7 +136,7 @@ pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep, 
     };
     let mut found = project.steps(&choice)?;
     found.retain(|listed| listed.step.number == number);
-    let which = herma_core::engine::WhichStep::Number(number);
+    let which = herma_core::WhichStep::Number(number);
     let found = found.pop();
     Ok(found.ok_or(herma_core::Error::NoSuchStep(which))?)
 }

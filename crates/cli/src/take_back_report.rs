@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use herma_core::Extent;
 use herma_core::RelPath;
-use herma_core::engine::Extent;
+use herma_core::Restored;
+use herma_core::StepOutcome;
+use herma_core::TakeBackPlan;
+use herma_core::TakenBack;
+use herma_core::WhyLeft;
 use herma_core::engine::Project;
-use herma_core::engine::Restored;
-use herma_core::engine::StepOutcome;
-use herma_core::engine::TakeBackPlan;
-use herma_core::engine::TakenBack;
-use herma_core::engine::WhyLeft;
 use herma_core::restore::KeptWhy;
 use herma_core::steps::Doubt;
 use herma_core::undo::reversal::Conflicts;

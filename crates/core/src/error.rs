@@ -10,12 +10,12 @@ use herma_store::error::StoreError;
 use herma_store::objects::ObjectError;
 use herma_store::path::BadName;
 
-use crate::engine::AuthorshipError;
-use crate::engine::WhichStep;
+use crate::blame::AuthorshipError;
 use crate::project::RootError;
 use crate::project::RootRefused;
 use crate::restore::Kept;
 use crate::restore::RestoreError;
+use crate::steps::recording::WhichStep;
 use crate::types::checkpoint::BadCheckpointName;
 use crate::types::checkpoint::BadSpec;
 use crate::worktree::present::ScanError;

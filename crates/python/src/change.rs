@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use herma_core::engine::Comparison;
+use herma_core::Comparison;
 use herma_diff::Budget;
 use herma_diff::Change as CoreChange;
 use herma_diff::FileStat;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use herma_core::engine::Saved as CoreSaved;
+use herma_core::Saved as CoreSaved;
 use herma_core::types::checkpoint::ChangeCount;
 use herma_core::types::checkpoint::Origin;
 use herma_core::types::checkpoint::Transcript;

@@ -1,7 +1,7 @@
 //! Looking at the difference between two states.
 
 use herma_core::Error;
-use herma_core::engine::State;
+use herma_core::State;
 use herma_core::steps::StepChoice;
 use herma_diff::PatchOptions;
 use pyo3::prelude::*;

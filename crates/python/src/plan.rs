@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use herma_core::engine::OutsideOfStep;
-use herma_core::engine::Restored as CoreRestored;
-use herma_core::engine::TakeBackPlan;
+use herma_core::OutsideOfStep;
+use herma_core::Restored as CoreRestored;
+use herma_core::TakeBackPlan;
 use herma_core::restore::Kept as CoreKept;
 use herma_core::restore::Plan as CorePlan;
 use herma_core::restore::RestoreOptions;

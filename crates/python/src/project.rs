@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use herma_core::Error;
+use herma_core::SaveOptions;
 use herma_core::engine::Project as CoreProject;
-use herma_core::engine::SaveOptions;
 use herma_core::project::RootRefused;
 use pyo3::prelude::*;
 
@@ -70,7 +70,7 @@ impl Project {
     }
 
     /// Starts cleaning up if it is time to.
-    pub(crate) fn clean_if_due(&self, saved: Option<&herma_core::engine::Saved>) {
+    pub(crate) fn clean_if_due(&self, saved: Option<&herma_core::Saved>) {
         if self.background && saved.is_some_and(|saved| saved.due.is_some()) {
             maintain_in_background(&self.engine);
         }

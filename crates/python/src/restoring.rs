@@ -1,8 +1,8 @@
 //! Going back, and forth again.
 
+use herma_core::TakeBack;
+use herma_core::Undone;
 use herma_core::engine::Project as CoreProject;
-use herma_core::engine::TakeBack;
-use herma_core::engine::Undone;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
 use herma_core::undo::reversal::Conflicts;

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use herma_core::LegacyArchive;
+use herma_core::PreV2Project;
+use herma_core::ProjectStatus as CoreProject;
+use herma_core::StoreStatus;
+use herma_core::VerifyOptions;
 use herma_core::cleanup::Cleaned as CoreCleaned;
 use herma_core::cleanup::Presence;
 use herma_core::cleanup::Rule;
-use herma_core::engine::LegacyArchive;
-use herma_core::engine::PreV2Project;
-use herma_core::engine::ProjectStatus as CoreProject;
-use herma_core::engine::StoreStatus;
-use herma_core::engine::VerifyOptions;
 use pyo3::prelude::*;
 
 use crate::answer::answer;

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
-use herma_core::engine::ListedStep;
-use herma_core::engine::WhichStep;
+use herma_core::ListedStep;
+use herma_core::WhichStep;
 use herma_core::steps::Step as CoreStep;
 use herma_core::steps::StepEnd;
 use herma_core::steps::StepKind;

@@ -1,9 +1,9 @@
 //! Noting what an agent does, one tool call at a time.
 
 use herma_core::Error;
-use herma_core::engine::ListedStep;
+use herma_core::ListedStep;
+use herma_core::WhichStep;
 use herma_core::engine::Project as CoreProject;
-use herma_core::engine::WhichStep;
 use herma_core::error::ErrorKind;
 use herma_core::steps::Step as CoreStep;
 use herma_core::steps::StepChoice;

@@ -47,11 +47,10 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     (
         "core",
         &[
-            "can_undo", "cleanup", "collect", "engine", "error", "history", "outside", "project",
-            "purge", "receipt", "restore", "reversal", "settings", "side", "snapshot", "steps",
+            "blame", "cleanup", "engine", "error", "gc", "history", "project", "purge", "repair",
+            "restore", "save", "side", "steps", "timeline", "types", "undo", "worktree",
         ],
     ),
-    ("core", &["checkpoint", "message"]),
     ("diff", &["lines", "patch"]),
     (
         "python",

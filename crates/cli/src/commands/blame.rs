@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::engine::Blame;
-use herma_core::engine::BlameLine;
+use herma_core::Blame;
+use herma_core::BlameLine;
 use serde::Serialize;
 
 use crate::authors;

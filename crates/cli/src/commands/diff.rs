@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 use clap::Args;
-use herma_core::engine::Comparison;
+use herma_core::Comparison;
+use herma_core::State;
 use herma_core::engine::Project;
-use herma_core::engine::State;
 use herma_diff::Budget;
 use herma_diff::FileStat;
 use herma_diff::PatchOptions;

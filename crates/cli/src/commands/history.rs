@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::engine::FileHistory;
-use herma_core::engine::Version;
-use herma_core::engine::VersionChange;
+use herma_core::FileHistory;
+use herma_core::Version;
+use herma_core::VersionChange;
 use serde::Serialize;
 
 use crate::authors;

@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::engine::BegunStep;
+use herma_core::BegunStep;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
-use herma_core::engine::WhichStep;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_core::types::checkpoint::Facts;
@@ -170,10 +170,7 @@ fn variables(bracket: &Bracket<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// Saves the project after the command, and looks at what changed.
-fn finish(
-    env: &CommandEnv,
-    bracket: &Bracket<'_>,
-) -> Result<herma_core::engine::ListedStep, CommandError> {
+fn finish(env: &CommandEnv, bracket: &Bracket<'_>) -> Result<herma_core::ListedStep, CommandError> {
     let number = bracket.begun.step.number;
     let which = WhichStep::Number(number);
     let progress = env.ui.progress_after_command();
@@ -200,7 +197,7 @@ fn finish(
 fn tell(
     env: &CommandEnv,
     bracket: Option<&Bracket<'_>>,
-    listed: Option<&herma_core::engine::ListedStep>,
+    listed: Option<&herma_core::ListedStep>,
     ended: Ended,
 ) -> Result<(), CommandError> {
     if env.ui.json {

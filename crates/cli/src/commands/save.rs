@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use clap::Args;
-use herma_core::engine::Lost;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::Saved;
+use herma_core::Lost;
+use herma_core::SaveOptions;
+use herma_core::Saved;
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;

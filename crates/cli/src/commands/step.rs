@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::Subcommand;
-use herma_core::engine::BegunStep;
+use herma_core::BegunStep;
+use herma_core::WhichStep;
 use herma_core::engine::Project;
-use herma_core::engine::WhichStep;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;
 use herma_core::types::checkpoint::Facts;

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
+use herma_core::Undone;
 use herma_core::engine::Project;
-use herma_core::engine::Undone;
 use herma_core::error::Error;
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
+use herma_core::SaveOptions;
+use herma_core::State;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::State;
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
 use herma_core::undo::record::UndoRecord;

@@ -11,13 +11,13 @@ use crate::cleanup::holdings::ProjectCost;
 use crate::cleanup::holdings::costs;
 use crate::cleanup::room::store_bytes;
 use crate::engine::Engine;
-use crate::engine::LegacyArchive;
-use crate::engine::PreV2Project;
 use crate::engine::Progress;
 use crate::engine::Stage;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::gc::trash;
+use crate::project::legacy::LegacyArchive;
+use crate::project::legacy::PreV2Project;
 
 /// How many files of a project are named as the ones that take most.
 const NAMED_FILES: usize = 5;

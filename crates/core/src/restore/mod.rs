@@ -31,8 +31,8 @@ use std::fmt;
 use herma_store::RelPath;
 use herma_store::objects::ObjectError;
 
-use crate::engine::OutsideOfStep;
 use crate::error::ErrorKind;
+use crate::steps::passed_over::OutsideOfStep;
 use crate::types::checkpoint::Checkpoint;
 use crate::worktree::reason::Reason;
 

@@ -11,7 +11,6 @@ use herma_store::RelPath;
 
 use crate::engine::Progress;
 use crate::engine::Project;
-use crate::engine::SaveOptions;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::error::ErrorKind;
@@ -33,6 +32,7 @@ use crate::restore::plan::same_name;
 use crate::restore::plan::same_name::Asking;
 use crate::save::Draft;
 use crate::save::Lost;
+use crate::save::SaveOptions;
 use crate::save::Saved;
 use crate::save::Waited;
 use crate::save::receipts::read_left_out;

@@ -23,7 +23,6 @@ use herma_store::refs::scheme::name_ref;
 use herma_store::refs::scheme::sequence_of;
 
 use crate::engine::Project;
-use crate::engine::SaveOptions;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::Entry;
@@ -31,6 +30,7 @@ use crate::history::History;
 use crate::repair::refs::receipt_in;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::save::Lost;
+use crate::save::SaveOptions;
 use crate::save::Saved;
 use crate::save::Waited;
 use crate::save::named_at_once;

@@ -9,14 +9,14 @@ use herma_store::ObjectId;
 
 use crate::engine::Progress;
 use crate::engine::Project;
-use crate::engine::SaveOptions;
-use crate::engine::Saved;
 use crate::engine::Stage;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::RestoreOptions;
 use crate::restore::journal::Journal;
+use crate::save::SaveOptions;
+use crate::save::Saved;
 use crate::steps::Moment;
 use crate::steps::Step;
 use crate::steps::StepEnd;

@@ -18,7 +18,6 @@ use herma_store::pack::write::PackWriter;
 
 use crate::engine::Progress;
 use crate::engine::Project;
-use crate::engine::WhichStep;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
@@ -28,6 +27,7 @@ use crate::side::StoreSide;
 use crate::steps::Step;
 use crate::steps::StepChoice;
 use crate::steps::StepEnd;
+use crate::steps::recording::WhichStep;
 use crate::timeline::StateParts;
 use crate::timeline::Story;
 use crate::timeline::compare::Comparison;

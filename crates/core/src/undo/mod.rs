@@ -18,7 +18,6 @@ use herma_diff::Side;
 use herma_store::ObjectId;
 use herma_store::RelPath;
 
-use crate::engine::OutsideOfStep;
 use crate::engine::Progress;
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -34,6 +33,7 @@ use crate::restore::run::unless_damaged;
 use crate::save::receipts::read_left_out;
 use crate::side::PresentSide;
 use crate::side::StoreSide;
+use crate::steps::passed_over::OutsideOfStep;
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::checkpoint::Origin;

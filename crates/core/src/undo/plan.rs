@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use herma_store::ObjectId;
 use herma_store::RelPath;
 
-use crate::engine::OutsideOfStep;
 use crate::restore::run::Restored;
 use crate::steps::Doubt;
 use crate::steps::StepChoice;
+use crate::steps::passed_over::OutsideOfStep;
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
 use crate::undo::reversal::ConflictWhy;

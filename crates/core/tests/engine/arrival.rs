@@ -4,8 +4,8 @@
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
+use herma_core::SaveOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::engine::Stage;
 use herma_core::restore::KeptWhy;
 

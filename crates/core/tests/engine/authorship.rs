@@ -1,13 +1,13 @@
 //! Who wrote which line, and every version of a file.
 
+use herma_core::AuthorshipError;
+use herma_core::Blame;
 use herma_core::Error;
+use herma_core::FileHistory;
+use herma_core::LineAuthor;
 use herma_core::RelPath;
-use herma_core::engine::AuthorshipError;
-use herma_core::engine::Blame;
-use herma_core::engine::FileHistory;
-use herma_core::engine::LineAuthor;
+use herma_core::VersionChange;
 use herma_core::engine::NoProgress;
-use herma_core::engine::VersionChange;
 use herma_core::steps::Step;
 
 use super::project::TestProject;

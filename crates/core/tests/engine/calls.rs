@@ -1,10 +1,10 @@
 //! Tool calls as hooks tell of them: several at once, some of them twice.
 
-use herma_core::engine::BegunCall;
-use herma_core::engine::Call;
+use herma_core::BegunCall;
+use herma_core::Call;
+use herma_core::SaveOptions;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::WhichStep;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;

@@ -1,10 +1,10 @@
 //! Rules about what is left out that change between a restore and its undo, or inside a step: whatever they say by
 //! then, undo leads back exactly, or names what it leaves.
 
+use herma_core::Restored;
 use herma_core::Settings;
-use herma_core::engine::Restored;
-use herma_core::engine::Undone;
-use herma_core::engine::WhichStep;
+use herma_core::Undone;
+use herma_core::WhichStep;
 use herma_core::restore::KeptWhy;
 use herma_core::worktree::reason::Reason;
 use herma_testkit::tree::assert_same;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Cleaned;
 use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
 

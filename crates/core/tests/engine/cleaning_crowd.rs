@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 
 use herma_core::Engine;
 use herma_core::ObjectId;
+use herma_core::SaveOptions;
+use herma_core::Saved;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::Saved;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::settings::Keeping;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use herma_core::Engine;
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Dropped;
 use herma_core::cleanup::Limits;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::types::settings::Keeping;
 use herma_testkit::random::Random;
 use herma_testkit::skips::needs;

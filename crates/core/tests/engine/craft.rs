@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use herma_core::ObjectId;
 use herma_core::Spec;
+use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::engine::State;
 use herma_core::restore::RestoreOptions;
 use herma_store::object::Kind;
 use herma_store::object::id_of;

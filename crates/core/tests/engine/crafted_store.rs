@@ -228,7 +228,7 @@ fn a_ref_to_another_projects_commit_stays_inside() {
             .project(&other)
             .unwrap()
             .save(
-                &herma_core::engine::SaveOptions::default(),
+                &herma_core::SaveOptions::default(),
                 &herma_core::engine::NoProgress,
             )
             .unwrap();

@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::error::ErrorKind;
 use herma_core::worktree::reason::Reason;
 use herma_store::layout;

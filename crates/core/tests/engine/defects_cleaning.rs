@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use herma_core::ObjectId;
 use herma_core::Settings;
+use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;

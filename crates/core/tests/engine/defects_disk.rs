@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use herma_core::Error;
 use herma_core::ObjectId;
+use herma_core::SaveOptions;
 use herma_core::Settings;
+use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::State;
 use herma_core::types::checkpoint::Origin;
 use herma_core::worktree::present::NothingSaved;
 use herma_core::worktree::present::Present;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use herma_core::Checkpoint;
 use herma_core::ObjectId;
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;

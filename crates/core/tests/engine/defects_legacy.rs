@@ -236,7 +236,7 @@ fn a_save_that_waited_while_the_store_was_cleared_makes_a_new_one() {
     let engine = p.another_engine();
     let saved = std::thread::scope(|scope| {
         let save = scope.spawn(|| {
-            let options = herma_core::engine::SaveOptions {
+            let options = herma_core::SaveOptions {
                 reason: "waited".into(),
                 ..Default::default()
             };

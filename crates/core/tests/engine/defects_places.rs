@@ -6,10 +6,10 @@ use std::path::Path;
 
 use herma_core::Error;
 use herma_core::RelPath;
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::Spec;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::error::ErrorKind;
 use herma_store::layout;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use herma_core::Error;
+use herma_core::Restored;
 use herma_core::Settings;
 use herma_core::Spec;
 use herma_core::engine::NoProgress;
-use herma_core::engine::Restored;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreError;
 use herma_core::restore::RestoreOptions;
@@ -188,7 +188,7 @@ fn objects_of_another_project_are_not_accepted() {
     std::fs::create_dir(&beta_root).unwrap();
     std::fs::write(beta_root.join("beta.txt"), "beta\n").unwrap();
     let beta = p.engine.project(&beta_root).unwrap();
-    beta.save(&herma_core::engine::SaveOptions::default(), &NoProgress)
+    beta.save(&herma_core::SaveOptions::default(), &NoProgress)
         .unwrap();
     let before = Tree::read(&beta_root);
 

@@ -314,7 +314,7 @@ fn a_restore_says_which_turn_it_went_back_to() {
     let p = TestProject::new();
     for turn in ["1", "1", "2", "3"] {
         p.write("a.txt", format!("{turn} {}\n", p.list().len()));
-        let options = herma_core::engine::SaveOptions {
+        let options = herma_core::SaveOptions {
             reason: "before write_file".into(),
             facts: herma_core::types::checkpoint::Facts {
                 session: Some("s".into()),

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_core::VerifyOptions;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
-use herma_core::engine::VerifyOptions;
 
 use super::project::TestProject;
 use super::upkeep::DAY;

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::types::settings::Keeping;
 
 use super::project::TestProject;

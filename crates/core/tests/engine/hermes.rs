@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use herma_core::Error;
 use herma_core::Settings;
+use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::checkpoint::Origin;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use herma_core::engine::ImportOptions;
-use herma_core::engine::Imported;
+use herma_core::ImportOptions;
+use herma_core::Imported;
 use herma_core::engine::NoProgress;
 use herma_testkit::Bounded;
 use herma_testkit::hermes::HermesStore;

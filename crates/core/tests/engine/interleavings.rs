@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use herma_core::RelPath;
 use herma_core::Settings;
-use herma_core::engine::TakeBack;
-use herma_core::engine::TakeBackPlan;
+use herma_core::TakeBack;
+use herma_core::TakeBackPlan;
 use herma_core::steps::StepChoice;
 use herma_fs::publish::Durability;
 use herma_testkit::tree::assert_same;

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 
 use herma_core::RelPath;
 use herma_core::Settings;
-use herma_core::engine::TakeBack;
-use herma_core::engine::TakeBackPlan;
+use herma_core::TakeBack;
+use herma_core::TakeBackPlan;
 use herma_core::undo::reversal::ConflictWhy;
 use herma_core::undo::reversal::Conflicts;
 use herma_testkit::Bounded;

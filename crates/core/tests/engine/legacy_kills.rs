@@ -5,10 +5,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_core::Engine;
+use herma_core::ImportOptions;
 use herma_core::Settings;
-use herma_core::engine::ImportOptions;
+use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::VerifyOptions;
 use herma_testkit::Bounded;
 use herma_testkit::faults;
 use herma_testkit::faults::Fault;

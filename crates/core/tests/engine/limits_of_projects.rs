@@ -4,9 +4,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_core::Engine;
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::types::settings::AskedLimits;
 use herma_core::types::settings::Keeping;
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use herma_core::engine::Lost;
+use herma_core::Lost;
+use herma_core::Saved;
 use herma_core::engine::NoProgress;
-use herma_core::engine::Saved;
 use herma_core::gc::Thoroughness;
 
 use super::project::TestProject;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use herma_core::SaveOptions;
 use herma_core::Settings;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Doubt;
@@ -13,7 +14,6 @@ use herma_core::cleanup::Note;
 use herma_core::cleanup::Orphans;
 use herma_core::cleanup::Rule;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 
 use super::project::TestProject;
 use super::upkeep::DAY;

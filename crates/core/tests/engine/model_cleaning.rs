@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
+use herma_core::VerifyOptions;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Cleaned;
 use herma_core::cleanup::Limits;
@@ -11,7 +12,6 @@ use herma_core::cleanup::Orphans;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
-use herma_core::engine::VerifyOptions;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_testkit::git;

@@ -7,11 +7,11 @@ use std::str::FromStr;
 
 use herma_core::Checkpoint;
 use herma_core::ObjectId;
+use herma_core::SaveOptions;
 use herma_core::Spec;
+use herma_core::Undone;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::Undone;
-use herma_core::engine::WhichStep;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepKind;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use herma_core::engine::State;
+use herma_core::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::worktree::reason::Reason;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::SystemTime;
 
+use herma_core::Saved;
 use herma_core::Settings;
-use herma_core::engine::Saved;
 use herma_core::worktree::rules::SecretRules;
 use herma_fs::publish::Durability;
 use herma_testkit::Bounded;

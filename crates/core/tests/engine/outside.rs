@@ -3,14 +3,14 @@
 use std::os::unix::fs::symlink;
 
 use herma_core::Error;
+use herma_core::OutsideOfStep;
+use herma_core::SaveOptions;
 use herma_core::Settings;
+use herma_core::TakeBack;
+use herma_core::TakeBackPlan;
+use herma_core::Undone;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::OutsideOfStep;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::TakeBack;
-use herma_core::engine::TakeBackPlan;
-use herma_core::engine::Undone;
-use herma_core::engine::WhichStep;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;

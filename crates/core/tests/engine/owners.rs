@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 
 use herma_core::RelPath;
+use herma_core::SaveOptions;
+use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::worktree::reason::Reason;

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use herma_core::Error;
 use herma_core::RelPath;
-use herma_core::engine::Restored;
+use herma_core::Restored;
 use herma_core::restore::ActionKind;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;

@@ -292,7 +292,7 @@ fn savers_at_work_are_not_harmed() {
                     std::fs::remove_file(other.join("theirs")).unwrap();
                 }
                 let project = engine.project(&other).unwrap();
-                let options = herma_core::engine::SaveOptions::default();
+                let options = herma_core::SaveOptions::default();
                 project.save(&options, &NoProgress).unwrap().checkpoint
             });
             saves.collect()

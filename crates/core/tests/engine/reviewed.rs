@@ -1,12 +1,12 @@
 //! What a hostile review of the program found, each as a test.
 
 use herma_core::Error;
+use herma_core::SaveOptions;
 use herma_core::Spec;
+use herma_core::State;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
-use herma_core::engine::SaveOptions;
 use herma_core::engine::Stage;
-use herma_core::engine::State;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::settings::Settings;

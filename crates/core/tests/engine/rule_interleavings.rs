@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use herma_core::Settings;
-use herma_core::engine::Undone;
+use herma_core::Undone;
 use herma_core::steps::StepEnd;
 use herma_fs::publish::Durability;
 use herma_testkit::random::Random;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use herma_core::ObjectId;
+use herma_core::Undone;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
 use herma_core::engine::Stage;
-use herma_core::engine::Undone;
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreOptions;
 use herma_testkit::random::Random;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use herma_core::Restored;
+use herma_core::Saved;
 use herma_core::Settings;
-use herma_core::engine::Restored;
-use herma_core::engine::Saved;
 use herma_core::restore::KeptWhy;
 use herma_core::worktree::present::AlreadySaved;
 use herma_core::worktree::present::ScanOptions;

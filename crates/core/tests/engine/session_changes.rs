@@ -2,9 +2,9 @@
 
 use herma_core::Error;
 use herma_core::RelPath;
+use herma_core::SessionChanges;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SessionChanges;
-use herma_core::engine::WhichStep;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;
 use herma_core::types::checkpoint::Facts;

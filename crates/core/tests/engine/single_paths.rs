@@ -3,9 +3,9 @@
 use herma_core::Error;
 use herma_core::RelPath;
 use herma_core::Settings;
+use herma_core::TakeBack;
+use herma_core::TakeBackPlan;
 use herma_core::engine::NoProgress;
-use herma_core::engine::TakeBack;
-use herma_core::engine::TakeBackPlan;
 use herma_core::restore::Kept;
 use herma_core::restore::KeptWhy;
 use herma_core::restore::RestoreOptions;
@@ -148,7 +148,7 @@ fn beside_steps_a_left_out_file_is_not_called_restored_either() {
     let project = p.project();
     let step = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress);
     p.write("a.txt", "two\n");
-    let which = herma_core::engine::WhichStep::Number(step.unwrap().step.number);
+    let which = herma_core::WhichStep::Number(step.unwrap().step.number);
     project.end_step(&which, &NoProgress).unwrap();
     p.write("conf/app.toml", "by = \"hand\"\n");
     p.save("by hand");

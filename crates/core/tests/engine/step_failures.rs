@@ -3,9 +3,9 @@
 
 use herma_core::Error;
 use herma_core::RelPath;
+use herma_core::TakeBack;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::TakeBack;
-use herma_core::engine::WhichStep;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepStart;

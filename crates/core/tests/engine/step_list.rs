@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use herma_core::ListedStep;
+use herma_core::WhichStep;
 use herma_core::cleanup::CleanRequest;
 use herma_core::cleanup::Limits;
 use herma_core::cleanup::Orphans;
-use herma_core::engine::ListedStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::WhichStep;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepKind;
 use herma_core::steps::StepStart;

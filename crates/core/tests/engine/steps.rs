@@ -1,10 +1,10 @@
 //! Steps, and taking them back.
 
+use herma_core::TakeBack;
+use herma_core::TakeBackPlan;
+use herma_core::TakenBack;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::TakeBack;
-use herma_core::engine::TakeBackPlan;
-use herma_core::engine::TakenBack;
-use herma_core::engine::WhichStep;
 use herma_core::steps::Step;
 use herma_core::steps::StepChoice;
 use herma_core::steps::StepEnd;

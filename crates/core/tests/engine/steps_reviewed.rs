@@ -1,8 +1,8 @@
 //! What a hostile review of steps and taking back found, and stays found.
 
+use herma_core::TakeBack;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::engine::TakeBack;
-use herma_core::engine::WhichStep;
 use herma_core::error::Error;
 use herma_core::steps::Author;
 use herma_core::steps::Doubt;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use herma_core::PackFault;
 use herma_core::Spec;
+use herma_core::Verified;
+use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::PackFault;
-use herma_core::engine::Verified;
-use herma_core::engine::VerifyOptions;
 
 use super::project::TestProject;
 

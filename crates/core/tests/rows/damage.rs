@@ -16,11 +16,11 @@ use std::path::Path;
 
 use herma_core::Error;
 use herma_core::ObjectId;
+use herma_core::Repaired;
+use herma_core::Undone;
+use herma_core::Verified;
+use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::Repaired;
-use herma_core::engine::Undone;
-use herma_core::engine::Verified;
-use herma_core::engine::VerifyOptions;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_fs::Dir;

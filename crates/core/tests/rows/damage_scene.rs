@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use herma_core::Engine;
 use herma_core::ObjectId;
+use herma_core::SaveOptions;
+use herma_core::Saved;
 use herma_core::Settings;
 use herma_core::Spec;
+use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::engine::Progress;
-use herma_core::engine::SaveOptions;
-use herma_core::engine::Saved;
 use herma_core::engine::Stage;
-use herma_core::engine::WhichStep;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepKind;

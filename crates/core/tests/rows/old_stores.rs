@@ -10,8 +10,8 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use herma_core::Error;
+use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::VerifyOptions;
 use herma_core::gc::Thoroughness;
 use herma_core::steps::StepChoice;
 use herma_store::error::StoreError;

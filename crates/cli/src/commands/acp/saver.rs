@@ -15,8 +15,8 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
+use herma_core::SaveOptions;
 use herma_core::engine::NoProgress;
-use herma_core::engine::SaveOptions;
 use herma_core::types::checkpoint::Facts;
 
 use super::traffic::Happening;

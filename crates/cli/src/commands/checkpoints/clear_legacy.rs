@@ -4,9 +4,9 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_core::engine::ClearedLegacy;
-use herma_core::engine::LegacyArchive;
-use herma_core::engine::PreV2Project;
+use herma_core::ClearedLegacy;
+use herma_core::LegacyArchive;
+use herma_core::PreV2Project;
 use serde::Serialize;
 
 use super::name;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_core::engine::ImportOptions;
-use herma_core::engine::Imported;
+use herma_core::ImportOptions;
+use herma_core::Imported;
 use herma_store::path::escape;
 use serde::Serialize;
 

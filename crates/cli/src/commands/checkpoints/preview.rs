@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::io::Write;
 
+use herma_core::LegacyArchive;
+use herma_core::PreV2Project;
 use herma_core::ProjectId;
 use herma_core::cleanup::Note;
 use herma_core::cleanup::Plan;
@@ -12,8 +14,6 @@ use herma_core::cleanup::Presence;
 use herma_core::cleanup::ProjectFacts;
 use herma_core::cleanup::Rule;
 use herma_core::cleanup::StoreFacts;
-use herma_core::engine::LegacyArchive;
-use herma_core::engine::PreV2Project;
 use herma_store::path::escape;
 
 use super::name;

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use herma_core::Error;
+use herma_core::LegacyArchive;
+use herma_core::RemovedLegacy;
 use herma_core::cleanup::Cleaned;
 use herma_core::cleanup::Dropped;
 use herma_core::cleanup::Rule;
-use herma_core::engine::LegacyArchive;
-use herma_core::engine::RemovedLegacy;
 use herma_core::types::settings::Keeping;
 use herma_store::path::escape;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::io;
 use std::io::Write;
 
 use herma_core::ObjectId;
-use herma_core::engine::Repaired;
+use herma_core::Repaired;
 use herma_store::path::escape;
 use serde::Serialize;
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use herma_core::ProjectStatus;
+use herma_core::StoreStatus;
 use herma_core::cleanup::CleaningRecord;
 use herma_core::cleanup::Presence;
-use herma_core::engine::ProjectStatus;
-use herma_core::engine::StoreStatus;
 use herma_store::path::escape;
 
 use super::limits;

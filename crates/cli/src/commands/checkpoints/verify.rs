@@ -4,9 +4,9 @@ use std::io;
 use std::io::Write;
 
 use clap::Args;
-use herma_core::engine::DamagedFinding;
-use herma_core::engine::Verified;
-use herma_core::engine::VerifyOptions;
+use herma_core::DamagedFinding;
+use herma_core::Verified;
+use herma_core::VerifyOptions;
 use herma_store::path::escape;
 use serde::Serialize;
 

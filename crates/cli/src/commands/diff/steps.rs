@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::RelPath;
+use herma_core::SessionChanges;
 use herma_core::engine::Project;
-use herma_core::engine::SessionChanges;
 use herma_core::steps::StepChoice;
 use herma_core::steps::TurnChoice;
 use serde::Serialize;

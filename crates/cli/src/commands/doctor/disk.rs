@@ -1,7 +1,7 @@
 //! What `herma doctor` says about the disk: limits, cleaning, and what cleaning leaves to the user.
 
+use herma_core::StoreStatus;
 use herma_core::engine::NoProgress;
-use herma_core::engine::StoreStatus;
 use herma_store::path::escape;
 
 use super::findings::Findings;

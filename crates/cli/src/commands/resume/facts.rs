@@ -4,7 +4,7 @@
 
 use herma_core::Error;
 use herma_core::Project;
-use herma_core::engine::State;
+use herma_core::State;
 use herma_core::worktree::tracked::git_dir::git_dir;
 use herma_fs::Dir;
 use herma_sessions::resume::Map;

@@ -1,8 +1,8 @@
 //! What changed: a count for each file, then the beginning of the patch.
 
 use herma_core::Checkpoint;
-use herma_core::engine::Comparison;
-use herma_core::engine::State;
+use herma_core::Comparison;
+use herma_core::State;
 use herma_core::error::Error;
 use herma_core::steps::StepChoice;
 use herma_diff::Budget;

@@ -10,7 +10,7 @@ use crate::Settings;
 use crate::cleanup::CleanRequest;
 use crate::cleanup::Limits;
 use crate::engine::NoProgress;
-use crate::engine::SaveOptions;
+use crate::save::SaveOptions;
 use crate::types::clock::FixedClock;
 use crate::types::clock::Timestamp;
 
