@@ -38,8 +38,6 @@ const LIMITS: Limits = Limits {
         ("cli", 24),
         ("cli/commands", 35),
         ("cli/mcp", 17),
-        ("core/engine", 49),
-        ("core/snapshot", 17),
         ("fs", 23),
         ("agents/install", 21),
         ("python", 21),
