@@ -1,4 +1,4 @@
-//! The sessions in the README are what really happens.
+//! The sessions in the README and the guide are what really happens.
 #![allow(
     clippy::disallowed_methods,
     reason = "the session is played by a shell"
@@ -17,10 +17,15 @@ struct Step {
     output: String,
 }
 
-/// The sessions in the README.
+/// The sessions in the README and the guide.
 fn sessions() -> Vec<Vec<Step>> {
-    let readme = include_str!("../../../README.md");
-    let sessions = readme.split("```console\n").skip(1);
+    let pages = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/GUIDE.md"),
+    ];
+    let sessions = pages
+        .iter()
+        .flat_map(|page| page.split("```console\n").skip(1));
     sessions
         .map(|session| steps(session.split("```").next().expect("the end of the session")))
         .collect()
