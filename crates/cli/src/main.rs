@@ -47,16 +47,16 @@ use std::process::ExitCode;
 use std::thread;
 
 /// What a main thread usually has. Deep trees recurse once per level, and some users have set less than that takes.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
     herma_fs::process::raise_open_file_limit();
     herma_fs::process::make_room_for_open_files();
-    let is_enough = |limit| limit >= STACK as u64;
+    let is_enough = |limit| limit >= STACK_BYTES as u64;
     if herma_fs::process::stack_limit().is_none_or(is_enough) {
         return start();
     }
-    match thread::Builder::new().stack_size(STACK).spawn(start) {
+    match thread::Builder::new().stack_size(STACK_BYTES).spawn(start) {
         Ok(thread) => thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),

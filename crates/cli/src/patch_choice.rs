@@ -21,7 +21,7 @@ use crate::ui::Ui;
 
 const CONTEXT: usize = 3;
 /// Files above this are taken back whole or not at all.
-const LIMIT: u64 = 32 << 20;
+const MAX_FILE_BYTES: u64 = 32 << 20;
 
 const HELP: &str = "\
 y - take this back
@@ -157,8 +157,12 @@ fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>, CommandErr
     if change.from.is_some() || change.is_type_change() || old.id == new.id {
         return Ok(None);
     }
-    let old = preview.old_side().content(&change.path, &old.id, LIMIT)?;
-    let new = preview.new_side().content(&change.path, &new.id, LIMIT)?;
+    let old = preview
+        .old_side()
+        .content(&change.path, &old.id, MAX_FILE_BYTES)?;
+    let new = preview
+        .new_side()
+        .content(&change.path, &new.id, MAX_FILE_BYTES)?;
     Ok(old
         .zip(new)
         .filter(|(old, new)| !is_binary(old) && !is_binary(new)))

@@ -124,6 +124,6 @@ pub fn secrets(content: &[u8], looks_long: bool) {
     }
     let _ = secrets::is_secret_name(content);
     if looks_long && !content.is_empty() {
-        let _ = secrets::find(&content.repeat(secrets::MOST / 4 / content.len()));
+        let _ = secrets::find(&content.repeat(secrets::MAX_SEARCHED_BYTES / 4 / content.len()));
     }
 }

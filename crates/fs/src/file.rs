@@ -79,8 +79,8 @@ pub fn write_back(file: &File) {
 pub(crate) fn copy_user_attributes(from: &File, to: &File) -> Result<(), Errno> {
     use rustix::fs::XattrFlags;
     /// As much as Linux allows for all the names of a file, and for one value.
-    const LARGEST: usize = 64 << 10;
-    let mut names = vec![0; LARGEST];
+    const MAX_XATTR_BYTES: usize = 64 << 10;
+    let mut names = vec![0; MAX_XATTR_BYTES];
     let length = match rustix::fs::flistxattr(from, &mut names[..]) {
         Ok(length) => length,
         Err(Errno::NOTSUP) => return Ok(()),
@@ -88,7 +88,7 @@ pub(crate) fn copy_user_attributes(from: &File, to: &File) -> Result<(), Errno> 
     };
     let names = names[..length].split(|byte| *byte == 0);
     for name in names.filter(|name| name.starts_with(b"user.")) {
-        let mut value = vec![0; LARGEST];
+        let mut value = vec![0; MAX_XATTR_BYTES];
         let length = match rustix::fs::fgetxattr(from, name, &mut value[..]) {
             Ok(length) => length,
             // Removed since the names were read.

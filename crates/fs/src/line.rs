@@ -23,7 +23,7 @@ const DOOR: i64 = 1 << 32;
 /// The byte of number 0.
 const FIRST: i64 = DOOR + 1;
 /// Numbers begin again after so many; nobody waits that long.
-const MOST: i64 = 1 << 40;
+const MAX_TICKETS: i64 = 1 << 40;
 
 /// A place in the line.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Place {
         let mut text = [0; DIGITS];
         let last = file.read_exact_at(&mut text, COUNTER).ok();
         let last = last.and_then(|()| std::str::from_utf8(&text).ok()?.trim().parse().ok());
-        let number = last.map_or(1, |last: i64| (last + 1).rem_euclid(MOST));
+        let number = last.map_or(1, |last: i64| (last + 1).rem_euclid(MAX_TICKETS));
         let noted = format!("{number:<width$}\n", width = DIGITS - 1);
         file.write_all_at(noted.as_bytes(), COUNTER).ok()?;
         let own = range(Kind::Write, FIRST + number, 1);

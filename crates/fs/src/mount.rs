@@ -13,14 +13,15 @@ pub(crate) fn of_descriptor(fd: BorrowedFd<'_>) -> u64 {
     /// Set once it was asked in vain.
     static UNKNOWN: AtomicBool = AtomicBool::new(false);
     /// The few lines about a directory are far shorter.
-    const LONGEST: u64 = 4 << 10;
+    const MAX_INFO_BYTES: u64 = 4 << 10;
 
     if UNKNOWN.load(Ordering::Relaxed) {
         return 0;
     }
     let mut text = Vec::new();
     let path = format!("/proc/self/fdinfo/{}", fd.as_raw_fd());
-    let read = std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(MAX_INFO_BYTES).read_to_end(&mut text));
     let found = read.ok().and_then(|_| number_in(&text));
     if found.is_none() {
         UNKNOWN.store(true, Ordering::Relaxed);

@@ -34,7 +34,7 @@ use crate::trust::Distrust;
 /// How many clients may wait to be let in.
 const BACKLOG: i32 = 128;
 /// How long to wait for another server that is just starting in the same directory.
-const PATIENCE: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why there is no socket to listen on.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ pub fn listen(path: &Path) -> Result<Listening, CannotListen> {
     trust::check_parents(&dir)??;
     let address = SocketAddrUnix::new(path).map_err(|_| CannotListen::TooLong(path.to_owned()))?;
     let name = name.as_bytes().to_vec();
-    let lock = lock::acquire_existing(&dir, ".", lock::Mode::Exclusive, PATIENCE)?;
+    let lock = lock::acquire_existing(&dir, ".", lock::Mode::Exclusive, START_TIMEOUT)?;
     if matches!(lock, Some(Acquired::Busy { .. })) {
         return Err(CannotListen::Busy(parent.to_owned()));
     }

@@ -26,7 +26,7 @@ use crate::arguments::name;
 use crate::arguments::shown;
 
 /// How many characters of an id tell checkpoints apart for a person.
-const SHORT: usize = 8;
+const SHORT_ID_DIGITS: usize = 8;
 
 /// A saved state of one project.
 #[pyclass(frozen, module = "herma", eq, hash, from_py_object)]
@@ -58,7 +58,7 @@ impl Checkpoint {
     /// The beginning of the id.
     #[getter]
     fn short_id(&self) -> String {
-        self.inner.id.to_hex()[..SHORT].to_owned()
+        self.inner.id.to_hex()[..SHORT_ID_DIGITS].to_owned()
     }
 
     /// Its tree, as 40 hexadecimal digits.

@@ -11,7 +11,7 @@ use herma_sessions::resume::Value;
 use herma_sessions::resume::yaml;
 
 const FILE: &str = "config.yaml";
-const LARGEST: u64 = 4 << 20;
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
 const SNAPSHOTS: &str = "max_snapshots";
 const SIZE: &str = "max_total_size_mb";
 
@@ -26,7 +26,7 @@ pub(crate) fn read(home: &Path, keeping: &mut Keeping) {
 struct Unreadable;
 
 fn stated(home: &Path) -> Result<(Option<u64>, Option<u64>), Unreadable> {
-    let bytes = match Dir::open(home).and_then(|home| home.read_opt(FILE, LARGEST)) {
+    let bytes = match Dir::open(home).and_then(|home| home.read_opt(FILE, MAX_CONFIG_BYTES)) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok((None, None)),
         Err(e) if e.is_not_found() => return Ok((None, None)),

@@ -28,12 +28,12 @@ use crate::running::without_interpreter;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// As much room as a main thread has.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 const MOST_THREADS: usize = 8;
 
 /// Calls from functions that are told of calls, and so on. Each is in threads of its own, so that Python itself never
 /// finds that there are too many.
-const DEEPEST: usize = 16;
+const MAX_NESTED_CALLS: usize = 16;
 
 thread_local! {
     /// How many functions that are being told of a call this thread is inside of.
@@ -60,7 +60,7 @@ struct Callback {
 impl Callback {
     fn new(py: Python<'_>, function: Py<PyAny>) -> PyResult<Self> {
         let depth = DEPTH.get() + 1;
-        if depth > DEEPEST {
+        if depth > MAX_NESTED_CALLS {
             let text = "`progress` functions call the engine, which calls them, too many times";
             return Err(PyRecursionError::new_err(text));
         }
@@ -154,7 +154,7 @@ impl Listener {
                 std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
             )
             .spawn_handler(|thread| {
-                let builder = std::thread::Builder::new().stack_size(STACK);
+                let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
                 threads.push(builder.spawn(|| thread.run())?);
                 Ok(())
             })

@@ -20,19 +20,19 @@ use pyo3::types::PyTuple;
 
 /// No larger record is read back: data that is larger, or in which one list stands many times, is refused before it
 /// is all in memory.
-const LARGEST: usize = 4 << 20;
+const MAX_RECORD_BYTES: usize = 4 << 20;
 
 /// What everything that is neither text nor number takes of that, at least.
 const LEAST: usize = 2;
 
 /// Deeper data is refused; a record could not be read back, and a loop has no end.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 /// The data of a record, from a `dict`; `as_text` is asked about what is no plain data.
 pub(crate) fn map(data: &Bound<'_, PyAny>, as_text: &Bound<'_, PyAny>) -> PyResult<Map> {
     let mut reader = Reader {
         as_text,
-        room: LARGEST,
+        room: MAX_RECORD_BYTES,
     };
     match reader.value(data, 0)? {
         Value::Map(map) => Ok(map),
@@ -50,7 +50,7 @@ struct Reader<'a, 'py> {
 
 impl Reader<'_, '_> {
     fn value(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-        if depth > DEEPEST {
+        if depth > MAX_NESTING {
             return Err(PyValueError::new_err("nested too deeply, or in itself"));
         }
         if let Some(scalar) = scalar(data)? {

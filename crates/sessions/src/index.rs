@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::files::GATEWAY_INDEX;
 
 /// A larger file is not what it should be.
-const LARGEST: u64 = 64 << 20;
+const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// How often it is tried again when the gateway writes at the same time.
 const ATTEMPTS: usize = 4;
 
@@ -44,7 +44,7 @@ pub(crate) fn forget(
         let Some(before) = dir.stat_opt(GATEWAY_INDEX)? else {
             return Ok(Forgot::Nothing);
         };
-        let bytes = match dir.read_opt(GATEWAY_INDEX, LARGEST) {
+        let bytes = match dir.read_opt(GATEWAY_INDEX, MAX_INDEX_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(Forgot::Nothing),
             Err(error) => return Ok(Forgot::Unreadable(error.source.to_string())),
@@ -83,7 +83,7 @@ pub(crate) fn forget(
 /// The sessions the gateway knows. A file that cannot be understood is an error: taken for empty, it would
 /// give up conversations that wait for their next message.
 pub(crate) fn sessions(dir: &Dir) -> Result<Vec<String>> {
-    let Some(bytes) = dir.read_opt(GATEWAY_INDEX, LARGEST)? else {
+    let Some(bytes) = dir.read_opt(GATEWAY_INDEX, MAX_INDEX_BYTES)? else {
         return Ok(Vec::new());
     };
     let text = std::str::from_utf8(&bytes).ok();

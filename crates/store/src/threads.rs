@@ -27,9 +27,9 @@ use rayon::ThreadPoolBuilder;
 pub struct NoThreads(String);
 
 /// Deep trees recurse once per level; the stack is reserved, not used, until then.
-const STACK: usize = 256 << 20;
+const WALK_STACK_BYTES: usize = 256 << 20;
 /// Where every thread waits for the disk, this many of them share a processor.
-const WAITING: usize = 4;
+const WAITING_THREADS_PER_PROCESSOR: usize = 4;
 /// A thread that replaces a file has its directory open, the file it writes and the one it replaces.
 const FILES_EACH: u64 = 4;
 /// Open besides: the store and its locks, packs, the project, what the caller brought.
@@ -43,9 +43,9 @@ const PART_STACK: usize = 8 << 20;
 const MOST_LEAVING: usize = 32;
 
 /// Where no thread can be had, it is tried again so often,
-const PATIENCE: usize = 200;
+const START_TRIES: usize = 200;
 /// each time after so long.
-const MOMENT: Duration = Duration::from_millis(1);
+const START_PAUSE: Duration = Duration::from_millis(1);
 
 /// Threads whose work is done.
 static LEAVING: Mutex<Leaving> = Mutex::new(Leaving {
@@ -61,7 +61,7 @@ struct Leaving {
 
 /// Runs `work` in a pool of its own.
 pub fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, NoThreads> {
-    in_pool_with(thread_count(threads), STACK, work)
+    in_pool_with(thread_count(threads), WALK_STACK_BYTES, work)
 }
 
 /// The same for threads that mostly wait: more of them, each with less room.
@@ -69,7 +69,7 @@ pub fn in_waiting_pool<T: Send>(
     threads: usize,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, NoThreads> {
-    let threads = thread_count(threads) * WAITING;
+    let threads = thread_count(threads) * WAITING_THREADS_PER_PROCESSOR;
     in_pool_with(threads.min(most_with_files()), WAITING_STACK, work)
 }
 
@@ -206,10 +206,10 @@ impl Threads {
 
     /// One thread, once those of the work before are gone: under a limit they may be all that is in the way.
     fn after_others(stack: usize) -> Option<Self> {
-        (0..PATIENCE).find_map(|_| {
+        (0..START_TRIES).find_map(|_| {
             wait_until_gone();
             // The system counts a thread for a moment longer than it can be waited for.
-            thread::sleep(MOMENT);
+            thread::sleep(START_PAUSE);
             Self::exactly(1, stack).ok()
         })
     }

@@ -21,7 +21,7 @@ pub(super) const PLACE: &str = "herma/hooks";
 const FILE: &str = "hook.log";
 const OLDER: &str = "hook.log.1";
 /// A log longer than this is set aside, and the one before it is gone.
-const LONGEST: u64 = 1 << 20;
+const MAX_LOG_BYTES: u64 = 1 << 20;
 
 /// Sessions are called by so many bytes.
 const LONGEST_NAME: usize = 80;
@@ -86,7 +86,7 @@ impl HookLog {
         let Ok(mut file) = directory.open_append(FILE) else {
             return;
         };
-        if stat_file(&file).is_ok_and(|stat| stat.size > LONGEST) {
+        if stat_file(&file).is_ok_and(|stat| stat.size > MAX_LOG_BYTES) {
             let _ = directory.rename(FILE, &directory, OLDER);
             match directory.open_append(FILE) {
                 Ok(next) => file = next,

@@ -44,9 +44,9 @@ const READING: Duration = Duration::from_secs(3);
 /// What comes after the payload is waited for so long.
 const DRAINING: Duration = Duration::from_millis(200);
 /// An agent waits for a save no longer than this, which is less than the shortest time any of them is told to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const AGENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The half that does the work waits for other processes longer than that: nobody waits for it.
-const WAITING: Duration = Duration::from_secs(60);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// One agent gives the end of a session a second.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(700);
 
@@ -68,7 +68,7 @@ impl Heard {
             // Nothing has been asked of the agent yet, so the first save of a large project has time.
             EventKind::SessionStart => Duration::ZERO,
             EventKind::SessionEnd => PATIENCE_AT_THE_END,
-            _ => PATIENCE,
+            _ => AGENT_TIMEOUT,
         }
     }
 
@@ -163,7 +163,7 @@ fn call(
         ..environment.clone().with_options(&cli.global)
     };
     let overrides = Overrides {
-        wait: Some(WAITING),
+        wait: Some(LOCK_TIMEOUT),
         ..Overrides::default()
     };
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {

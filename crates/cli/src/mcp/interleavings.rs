@@ -23,7 +23,7 @@ use super::resources::Resource;
 use super::resources::Subscription;
 use super::stopping::Stopping;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A client that takes what it is sent, until it goes away.
 struct Client<'c> {
@@ -75,7 +75,7 @@ fn every_answer_is_written_once_and_each_thread_s_in_order() {
                 .collect();
             answering.into_iter().for_each(|one| one.join().unwrap());
             outbox.close();
-            outbox.drain(PATIENCE);
+            outbox.drain(CLIENT_TIMEOUT);
             assert_eq!(lines(taken).len(), 8, "drained before all was written");
             writer.join().unwrap()
         });
@@ -102,7 +102,7 @@ fn a_client_that_goes_away_at_any_moment_holds_nobody_up() {
                     outbox.answer(b"two\n".to_vec());
                 });
             }
-            scope.spawn(|| outbox.drain(PATIENCE));
+            scope.spawn(|| outbox.drain(CLIENT_TIMEOUT));
         });
         assert_eq!(lines(&taken).len(), 1);
     });
@@ -181,6 +181,6 @@ fn what_is_published_after_subscribing_is_heard_and_nothing_after_the_end() {
                 });
             }
         });
-        outbox.drain(PATIENCE);
+        outbox.drain(CLIENT_TIMEOUT);
     });
 }

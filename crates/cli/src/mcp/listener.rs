@@ -31,7 +31,7 @@ use super::stopping::Wake;
 /// So many clients are served at once.
 const MAX_CLIENTS: usize = 256;
 /// A client that takes nothing for so long is let go: its answers would be kept for ever.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no room for another client.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -132,7 +132,7 @@ fn welcome(number: u64, stream: &Arc<UnixStream>, clients: &Clients) -> Result<(
         let message = "there are too many clients; try again when one has gone";
         return Err(RpcError::new(message::TOO_MANY, message));
     }
-    if stream.set_write_timeout(Some(PATIENCE)).is_err() {
+    if stream.set_write_timeout(Some(CLIENT_TIMEOUT)).is_err() {
         let message = "the connection is unusable";
         return Err(RpcError::new(message::INTERNAL_ERROR, message));
     }

@@ -30,7 +30,7 @@ use crate::worktree::present::ScanError;
 const SMALL_MERGE: u64 = 8 << 20;
 
 /// What is left free on a disk for everybody else.
-const SPARE: u64 = 1 << 20;
+const FREE_DISK_BYTES: u64 = 1 << 20;
 
 /// So many loose objects are packed even if nothing else is to be done.
 const MANY_LOOSE: usize = 64;
@@ -160,7 +160,9 @@ impl<'a> Merge<'a> {
             room = room.min(self.options.max_pack);
         }
         match self.dirs.store().free_bytes() {
-            Ok(free) if free.saturating_sub(SPARE) < room => (free.saturating_sub(SPARE), true),
+            Ok(free) if free.saturating_sub(FREE_DISK_BYTES) < room => {
+                (free.saturating_sub(FREE_DISK_BYTES), true)
+            }
             _ => (room, false),
         }
     }

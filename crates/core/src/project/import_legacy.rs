@@ -44,7 +44,7 @@ use crate::repair::verify::read_record;
 use crate::worktree::present::ScanError;
 
 /// How far back a chain of commits is followed.
-const LONGEST: usize = 100_000;
+const MAX_CHAIN_COMMITS: usize = 100_000;
 
 /// How to bring old history in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -289,8 +289,10 @@ fn read_chain(repository: &Dir, objects: &Objects) -> Chain {
     };
     let mut seen = HashSet::new();
     while let Some(id) = next.filter(|id| seen.insert(*id)) {
-        if chain.commits.len() >= LONGEST {
-            chain.cut = Some(format!("only the latest {LONGEST} were looked at"));
+        if chain.commits.len() >= MAX_CHAIN_COMMITS {
+            chain.cut = Some(format!(
+                "only the latest {MAX_CHAIN_COMMITS} were looked at"
+            ));
             break;
         }
         match objects.read_commit(&id) {

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 /// Deeper nesting is taken for damage.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 /// A Python string: code points, lone surrogates included.
 pub(super) type Text = Vec<u32>;
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+        if depth > MAX_NESTING {
             return None;
         }
         self.skip_space();

@@ -30,7 +30,7 @@ use crate::repair::refs::receipt_in;
 use crate::restore::interrupted::own_state;
 
 /// How many checkpoints of a project are looked for behind one.
-const MOST: usize = 100_000;
+const MAX_CHECKPOINTS_BEHIND: usize = 100_000;
 
 impl Engine {
     /// Creates refs again that were lost, and the refs of receipts that are missing.
@@ -241,7 +241,9 @@ fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedR
     for tip in saved_commits(store, project)? {
         let mut chain = Vec::new();
         let mut next = Some(as_rewritten(store, project, tip)?);
-        while let Some(id) = next.filter(|id| chain.len() < MOST && known.insert(*id)) {
+        while let Some(id) =
+            next.filter(|id| chain.len() < MAX_CHECKPOINTS_BEHIND && known.insert(*id))
+        {
             let Ok(commit) = store.objects.read_commit(&id) else {
                 break;
             };

@@ -45,7 +45,7 @@ pub(crate) fn syncs_each(plan: &Plan) -> bool {
 
 impl Project<'_> {
     /// Makes what a plan changed last.
-    pub(crate) fn make_last(&self, plan: &Plan) -> Result<(), Error> {
+    pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<(), Error> {
         if plan.actions.is_empty() {
             return Ok(());
         }

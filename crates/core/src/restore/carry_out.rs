@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
-use herma_store::meanwhile::meanwhile;
+use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
 
@@ -89,9 +89,9 @@ impl Project<'_> {
         }
         let plan = &prepared.plan;
         let to = (&target, &prepared);
-        let (after, on_disk) = meanwhile(
+        let (after, on_disk) = in_parallel(
             || self.arrived(store, to, options, &present, &mut applied),
-            || self.make_last(plan),
+            || self.sync_changes(plan),
         );
         // ORDER: all that was changed is on disk before the journal that could change it again closes.
         on_disk?;
@@ -121,7 +121,7 @@ impl Project<'_> {
                 self.write_cache(&store.dirs, present.cache, describes, Stored::All);
                 self.note_packs(store, describes);
             };
-            meanwhile(remember, note).1
+            in_parallel(remember, note).1
         } else {
             note()
         };

@@ -16,7 +16,7 @@ use crate::worktree::present::info_exclude_rules;
 use crate::worktree::rules::ExcludeSettings;
 
 /// So many of the newest steps may have ended with the newest checkpoint.
-const RECENT: u64 = 16;
+const STEPS_SEARCHED: u64 = 16;
 
 impl Project<'_> {
     /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
@@ -56,7 +56,7 @@ impl Project<'_> {
             return false;
         };
         let next = log.next_number();
-        let mut recent = (next.saturating_sub(RECENT).max(1)..next).rev();
+        let mut recent = (next.saturating_sub(STEPS_SEARCHED).max(1)..next).rev();
         recent.any(|number| {
             let step = log.step(number).ok().flatten();
             step.is_some_and(|step| !step.kind.is_move() && step.after() == Some(*checkpoint))

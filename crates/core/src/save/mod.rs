@@ -15,7 +15,7 @@ use bstr::BString;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_store::RelPath;
-use herma_store::meanwhile::meanwhile;
+use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::PackWriter;
 use herma_store::pack::write::recent::RecentContents;
 
@@ -302,7 +302,7 @@ impl Project<'_> {
     /// Clears the way, and reads a large stat cache meanwhile.
     fn clear_the_way_and_load(&self, store: &OpenStore) -> Result<Known, Error> {
         let (cache, history) = if self.has_large_cache(store) {
-            meanwhile(|| self.read_cache(store), || self.clear_the_way(store))
+            in_parallel(|| self.read_cache(store), || self.clear_the_way(store))
         } else {
             let history = self.clear_the_way(store);
             (self.read_cache(store), history)

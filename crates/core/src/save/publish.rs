@@ -8,7 +8,7 @@ use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_store::ProjectId;
 use herma_store::error::StoreError;
-use herma_store::meanwhile::meanwhile;
+use herma_store::in_parallel::in_parallel;
 use herma_store::object::EntryMode;
 use herma_store::object::Kind;
 use herma_store::object::commit::Commit;
@@ -112,7 +112,7 @@ impl Project<'_> {
         let extra = store_extra(&writer, state)?;
         let count = |before| count_changes(store, before, state, &writer);
         // The disk is waited for while lines are counted. That somebody was here holds in any case.
-        let (counted, touched) = meanwhile(
+        let (counted, touched) = in_parallel(
             || before.map(count).transpose(),
             || {
                 // Only the commit, which says how many lines, is still to come.

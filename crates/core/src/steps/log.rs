@@ -24,7 +24,7 @@ const MAX_NUMBER: u64 = 1 << 48;
 /// So many steps that changed nothing are remembered at least.
 const UNCHANGED: usize = 100;
 /// So many steps are remembered at most, whatever they did.
-const MOST: usize = 5000;
+const MAX_STEPS: usize = 5000;
 
 /// The steps of one project.
 pub(crate) struct StepLog {
@@ -126,7 +126,7 @@ impl StepLog {
     pub(crate) fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize, Error> {
         let mut steps = self.all()?;
         steps.pop();
-        let surplus = self.numbers.len().saturating_sub(MOST);
+        let surplus = self.numbers.len().saturating_sub(MAX_STEPS);
         let mut unchanged = 0;
         let mut forgotten = Vec::new();
         for (age, step) in steps.iter().rev().enumerate() {

@@ -19,7 +19,7 @@ pub(crate) const FILE: &str = "turns";
 const VERSION: u32 = 1;
 const MAX_FILE: u64 = 1 << 20;
 /// Sessions that were heard of less recently are forgotten.
-const MOST: usize = 100;
+const MAX_SESSIONS: usize = 100;
 
 /// A turn of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ impl Marks {
             over: false,
         };
         self.turns.push(turn.clone());
-        let surplus = self.turns.len().saturating_sub(MOST);
+        let surplus = self.turns.len().saturating_sub(MAX_SESSIONS);
         self.turns.drain(..surplus);
         turn
     }
@@ -162,10 +162,10 @@ mod tests {
     #[test]
     fn only_the_sessions_heard_of_last_are_remembered() {
         let mut marks = Marks::default();
-        for number in 0..MOST + 5 {
+        for number in 0..MAX_SESSIONS + 5 {
             marks.begin(&number.to_string(), None, None, None, 0);
         }
-        assert_eq!(marks.turns.len(), MOST);
+        assert_eq!(marks.turns.len(), MAX_SESSIONS);
         assert!(marks.of_session("4").is_none());
         assert!(marks.of_session("5").is_some());
     }

@@ -65,7 +65,7 @@ pub enum WhichStep {
 }
 
 /// So many of the newest steps are looked through for open ones.
-const RECENT: u64 = 64;
+const STEPS_SEARCHED_FOR_OPEN: u64 = 64;
 
 impl Project<'_> {
     /// Saves the project before a tool call and notes that the call has begun.
@@ -443,7 +443,7 @@ const fn kind_of(by: Move) -> StepKind {
 /// The step under which a move was noted, if it was.
 fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>, Error> {
     let next = log.next_number();
-    for number in (next.saturating_sub(RECENT).max(1)..next).rev() {
+    for number in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
         let is_it = |step: &Step| {
             step.kind == kind
                 && step.started == journal.started
@@ -479,7 +479,7 @@ fn reason(when: &str, start: &StepStart) -> String {
 /// Steps below `number` that are under way, among the newest ones.
 pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error> {
     let mut open = Vec::new();
-    for recent in number.saturating_sub(RECENT).max(1)..number {
+    for recent in number.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..number {
         open.extend(log.step(recent)?.filter(Step::is_open));
     }
     Ok(open)

@@ -37,7 +37,7 @@ use crate::steps::passed_over::OutsideOfStep;
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::checkpoint::Origin;
-use crate::undo::record::DEPTH;
+use crate::undo::record::MAX_UNDO_STATES;
 use crate::undo::record::Move;
 use crate::undo::record::UndoRecord;
 use crate::undo::reversal::why_left_out;
@@ -242,7 +242,10 @@ impl Project<'_> {
             .clone()
             .find(|entry| Some(entry.id) == record.newest);
         let noted = noted.map(|entry| entry.sequence).or(record.order);
-        let forgotten = entries.rev().nth(DEPTH).map(|entry| entry.sequence);
+        let forgotten = entries
+            .rev()
+            .nth(MAX_UNDO_STATES)
+            .map(|entry| entry.sequence);
         let last = noted.max(forgotten).unwrap_or(0);
         let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
         let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);

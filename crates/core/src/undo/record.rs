@@ -20,7 +20,7 @@ use crate::restore::journal::read_record;
 const FILE: &str = "undo";
 const VERSION: u32 = 1;
 /// Older states are forgotten; their checkpoints stay in the list.
-pub(crate) const DEPTH: usize = 200;
+pub(crate) const MAX_UNDO_STATES: usize = 200;
 
 /// A state of the project: its tree and its list of modes.
 pub type StateIds = (ObjectId, Option<ObjectId>);
@@ -113,7 +113,7 @@ impl UndoRecord {
 
     pub(crate) fn to_form(&self) -> Form {
         let last = |ids: &[ObjectId]| {
-            ids[ids.len().saturating_sub(DEPTH)..]
+            ids[ids.len().saturating_sub(MAX_UNDO_STATES)..]
                 .iter()
                 .map(|id| id.to_hex())
                 .collect()

@@ -19,7 +19,7 @@ use crate::lines::align::changed_ranges;
 use crate::lines::align::numbered;
 
 /// Texts are compared so many bytes at a time where that is all they are.
-const BLOCK: usize = 64;
+const BLOCK_BYTES: usize = 64;
 
 /// Does git take this for a binary file: is there a NUL in the first 8,000 bytes?
 pub fn is_binary(bytes: &[u8]) -> bool {
@@ -97,16 +97,18 @@ fn differing_lines<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 
 /// How many bytes two texts begin with alike. Blocks are compared first, which is much faster than bytes.
 fn alike_at_start(a: &[u8], b: &[u8]) -> usize {
-    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
-    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+    let blocks = a.chunks_exact(BLOCK_BYTES).zip(b.chunks_exact(BLOCK_BYTES));
+    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK_BYTES;
     let bytes = a[blocks..].iter().zip(&b[blocks..]);
     blocks + bytes.take_while(|(a, b)| a == b).count()
 }
 
 /// How many bytes two texts end with alike.
 fn alike_at_end(a: &[u8], b: &[u8]) -> usize {
-    let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK));
-    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK;
+    let blocks = a
+        .rchunks_exact(BLOCK_BYTES)
+        .zip(b.rchunks_exact(BLOCK_BYTES));
+    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK_BYTES;
     let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
     let bytes = a.iter().rev().zip(b.iter().rev());
     blocks + bytes.take_while(|(a, b)| a == b).count()

@@ -29,10 +29,10 @@ use super::value::Value;
 use super::yaml;
 
 /// Larger files are no records.
-const LARGEST: u64 = 4 << 20;
+const MAX_RECORD_BYTES: u64 = 4 << 20;
 
 /// How long to wait for somebody else's change.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where files go that are in the way.
 const SET_ASIDE: &str = "set-aside";
@@ -340,8 +340,8 @@ impl ResumeStore {
 
     fn replace(&self, session: &SessionId, record: &Record) -> Result<(), ResumeError> {
         let text = yaml::write(record.content());
-        if text.len() as u64 > LARGEST {
-            let most = LARGEST >> 20;
+        if text.len() as u64 > MAX_RECORD_BYTES {
+            let most = MAX_RECORD_BYTES >> 20;
             let what = format!("it is larger than {most} MB");
             return Err(ResumeError::Unwritable(what));
         }
@@ -395,7 +395,7 @@ impl ResumeStore {
     }
 
     fn lock(&self) -> Result<Option<Lock>, ResumeError> {
-        let acquired = lock::acquire_existing(&self.dir, ".", lock::Mode::Exclusive, PATIENCE)?;
+        let acquired = lock::acquire_existing(&self.dir, ".", lock::Mode::Exclusive, LOCK_TIMEOUT)?;
         match acquired {
             Some(Acquired::Yes(lock)) => Ok(Some(lock)),
             Some(Acquired::Busy { .. }) => Err(ResumeError::Busy),
@@ -405,7 +405,7 @@ impl ResumeStore {
     }
 
     fn read_file(&self, name: &str) -> Option<Result<Record, Problem>> {
-        match self.dir.read_opt(name, LARGEST) {
+        match self.dir.read_opt(name, MAX_RECORD_BYTES) {
             Ok(bytes) => Some(parse(bytes?)),
             Err(e) => Some(Err(match e.errno() {
                 Some(Errno::FBIG) => Problem::Damaged("it is too large".to_owned()),

@@ -33,7 +33,7 @@ use crate::pending;
 pub const DIRECTORY: &str = "rewound";
 const NOTE: &str = "herma.rewind-note/1";
 /// No intent and no note is larger.
-const LARGEST: u64 = 16 << 20;
+const MAX_NOTE_BYTES: u64 = 16 << 20;
 /// How long another move of the same project is waited for.
 const WAIT: Duration = Duration::from_secs(10);
 
@@ -125,7 +125,9 @@ impl Ends {
     /// What a command of this project set out to do and did not finish. One that makes no sense was not
     /// written by us, and counts as none.
     pub fn intent(&self) -> Result<Option<Intent>> {
-        let bytes = self.dir.read_opt(self.intent_name().as_str(), LARGEST)?;
+        let bytes = self
+            .dir
+            .read_opt(self.intent_name().as_str(), MAX_NOTE_BYTES)?;
         Ok(bytes.and_then(|bytes| Intent::parse(&bytes)))
     }
 
@@ -289,7 +291,7 @@ impl Ends {
     }
 
     fn place_of(&self, note: &str) -> Result<Option<Place>> {
-        let bytes = self.dir.read_opt(note, LARGEST)?;
+        let bytes = self.dir.read_opt(note, MAX_NOTE_BYTES)?;
         let note = bytes.and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
         Ok(note
             .filter(|note| note.schema == NOTE)

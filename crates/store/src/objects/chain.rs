@@ -17,7 +17,7 @@ use crate::pack::read::EntryKind;
 use crate::pack::read::Pack;
 
 /// The most deltas that may build on each other. Git makes no more than 4095.
-const LONGEST: usize = 10_000;
+const MAX_DELTA_CHAIN: usize = 10_000;
 
 /// Where the base of a delta was found.
 pub enum Base {
@@ -62,7 +62,7 @@ impl Cursor {
         bases: &dyn Bases,
     ) -> Result<Option<Arc<Object>>, CopyError> {
         self.steps += 1;
-        if self.steps > LONGEST {
+        if self.steps > MAX_DELTA_CHAIN {
             return Err(self.pack.damaged("a chain of deltas does not end"));
         }
         let id = match kind {

@@ -43,7 +43,7 @@ const SMALLEST_ENTRY: u64 = 9;
 const CACHE: usize = 64 << 20;
 
 /// The most deltas that may build on each other.
-const LONGEST: usize = 10_000;
+const MAX_DELTA_CHAIN: usize = 10_000;
 
 /// One entry of the pack.
 pub(crate) struct Item {
@@ -267,7 +267,7 @@ impl Scan {
             }
             let (mut reader, kind, size) = self.open(item.offset)?;
             held += size;
-            if held > MEMORY_LIMIT || deltas.len() > LONGEST {
+            if held > MEMORY_LIMIT || deltas.len() > MAX_DELTA_CHAIN {
                 return Err(CopyError::TooLarge { size });
             }
             let read = reader.read_rest(Vec::new(), size);

@@ -9,7 +9,7 @@ use crate::layout::StoreDirs;
 use crate::layout::ensure_dir;
 
 /// How many files of one name are kept from one second.
-const MOST: u32 = 100_000;
+const MAX_SAME_NAMES: u32 = 100_000;
 
 /// Longer names are cut, so that the stamp fits in front.
 const LONGEST_NAME: usize = 200;
@@ -84,7 +84,7 @@ fn free_name(
         };
         match put(&new) {
             Ok(()) => return Ok(format!("herma/set-aside/{new}")),
-            Err(e) if e.is_exists() && number < MOST => number += 1,
+            Err(e) if e.is_exists() && number < MAX_SAME_NAMES => number += 1,
             Err(e) => return Err(e.into()),
         }
     }

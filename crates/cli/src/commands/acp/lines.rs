@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::io::Write;
 
 /// Of longer lines nothing is looked at.
-const LONGEST: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 /// A buffer that a long line made larger than this is given back.
 const KEPT: usize = 1 << 20;
 
@@ -24,7 +24,7 @@ pub(super) fn forward(
     to: impl Write,
     look: impl FnMut(Seen<'_>),
 ) -> io::Result<()> {
-    forward_within(from, to, look, LONGEST)
+    forward_within(from, to, look, MAX_LINE_BYTES)
 }
 
 fn forward_within(

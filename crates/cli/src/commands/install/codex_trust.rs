@@ -18,7 +18,7 @@ use crate::command_error::Kind;
 use crate::environment::find_program;
 
 /// All of it takes a second or two.
-const LONGEST: Duration = Duration::from_secs(30);
+const CODEX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Approves those hooks that call Herma, and no others.
 pub(super) fn approve(env: &CommandEnv, scope: &Scope) -> Result<(), CommandError> {
@@ -92,7 +92,7 @@ impl Server {
         })?;
         Ok(Self {
             dialogue,
-            deadline: Instant::now() + LONGEST,
+            deadline: Instant::now() + CODEX_TIMEOUT,
             last: 0,
         })
     }

@@ -10,10 +10,10 @@ use std::io::SeekFrom;
 use std::io::Write;
 
 /// The size of a block, and where one begins, on nearly every file system.
-const BLOCK: u64 = 4096;
+const BLOCK_BYTES: u64 = 4096;
 
 /// Shorter runs are written: a file in many pieces is slow to read.
-const SHORTEST: u64 = 16 * BLOCK;
+const SHORTEST: u64 = 16 * BLOCK_BYTES;
 
 static ZEROS: [u8; SHORTEST as usize] = [0; SHORTEST as usize];
 
@@ -40,8 +40,8 @@ impl<'f> Holes<'f> {
         // What is not zero, in whole blocks and the ends of the file, goes out in one piece.
         let mut data = 0;
         while data < bytes.len() {
-            let in_block = (self.at + self.zeros + data as u64) % BLOCK;
-            let end = bytes.len().min(data + (BLOCK - in_block) as usize);
+            let in_block = (self.at + self.zeros + data as u64) % BLOCK_BYTES;
+            let end = bytes.len().min(data + (BLOCK_BYTES - in_block) as usize);
             if bytes[data..end].iter().any(|byte| *byte != 0) {
                 data = end;
                 continue;

@@ -23,8 +23,8 @@ const LARGEST_PACKED: u64 = 16 << 20;
 /// So many loose refs are read of all repositories of a project together.
 const MOST_LOOSE: usize = 2000;
 /// So many branches are remembered by name.
-const MOST_BRANCHES: usize = 400;
-const DEEPEST: usize = 16;
+const MAX_BRANCHES: usize = 400;
+const MAX_REF_DEPTH: usize = 16;
 const MOST_WORKTREES: usize = 64;
 /// More changes than these are counted.
 const NAMED: usize = 5;
@@ -43,7 +43,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             loose: MOST_LOOSE,
-            branches: MOST_BRANCHES,
+            branches: MAX_BRANCHES,
         }
     }
 }
@@ -255,7 +255,7 @@ impl Refs {
             let name = std::str::from_utf8(entry.name.to_bytes()).ok()?;
             bounds.loose = bounds.loose.checked_sub(1)?;
             match entry.kind {
-                FileKind::Directory if depth < DEEPEST => {
+                FileKind::Directory if depth < MAX_REF_DEPTH => {
                     let below = dir.open_dir(name).ok()?;
                     self.read_loose(&below, &format!("{prefix}{name}/"), depth + 1, bounds)?;
                 }

@@ -14,7 +14,7 @@ use crate::worktree::rules::Verdict;
 use crate::worktree::tracked::git_dir::git_dir;
 
 /// Nothing is promised for what would be deeper than this.
-const DEEPEST: usize = 512;
+const MAX_DIRECTORY_DEPTH: usize = 512;
 
 /// The rules of a project, asked about single paths.
 pub(crate) struct Judge<'r> {
@@ -47,7 +47,7 @@ impl<'r> Judge<'r> {
         if path.is_empty() {
             return None;
         }
-        if path.split(|byte| *byte == b'/').count() > DEEPEST {
+        if path.split(|byte| *byte == b'/').count() > MAX_DIRECTORY_DEPTH {
             return Some(Reason::ReservedName);
         }
         match self.scope(parent(path)) {

@@ -44,9 +44,9 @@ use crate::worktree::stat_cache::EntryRecord;
 /// Files up to this size are read whole; larger ones are streamed.
 const WHOLE: u64 = 8 << 20;
 /// How often a changing file is read before it is called unstable.
-const TRIES: usize = 4;
+const MAX_READ_TRIES: usize = 4;
 /// Files changed within this time may still have dirty pages that a mapping writes to unseen.
-const RECENT: i64 = 60_000_000_000;
+const MAYBE_DIRTY_NANOS: i64 = 60_000_000_000;
 /// Writing back is a courtesy to such files; a bulk save does not pay for it.
 const WRITE_BACKS: u32 = 32;
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
     ) -> Result<Option<EntryRecord>, StoreError> {
         let mut seen = stat;
         let mut last = None;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READ_TRIES {
             match self.attempt(dir, name, seen, judge)? {
                 Attempt::Read {
                     content,
@@ -302,7 +302,7 @@ impl Reader<'_> {
     }
 
     fn is_recent(&self, stat: &Stat) -> bool {
-        self.started.saturating_sub(stat.ctime) < RECENT
+        self.started.saturating_sub(stat.ctime) < MAYBE_DIRTY_NANOS
     }
 
     /// Could the file change from here on without its times telling?
@@ -467,8 +467,11 @@ mod tests {
         let settled = |recent, started| {
             !captured_by(&HashOnly, &place, changed + 1, recent, started).unsettled
         };
-        assert!(settled(Recent::WrittenBack, changed + RECENT - 1));
-        assert!(!settled(Recent::ReadAgain, changed + RECENT - 1));
-        assert!(settled(Recent::ReadAgain, changed + RECENT));
+        assert!(settled(
+            Recent::WrittenBack,
+            changed + MAYBE_DIRTY_NANOS - 1
+        ));
+        assert!(!settled(Recent::ReadAgain, changed + MAYBE_DIRTY_NANOS - 1));
+        assert!(settled(Recent::ReadAgain, changed + MAYBE_DIRTY_NANOS));
     }
 }

@@ -16,7 +16,7 @@ use super::tokens::NAMED;
 use super::tokens::OWNED;
 use super::tokens::SENDGRID;
 use super::tokens::SENDGRID_FRONT;
-use super::tokens::SHORT;
+use super::tokens::SHORT_TOKENS;
 use super::tokens::TOKENS;
 use super::tokens::Token;
 use super::tokens::assigns;
@@ -68,7 +68,7 @@ impl Detector {
         let named = NAMED
             .iter()
             .map(|token| (token.prefix, Keyword::Named(token)));
-        let short = SHORT
+        let short = SHORT_TOKENS
             .iter()
             .map(|token| (token.prefix, Keyword::Token(token)));
         let mut rules = vec![

@@ -1,7 +1,7 @@
 //! Files that hold secrets: by their name ([`names`]), and by what is in them ([`find`]).
 //!
 //! A name decides before the file is opened. Content is looked into while the file is in memory for being
-//! hashed, so that only what is new or changed is looked into, and only files up to [`MOST`] bytes of text.
+//! hashed, so that only what is new or changed is looked into, and only files up to [`MAX_SEARCHED_BYTES`] bytes of text.
 //! A quick pass finds long words, another the few keywords of secrets that have none ([`detector`], [`runs`]);
 //! only there is it decided whether this is a secret: prefix, alphabet, length, a boundary on either side,
 //! and randomness ([`tokens`], [`shapes`], [`plausible`]). The time is linear in the size of the file,
@@ -33,7 +33,7 @@ pub use kind::SecretKind;
 use detector::DETECTOR;
 
 /// Larger files are not looked into.
-pub const MOST: usize = 1 << 20;
+pub const MAX_SEARCHED_BYTES: usize = 1 << 20;
 
 /// Counts every change to what is found, so that what was judged by the old list is judged anew.
 pub(crate) const LIST_VERSION: u32 = 1;
@@ -48,9 +48,9 @@ pub fn is_secret_name(path: &[u8]) -> bool {
 
 /// Looks for a secret in the content of a file; the first one found is named.
 ///
-/// Nothing is found in what is not text and in what is larger than [`MOST`].
+/// Nothing is found in what is not text and in what is larger than [`MAX_SEARCHED_BYTES`].
 pub fn find(content: &[u8]) -> Option<Finding> {
-    if content.len() > MOST {
+    if content.len() > MAX_SEARCHED_BYTES {
         return None;
     }
     if let Some(text) = from_utf16(content) {

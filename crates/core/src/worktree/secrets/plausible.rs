@@ -21,11 +21,11 @@ const LONGEST_RUN: usize = 6;
 const LEAST_ENTROPY: f64 = 3.0;
 /// The same for text too short to have more.
 const LEAST_OF_SHORT: f64 = 2.75;
-const SHORT: usize = 20;
+const SHORT_TEXT: usize = 20;
 
 /// Could this be the random part of a real secret?
 pub(crate) fn is_random(text: &[u8]) -> bool {
-    let least = if text.len() <= SHORT {
+    let least = if text.len() <= SHORT_TEXT {
         LEAST_OF_SHORT
     } else {
         LEAST_ENTROPY

@@ -8,9 +8,9 @@
 pub(crate) const LEAST: usize = 24;
 
 /// A word of at least `LEAST` characters fills two of these in a row.
-const BLOCK: usize = 8;
+const BLOCK_BYTES: usize = 8;
 /// How many bytes are looked at together: as many blocks as a byte has bits.
-const CHUNK: usize = 8 * BLOCK;
+const CHUNK: usize = 8 * BLOCK_BYTES;
 
 /// Letters, digits, `_` and `-`. Without branches, so that it is done for many bytes at once.
 fn in_run(byte: u8) -> bool {
@@ -26,7 +26,7 @@ fn full_blocks(chunk: &[u8; CHUNK]) -> u8 {
     for (flag, byte) in flags.iter_mut().zip(chunk) {
         *flag = if in_run(*byte) { 0xff } else { 0 };
     }
-    let (blocks, _) = flags.as_chunks::<BLOCK>();
+    let (blocks, _) = flags.as_chunks::<BLOCK_BYTES>();
     let mut full = 0;
     for (place, block) in blocks.iter().enumerate() {
         full |= u8::from(u64::from_le_bytes(*block) == u64::MAX) << place;
@@ -80,11 +80,11 @@ impl<'t> Runs<'t> {
 
     /// The word around a full block and the full one before it, if it is long.
     fn around(&self, block: usize) -> Option<(usize, usize)> {
-        let known = block.saturating_sub(BLOCK).max(self.from);
+        let known = block.saturating_sub(BLOCK_BYTES).max(self.from);
         let before = &self.text[self.from..known];
         let gap = before.iter().rposition(|byte| !in_run(*byte));
         let start = self.from + gap.map_or(0, |gap| gap + 1);
-        let known = (block + BLOCK).min(self.text.len());
+        let known = (block + BLOCK_BYTES).min(self.text.len());
         let behind = &self.text[known..];
         let end = behind.iter().position(|byte| !in_run(*byte));
         let end = known + end.unwrap_or(behind.len());
@@ -103,7 +103,7 @@ impl Iterator for Runs<'_> {
             }
             let place = self.pairs.trailing_zeros() as usize;
             self.pairs &= self.pairs - 1;
-            let block = self.chunk - CHUNK + place * BLOCK;
+            let block = self.chunk - CHUNK + place * BLOCK_BYTES;
             // Part of a word that was found from a block before.
             if block < self.from {
                 continue;

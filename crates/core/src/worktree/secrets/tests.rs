@@ -55,7 +55,7 @@ fn a_secret_in_utf_16_is_found() {
 fn what_is_no_text_or_too_large_is_not_looked_into() {
     let (_, secret) = planted(3).remove(0);
     assert_eq!(find(format!("\0\n{secret}").as_bytes()), None);
-    let padded = format!("{}\n{secret}", "a b\n".repeat(MOST / 4));
+    let padded = format!("{}\n{secret}", "a b\n".repeat(MAX_SEARCHED_BYTES / 4));
     assert_eq!(find(padded.as_bytes()), None);
     assert!(
         find(&padded.as_bytes()[1 << 19..]).is_some(),
@@ -131,7 +131,7 @@ fn what_is_full_of_beginnings_takes_no_longer_than_its_size() {
         "0",
         "xoxb-1",
     ] {
-        let text = word.repeat(MOST / word.len());
+        let text = word.repeat(MAX_SEARCHED_BYTES / word.len());
         assert_eq!(find(text.as_bytes()), None, "{word}");
     }
 }

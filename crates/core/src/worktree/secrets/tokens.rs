@@ -130,7 +130,7 @@ pub(crate) fn begins_at(text: &[u8], start: usize, alphabet: Alphabet) -> bool {
 }
 
 /// Most secrets have a known length; where only the least is known, this is the most.
-const MANY: usize = 400;
+const MAX_TOKEN_LENGTH: usize = 400;
 
 /// Secrets found by their prefix alone.
 #[rustfmt::skip]
@@ -168,12 +168,12 @@ pub(crate) const TOKENS: &[Token] = &[
     token(Nvidia, "nvapi-", Dash, 60..=70),
     token(LangSmith, "lsv2_", Word, 40..=50),
     token(Tavily, "tvly-", Dash, 32..=60),
-    token(Slack, "xoxb-", Dash, 40..=MANY),
-    token(Slack, "xoxp-", Dash, 40..=MANY),
-    token(Slack, "xoxa-", Dash, 40..=MANY),
-    token(Slack, "xoxr-", Dash, 40..=MANY),
-    token(Slack, "xoxs-", Dash, 40..=MANY),
-    token(Slack, "xapp-", Dash, 60..=MANY),
+    token(Slack, "xoxb-", Dash, 40..=MAX_TOKEN_LENGTH),
+    token(Slack, "xoxp-", Dash, 40..=MAX_TOKEN_LENGTH),
+    token(Slack, "xoxa-", Dash, 40..=MAX_TOKEN_LENGTH),
+    token(Slack, "xoxr-", Dash, 40..=MAX_TOKEN_LENGTH),
+    token(Slack, "xoxs-", Dash, 40..=MAX_TOKEN_LENGTH),
+    token(Slack, "xapp-", Dash, 60..=MAX_TOKEN_LENGTH),
     token(Stripe, "sk_live_", Alnum, 24..=120),
     token(Stripe, "rk_live_", Alnum, 24..=120),
     token(Stripe, "whsec_", Alnum, 32..=64),
@@ -184,7 +184,7 @@ pub(crate) const TOKENS: &[Token] = &[
     token(Shopify, "shppa_", Hex, 32..=32),
     token(Shopify, "shpss_", Hex, 32..=32),
     token(Npm, "npm_", Alnum, 36..=36),
-    token(PyPi, "pypi-AgE", Dash, 80..=MANY),
+    token(PyPi, "pypi-AgE", Dash, 80..=MAX_TOKEN_LENGTH),
     token(RubyGems, "rubygems_", Hex, 48..=48),
     token(Clojars, "CLOJARS_", Alnum, 60..=60),
     token(DockerHub, "dckr_pat_", Dash, 27..=27),
@@ -199,15 +199,15 @@ pub(crate) const TOKENS: &[Token] = &[
     token(Atlassian, "ATCTT3", Dotted, 150..=220),
     token(NewRelic, "NRAK-", Upper, 27..=27),
     token(Grafana, "glsa_", Word, 41..=41),
-    token(Grafana, "glc_", Base64, 60..=MANY),
-    token(Sentry, "sntrys_", Dotted, 80..=MANY),
+    token(Grafana, "glc_", Base64, 60..=MAX_TOKEN_LENGTH),
+    token(Sentry, "sntrys_", Dotted, 80..=MAX_TOKEN_LENGTH),
     token(Sentry, "sntryu_", Hex, 64..=64),
 ];
 
 /// Secrets whose prefix ends in a dot; the random part is a run of its own.
 #[rustfmt::skip]
 pub(crate) const DOTTED: &[Token] = &[
-    token(GoogleCloud, "ya29.", Dash, 60..=MANY),
+    token(GoogleCloud, "ya29.", Dash, 60..=MAX_TOKEN_LENGTH),
     token(Doppler, "dp.pt.", Alnum, 40..=44),
     token(Vault, "hvs.", Dash, 90..=120),
     token(Vault, "hvb.", Dash, 138..=300),
@@ -243,7 +243,7 @@ pub(crate) const ASSIGNED: &[Token] = &[
 
 /// Secrets that are too short for a long word, or are base64, whose `+` and `/` cut words short.
 #[rustfmt::skip]
-pub(crate) const SHORT: &[Token] = &[
+pub(crate) const SHORT_TOKENS: &[Token] = &[
     token(Aws, "AKIA", Upper, 16..=16),
     token(Aws, "ASIA", Upper, 16..=16),
 ];

@@ -5,27 +5,27 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use herma_store::meanwhile::meanwhile;
+use herma_store::in_parallel::in_parallel;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Small enough that a file that changed costs little, large enough that a
 /// checksum is worth its call.
-const BLOCK: usize = 4 << 10;
+const BLOCK_BYTES: usize = 4 << 10;
 
 /// What comes before it is not part of what is summed up: the magic number and the checksum itself.
-const BEGIN: usize = 16;
+const SUMMED_FROM: usize = 16;
 
 /// So many blocks take longer to sum up than a thread takes to begin.
-const MANY: usize = 512;
+const BLOCKS_WORTH_A_THREAD: usize = 512;
 
 /// The checksum of a whole cache, as it belongs in its header.
 pub fn checksum(bytes: &[u8]) -> u64 {
-    let blocks = bytes.len().div_ceil(BLOCK);
-    if blocks < MANY {
+    let blocks = bytes.len().div_ceil(BLOCK_BYTES);
+    if blocks < BLOCKS_WORTH_A_THREAD {
         return of_blocks(bytes, 0..blocks);
     }
     let half = blocks / 2;
-    let (last, first) = meanwhile(
+    let (last, first) = in_parallel(
         || of_blocks(bytes, half..blocks),
         || of_blocks(bytes, 0..half),
     );
@@ -39,7 +39,7 @@ fn of_blocks(bytes: &[u8], blocks: Range<usize>) -> u64 {
 
 fn of_block(block: &[u8], index: usize) -> u64 {
     let from = if index == 0 {
-        BEGIN.min(block.len())
+        SUMMED_FROM.min(block.len())
     } else {
         0
     };
@@ -69,7 +69,7 @@ impl Changed {
         let Self::Some { blocks, rest } = self else {
             return;
         };
-        for index in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+        for index in range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES) {
             if blocks.insert(index) {
                 *rest = rest.wrapping_sub(of_block(&bytes[place(bytes, index)], index));
             }
@@ -98,7 +98,7 @@ impl Changed {
 
 /// Where a block is.
 fn place(bytes: &[u8], index: usize) -> Range<usize> {
-    index * BLOCK..((index + 1) * BLOCK).min(bytes.len())
+    index * BLOCK_BYTES..((index + 1) * BLOCK_BYTES).min(bytes.len())
 }
 
 #[cfg(test)]
@@ -107,14 +107,16 @@ mod tests {
 
     #[test]
     fn the_checksum_of_what_changed_is_that_of_the_whole() {
-        let mut bytes: Vec<u8> = (0..3 * BLOCK + 100).map(|at| (at * at / 7) as u8).collect();
+        let mut bytes: Vec<u8> = (0..3 * BLOCK_BYTES + 100)
+            .map(|at| (at * at / 7) as u8)
+            .collect();
         let before = checksum(&bytes);
         let mut changed = Changed::none(before);
         for range in [
             40..50,
-            BLOCK - 3..BLOCK + 3,
+            BLOCK_BYTES - 3..BLOCK_BYTES + 3,
             60..61,
-            3 * BLOCK + 90..3 * BLOCK + 100,
+            3 * BLOCK_BYTES + 90..3 * BLOCK_BYTES + 100,
         ] {
             changed.note(&bytes, range.clone());
             bytes[range].fill(0x55);
@@ -122,25 +124,31 @@ mod tests {
         let (sum, places) = changed.finish(&bytes);
         assert_eq!(sum, checksum(&bytes));
         assert_ne!(sum, before);
-        let last = 3 * BLOCK..3 * BLOCK + 100;
-        assert_eq!(places, [0..BLOCK, BLOCK..2 * BLOCK, last]);
+        let last = 3 * BLOCK_BYTES..3 * BLOCK_BYTES + 100;
+        assert_eq!(places, [0..BLOCK_BYTES, BLOCK_BYTES..2 * BLOCK_BYTES, last]);
     }
 
     #[test]
     fn the_checksum_of_many_blocks_is_the_sum_of_all() {
-        for blocks in [MANY - 1, MANY, MANY + 1] {
-            let bytes: Vec<u8> = (0..blocks * BLOCK - 100).map(|at| (at / 9) as u8).collect();
+        for blocks in [
+            BLOCKS_WORTH_A_THREAD - 1,
+            BLOCKS_WORTH_A_THREAD,
+            BLOCKS_WORTH_A_THREAD + 1,
+        ] {
+            let bytes: Vec<u8> = (0..blocks * BLOCK_BYTES - 100)
+                .map(|at| (at / 9) as u8)
+                .collect();
             assert_eq!(checksum(&bytes), of_blocks(&bytes, 0..blocks));
         }
     }
 
     #[test]
     fn blocks_that_changed_places_have_another_checksum() {
-        let mut bytes = vec![1; BLOCK * 3];
-        bytes[BLOCK..2 * BLOCK].fill(2);
+        let mut bytes = vec![1; BLOCK_BYTES * 3];
+        bytes[BLOCK_BYTES..2 * BLOCK_BYTES].fill(2);
         let before = checksum(&bytes);
-        bytes[BLOCK..2 * BLOCK].fill(1);
-        bytes[2 * BLOCK..].fill(2);
+        bytes[BLOCK_BYTES..2 * BLOCK_BYTES].fill(1);
+        bytes[2 * BLOCK_BYTES..].fill(2);
         assert_ne!(checksum(&bytes), before);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const CACHE_FILE: &str = "stat-cache";
 const MAX_CACHE: u64 = 1 << 30;
 
 /// A cache of this size takes longer to read than a thread takes to begin.
-const LARGE: u64 = 2 << 20;
+const LARGE_CACHE_BYTES: u64 = 2 << 20;
 
 impl StatCache {
     /// Reads the cache of a project; `None` when there is none that can be believed.
@@ -27,7 +27,7 @@ impl StatCache {
     /// Is there a cache that takes its time to read?
     pub(crate) fn is_large(state: &Dir) -> bool {
         let stat = state.stat_opt(CACHE_FILE).ok().flatten();
-        stat.is_some_and(|stat| stat.size >= LARGE)
+        stat.is_some_and(|stat| stat.size >= LARGE_CACHE_BYTES)
     }
 
     /// Writes the cache, which describes `checkpoint`, into the state of a project.

@@ -14,7 +14,7 @@ use crate::resume::value::Map;
 use crate::resume::value::Value;
 
 /// Deeper nesting is refused.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 /// What aliases may add to a file, in bytes: without a limit, a few lines can stand for gigabytes.
 const MOST_COPIED: usize = 1 << 20;
@@ -35,7 +35,7 @@ pub enum YamlError {
         what: String,
     },
     /// Nested too deeply.
-    #[error("line {line}: nested more than {DEEPEST} levels deep")]
+    #[error("line {line}: nested more than {MAX_NESTING} levels deep")]
     TooDeep {
         /// The line, from 1.
         line: usize,
@@ -195,7 +195,7 @@ impl Builder<'_> {
 
     fn begin(&mut self, content: Content, anchor: usize) -> Result<(), YamlError> {
         let line = self.line;
-        if self.open.len() >= DEEPEST {
+        if self.open.len() >= MAX_NESTING {
             return Err(YamlError::TooDeep { line });
         }
         if let Some(Content::Map(_, None, _)) = self.content() {
@@ -231,7 +231,7 @@ impl Builder<'_> {
             },
         }
         // An alias adds the depth of what it stands for.
-        if self.open.is_empty() && self.whole.as_ref().is_some_and(|v| depth(v) > DEEPEST) {
+        if self.open.is_empty() && self.whole.as_ref().is_some_and(|v| depth(v) > MAX_NESTING) {
             return Err(YamlError::TooDeep { line });
         }
         Ok(())
@@ -337,7 +337,7 @@ fn with_old_breaks_indented(text: &str) -> Cow<'_, str> {
     for line in text.split_inclusive('\n') {
         if line.starts_with(OLD_BREAKS) && moved < MOST_MOVED {
             moved += 1;
-            out.extend(std::iter::repeat_n(' ', 2 * DEEPEST + 2));
+            out.extend(std::iter::repeat_n(' ', 2 * MAX_NESTING + 2));
         }
         out.push_str(line);
     }

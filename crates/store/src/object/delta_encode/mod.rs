@@ -7,7 +7,7 @@
 //! a fixed multiple of its length.
 
 /// A match begins with this many equal bytes.
-const BLOCK: usize = 16;
+const MATCH_BYTES: usize = 16;
 
 /// Bases up to this size are indexed at every byte, larger ones block by block: packs become almost one
 /// percent smaller for a fifth more time.
@@ -45,8 +45,15 @@ impl<'b> DeltaIndex<'b> {
     /// Indexes `base`; `None` if it is larger than the offsets of a delta can reach.
     pub fn new(base: &'b [u8]) -> Option<Self> {
         u32::try_from(base.len()).ok()?;
-        let step = if base.len() <= SMALL_BASE { 1 } else { BLOCK };
-        let blocks = base.len().checked_sub(BLOCK).map_or(0, |l| l / step + 1);
+        let step = if base.len() <= SMALL_BASE {
+            1
+        } else {
+            MATCH_BYTES
+        };
+        let blocks = base
+            .len()
+            .checked_sub(MATCH_BYTES)
+            .map_or(0, |l| l / step + 1);
         let mut index = Self {
             base,
             step,
@@ -62,11 +69,11 @@ impl<'b> DeltaIndex<'b> {
     /// Puts a block before those with the same hash. Of equal blocks in a row only the first is kept:
     /// a match there reaches over all of them.
     fn insert(&mut self, block: usize) {
-        let bytes = &self.base[block * self.step..][..BLOCK];
+        let bytes = &self.base[block * self.step..][..MATCH_BYTES];
         let slot = self.slot(bytes);
         let head = self.first[slot];
         let follows = head as usize == block + 1;
-        if follows && self.base[head as usize * self.step..][..BLOCK] == *bytes {
+        if follows && self.base[head as usize * self.step..][..MATCH_BYTES] == *bytes {
             self.next[block] = self.next[head as usize];
         } else {
             self.next[block] = head;
@@ -123,7 +130,7 @@ impl Encoder<'_, '_, '_> {
         push_size(&mut self.delta, self.index.base.len());
         push_size(&mut self.delta, self.target.len());
         let mut position = 0;
-        while position + BLOCK <= self.target.len() {
+        while position + MATCH_BYTES <= self.target.len() {
             if let Some(found) = self.longest_match(position) {
                 self.push_insertions(found.to);
                 push_copies(&mut self.delta, found.from, found.length);
@@ -143,7 +150,7 @@ impl Encoder<'_, '_, '_> {
     /// The longest match that covers the block at `position`, among the first candidates.
     fn longest_match(&mut self, position: usize) -> Option<Match> {
         let (base, target) = (self.index.base, self.target);
-        let block = &target[position..position + BLOCK];
+        let block = &target[position..position + MATCH_BYTES];
         let mut candidate = self.index.first[self.index.slot(block)];
         let mut best: Option<Match> = None;
         for _ in 0..CANDIDATES {
@@ -152,8 +159,8 @@ impl Encoder<'_, '_, '_> {
             }
             let from = candidate as usize * self.index.step;
             candidate = self.index.next[candidate as usize];
-            self.compared += BLOCK as u64;
-            if base[from..from + BLOCK] != *block {
+            self.compared += MATCH_BYTES as u64;
+            if base[from..from + MATCH_BYTES] != *block {
                 continue;
             }
             let ahead = equal_ahead(&base[from..], &target[position..]);
@@ -203,7 +210,7 @@ fn equal_behind(a: &[u8], b: &[u8]) -> usize {
 
 /// Mixes the bytes of a block.
 fn hash(block: &[u8]) -> u32 {
-    let (low, high) = block.split_at(BLOCK / 2);
+    let (low, high) = block.split_at(MATCH_BYTES / 2);
     let word = |bytes: &[u8]| {
         let bytes = bytes.try_into().expect("half a block is eight bytes");
         u64::from_le_bytes(bytes)

@@ -22,7 +22,7 @@ use crate::pack::files::OpenFile;
 use crate::pack::files::PackFiles;
 
 /// An index with at most this many objects is one bucket.
-const SMALL: u32 = 2048;
+const SMALL_INDEX_OBJECTS: u32 = 2048;
 /// A bucket with more objects than this is not kept.
 const LARGEST_BUCKET: u32 = 8192;
 /// How many entries [`PackIndex::entries_from`] reads at once, at most.
@@ -92,7 +92,11 @@ impl PackIndex {
         let layout = layout(&file, is_two, u64::from(fan_out[255]))?;
         let mut pack_trailer = [0; 20];
         file.read_exact_at(&mut pack_trailer, file.stat.size - TRAILER)?;
-        let bucket_count = if fan_out[255] <= SMALL { 1 } else { 256 };
+        let bucket_count = if fan_out[255] <= SMALL_INDEX_OBJECTS {
+            1
+        } else {
+            256
+        };
         let buckets = (0..bucket_count).map(|_| OnceLock::new()).collect();
         let (files, stat) = (Arc::clone(files), file.stat);
         Ok(Self {

@@ -47,20 +47,20 @@ const CHUNK_BYTES: u64 = 32 << 20;
 const CHUNK_OBJECTS: usize = 4096;
 
 /// How much memory is used for objects that may be the base of a later one.
-const RECENT: usize = 64 << 20;
+const BASE_CACHE_BYTES: usize = 64 << 20;
 
 /// The most deltas that build on each other.
-const DEEPEST: u32 = 50;
+const MAX_DELTA_CHAIN: u32 = 50;
 
 /// Where a chain that became too deep is taken up again: a delta against an older relative is still
 /// much smaller than the whole object.
-const TAKEN_UP: u32 = DEEPEST / 2;
+const TAKEN_UP: u32 = MAX_DELTA_CHAIN / 2;
 
 /// Smaller objects are not worth a delta.
 const SMALLEST: u64 = 32;
 
 /// Larger objects would take too much memory.
-const LARGEST: u64 = 64 << 20;
+const MAX_OBJECT_BYTES: u64 = 64 << 20;
 
 /// A base this many times as large as the object is unlikely to give a good delta, and costs time.
 const UNLIKE: u64 = 32;
@@ -140,7 +140,7 @@ pub fn merge(
         objects,
         items: &items,
         options,
-        recent: Cache::new(RECENT),
+        recent: Cache::new(BASE_CACHE_BYTES),
         done: AtomicU64::new(0),
         bytes: Bytes::new(herma),
         known: Vec::with_capacity(items.len()),
@@ -251,7 +251,8 @@ impl Merge<'_> {
             let like = item.like.and_then(|like| self.known.get(like));
             let like = like.map_or(0, |like| like.size);
             if size.max(like) > WHOLE_ENTRY as u64 && count == 0 {
-                let by_delta = (SMALLEST..=LARGEST).contains(&like) && size <= LARGEST;
+                let by_delta =
+                    (SMALLEST..=MAX_OBJECT_BYTES).contains(&like) && size <= MAX_OBJECT_BYTES;
                 let whole = size <= WHOLE_ENTRY as u64;
                 return Ok(if by_delta || whole {
                     Next::Chunk(1)
@@ -305,7 +306,11 @@ impl Merge<'_> {
     /// Chooses the base of the next object.
     fn plan(&self, item: &Item, object: &Object, alone: bool) -> Known {
         let size = object.data.len() as u64;
-        let largest = if alone { LARGEST } else { WHOLE_ENTRY as u64 };
+        let largest = if alone {
+            MAX_OBJECT_BYTES
+        } else {
+            WHOLE_ENTRY as u64
+        };
         let base = self.shallow(item.like).filter(|base| {
             let base = &self.known[*base];
             let sizes = SMALLEST..=largest;
@@ -325,7 +330,7 @@ impl Merge<'_> {
     /// The object at this position, or one it is built from if it stands at the end of a long chain.
     fn shallow(&self, like: Option<usize>) -> Option<usize> {
         let mut base = like?;
-        if self.known[base].depth >= DEEPEST {
+        if self.known[base].depth >= MAX_DELTA_CHAIN {
             while self.known[base].depth > TAKEN_UP {
                 base = self.known[base].base?;
             }

@@ -19,10 +19,10 @@ use herma_fs::sync::atomic::AtomicBool;
 
 use crate::ObjectId;
 use crate::error::StoreError;
+use crate::in_parallel::in_parallel;
 use crate::layout::HermaDirs;
 use crate::layout::StoreDirs;
 use crate::layout::private_temp;
-use crate::meanwhile::meanwhile;
 use crate::object;
 use crate::object::Kind;
 use crate::object::Object;
@@ -297,7 +297,7 @@ impl<'a> PackWriter<'a> {
         let ((packs, claims), last) = if is_small {
             (finish_others(), settle_last())
         } else {
-            meanwhile(finish_others, settle_last)
+            in_parallel(finish_others, settle_last)
         };
         let mut packs = packs?;
         packs.push(finished(last_number, last?, &claims)?);

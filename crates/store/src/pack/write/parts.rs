@@ -19,7 +19,7 @@ use crate::pack::bytes::Bytes;
 const FULL: u64 = 129 << 20;
 
 /// All packs before it are at most this many times as large as a full one, so that there are never very many.
-const MOST: u64 = 16;
+const MAX_FULL_PACKS: u64 = 16;
 
 /// Packs being filled.
 pub(crate) struct Parts<'a> {
@@ -69,7 +69,8 @@ impl<'a> Parts<'a> {
         let mut growing = lock(&self.growing);
         let number = u16::try_from(growing.before.len()).map_err(|_| StoreError::Abandoned)?;
         let offset = append(&mut growing.bytes)?;
-        let is_full = growing.bytes.length() >= self.full.max(growing.bytes_before / MOST);
+        let is_full =
+            growing.bytes.length() >= self.full.max(growing.bytes_before / MAX_FULL_PACKS);
         let full = is_full.then(|| growing.begin_next(self.herma));
         drop(growing);
         if let Some(full) = full {

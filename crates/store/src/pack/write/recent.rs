@@ -13,7 +13,7 @@ use crate::object::Kind;
 use crate::object::Object;
 
 /// What is larger is read from the pack again.
-const LARGEST: usize = 64 << 10;
+const MAX_KEPT_BYTES: usize = 64 << 10;
 
 /// Small contents, as many as there is room for.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl RecentContents {
 
     /// Keeps a content, if it is small and there is room.
     pub fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
-        if !self.is_wanted || kind != Kind::Blob || data.len() > LARGEST {
+        if !self.is_wanted || kind != Kind::Blob || data.len() > MAX_KEPT_BYTES {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,10 @@ const ASIDE_STACK: usize = 32 << 20;
 
 /// Does `aside` on a thread of its own while `work` is done here; afterwards, where there is no thread to be had or no room for one.
 /// What is to begin at once is `work`: on a busy machine a new thread gets its first moment milliseconds later.
-pub fn meanwhile<A: Send, W>(aside: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (A, W) {
+pub fn in_parallel<A: Send, W>(
+    aside: impl FnOnce() -> A + Send,
+    work: impl FnOnce() -> W,
+) -> (A, W) {
     let aside = Mutex::new(Some(aside));
     let take = || aside.lock().unwrap_or_else(PoisonError::into_inner).take();
     let run = || take().map(|aside| aside());
