@@ -1,12 +1,7 @@
 //! The arguments of `herma`, as clap reads them and as the documents are generated from.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
-use clap::ValueEnum;
 
 use crate::commands::acp::AcpArgs;
 use crate::commands::blame::BlameArgs;
@@ -41,6 +36,8 @@ use crate::commands::turn::TurnArgs;
 use crate::commands::undo::RedoArgs;
 use crate::commands::undo::UndoArgs;
 use crate::commands::uninstall::UninstallArgs;
+use crate::options::GlobalArgs;
+use crate::settings::Overrides;
 use crate::settings::Problem;
 
 /// Instant undo for AI agents
@@ -71,63 +68,6 @@ pub(crate) struct Cli {
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-}
-
-/// Options every command has.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct GlobalArgs {
-    /// Act as if started in this directory
-    #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub(crate) directory: Option<PathBuf>,
-    /// Take this directory as the project, without looking for one around it
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) root: Option<PathBuf>,
-    /// Where settings and checkpoints are kept [default: `$HERMES_HOME`, or `~/.hermes`]
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) home: Option<PathBuf>,
-    /// Print one JSON object, as docs/JSON.md describes it
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// When to use colour
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
-    pub(crate) color: ColorChoice,
-    /// Print data, warnings and errors only
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-    /// Do not send long output through a pager
-    #[arg(long, global = true)]
-    pub(crate) no_pager: bool,
-    /// Save automatically, or not, whatever the settings say
-    #[arg(
-        long,
-        value_name = "SWITCH",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "on",
-        global = true
-    )]
-    pub(crate) checkpoints: Option<Switch>,
-}
-
-/// On or off.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Switch {
-    /// They are saved
-    On,
-    /// They are not
-    Off,
-}
-
-/// When to use colour.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 /// What to do.
@@ -191,15 +131,6 @@ pub(crate) enum Command {
     MarkdownHelp,
 }
 
-/// What one command line changes about the settings.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Overrides {
-    /// Do not wait for the disk.
-    pub(crate) fast: bool,
-    /// How long to wait for another process.
-    pub(crate) wait: Option<Duration>,
-}
-
 impl Command {
     /// What this command line changes about the settings.
     pub(crate) fn overrides(&self) -> Overrides {
@@ -232,22 +163,6 @@ impl Command {
     /// Does this command report the settings' problems itself?
     pub(crate) fn reports_settings(&self) -> bool {
         matches!(self, Self::Doctor(_) | Self::Config(_))
-    }
-}
-
-impl GlobalArgs {
-    /// `--json` and nothing else, for command lines that could not be read.
-    pub(crate) fn plain_json() -> Self {
-        Self {
-            directory: None,
-            root: None,
-            home: None,
-            json: true,
-            color: ColorChoice::Never,
-            quiet: true,
-            no_pager: true,
-            checkpoints: None,
-        }
     }
 }
 

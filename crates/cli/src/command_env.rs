@@ -17,14 +17,14 @@ use herma_core::types::clock::Clock;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
-use crate::cli::GlobalArgs;
-use crate::cli::Overrides;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::environment::OuterStep;
 use crate::environment::SystemClock;
 use crate::environment::time_zone;
+use crate::options::GlobalArgs;
 use crate::settings::Loaded;
+use crate::settings::Overrides;
 use crate::time;
 use crate::transcript;
 use crate::ui::Ui;

@@ -14,8 +14,8 @@ use herma_core::types::clock::Clock;
 use herma_core::types::clock::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::GlobalArgs;
-use crate::cli::Switch;
+use crate::options::GlobalArgs;
+use crate::options::Switch;
 
 /// What the system says about the user and the terminal.
 #[derive(Clone, Debug)]

@@ -12,7 +12,6 @@ use herma_diff::lines::hunks::apply_chosen;
 
 use crate::cli::Cli;
 use crate::cli::Command;
-use crate::cli::Overrides;
 use crate::commands::acp::traffic::Side;
 use crate::commands::acp::traffic::Traffic;
 use crate::hunk_choices::Choices;
@@ -29,6 +28,7 @@ use crate::mcp::tools::TOOLS;
 use crate::settings;
 use crate::settings::KEYS;
 use crate::settings::Key;
+use crate::settings::Overrides;
 use crate::settings::Value;
 
 /// What a client sends to a server: every line is a request, an answer or a mistake.

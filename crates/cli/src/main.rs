@@ -4,7 +4,7 @@
 //! engine, and says what came of it. Data goes to stdout, words go to stderr, and every way to fail is
 //! put into words in one file, [`command_error`].
 //!
-//! * [`cli`]: the arguments; [`one_command`]: the same, quickly
+//! * [`cli`], [`options`]: the arguments; [`one_command`]: the same, quickly
 //! * [`commands`]: one file per command
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
@@ -28,6 +28,7 @@ mod json;
 mod listing;
 mod mcp;
 mod one_command;
+mod options;
 mod outside_report;
 mod pager;
 mod patch_choice;

@@ -13,7 +13,7 @@ use clap::Parser;
 
 use crate::cli::Cli;
 use crate::cli::Command;
-use crate::cli::GlobalArgs;
+use crate::options::GlobalArgs;
 
 type Reader = fn(&'static str, &[OsString]) -> Option<Cli>;
 

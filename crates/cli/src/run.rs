@@ -8,8 +8,6 @@ use herma_store::path::escape;
 
 use crate::cli::Cli;
 use crate::cli::Command;
-use crate::cli::GlobalArgs;
-use crate::cli::Overrides;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -18,6 +16,8 @@ use crate::commands;
 use crate::environment::Environment;
 use crate::hook;
 use crate::one_command;
+use crate::options::GlobalArgs;
+use crate::settings::Overrides;
 use crate::ui::Ui;
 
 /// Does what the arguments say; returns the exit code.

@@ -15,11 +15,11 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
 
-use crate::cli::ColorChoice;
-use crate::cli::GlobalArgs;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::mcp::answer::Answer;
+use crate::options::ColorChoice;
+use crate::options::GlobalArgs;
 use crate::pager::Output;
 use crate::progress::TerminalProgress;
 use crate::theme::Label;

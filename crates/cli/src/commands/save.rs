@@ -13,7 +13,6 @@ use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::cli::Overrides;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -21,6 +20,7 @@ use crate::json::CheckpointJson;
 use crate::json::LeftOutJson;
 use crate::json::ProjectJson;
 use crate::listing;
+use crate::settings::Overrides;
 use crate::transcript;
 
 /// Save the project as a checkpoint

@@ -25,7 +25,6 @@ use herma_core::engine::Project;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::cli::GlobalArgs;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_env::find;
@@ -34,6 +33,7 @@ use crate::environment::Environment;
 use crate::json::CheckpointJson;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
+use crate::options::GlobalArgs;
 use crate::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt

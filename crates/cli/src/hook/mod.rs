@@ -30,13 +30,13 @@ use herma_fs::process::BootMoment;
 use herma_fs::stdin::TimedStdin;
 
 use crate::cli::Command;
-use crate::cli::Overrides;
 use crate::command_env::CommandEnv;
 use crate::commands::hook::HookArgs;
 use crate::environment::Environment;
 use crate::environment::agent_variables;
 pub(crate) use crate::hook::log::HookLog;
 use crate::one_command;
+use crate::settings::Overrides;
 use crate::ui::Ui;
 
 /// A payload that is not complete after this long is taken as it is.

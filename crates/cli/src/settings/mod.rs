@@ -27,8 +27,6 @@ pub(crate) use keys::KEYS;
 pub(crate) use keys::Key;
 pub(crate) use keys::Value;
 
-use crate::cli::Overrides;
-
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -75,6 +73,15 @@ impl Problem {
 
 fn line_text(line: Option<u64>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
+}
+
+/// What one command line changes about the settings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Do not wait for the disk.
+    pub(crate) fast: bool,
+    /// How long to wait for another process.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// The settings in force, and what is wrong with the file they come from.
