@@ -10,10 +10,10 @@ use clap::FromArgMatches;
 use herma_diff::lines::hunks;
 use herma_diff::lines::hunks::apply_chosen;
 
-use crate::cli::Cli;
-use crate::cli::Command;
 use crate::commands::acp::traffic::Side;
 use crate::commands::acp::traffic::Traffic;
+use crate::commands::cli::Cli;
+use crate::commands::cli::Command;
 use crate::hunk_choices::Choices;
 use crate::hunk_choices::Heard;
 use crate::mcp::arguments::Arguments;

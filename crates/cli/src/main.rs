@@ -4,8 +4,8 @@
 //! engine, and says what came of it. Data goes to stdout, words go to stderr, and every way to fail is
 //! put into words in one file, [`command_error`].
 //!
-//! * [`cli`], [`options`]: the arguments; [`one_command`]: the same, quickly
-//! * [`commands`]: one file per command
+//! * [`options`]: what every command understands
+//! * [`commands`]: one file per command; its `cli.rs` puts their arguments together
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`mcp`]: the same for agents and programs that stay connected
@@ -15,7 +15,6 @@
 //!   programs and to people
 
 mod authors;
-mod cli;
 mod command_env;
 mod command_error;
 mod commands;
@@ -27,7 +26,6 @@ mod hunk_choices;
 mod json;
 mod listing;
 mod mcp;
-mod one_command;
 mod options;
 mod outside_report;
 mod pager;

@@ -6,9 +6,9 @@ use clap::Args;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::commands::cli::Cli;
 use crate::ui::Ui;
 
 /// Print the completions for a shell

@@ -12,9 +12,9 @@ use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_fs::publish::write_file;
 
-use crate::cli::Cli;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::commands::cli::Cli;
 use crate::listing;
 use crate::ui::Ui;
 

@@ -7,9 +7,9 @@ use clap::Arg;
 use clap::Command;
 use clap::CommandFactory;
 
-use crate::cli::Cli;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::commands::cli::Cli;
 use crate::ui::Ui;
 
 pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome, CommandError> {

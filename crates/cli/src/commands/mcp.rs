@@ -1,22 +1,12 @@
-//! `herma mcp`
+//! `herma mcp`: how agents start a server. What it does is in [`crate::mcp`].
 
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_fs::socket;
 use herma_fs::socket::CannotListen;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::environment::Environment;
-use crate::mcp;
-use crate::mcp::Hub;
-use crate::mcp::Server;
-use crate::mcp::call::Caller;
-use crate::mcp::stopping::Stopping;
-use crate::mcp::stopping::Wake;
 
 /// Give agents and programs tools to look at checkpoints and to go back, as an MCP server
 ///
@@ -30,46 +20,10 @@ use crate::mcp::stopping::Wake;
 pub(crate) struct McpArgs {
     /// Listen on a socket at this path instead, in a directory that only you can write to
     #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    pub(crate) socket: Option<PathBuf>,
     /// Offer every tool: also steps, turns, conversations and cleaning, for editors, gateways and other programs
     #[arg(long)]
-    all_tools: bool,
-}
-
-pub(crate) fn cmd_mcp(
-    env: &CommandEnv,
-    environment: &Environment,
-    args: &McpArgs,
-) -> Result<Outcome, CommandError> {
-    let root = match &env.named_root {
-        Some(root) => Some(root.clone()),
-        None if env.is_directory_given => Some(env.engine.find_root(&env.directory)?),
-        // Where there is no project, tools that name one still work.
-        None if args.socket.is_none() => env.engine.find_root(&env.directory).ok(),
-        None => None,
-    };
-    let canonical = |root: PathBuf| herma_fs::dir::canonicalize(&root);
-    let stopping = Stopping::default();
-    let wake = Wake::on_signals(&stopping)?;
-    let server = Server {
-        caller: Caller::new(environment, &env.home),
-        root: root.map(canonical).transpose()?,
-        has_all_tools: args.all_tools,
-        stopping,
-        hub: Hub::default(),
-    };
-    match &args.socket {
-        None => mcp::serve_stdio(server, &wake)?,
-        Some(path) => {
-            let listening = socket::listen(&env.absolute(path))?;
-            env.ui.status(format_args!(
-                "Listening on {}",
-                herma_store::path::escape(path.as_os_str().as_encoded_bytes())
-            ));
-            mcp::serve_socket(listening, server, &wake)?;
-        }
-    }
-    Ok(Outcome::Done)
+    pub(crate) all_tools: bool,
 }
 
 impl From<CannotListen> for CommandError {

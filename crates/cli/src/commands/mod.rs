@@ -1,13 +1,16 @@
-//! One file per command: its arguments, what it asks the engine for, and how it tells the answer.
+//! One file per command: its arguments, what it asks the engine for, and how it tells the answer. [`cli`] puts their arguments
+//! together, [`one_command`] reads the usual lines without describing the others, [`dispatch`] calls them.
 
 pub(crate) mod acp;
 pub(crate) mod blame;
 pub(crate) mod can_undo;
 pub(crate) mod checkpoints;
 pub(crate) mod classify;
+pub(crate) mod cli;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod diff;
+pub(crate) mod dispatch;
 pub(crate) mod doctor;
 pub(crate) mod drop;
 pub(crate) mod history;
@@ -19,6 +22,7 @@ pub(crate) mod man;
 pub(crate) mod mark;
 pub(crate) mod markdown_help;
 pub(crate) mod mcp;
+pub(crate) mod one_command;
 pub(crate) mod purge;
 pub(crate) mod restore;
 pub(crate) mod resume;

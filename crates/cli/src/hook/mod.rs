@@ -29,13 +29,13 @@ use herma_fs::background::split;
 use herma_fs::process::BootMoment;
 use herma_fs::stdin::TimedStdin;
 
-use crate::cli::Command;
 use crate::command_env::CommandEnv;
+use crate::commands::cli::Command;
 use crate::commands::hook::HookArgs;
+use crate::commands::one_command;
 use crate::environment::Environment;
 use crate::environment::agent_variables;
 pub(crate) use crate::hook::log::HookLog;
-use crate::one_command;
 use crate::settings::Overrides;
 use crate::ui::Ui;
 

@@ -18,8 +18,8 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::Cli;
 use crate::command_error::CommandError;
+use crate::commands::cli::Cli;
 
 static HERMA: LazyLock<Command> = LazyLock::new(Cli::command);
 

@@ -17,15 +17,15 @@ use serde_json::json;
 
 use super::answer::Answer;
 use super::answer::Parts;
-use crate::cli::Cli;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
+use crate::commands::cli::Cli;
+use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::progress::Listener;
-use crate::run::dispatch;
 use crate::settings::Overrides;
 use crate::ui::Ui;
 

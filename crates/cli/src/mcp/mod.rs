@@ -17,6 +17,7 @@ pub(crate) mod answer;
 pub(crate) mod arguments;
 mod bounds;
 pub(crate) mod call;
+pub(crate) mod command;
 mod connection;
 mod hook;
 #[cfg(all(test, shuttle))]

@@ -11,8 +11,8 @@ use clap::Command as Description;
 use clap::FromArgMatches;
 use clap::Parser;
 
-use crate::cli::Cli;
-use crate::cli::Command;
+use crate::commands::cli::Cli;
+use crate::commands::cli::Command;
 use crate::options::GlobalArgs;
 
 type Reader = fn(&'static str, &[OsString]) -> Option<Cli>;
