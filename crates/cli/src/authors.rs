@@ -10,8 +10,8 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::listing::fit;
-use crate::time;
-use crate::ui::Ui;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 
 /// Names of agents and turns are cut to so many columns.
 const NAME_COLUMNS: usize = 16;

@@ -25,9 +25,9 @@ use crate::environment::time_zone;
 use crate::options::GlobalArgs;
 use crate::settings::Loaded;
 use crate::settings::Overrides;
-use crate::time;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 use crate::transcript;
-use crate::ui::Ui;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::time;
+use crate::terminal::time;
 use crate::transcript;
 
 /// A path, and its bytes if they are not UTF-8.

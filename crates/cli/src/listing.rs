@@ -9,9 +9,9 @@ use herma_core::types::checkpoint::ChangeCount;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
-use crate::theme::Label;
-use crate::time;
-use crate::ui::Ui;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 
 /// The fewest digits of an id that are shown.
 pub(crate) const MIN_DIGITS: usize = 7;

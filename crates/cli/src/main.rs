@@ -10,7 +10,7 @@
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`mcp`]: the same for agents and programs that stay connected
 //! * [`environment`]: the only place that asks the system about the user and the terminal
-//! * [`ui`], [`theme`], [`progress`], [`pager`], [`time`], [`units`]: the terminal
+//! * [`terminal`]: what is printed and asked
 //! * [`json`], [`listing`], [`restore_report`], [`step_report`]: how checkpoints, paths and steps are shown to
 //!   programs and to people
 
@@ -28,19 +28,14 @@ mod listing;
 mod mcp;
 mod options;
 mod outside_report;
-mod pager;
 mod patch_choice;
-mod progress;
 mod restore_report;
 mod run;
 mod settings;
 mod step_report;
 mod take_back_report;
-mod theme;
-mod time;
+mod terminal;
 mod transcript;
-mod ui;
-mod units;
 
 use std::process::ExitCode;
 use std::thread;

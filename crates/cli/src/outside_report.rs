@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::json::PathJson;
 use crate::listing::counted;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// So many files are named in one line.
 const NAMED: usize = 5;

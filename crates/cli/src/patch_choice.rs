@@ -17,7 +17,7 @@ use crate::command_error::Kind;
 use crate::commands::diff::text::write_patch_line;
 use crate::hunk_choices::Choices;
 use crate::hunk_choices::Heard;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 const CONTEXT: usize = 3;
 /// Files above this are taken back whole or not at all.

@@ -26,11 +26,11 @@ use crate::listing::counted;
 use crate::outside_report;
 use crate::outside_report::OutsideJson;
 use crate::outside_report::PassedJson;
-use crate::theme::Label;
+use crate::terminal::theme::Label;
+use crate::terminal::ui::SHOWN_NAMES;
+use crate::terminal::ui::Ui;
 use crate::transcript::Told;
 use crate::transcript::TranscriptJson;
-use crate::ui::SHOWN_NAMES;
-use crate::ui::Ui;
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::hook;
 use crate::mcp;
 use crate::options::GlobalArgs;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Does what the arguments say; returns the exit code.
 pub(crate) fn run(arguments: Vec<OsString>) -> u8 {

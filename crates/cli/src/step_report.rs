@@ -24,9 +24,9 @@ use crate::listing::short_id;
 use crate::listing::width;
 use crate::outside_report;
 use crate::outside_report::OutsideJson;
-use crate::theme::Label;
-use crate::time;
-use crate::ui::Ui;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 
 /// So many of the files a step changed are named when it has ended.
 const NAMED_FILES: usize = 10;

@@ -31,9 +31,9 @@ use crate::restore_report::Format;
 use crate::restore_report::report_plan;
 use crate::restore_report::report_restored;
 use crate::restore_report::write_files;
+use crate::terminal::ui::Ui;
 use crate::transcript::Told;
 use crate::transcript::TranscriptJson;
-use crate::ui::Ui;
 
 #[derive(Serialize)]
 struct TakeBackJson {

@@ -21,9 +21,9 @@ use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing::width;
 use crate::step_report::NamedStepJson;
-use crate::theme::Label;
-use crate::time;
-use crate::ui::Ui;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 
 /// Show who wrote each line of a file
 ///

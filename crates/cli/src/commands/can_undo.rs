@@ -21,7 +21,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
-use crate::theme::Label;
+use crate::terminal::theme::Label;
 
 /// Say whether a command could be taken back, without running it
 ///

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::can_undo::is_shell_text;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Say whether a command only reads, or may change files
 ///

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::cli::Cli;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Print the completions for a shell
 ///

@@ -18,7 +18,7 @@ use crate::settings::Key;
 use crate::settings::Origin;
 use crate::settings::Value;
 use crate::settings::set;
-use crate::theme::Label;
+use crate::terminal::theme::Label;
 
 /// Show or change the settings
 #[derive(Args, Debug)]

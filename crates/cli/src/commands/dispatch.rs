@@ -8,7 +8,7 @@ use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::settings::Overrides;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Does what was asked for, and says so on `ui`.
 pub(crate) fn dispatch(

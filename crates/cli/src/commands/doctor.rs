@@ -21,7 +21,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::listing::counted;
-use crate::theme::Label;
+use crate::terminal::theme::Label;
 
 /// Look at the project, the store and the settings
 ///

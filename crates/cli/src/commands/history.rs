@@ -21,10 +21,10 @@ use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::listing;
 use crate::step_report::NamedStepJson;
-use crate::theme::Label;
-use crate::time;
-use crate::ui::Ui;
-use crate::units;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
+use crate::terminal::units;
 
 /// List every version of a file, newest first, with the step that made it
 ///

@@ -16,7 +16,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::cli::Cli;
 use crate::listing;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Print the manual page, or write all pages into a directory
 #[derive(Args, Debug)]

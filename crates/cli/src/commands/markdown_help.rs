@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::cli::Cli;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome, CommandError> {
     let mut out = ui.data();

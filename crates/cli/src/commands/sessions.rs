@@ -38,7 +38,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::json::PathJson;
-use crate::time;
+use crate::terminal::time;
 
 /// Look at the sessions of an agent, and delete old ones
 ///

@@ -18,9 +18,9 @@ use crate::json::CheckpointJson;
 use crate::json::LeftOutJson;
 use crate::json::ProjectJson;
 use crate::listing;
-use crate::theme::Label;
-use crate::time;
-use crate::ui::Ui;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
+use crate::terminal::ui::Ui;
 
 /// Show one checkpoint: why, when, for whom, and what is not in it
 #[derive(Args, Debug)]

@@ -34,7 +34,7 @@ use crate::json::CheckpointJson;
 use crate::json::PathJson;
 use crate::json::ProjectJson;
 use crate::options::GlobalArgs;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
 ///

@@ -12,7 +12,7 @@ use crate::json::ProjectJson;
 use crate::listing::counted;
 use crate::step_report;
 use crate::step_report::StepJson;
-use crate::time;
+use crate::terminal::time;
 
 /// List what agents did in this project, one tool call each, newest first
 ///

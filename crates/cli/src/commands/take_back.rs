@@ -22,7 +22,7 @@ use crate::patch_choice;
 use crate::restore_report::Format;
 use crate::take_back_report::report_planned;
 use crate::take_back_report::report_taken_back;
-use crate::time;
+use crate::terminal::time;
 use crate::transcript::Conversation;
 use crate::transcript::Following;
 

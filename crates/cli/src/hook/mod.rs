@@ -37,7 +37,7 @@ use crate::environment::Environment;
 use crate::environment::agent_variables;
 pub(crate) use crate::hook::log::HookLog;
 use crate::settings::Overrides;
-use crate::ui::Ui;
+use crate::terminal::ui::Ui;
 
 /// A payload that is not complete after this long is taken as it is.
 const READING: Duration = Duration::from_secs(3);

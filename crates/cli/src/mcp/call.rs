@@ -15,8 +15,6 @@ use herma_core::engine::Project;
 use serde_json::Value;
 use serde_json::json;
 
-use super::answer::Answer;
-use super::answer::Parts;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -25,9 +23,11 @@ use crate::commands::cli::Cli;
 use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::progress::Listener;
 use crate::settings::Overrides;
-use crate::ui::Ui;
+use crate::terminal::answer::Answer;
+use crate::terminal::answer::Parts;
+use crate::terminal::progress::Listener;
+use crate::terminal::ui::Ui;
 
 /// Carries out command lines for clients.
 #[derive(Clone, Debug)]

@@ -10,10 +10,9 @@
 //! * [`connection`], [`lines`], [`message`], [`outbox`], [`stopping`], [`listener`]: the transport
 //! * [`session`], [`progress`]: the methods of the protocol, and how far they are
 //! * [`tools`], [`arguments`], [`hook`]: the tools, and what they take
-//! * [`call`], [`answer`], [`bounds`]: carrying out a command and collecting what it would print, but not without end
+//! * [`call`], [`bounds`]: carrying out a command and collecting what it would print, but not without end
 //! * [`resources`]: what a client can read and hear of
 
-pub(crate) mod answer;
 pub(crate) mod arguments;
 mod bounds;
 pub(crate) mod call;

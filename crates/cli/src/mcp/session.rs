@@ -35,7 +35,7 @@ use crate::command_env::find;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::json::text as as_text;
-use crate::progress::Listener;
+use crate::terminal::progress::Listener;
 
 /// The revision in which every request carries its version.
 const MODERN: &str = "2026-07-28";

@@ -17,7 +17,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::json::PathJson;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Delete all checkpoints of all projects
 ///

@@ -18,7 +18,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::json::PathJson;
 use crate::listing::counted;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Delete the repositories from before the single store, and archives of them
 ///

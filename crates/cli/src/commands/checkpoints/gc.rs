@@ -11,7 +11,7 @@ use super::require_store;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Free what no checkpoint needs, and pack the rest tightly
 ///

@@ -4,7 +4,7 @@ use herma_core::types::settings::Keeping;
 use serde::Serialize;
 
 use crate::listing::counted;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// The limits as programs read them; 0 is no limit.
 #[derive(Clone, Copy, Serialize)]

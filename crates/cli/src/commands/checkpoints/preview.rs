@@ -19,8 +19,8 @@ use herma_store::path::escape;
 use super::name;
 use super::place;
 use crate::listing::counted;
-use crate::units::short_age;
-use crate::units::size;
+use crate::terminal::units::short_age;
+use crate::terminal::units::size;
 
 /// What a cleaning will do.
 pub(super) struct Preview {

@@ -19,7 +19,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::listing::counted;
-use crate::time;
+use crate::terminal::time;
 
 const DAY: f64 = 86_400.0;
 

@@ -21,7 +21,7 @@ use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::json::PathJson;
 use crate::listing::counted;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// What was done, or would be.
 #[derive(Serialize)]

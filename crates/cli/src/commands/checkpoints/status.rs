@@ -19,8 +19,8 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::listing::counted;
-use crate::units::short_age;
-use crate::units::size;
+use crate::terminal::units::short_age;
+use crate::terminal::units::size;
 
 /// How many projects are shown unless told otherwise.
 const SHOWN: usize = 20;

@@ -18,7 +18,7 @@ use crate::command_error::CommandError;
 use crate::json::PathJson;
 use crate::listing::counted;
 use crate::listing::short_id;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Check that every checkpoint can be brought back, and name what cannot
 ///

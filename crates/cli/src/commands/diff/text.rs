@@ -16,8 +16,8 @@ use herma_diff::PatchLineKind;
 use herma_store::path::is_hidden;
 
 use crate::listing::counted;
-use crate::theme::Label;
-use crate::ui::Ui;
+use crate::terminal::theme::Label;
+use crate::terminal::ui::Ui;
 
 /// `A`, `D`, `M`, `T` or `R`, as git has it.
 pub(super) fn status_letter(change: &Change) -> char {

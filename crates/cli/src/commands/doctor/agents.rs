@@ -18,7 +18,7 @@ use crate::commands::install::files::shown;
 use crate::commands::install::state::AgentState;
 use crate::commands::install::state::Installed;
 use crate::environment::agent_places;
-use crate::time;
+use crate::terminal::time;
 
 /// Looks at the agents that this user has, and those that are told to call us: in every project, or in this one.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {

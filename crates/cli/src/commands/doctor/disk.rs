@@ -8,8 +8,8 @@ use super::findings::Findings;
 use super::findings::Level;
 use crate::command_env::CommandEnv;
 use crate::listing::counted;
-use crate::units::short_age;
-use crate::units::size;
+use crate::terminal::units::short_age;
+use crate::terminal::units::size;
 
 /// Looks at what the store costs and how its cleaning goes.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {

@@ -19,7 +19,7 @@ use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::commands::purge::FINISH_PURGE;
 use crate::listing::counted;
-use crate::time;
+use crate::terminal::time;
 use crate::transcript;
 
 /// How bad it is.

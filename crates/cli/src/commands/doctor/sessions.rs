@@ -13,7 +13,7 @@ use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::commands::sessions;
 use crate::listing::counted;
-use crate::units::size;
+use crate::terminal::units::size;
 
 const ABOUT: &str = "sessions";
 

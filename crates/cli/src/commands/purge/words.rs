@@ -17,7 +17,7 @@ use crate::command_error::CommandError;
 use crate::commands::checkpoints::damage::name_all;
 use crate::commands::run::quote;
 use crate::listing::counted;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Lists what goes, and where else its contents are.
 pub(super) fn describe(

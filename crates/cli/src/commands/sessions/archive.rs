@@ -16,7 +16,7 @@ use super::tell_left;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::units::size;
+use crate::terminal::units::size;
 
 /// Move ended sessions out of the database into files
 ///

@@ -16,8 +16,8 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::listing;
-use crate::theme::Label;
-use crate::time;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
 
 /// List sessions, the latest activity first
 ///

@@ -29,9 +29,9 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::listing::counted;
-use crate::time;
-use crate::ui::SHOWN_NAMES;
-use crate::units::size;
+use crate::terminal::time;
+use crate::terminal::ui::SHOWN_NAMES;
+use crate::terminal::units::size;
 
 /// The age if no filter asks for one; the help names it.
 const DAYS: u32 = 90;

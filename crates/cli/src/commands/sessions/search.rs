@@ -14,8 +14,8 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::theme::Label;
-use crate::time;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
 
 /// Find what was said in any session
 ///

@@ -16,8 +16,8 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::theme::Label;
-use crate::time;
+use crate::terminal::theme::Label;
+use crate::terminal::time;
 
 /// Show a session and what was said in it
 #[derive(Args, Debug)]

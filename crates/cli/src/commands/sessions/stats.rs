@@ -10,7 +10,7 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::units::size;
+use crate::terminal::units::size;
 
 #[derive(Serialize)]
 struct StatsJson {

@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 
 use serde_json::Value;
 
-use crate::progress::Listener;
+use super::progress::Listener;
 
 /// So many warnings are kept; whoever reads that many looks closer anyway.
 const MAX_WARNINGS: usize = 100;

@@ -15,15 +15,15 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
 
+use super::answer::Answer;
+use super::pager::Output;
+use super::progress::TerminalProgress;
+use super::theme::Label;
+use super::theme::Theme;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
-use crate::mcp::answer::Answer;
 use crate::options::ColorChoice;
 use crate::options::GlobalArgs;
-use crate::pager::Output;
-use crate::progress::TerminalProgress;
-use crate::theme::Label;
-use crate::theme::Theme;
 
 /// How many names are shown to a person before "and N more".
 pub(crate) const SHOWN_NAMES: usize = 20;
