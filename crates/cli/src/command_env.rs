@@ -18,6 +18,7 @@ use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
 use crate::command_error::CommandError;
+use crate::conversations::pending::unfinished;
 use crate::environment::Environment;
 use crate::environment::OuterStep;
 use crate::environment::SystemClock;
@@ -27,7 +28,9 @@ use crate::settings::Loaded;
 use crate::settings::Overrides;
 use crate::terminal::time;
 use crate::terminal::ui::Ui;
-use crate::transcript;
+
+/// What to type when a purge was interrupted.
+pub(crate) const FINISH_PURGE: &str = "`herma checkpoints gc` finishes what it began; then run the same `herma purge` again for the rest.";
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +183,7 @@ impl CommandEnv {
         let interrupted = project
             .interrupted()?
             .map(|interrupted| interrupted.started);
-        if let Some(started) = interrupted.or_else(|| transcript::unfinished(&project)) {
+        if let Some(started) = interrupted.or_else(|| unfinished(&project)) {
             let age = time::age_of_seconds(started, self.now());
             self.ui.warning(format_args!(
                 "a restore of this project that began {age} was not finished."
@@ -195,7 +198,7 @@ impl CommandEnv {
     pub(crate) fn warn_of_purge(&self) -> Result<(), CommandError> {
         if self.engine.interrupted_purge()?.is_some() {
             self.ui.warning("a purge was not finished.");
-            self.ui.detail(crate::commands::purge::FINISH_PURGE);
+            self.ui.detail(FINISH_PURGE);
         }
         Ok(())
     }

@@ -6,34 +6,27 @@
 //!
 //! * [`options`]: what every command understands
 //! * [`commands`]: one file per command; its `cli.rs` puts their arguments together
+//! * [`conversations`], [`transcript`]: conversations, and how they follow the files
 //! * [`hook`]: what agents call
 //! * [`settings`]: `config.yaml`, read and edited
 //! * [`mcp`]: the same for agents and programs that stay connected
 //! * [`environment`]: the only place that asks the system about the user and the terminal
 //! * [`terminal`]: what is printed and asked
-//! * [`json`], [`listing`], [`restore_report`], [`step_report`]: how checkpoints, paths and steps are shown to
-//!   programs and to people
+//! * [`render`]: how answers are shown to people and to programs
 
-mod authors;
 mod command_env;
 mod command_error;
 mod commands;
+mod conversations;
 mod environment;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hook;
-mod hunk_choices;
-mod json;
-mod listing;
 mod mcp;
 mod options;
-mod outside_report;
-mod patch_choice;
-mod restore_report;
+mod render;
 mod run;
 mod settings;
-mod step_report;
-mod take_back_report;
 mod terminal;
 mod transcript;
 

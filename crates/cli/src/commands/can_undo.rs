@@ -19,8 +19,8 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
+use crate::render::json::PathJson;
+use crate::render::json::ProjectJson;
 use crate::terminal::theme::Label;
 
 /// Say whether a command could be taken back, without running it

@@ -11,7 +11,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::json::PathJson;
+use crate::render::json::PathJson;
 use crate::settings::ConfigFile;
 use crate::settings::KEYS;
 use crate::settings::Key;

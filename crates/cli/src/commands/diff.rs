@@ -23,9 +23,10 @@ use self::sides::Sides;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::CheckpointJson;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
+use crate::render::json::CheckpointJson;
+use crate::render::json::PathJson;
+use crate::render::json::ProjectJson;
+use crate::render::patch_lines::write_patch_line;
 
 /// Show what changed since a checkpoint, or between two
 ///
@@ -155,7 +156,7 @@ fn write_text(
         };
         let (old, new) = (comparison.old_side(), comparison.new_side());
         patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
-            text::write_patch_line(&mut out, &env.ui, line)
+            write_patch_line(&mut out, &env.ui, line)
         })?;
     }
     Ok(out.finish()?)

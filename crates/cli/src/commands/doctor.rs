@@ -20,7 +20,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::theme::Label;
 
 /// Look at the project, the store and the settings

@@ -13,7 +13,7 @@ use crate::command_env::find;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::commands::mark::MarkJson;
-use crate::listing;
+use crate::render::listing;
 
 /// Remove a checkpoint for good
 ///

@@ -15,7 +15,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::commands::sessions;
+use crate::conversations;
 
 #[derive(Serialize)]
 struct MaintainJson {
@@ -62,8 +62,8 @@ fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
         return Err(problem.to_string());
     }
     let prune = || -> Result<AutoPruned, CommandError> {
-        let dir = sessions::directory(env)?;
-        let mut database = match sessions::open(env, Access::Write) {
+        let dir = conversations::directory(&env.home)?;
+        let mut database = match conversations::open(&env.home, Access::Write) {
             Ok(database) => database,
             Err(error) if error.kind() == Kind::NoStore => return Ok(AutoPruned::default()),
             Err(error) => return Err(error),

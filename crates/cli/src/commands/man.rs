@@ -15,7 +15,7 @@ use herma_fs::publish::write_file;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::cli::Cli;
-use crate::listing;
+use crate::render::listing;
 use crate::terminal::ui::Ui;
 
 /// Print the manual page, or write all pages into a directory

@@ -18,12 +18,9 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::listing::counted;
+use crate::conversations::pending::Pending;
+use crate::render::listing::counted;
 use crate::transcript::Following;
-use crate::transcript::Pending;
-
-/// What to type when a purge was interrupted.
-pub(crate) const FINISH_PURGE: &str = "`herma checkpoints gc` finishes what it began; then run the same `herma purge` again for the rest.";
 
 /// Take a leaked file out of every checkpoint, for good
 ///

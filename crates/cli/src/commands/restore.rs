@@ -16,14 +16,14 @@ use crate::commands::take_back::Asked;
 use crate::commands::take_back::ChoiceArgs;
 use crate::commands::take_back::HowArgs;
 use crate::commands::take_back::take_back;
-use crate::restore_report::Format;
-use crate::restore_report::report_conversation;
-use crate::restore_report::report_nothing_to_continue;
-use crate::restore_report::report_plan;
-use crate::restore_report::report_restored;
+use crate::conversations::pending::Pending;
+use crate::render::restore_report::Format;
+use crate::render::restore_report::report_conversation;
+use crate::render::restore_report::report_nothing_to_continue;
+use crate::render::restore_report::report_plan;
+use crate::render::restore_report::report_restored;
 use crate::transcript::Conversation;
 use crate::transcript::Following;
-use crate::transcript::Pending;
 
 /// Put files back as they were at a checkpoint
 ///

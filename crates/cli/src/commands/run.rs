@@ -24,10 +24,10 @@ use crate::command_error::CommandError;
 use crate::command_error::Kind;
 use crate::commands::save;
 use crate::environment::OuterStep;
-use crate::json::ProjectJson;
-use crate::listing;
-use crate::step_report;
-use crate::step_report::StepJson;
+use crate::render::json::ProjectJson;
+use crate::render::listing;
+use crate::render::step_report;
+use crate::render::step_report::StepJson;
 
 /// What a shell answers when there is no such command.
 const NOT_FOUND: u8 = 127;

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use clap::Args;
-use herma_core::Lost;
 use herma_core::SaveOptions;
 use herma_core::Saved;
 use herma_core::types::checkpoint::Facts;
@@ -16,10 +15,12 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::CheckpointJson;
-use crate::json::LeftOutJson;
-use crate::json::ProjectJson;
-use crate::listing;
+use crate::render::json::CheckpointJson;
+use crate::render::json::LeftOutJson;
+use crate::render::json::ProjectJson;
+use crate::render::listing;
+use crate::render::listing::counted_entries;
+use crate::render::listing::warn_of_losses;
 use crate::settings::Overrides;
 use crate::transcript;
 
@@ -168,7 +169,7 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     for note in &saved.notes {
         env.ui.warning(escape(note.as_bytes()));
     }
-    warn_of_losses(env, &saved.lost);
+    warn_of_losses(&env.ui, &saved.lost);
     let list = &saved.receipt.left_out;
     let (gaps, secrets): (Vec<_>, Vec<_>) = list.iter().partition(|entry| entry.reason.is_gap());
     let all = format!("herma show {}", saved.checkpoint.number);
@@ -196,38 +197,6 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
             "`herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.",
         );
     }
-}
-
-/// Tells what the store had lost.
-pub(crate) fn warn_of_losses(env: &CommandEnv, lost: &Lost) {
-    if lost.files > 0 {
-        let count = counted_entries(
-            lost.files as usize,
-            "file was missing in the store and was",
-            "files were missing in the store and were",
-        );
-        env.ui.warning(format_args!("{count} saved again."));
-    }
-    if !lost.packs.is_empty() {
-        let count = counted_entries(
-            lost.packs.len(),
-            "pack of the store is",
-            "packs of the store are",
-        );
-        env.ui
-            .warning(format_args!("{count} gone or not as at the last save:"));
-        env.ui.name_some(
-            lost.packs.iter().map(|pack| escape(pack.as_bytes())),
-            "herma checkpoints verify",
-        );
-        env.ui
-            .detail("`herma checkpoints verify` tells what that costs.");
-    }
-}
-
-fn counted_entries(count: usize, one: &str, many: &str) -> String {
-    let words = if count == 1 { one } else { many };
-    format!("{count} {words}")
 }
 
 /// What is not in a checkpoint and why, or which secret is in it.

@@ -10,16 +10,9 @@ mod search;
 mod show;
 mod stats;
 
-use std::path::Path;
-
 use clap::Args;
 use clap::Subcommand;
 use herma_core::types::clock::Timestamp;
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::trust;
-use herma_sessions::Access;
-use herma_sessions::Database;
 use herma_sessions::Session;
 use herma_sessions::prune::Removed;
 use herma_store::path::escape;
@@ -36,8 +29,7 @@ use self::show::ShowArgs;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::command_error::Kind;
-use crate::json::PathJson;
+use crate::render::json::PathJson;
 use crate::terminal::time;
 
 /// Look at the sessions of an agent, and delete old ones
@@ -79,66 +71,6 @@ pub(crate) fn cmd_sessions(env: &CommandEnv, args: &SessionsArgs) -> Result<Outc
         Some(Command::Prune(args)) => prune::cmd_prune(env, args),
         Some(Command::Archive(args)) => archive::cmd_archive(env, args),
     }
-}
-
-/// Opens the database of this home.
-pub(crate) fn open(env: &CommandEnv, access: Access) -> Result<Database, CommandError> {
-    Ok(Database::open(&env.home.join("state.db"), access)?)
-}
-
-/// Opens the directory with the transcripts, if there is one.
-pub(crate) fn directory(env: &CommandEnv) -> Result<Option<Dir>, CommandError> {
-    directory_in(&env.home)
-}
-
-/// Opens the directory with the transcripts of a home, if there is one. A link is followed to a directory in
-/// the home, or to one that belongs to the user and that nobody else can write to.
-pub(crate) fn directory_in(home: &Path) -> Result<Option<Dir>, CommandError> {
-    let path = home.join("sessions");
-    match Dir::open_nofollow(&path) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => match linked(home, &path)? {
-            Some(dir) => Ok(Some(dir)),
-            None => Err(error.into()),
-        },
-    }
-}
-
-/// Opens the directory with the transcripts; it is made if need be.
-pub(crate) fn ensure_directory(env: &CommandEnv) -> Result<Dir, CommandError> {
-    match directory(env)? {
-        Some(dir) => Ok(dir),
-        None => Ok(Dir::open(&env.home)?.ensure_dir("sessions", 0o700)?),
-    }
-}
-
-/// The directory a link leads to; `None` if it is no link.
-fn linked(home: &Path, path: &Path) -> Result<Option<Dir>, CommandError> {
-    let stat = Dir::open(home)?.stat("sessions")?;
-    if stat.kind != FileKind::Symlink {
-        return Ok(None);
-    }
-    let refused = |why: &str| {
-        let text = format!("{} is a link that is not followed: {why}", shown_path(path));
-        CommandError::new(Kind::Failed, text)
-            .with_state("Nothing was changed.")
-            .with_hint("It may lead to a directory in the home, or to one of your own that nobody else can write to.")
-    };
-    let nowhere = |_| refused("it leads to no directory");
-    let real = herma_fs::dir::canonicalize(path).map_err(nowhere)?;
-    let dir = Dir::open_nofollow(&real).map_err(nowhere)?;
-    if real.starts_with(herma_fs::dir::canonicalize(home)?) {
-        return Ok(Some(dir));
-    }
-    match trust::check(&dir)? {
-        Ok(()) => Ok(Some(dir)),
-        Err(distrust) => Err(refused(&shown(&distrust.to_string()))),
-    }
-}
-
-fn shown_path(path: &Path) -> String {
-    escape(path.as_os_str().as_encoded_bytes())
 }
 
 /// What stops a command that deletes and cannot ask.

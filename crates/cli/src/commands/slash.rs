@@ -30,10 +30,10 @@ use crate::command_env::Outcome;
 use crate::command_env::find;
 use crate::command_error::CommandError;
 use crate::environment::Environment;
-use crate::json::CheckpointJson;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
 use crate::options::GlobalArgs;
+use crate::render::json::CheckpointJson;
+use crate::render::json::PathJson;
+use crate::render::json::ProjectJson;
 use crate::terminal::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt

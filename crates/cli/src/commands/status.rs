@@ -10,9 +10,9 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::CheckpointJson;
-use crate::json::ProjectJson;
-use crate::listing;
+use crate::render::json::CheckpointJson;
+use crate::render::json::ProjectJson;
+use crate::render::listing;
 
 /// How many checkpoints the status shows.
 const SHOWN: usize = 3;

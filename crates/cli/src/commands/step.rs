@@ -17,11 +17,11 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::save;
-use crate::json::CheckpointJson;
-use crate::json::LeftOutJson;
-use crate::json::ProjectJson;
-use crate::step_report;
-use crate::step_report::StepJson;
+use crate::render::json::CheckpointJson;
+use crate::render::json::LeftOutJson;
+use crate::render::json::ProjectJson;
+use crate::render::step_report;
+use crate::render::step_report::StepJson;
 use crate::transcript;
 
 /// Say that a tool call begins or ends, so that what it changes is known to be its work

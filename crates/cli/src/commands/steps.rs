@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::ProjectJson;
-use crate::listing::counted;
-use crate::step_report;
-use crate::step_report::StepJson;
+use crate::render::json::ProjectJson;
+use crate::render::listing::counted;
+use crate::render::step_report;
+use crate::render::step_report::StepJson;
 use crate::terminal::time;
 
 /// List what agents did in this project, one tool call each, newest first

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::ProjectJson;
+use crate::render::json::ProjectJson;
 
 /// Say that a prompt begins a turn of a conversation, or that the turn is over
 ///

@@ -34,7 +34,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::find;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::json::text as as_text;
+use crate::render::json::text as as_text;
 use crate::terminal::progress::Listener;
 
 /// The revision in which every request carries its version.

@@ -12,7 +12,6 @@ use herma_core::engine::NoProgress;
 use herma_core::engine::Project;
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
-use herma_core::undo::record::UndoRecord;
 use herma_fs::Dir;
 use herma_sessions::Access;
 use herma_sessions::Database;
@@ -25,74 +24,13 @@ use herma_sessions::rewind::Intent;
 use herma_store::ObjectId;
 use herma_store::path::escape;
 
-use super::Told;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
-use crate::commands::sessions;
-
-/// What an interrupted command left to do.
-pub(crate) enum Pending {
-    /// Nothing.
-    Nothing,
-    /// Its files are on their way; the conversation was not touched yet.
-    Files(Intent),
-    /// Its files have arrived; this is due to the conversation.
-    Due(Intent, Due),
-}
-
-/// When a command began that moved the files of a project and not its conversation yet.
-pub(crate) fn unfinished(project: &Project<'_>) -> Option<i64> {
-    // Who cannot look cannot say; the commands that move files do.
-    let files = sessions::directory_in(project.home()).ok()??;
-    let ends = Ends::look(&files, project.id().as_str()).ok()??;
-    match pending(project, &ends).ok()? {
-        Pending::Due(intent, due) if due.is_about_messages() => Some(intent.started),
-        _ => None,
-    }
-}
-
-fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending, CommandError> {
-    let Some(intent) = ends.intent()? else {
-        return Ok(Pending::Nothing);
-    };
-    if intent.due.is_none() {
-        if project.is_half_way()? {
-            return Ok(Pending::Files(intent));
-        }
-        let record = project.undo_record()?;
-        // Otherwise no file was changed, or somebody else moved them since.
-        if record.moves != intent.moves.wrapping_add(1) {
-            return Ok(Pending::Nothing);
-        }
-        let arrival = arrival(project, &intent, &record);
-        return Ok(match ends.due(&intent, &arrival)? {
-            Some(due) => Pending::Due(intent, due),
-            None => Pending::Nothing,
-        });
-    }
-    Ok(match intent.due.clone() {
-        Some(due) => Pending::Due(intent, due),
-        None => Pending::Nothing,
-    })
-}
-
-/// Where the files have arrived, and what they left.
-fn arrival(project: &Project<'_>, intent: &Intent, record: &UndoRecord) -> Arrival {
-    let is_undo = intent.reversing || intent.aim == Aim::Undo;
-    let stack = if is_undo {
-        &record.future
-    } else {
-        &record.past
-    };
-    let left = stack.last().map(|id| id.to_hex());
-    let find = |id: &String| project.find(&Spec::Id(id.clone())).ok();
-    let found = left.as_ref().and_then(find);
-    Arrival {
-        at: record.position.map(ObjectId::to_hex),
-        alone: found.is_some_and(|found| record.result == Some((found.tree, found.modes))),
-        left,
-    }
-}
+use crate::conversations;
+use crate::conversations::pending::Pending;
+use crate::conversations::pending::arrival;
+use crate::conversations::pending::pending;
+use crate::render::told::Told;
 
 /// A command that moves files, and what it means for a conversation.
 pub(crate) struct Following<'e> {
@@ -116,7 +54,7 @@ impl<'e> Following<'e> {
             ends: None,
             intent: None,
         };
-        let opened = sessions::directory(env).and_then(|files| {
+        let opened = conversations::directory(&env.home).and_then(|files| {
             let id = project.id().as_str();
             let ends = files.as_ref().map(|files| Ends::open(files, id));
             let ends = ends.transpose().map(Option::flatten);
@@ -216,7 +154,7 @@ impl<'e> Following<'e> {
     /// Writes down what is set out to do, if it can concern a conversation.
     pub(crate) fn set_out(&mut self, aim: Aim) -> Result<(), CommandError> {
         if self.ends.is_none() && matches!(aim, Aim::Rewind(_)) {
-            let files = sessions::ensure_directory(self.env)?;
+            let files = conversations::ensure_directory(&self.env.home)?;
             self.ends = Some(Ends::create(&files, self.project.id().as_str())?);
             self.files = Some(files);
         }

@@ -16,7 +16,7 @@ use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
+use crate::render::json::PathJson;
 use crate::terminal::units::size;
 
 /// Delete all checkpoints of all projects

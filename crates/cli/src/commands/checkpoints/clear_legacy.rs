@@ -16,8 +16,8 @@ use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
 use crate::terminal::units::size;
 
 /// Delete the repositories from before the single store, and archives of them

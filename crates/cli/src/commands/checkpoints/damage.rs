@@ -9,7 +9,7 @@ use herma_store::path::escape;
 
 use super::place;
 use crate::command_env::CommandEnv;
-use crate::listing::in_words;
+use crate::render::listing::in_words;
 
 /// Says that no room was freed, and what to do about it. Checkpoints that were dropped stay dropped.
 pub(super) fn warn_of_damage(env: &CommandEnv, refs: &[String]) {

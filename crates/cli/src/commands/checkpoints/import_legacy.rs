@@ -14,8 +14,8 @@ use super::place;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
 
 /// Bring the history of repositories from before the single store into it
 ///

@@ -3,7 +3,7 @@
 use herma_core::types::settings::Keeping;
 use serde::Serialize;
 
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::units::size;
 
 /// The limits as programs read them; 0 is no limit.

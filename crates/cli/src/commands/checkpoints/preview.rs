@@ -18,7 +18,7 @@ use herma_store::path::escape;
 
 use super::name;
 use super::place;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::units::short_age;
 use crate::terminal::units::size;
 

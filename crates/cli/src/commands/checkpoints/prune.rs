@@ -18,7 +18,7 @@ use super::shown_first;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::time;
 
 const DAY: f64 = 86_400.0;

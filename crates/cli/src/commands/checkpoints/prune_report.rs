@@ -19,8 +19,8 @@ use super::preview::Preview;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
 use crate::terminal::units::size;
 
 /// What was done, or would be.

@@ -14,9 +14,9 @@ use super::verify::write_findings;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
-use crate::listing::short_id;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
+use crate::render::listing::short_id;
 use crate::terminal::units::size;
 
 #[derive(Serialize)]

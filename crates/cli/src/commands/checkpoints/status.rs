@@ -18,7 +18,7 @@ use super::status_json::StatusJson;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::units::short_age;
 use crate::terminal::units::size;
 

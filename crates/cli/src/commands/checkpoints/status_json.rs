@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::limits::LimitsJson;
 use super::status::state;
 use crate::command_env::CommandEnv;
-use crate::json::PathJson;
+use crate::render::json::PathJson;
 
 #[derive(Serialize)]
 pub(super) struct StatusJson {

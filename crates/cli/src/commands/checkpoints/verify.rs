@@ -15,9 +15,9 @@ use super::require_store;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
-use crate::listing::short_id;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
+use crate::render::listing::short_id;
 use crate::terminal::units::size;
 
 /// Check that every checkpoint can be brought back, and name what cannot

@@ -15,15 +15,15 @@ use super::DiffArgs;
 use super::changes_json;
 use super::sides::as_checkpoint;
 use super::write_text;
-use crate::authors::numbers;
-use crate::authors::warn_of_gaps;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
-use crate::listing::counted;
-use crate::step_report::NamedStepJson;
+use crate::render::authors::numbers;
+use crate::render::authors::warn_of_gaps;
+use crate::render::json::PathJson;
+use crate::render::json::ProjectJson;
+use crate::render::listing::counted;
+use crate::render::step_report::NamedStepJson;
 
 /// Which steps are meant.
 #[derive(Args, Debug)]

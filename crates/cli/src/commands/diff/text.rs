@@ -1,21 +1,13 @@
-//! The forms of a difference: names, counts, and the patch line by line.
-//!
-//! Into a pipe everything is exact, so that `git apply` takes it. On a terminal file content is data
-//! somebody else wrote: characters that would act on the terminal, or hide or reorder text, are spelled
-//! out.
+//! The forms of a difference besides the patch: names and counts.
 
-use std::fmt::Write as _;
 use std::io;
 use std::io::Write;
 
 use herma_core::RelPath;
 use herma_diff::Change;
 use herma_diff::FileStat;
-use herma_diff::PatchLine;
-use herma_diff::PatchLineKind;
-use herma_store::path::is_hidden;
 
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::theme::Label;
 use crate::terminal::ui::Ui;
 
@@ -139,65 +131,4 @@ fn name(file: &FileStat) -> String {
 /// `-` where lines are not counted, as in git's `--numstat`.
 fn number(count: Option<u64>) -> String {
     count.map_or_else(|| "-".to_owned(), |count| count.to_string())
-}
-
-/// Prints one line of a patch.
-pub(crate) fn write_patch_line(
-    out: &mut dyn Write,
-    ui: &Ui,
-    line: PatchLine<'_>,
-) -> io::Result<()> {
-    let label = match line.kind {
-        PatchLineKind::Header => Some(Label::Header),
-        PatchLineKind::HunkHeader => Some(Label::HunkHeader),
-        PatchLineKind::Added => Some(Label::Added),
-        PatchLineKind::Removed => Some(Label::Removed),
-        PatchLineKind::NoNewline => Some(Label::Faint),
-        PatchLineKind::Context | PatchLineKind::Binary => None,
-    };
-    if ui.is_terminal {
-        let text = visible(line.bytes);
-        let text = label.map_or_else(|| text.clone(), |label| ui.theme.paint(label, &text));
-        return writeln!(out, "{text}");
-    }
-    if let (Some(label), Ok(text)) = (label, std::str::from_utf8(line.bytes)) {
-        return writeln!(out, "{}", ui.theme.paint(label, text));
-    }
-    out.write_all(line.bytes)?;
-    out.write_all(b"\n")
-}
-
-/// A line of somebody's file, safe for a terminal. Tabs stay: they are how code looks.
-pub(crate) fn visible(line: &[u8]) -> String {
-    let mut text = String::with_capacity(line.len());
-    for chunk in line.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\t' => text.push(c),
-                '\r' => text.push_str("\\r"),
-                _ if is_hidden(c) => {
-                    let _ = write!(text, "\\u{{{:x}}}", c as u32);
-                }
-                _ => text.push(c),
-            }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_never_acts_on_file_content() {
-        assert_eq!(
-            visible(b"+\tlet x = \x1b]0;title\x07 \xe2\x80\xae \xff\r"),
-            "+\tlet x = \\u{1b}]0;title\\u{7} \\u{202e} \\xff\\r"
-        );
-        assert_eq!(visible("ünï 漢".as_bytes()), "ünï 漢");
-    }
 }

@@ -7,7 +7,7 @@ use herma_store::path::escape;
 use super::findings::Findings;
 use super::findings::Level;
 use crate::command_env::CommandEnv;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::units::short_age;
 use crate::terminal::units::size;
 

@@ -16,11 +16,11 @@ use super::agents;
 use super::disk;
 use super::sessions;
 use crate::command_env::CommandEnv;
+use crate::command_env::FINISH_PURGE;
 use crate::command_error::CommandError;
-use crate::commands::purge::FINISH_PURGE;
-use crate::listing::counted;
+use crate::conversations;
+use crate::render::listing::counted;
 use crate::terminal::time;
-use crate::transcript;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -164,7 +164,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
 
 /// A restore whose files have arrived, and whose conversation has not followed.
 fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
-    let Some(started) = transcript::unfinished(project) else {
+    let Some(started) = conversations::pending::unfinished(project) else {
         return;
     };
     let age = time::age_of_seconds(started, env.now());

@@ -11,8 +11,8 @@ use super::findings::Findings;
 use super::findings::Level;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
-use crate::commands::sessions;
-use crate::listing::counted;
+use crate::conversations;
+use crate::render::listing::counted;
 use crate::terminal::units::size;
 
 const ABOUT: &str = "sessions";
@@ -24,7 +24,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
         Err(Error::NoDatabase(_)) => return,
         Err(error) => return findings.add_error(ABOUT, error),
     };
-    let looked = sessions::directory(env).and_then(|dir| {
+    let looked = conversations::directory(&env.home).and_then(|dir| {
         look_at_database(findings, &database)?;
         match dir {
             Some(dir) => look_at_files(findings, env, &database, &dir),

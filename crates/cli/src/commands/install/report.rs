@@ -21,8 +21,8 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::commands::diff::text::write_patch_line;
-use crate::json::PathJson;
+use crate::render::json::PathJson;
+use crate::render::patch_lines::write_patch_line;
 
 /// What was done for one agent.
 pub(crate) struct Done {

@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::texts;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
+use crate::render::json::PathJson;
+use crate::render::json::ProjectJson;
 
 #[derive(Serialize)]
 struct PurgeJson<'p> {

@@ -16,7 +16,7 @@ use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::commands::checkpoints::damage::name_all;
 use crate::commands::run::quote;
-use crate::listing::counted;
+use crate::render::listing::counted;
 use crate::terminal::units::size;
 
 /// Lists what goes, and where else its contents are.

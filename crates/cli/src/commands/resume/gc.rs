@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::counted;
+use crate::render::listing::counted;
 
 /// Remove records that have served their time
 ///

@@ -17,7 +17,7 @@ use super::nothing;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing;
+use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 

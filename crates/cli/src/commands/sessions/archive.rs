@@ -16,6 +16,7 @@ use super::tell_left;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::conversations;
 use crate::terminal::units::size;
 
 /// Move ended sessions out of the database into files
@@ -54,7 +55,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
     } else {
         Access::Write
     };
-    let mut database = super::open(env, access)?;
+    let mut database = conversations::open(&env.home, access)?;
     let mut filter = args.filters.filter(env.now().as_float());
     if let Some(text) = &args.session {
         let session = database.find(text)?;
@@ -63,7 +64,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
         }
         filter.id = Some(session.id);
     }
-    let dir = super::directory(env)?;
+    let dir = conversations::directory(&env.home)?;
     let plan = prune::plan(&database, dir.as_ref(), &filter)?;
     if args.dry_run {
         return tell(
@@ -94,7 +95,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
     }
     let dir = match dir {
         Some(dir) => dir,
-        None => super::ensure_directory(env)?,
+        None => conversations::ensure_directory(&env.home)?,
     };
     let done = archive::archive(&mut database, &dir, &filter)?;
     tell(env, false, &done)

@@ -16,6 +16,7 @@ use super::tell_left;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::conversations;
 
 /// Give a session a title
 #[derive(Args, Debug)]
@@ -57,7 +58,7 @@ struct DeleteJson<'a> {
 }
 
 pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome, CommandError> {
-    let mut database = super::open(env, Access::Write)?;
+    let mut database = conversations::open(&env.home, Access::Write)?;
     let session = database.find(&args.session)?;
     let title = rename::rename(&mut database, &session.id, &args.title.join(" "))?;
     if env.ui.json {
@@ -75,8 +76,8 @@ pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome,
 }
 
 pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandError> {
-    let mut database = super::open(env, Access::Write)?;
-    let dir = super::directory(env)?;
+    let mut database = conversations::open(&env.home, Access::Write)?;
+    let dir = conversations::directory(&env.home)?;
     let finished = delete::finish(&mut database, dir.as_ref())?;
     if delete::is_finished(&database, &finished, &args.session)? {
         // An interrupted command that is repeated must not take another session for this one.

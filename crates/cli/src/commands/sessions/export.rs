@@ -21,8 +21,9 @@ use super::filters::FilterArgs;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::PathJson;
-use crate::listing::counted;
+use crate::conversations;
+use crate::render::json::PathJson;
+use crate::render::listing::counted;
 
 /// Write sessions as JSON, one with all its messages per line
 ///
@@ -48,7 +49,7 @@ struct ExportJson {
 }
 
 pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome, CommandError> {
-    let database = super::open(env, Access::Read)?;
+    let database = conversations::open(&env.home, Access::Read)?;
     let mut filter: Filter = args.filters.filter(env.now().as_float());
     if let Some(id) = &args.session_id {
         filter.id = Some(database.find(id)?.id);

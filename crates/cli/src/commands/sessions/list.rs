@@ -15,7 +15,8 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing;
+use crate::conversations;
+use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 
@@ -41,7 +42,7 @@ struct ListJson<'a> {
 }
 
 pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
-    let database = super::open(env, Access::Read)?;
+    let database = conversations::open(&env.home, Access::Read)?;
     let mut filter = args.filters.filter(env.now().as_float());
     if filter.source.is_none() {
         filter.not_source = Some("tool".to_owned());

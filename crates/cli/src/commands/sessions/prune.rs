@@ -28,7 +28,8 @@ use super::tell_left;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::counted;
+use crate::conversations;
+use crate::render::listing::counted;
 use crate::terminal::time;
 use crate::terminal::ui::SHOWN_NAMES;
 use crate::terminal::units::size;
@@ -108,7 +109,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
     let prune = Prune {
         env,
         args,
-        dir: super::directory(env)?,
+        dir: conversations::directory(&env.home)?,
         filter,
         days,
         now,
@@ -118,7 +119,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
     } else {
         Access::Write
     };
-    let mut database = super::open(env, access)?;
+    let mut database = conversations::open(&env.home, access)?;
     // Who does not want to be asked does not wait for the counting either; what was taken for dead is shown,
     // and a list of the gateway that cannot be read is found before anything is changed.
     let mut in_use = Vec::new();

@@ -14,6 +14,7 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::conversations;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 
@@ -48,7 +49,7 @@ struct FoundJson {
 }
 
 pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome, CommandError> {
-    let database = super::open(env, Access::Read)?;
+    let database = conversations::open(&env.home, Access::Read)?;
     let filter = args.filters.filter(env.now().as_float());
     let found = search::search(&database, &args.words.join(" "), &filter, args.limit)?;
     if env.ui.json {

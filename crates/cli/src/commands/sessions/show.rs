@@ -16,6 +16,7 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::conversations;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 
@@ -58,7 +59,7 @@ impl From<Message> for MessageJson {
 }
 
 pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
-    let database = super::open(env, Access::Read)?;
+    let database = conversations::open(&env.home, Access::Read)?;
     let session = database.find(&args.session)?;
     if env.ui.json {
         let mut messages = Vec::new();

@@ -10,6 +10,7 @@ use super::shown;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
+use crate::conversations;
 use crate::terminal::units::size;
 
 #[derive(Serialize)]
@@ -27,8 +28,8 @@ struct StatsJson {
 }
 
 pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome, CommandError> {
-    let database = super::open(env, Access::Read)?;
-    let dir = super::directory(env)?;
+    let database = conversations::open(&env.home, Access::Read)?;
+    let dir = conversations::directory(&env.home)?;
     let stats = stats::stats(&database, dir.as_ref())?;
     if env.ui.json {
         let sources = stats.sources.into_iter();

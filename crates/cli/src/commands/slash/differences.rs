@@ -15,8 +15,8 @@ use super::Asked;
 use super::Reply;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::commands::diff::text::visible;
-use crate::listing::counted;
+use crate::render::listing::counted;
+use crate::render::patch_lines::visible;
 
 /// Lines of a patch that are shown.
 const SHOWN_LINES: usize = 80;

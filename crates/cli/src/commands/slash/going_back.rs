@@ -28,9 +28,9 @@ use crate::command_error::CommandError;
 use crate::commands::restore::with_state_of_files;
 use crate::commands::undo::Travelled;
 use crate::commands::undo::travel;
-use crate::json::PathJson;
-use crate::listing;
-use crate::outside_report::passed_in_words;
+use crate::render::json::PathJson;
+use crate::render::listing;
+use crate::render::outside_report::passed_in_words;
 use crate::transcript::Conversation;
 use crate::transcript::Following;
 

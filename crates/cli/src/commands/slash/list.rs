@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::Asked;
 use super::Reply;
 use crate::command_error::CommandError;
-use crate::listing;
+use crate::render::listing;
 
 /// What can be done with the list.
 const HELP: [&str; 3] = [

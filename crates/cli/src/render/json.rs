@@ -15,8 +15,8 @@ use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;
 use serde::Serialize;
 
+use crate::conversations::pending::unfinished;
 use crate::terminal::time;
-use crate::transcript;
 
 /// A path, and its bytes if they are not UTF-8.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ impl ProjectJson {
             root: PathJson::of(project.root()),
             // A command that cannot tell has failed for it already.
             interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
-                || transcript::unfinished(project).is_some(),
+                || unfinished(project).is_some(),
         }
     }
 }

@@ -12,11 +12,11 @@ use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::is_binary;
 use herma_diff::patch;
 
+use super::hunk_choices::Choices;
+use super::hunk_choices::Heard;
+use super::patch_lines::write_patch_line;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::commands::diff::text::write_patch_line;
-use crate::hunk_choices::Choices;
-use crate::hunk_choices::Heard;
 use crate::terminal::ui::Ui;
 
 const CONTEXT: usize = 3;

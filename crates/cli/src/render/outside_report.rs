@@ -7,8 +7,8 @@ use herma_core::steps::outside::OutsideChange;
 use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
-use crate::json::PathJson;
-use crate::listing::counted;
+use super::json::PathJson;
+use super::listing::counted;
 use crate::terminal::ui::Ui;
 
 /// So many files are named in one line.

@@ -14,23 +14,23 @@ use herma_core::restore::Plan;
 use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
+use super::json::CheckpointJson;
+use super::json::PathJson;
+use super::json::ProjectJson;
+use super::listing;
+use super::listing::counted;
+use super::listing::warn_of_losses;
+use super::outside_report;
+use super::outside_report::OutsideJson;
+use super::outside_report::PassedJson;
+use super::told::Told;
+use super::told::TranscriptJson;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::commands::save::warn_of_losses;
-use crate::json::CheckpointJson;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
-use crate::listing;
-use crate::listing::counted;
-use crate::outside_report;
-use crate::outside_report::OutsideJson;
-use crate::outside_report::PassedJson;
 use crate::terminal::theme::Label;
 use crate::terminal::ui::SHOWN_NAMES;
 use crate::terminal::ui::Ui;
-use crate::transcript::Told;
-use crate::transcript::TranscriptJson;
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub(crate) fn report_restored(
 ) -> Result<Outcome, CommandError> {
     let told = told.stop_if_json(env)?;
     warn_of_receipt(&env.ui, &restored.plan);
-    warn_of_losses(env, &restored.lost);
+    warn_of_losses(&env.ui, &restored.lost);
     let outcome = outcome(&restored.plan, &restored.kept);
     if env.ui.json {
         let (plan, kept) = (&restored.plan, &restored.kept);

@@ -6,10 +6,10 @@ use herma_core::steps::Step;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
+use super::listing::fit;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::fit;
 use crate::terminal::time;
 use crate::terminal::ui::Ui;
 

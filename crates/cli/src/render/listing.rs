@@ -4,6 +4,7 @@ use std::io;
 use std::io::Write;
 
 use herma_core::Checkpoint;
+use herma_core::Lost;
 use herma_core::ObjectId;
 use herma_core::types::checkpoint::ChangeCount;
 use herma_core::types::clock::Timestamp;
@@ -68,6 +69,37 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
         Some(stem) if stem.ends_with('r') => format!("{count} {stem}ies"),
         _ => format!("{count} {noun}s"),
     }
+}
+
+/// Tells what the store had lost.
+pub(crate) fn warn_of_losses(ui: &Ui, lost: &Lost) {
+    if lost.files > 0 {
+        let count = counted_entries(
+            lost.files as usize,
+            "file was missing in the store and was",
+            "files were missing in the store and were",
+        );
+        ui.warning(format_args!("{count} saved again."));
+    }
+    if !lost.packs.is_empty() {
+        let count = counted_entries(
+            lost.packs.len(),
+            "pack of the store is",
+            "packs of the store are",
+        );
+        ui.warning(format_args!("{count} gone or not as at the last save:"));
+        ui.name_some(
+            lost.packs.iter().map(|pack| escape(pack.as_bytes())),
+            "herma checkpoints verify",
+        );
+        ui.detail("`herma checkpoints verify` tells what that costs.");
+    }
+}
+
+/// A number with the words for one or for many.
+pub(crate) fn counted_entries(count: usize, one: &str, many: &str) -> String {
+    let words = if count == 1 { one } else { many };
+    format!("{count} {words}")
 }
 
 /// Prints one line for each checkpoint.

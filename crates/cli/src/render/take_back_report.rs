@@ -17,23 +17,23 @@ use herma_core::undo::reversal::Decided;
 use herma_core::undo::reversal::Outcome as Becomes;
 use serde::Serialize;
 
+use super::json::CheckpointJson;
+use super::json::PathJson;
+use super::json::ProjectJson;
+use super::listing::counted;
+use super::outside_report;
+use super::outside_report::OutsideJson;
+use super::patch_choice::write_preview;
+use super::restore_report::Format;
+use super::restore_report::report_plan;
+use super::restore_report::report_restored;
+use super::restore_report::write_files;
+use super::told::Told;
+use super::told::TranscriptJson;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::json::CheckpointJson;
-use crate::json::PathJson;
-use crate::json::ProjectJson;
-use crate::listing::counted;
-use crate::outside_report;
-use crate::outside_report::OutsideJson;
-use crate::patch_choice::write_preview;
-use crate::restore_report::Format;
-use crate::restore_report::report_plan;
-use crate::restore_report::report_restored;
-use crate::restore_report::write_files;
 use crate::terminal::ui::Ui;
-use crate::transcript::Told;
-use crate::transcript::TranscriptJson;
 
 #[derive(Serialize)]
 struct TakeBackJson {
@@ -139,7 +139,11 @@ pub(crate) fn report_planned(
         Format::Null => {
             let mut out = env.ui.data();
             for (path, becomes) in &plan.reversed.changes {
-                crate::restore_report::write_record(&mut out, word(becomes), path.as_bytes())?;
+                crate::render::restore_report::write_record(
+                    &mut out,
+                    word(becomes),
+                    path.as_bytes(),
+                )?;
             }
             out.finish()?;
         }

@@ -7,10 +7,10 @@ use herma_sessions::rewind::LeftAlone;
 use herma_store::path::escape;
 use serde::Serialize;
 
+use super::listing::counted;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::listing::counted;
 
 /// What happened to a conversation, as programs read it.
 #[derive(Clone, Serialize)]
@@ -49,7 +49,7 @@ impl Told {
     }
 
     /// The files moved, and the conversation did not.
-    pub(super) fn failed(error: CommandError) -> Self {
+    pub(crate) fn failed(error: CommandError) -> Self {
         Self {
             error: Some(error),
             ..Self::nothing()
@@ -57,7 +57,7 @@ impl Told {
     }
 
     /// It followed the files.
-    pub(super) fn done(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+    pub(crate) fn done(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
         let session = followed.session.as_deref();
         let left_alone = session.map(|session| rewind::left_alone(files, session));
         Ok(Self {
@@ -68,7 +68,7 @@ impl Told {
     }
 
     /// It would.
-    pub(super) fn planned(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+    pub(crate) fn planned(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
         let mut told = Self::done(files, followed)?;
         told.is_plan = true;
         Ok(told)

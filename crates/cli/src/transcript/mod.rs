@@ -2,7 +2,6 @@
 //! which conversation a restore takes along. [`following`] is how it follows the files.
 
 mod following;
-mod told;
 
 use herma_core::types::checkpoint::Checkpoint;
 use herma_core::types::checkpoint::Transcript;
@@ -16,18 +15,15 @@ use herma_sessions::rewind::Rewound;
 use herma_sessions::rewind::TranscriptMark;
 
 pub(crate) use self::following::Following;
-pub(crate) use self::following::Pending;
-pub(crate) use self::following::unfinished;
-pub(crate) use self::told::Told;
-pub(crate) use self::told::TranscriptJson;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
-use crate::commands::sessions;
+use crate::conversations;
+use crate::render::told::Told;
 
 /// How far a session has come, if Herma can tell. A save does not fail for it.
 pub(crate) fn mark(env: &CommandEnv, session: Option<&str>) -> Option<Transcript> {
     let database = Database::open(&env.home.join("state.db"), Access::Read).ok()?;
-    let files = sessions::directory(env).ok()?;
+    let files = conversations::directory(&env.home).ok()?;
     let mark = rewind::mark(&database, files.as_ref(), session?).ok()??;
     Some(Transcript {
         message: mark.message_id,
@@ -77,8 +73,8 @@ impl Conversation {
         let Some(Place { session, mark }) = &self.0 else {
             return Ok(Told::nothing());
         };
-        let database = sessions::open(env, Access::Read)?;
-        let files = sessions::directory(env)?;
+        let database = conversations::open(&env.home, Access::Read)?;
+        let files = conversations::directory(&env.home)?;
         let cut = rewind::plan(&database, files.as_ref(), session, *mark)
             .map_err(|error| CommandError::from(error).with_state("Nothing was changed."))?;
         let followed = Followed {

@@ -1,0 +1,77 @@
+//! What an interrupted command that moved files left to do to a conversation.
+
+use herma_core::Project;
+use herma_core::types::checkpoint::Spec;
+use herma_core::undo::record::UndoRecord;
+use herma_sessions::rewind::Aim;
+use herma_sessions::rewind::Arrival;
+use herma_sessions::rewind::Due;
+use herma_sessions::rewind::Ends;
+use herma_sessions::rewind::Intent;
+use herma_store::ObjectId;
+
+use crate::command_error::CommandError;
+
+/// What an interrupted command left to do.
+pub(crate) enum Pending {
+    /// Nothing.
+    Nothing,
+    /// Its files are on their way; the conversation was not touched yet.
+    Files(Intent),
+    /// Its files have arrived; this is due to the conversation.
+    Due(Intent, Due),
+}
+
+/// When a command began that moved the files of a project and not its conversation yet.
+pub(crate) fn unfinished(project: &Project<'_>) -> Option<i64> {
+    // Who cannot look cannot say; the commands that move files do.
+    let files = super::directory(project.home()).ok()??;
+    let ends = Ends::look(&files, project.id().as_str()).ok()??;
+    match pending(project, &ends).ok()? {
+        Pending::Due(intent, due) if due.is_about_messages() => Some(intent.started),
+        _ => None,
+    }
+}
+
+pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending, CommandError> {
+    let Some(intent) = ends.intent()? else {
+        return Ok(Pending::Nothing);
+    };
+    if intent.due.is_none() {
+        if project.is_half_way()? {
+            return Ok(Pending::Files(intent));
+        }
+        let record = project.undo_record()?;
+        // Otherwise no file was changed, or somebody else moved them since.
+        if record.moves != intent.moves.wrapping_add(1) {
+            return Ok(Pending::Nothing);
+        }
+        let arrival = arrival(project, &intent, &record);
+        return Ok(match ends.due(&intent, &arrival)? {
+            Some(due) => Pending::Due(intent, due),
+            None => Pending::Nothing,
+        });
+    }
+    Ok(match intent.due.clone() {
+        Some(due) => Pending::Due(intent, due),
+        None => Pending::Nothing,
+    })
+}
+
+/// Where the files have arrived, and what they left.
+pub(crate) fn arrival(project: &Project<'_>, intent: &Intent, record: &UndoRecord) -> Arrival {
+    let is_undo = intent.reversing || intent.aim == Aim::Undo;
+    let stack = if is_undo {
+        &record.future
+    } else {
+        &record.past
+    };
+    let left = stack.last().map(|id| id.to_hex());
+    let find = |id: &String| project.find(&Spec::Id(id.clone())).ok();
+    let found = left.as_ref().and_then(find);
+    Arrival {
+        at: record.position.map(ObjectId::to_hex),
+        alone: found.is_some_and(|found| record.result == Some((found.tree, found.modes))),
+        left,
+    }
+}

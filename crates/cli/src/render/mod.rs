@@ -1,0 +1,17 @@
+//! How the engine's answers are shown, to people and to programs.
+//!
+//! * [`json`], [`listing`], [`authors`], [`patch_lines`]: checkpoints, paths, authors and patches
+//! * [`restore_report`], [`take_back_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations
+//! * [`patch_choice`], [`hunk_choices`]: choosing hunk by hunk
+
+pub(crate) mod authors;
+pub(crate) mod hunk_choices;
+pub(crate) mod json;
+pub(crate) mod listing;
+pub(crate) mod outside_report;
+pub(crate) mod patch_choice;
+pub(crate) mod patch_lines;
+pub(crate) mod restore_report;
+pub(crate) mod step_report;
+pub(crate) mod take_back_report;
+pub(crate) mod told;
