@@ -10,8 +10,8 @@ use clap::FromArgMatches;
 use herma_diff::lines::hunks;
 use herma_diff::lines::hunks::apply_chosen;
 
-use crate::commands::acp::traffic::Side;
-use crate::commands::acp::traffic::Traffic;
+use crate::commands::agents::acp::traffic::Side;
+use crate::commands::agents::acp::traffic::Traffic;
 use crate::commands::cli::Cli;
 use crate::commands::cli::Command;
 use crate::mcp::arguments::Arguments;

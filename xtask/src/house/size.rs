@@ -29,16 +29,14 @@ struct Limits {
 
 /// These may only be lowered.
 const LIMITS: Limits = Limits {
-    total: 84_800, // The goal is 71,000.
+    total: 84_700, // The goal is 71,000.
     crate_lines: 20_000,
     folder_files: 15,
-    unsafe_blocks: 13, // The goal is 7.
+    unsafe_blocks: 7,
     larger_crates: &[("core", 31_600)],
     fuller_folders: &[
-        ("cli", 24),
-        ("cli/commands", 35),
-        ("cli/mcp", 17),
-        ("fs", 23),
+        ("cli/mcp", 16),
+        ("fs", 22),
         ("agents/install", 21),
         ("python", 21),
         ("sessions", 25),

@@ -19,11 +19,11 @@ pub(crate) fn dispatch(
     // What only describes the program works without a home or a project.
     match &cli.command {
         Some(Command::Completions(args)) => {
-            return super::completions::cmd_completions(ui, args);
+            return super::about::completions::cmd_completions(ui, args);
         }
-        Some(Command::Classify(args)) => return super::classify::cmd_classify(ui, args),
-        Some(Command::Man(args)) => return super::man::cmd_man(ui, args),
-        Some(Command::MarkdownHelp) => return super::markdown_help::cmd_markdown_help(ui),
+        Some(Command::Classify(args)) => return super::agents::classify::cmd_classify(ui, args),
+        Some(Command::Man(args)) => return super::about::man::cmd_man(ui, args),
+        Some(Command::MarkdownHelp) => return super::about::markdown_help::cmd_markdown_help(ui),
         _ => {}
     }
     let global = match &cli.command {
@@ -33,7 +33,7 @@ pub(crate) fn dispatch(
     let env = prepare(ui, environment, &global, cli.command.as_ref());
     let env = match (env, &cli.command) {
         (Err(error), Some(Command::Slash(args))) => {
-            return super::slash::tell_failure(ui, args, &error);
+            return super::agents::slash::tell_failure(ui, args, &error);
         }
         (env, _) => env?,
     };
@@ -45,31 +45,31 @@ pub(crate) fn dispatch(
         Some(Command::Diff(args)) => super::diff::cmd_diff(&env, args),
         Some(Command::Blame(args)) => super::blame::cmd_blame(&env, args),
         Some(Command::History(args)) => super::history::cmd_history(&env, args),
-        Some(Command::Restore(args)) => super::restore::cmd_restore(&env, args),
-        Some(Command::Undo(args)) => super::undo::cmd_undo(&env, args),
-        Some(Command::Redo(args)) => super::undo::cmd_redo(&env, args),
-        Some(Command::Run(args)) => super::run::cmd_run(&env, args),
-        Some(Command::Steps(args)) => super::steps::cmd_steps(&env, args),
-        Some(Command::Step(args)) => super::step::cmd_step(&env, args),
-        Some(Command::Turn(args)) => super::turn::cmd_turn(&env, args),
+        Some(Command::Restore(args)) => super::going_back::restore::cmd_restore(&env, args),
+        Some(Command::Undo(args)) => super::going_back::undo::cmd_undo(&env, args),
+        Some(Command::Redo(args)) => super::going_back::undo::cmd_redo(&env, args),
+        Some(Command::Run(args)) => super::steps::run::cmd_run(&env, args),
+        Some(Command::Steps(args)) => super::steps::list::cmd_steps(&env, args),
+        Some(Command::Step(args)) => super::steps::step::cmd_step(&env, args),
+        Some(Command::Turn(args)) => super::steps::turn::cmd_turn(&env, args),
         Some(Command::Name(args)) => super::mark::cmd_name(&env, args),
         Some(Command::Unname(args)) => super::mark::cmd_unname(&env, args),
         Some(Command::Pin(args)) => super::mark::cmd_pin(&env, args),
         Some(Command::Unpin(args)) => super::mark::cmd_unpin(&env, args),
         Some(Command::Drop(args)) => super::drop::cmd_drop(&env, args),
-        Some(Command::Purge(args)) => super::purge::cmd_purge(&env, args),
-        Some(Command::CanUndo(args)) => super::can_undo::cmd_can_undo(&env, args),
-        Some(Command::Slash(args)) => super::slash::cmd_slash(&env, args),
-        Some(Command::Acp(args)) => super::acp::cmd_acp(env, args),
+        Some(Command::Purge(args)) => super::going_back::purge::cmd_purge(&env, args),
+        Some(Command::CanUndo(args)) => super::agents::can_undo::cmd_can_undo(&env, args),
+        Some(Command::Slash(args)) => super::agents::slash::cmd_slash(&env, args),
+        Some(Command::Acp(args)) => super::agents::acp::cmd_acp(env, args),
         Some(Command::Resume(args)) => super::resume::cmd_resume(&env, args),
         Some(Command::Checkpoints(args)) => super::checkpoints::cmd_checkpoints(&env, args),
         Some(Command::Sessions(args)) => super::sessions::cmd_sessions(&env, args),
         Some(Command::Serve { .. }) => Err(CommandError::usage("`herma serve` is `herma mcp` now")
             .with_hint("`herma mcp --all-tools`, with `--socket PATH` for many clients; docs/AGENTS.md lists the tools.")),
         Some(Command::Maintain) => super::maintain::cmd_maintain(&env),
-        Some(Command::Install(args)) => super::install::cmd_install(&env, args),
-        Some(Command::Uninstall(args)) => super::uninstall::cmd_uninstall(&env, args),
-        Some(Command::Doctor(args)) => super::doctor::cmd_doctor(&env, args),
+        Some(Command::Install(args)) => super::agents::install::cmd_install(&env, args),
+        Some(Command::Uninstall(args)) => super::agents::uninstall::cmd_uninstall(&env, args),
+        Some(Command::Doctor(args)) => super::about::doctor::cmd_doctor(&env, args),
         Some(Command::Config(args)) => super::config::cmd_config(&env, args),
         Some(
             Command::Completions(_)

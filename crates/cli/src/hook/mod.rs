@@ -30,8 +30,8 @@ use herma_fs::process::BootMoment;
 use herma_fs::stdin::TimedStdin;
 
 use crate::command_env::CommandEnv;
+use crate::commands::agents::hook::HookArgs;
 use crate::commands::cli::Command;
-use crate::commands::hook::HookArgs;
 use crate::commands::one_command;
 use crate::environment::Environment;
 use crate::environment::agent_variables;

@@ -12,7 +12,7 @@ use super::stopping::Wake;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::commands::mcp::McpArgs;
+use crate::commands::agents::mcp::McpArgs;
 use crate::environment::Environment;
 
 pub(crate) fn cmd_mcp(

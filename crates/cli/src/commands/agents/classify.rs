@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::commands::can_undo::is_shell_text;
+use crate::commands::agents::can_undo::is_shell_text;
 use crate::terminal::ui::Ui;
 
 /// Say whether a command only reads, or may change files

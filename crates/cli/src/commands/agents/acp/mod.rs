@@ -34,7 +34,7 @@ use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::command_error::Kind;
-use crate::commands::run::not_started;
+use crate::commands::steps::run::not_started;
 
 /// How long the last words of an agent that has ended are waited for. Something it started may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_secs(2);

@@ -14,9 +14,9 @@ use herma_store::path::escape;
 use super::findings::Findings;
 use super::findings::Level;
 use crate::command_env::CommandEnv;
-use crate::commands::install::files::shown;
-use crate::commands::install::state::AgentState;
-use crate::commands::install::state::Installed;
+use crate::commands::agents::install::files::shown;
+use crate::commands::agents::install::state::AgentState;
+use crate::commands::agents::install::state::Installed;
 use crate::environment::agent_places;
 use crate::terminal::time;
 

@@ -17,7 +17,7 @@ use herma_core::undo::reversal::Conflicts;
 use crate::command_env::CommandEnv;
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
-use crate::commands::restore::with_state_of_files;
+use crate::commands::going_back::restore::with_state_of_files;
 use crate::render::patch_choice;
 use crate::render::restore_report::Format;
 use crate::render::take_back_report::report_planned;

@@ -15,7 +15,7 @@ use super::texts;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::commands::checkpoints::damage::name_all;
-use crate::commands::run::quote;
+use crate::commands::steps::run::quote;
 use crate::render::listing::counted;
 use crate::terminal::units::size;
 
