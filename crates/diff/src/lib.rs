@@ -30,8 +30,8 @@ pub mod trees;
 use std::error::Error;
 use std::io;
 
-pub use patch::PatchLine;
-pub use patch::PatchLineKind;
+pub use lines::PatchLine;
+pub use lines::PatchLineKind;
 pub use patch::PatchOptions;
 pub use patch::quote::quote;
 pub use renames::Detected;

@@ -25,7 +25,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
             "restore", "save", "side", "steps", "timeline", "types", "undo", "worktree",
         ],
     ),
-    ("diff", &["lines", "patch"]),
     (
         "python",
         &[

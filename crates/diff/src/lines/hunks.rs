@@ -4,11 +4,11 @@
 //! shows. Splitting cuts at the unchanged lines inside a hunk. As with `git add -p`, the parts on both
 //! sides of the cut show those lines, so neighbours may overlap, but only in lines nobody changes.
 
-use crate::PatchLine;
-use crate::PatchLineKind;
 use crate::lines::Hunk;
 use crate::lines::Line;
 use crate::lines::LineKind;
+use crate::lines::PatchLine;
+use crate::lines::PatchLineKind;
 
 /// A hunk was made from another text than the one it is applied to, or hunks were not in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

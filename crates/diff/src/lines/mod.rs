@@ -233,6 +233,35 @@ impl<'a> Sections<'_, 'a> {
     }
 }
 
+/// What a line of a patch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchLineKind {
+    /// Which file, and what happened to it as a whole.
+    Header,
+    /// `@@ -1,2 +3,4 @@ section`
+    HunkHeader,
+    /// An unchanged line, after a space.
+    Context,
+    /// A new line, after a plus sign.
+    Added,
+    /// A removed line, after a minus sign.
+    Removed,
+    /// `\ No newline at end of file`
+    NoNewline,
+    /// Part of a binary patch, or the statement that binary files differ.
+    Binary,
+}
+
+/// One line of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatchLine<'a> {
+    /// What it is.
+    pub kind: PatchLineKind,
+    /// Its bytes, marker included, without the newline that ends every line of a patch. File content
+    /// is in here as it is: escape it before it reaches a terminal.
+    pub bytes: &'a [u8],
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -18,6 +18,8 @@ use crate::DiffError;
 use crate::FileState;
 use crate::Renamed;
 use crate::Side;
+use crate::lines::PatchLine;
+use crate::lines::PatchLineKind;
 use crate::lines::hunks;
 use crate::lines::is_binary;
 use crate::patch::base85::literal_lines;
@@ -49,35 +51,6 @@ impl Default for PatchOptions {
             max_file_bytes: 256 << 20,
         }
     }
-}
-
-/// What a line of a patch is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchLineKind {
-    /// Which file, and what happened to it as a whole.
-    Header,
-    /// `@@ -1,2 +3,4 @@ section`
-    HunkHeader,
-    /// An unchanged line, after a space.
-    Context,
-    /// A new line, after a plus sign.
-    Added,
-    /// A removed line, after a minus sign.
-    Removed,
-    /// `\ No newline at end of file`
-    NoNewline,
-    /// Part of a binary patch, or the statement that binary files differ.
-    Binary,
-}
-
-/// One line of a patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatchLine<'a> {
-    /// What it is.
-    pub kind: PatchLineKind,
-    /// Its bytes, marker included, without the newline that ends every line of a patch. File content
-    /// is in here as it is: escape it before it reaches a terminal.
-    pub bytes: &'a [u8],
 }
 
 /// Takes the lines of a patch. An error ends the rendering and comes back as [`DiffError::Write`].
@@ -341,14 +314,14 @@ fn tab_after(label: &[u8]) -> &'static [u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::PatchLineKind::Added;
-    use super::PatchLineKind::Binary;
-    use super::PatchLineKind::Header;
-    use super::PatchLineKind::HunkHeader;
-    use super::PatchLineKind::NoNewline;
     use super::*;
     use crate::Nothing;
     use crate::compare;
+    use crate::lines::PatchLineKind::Added;
+    use crate::lines::PatchLineKind::Binary;
+    use crate::lines::PatchLineKind::Header;
+    use crate::lines::PatchLineKind::HunkHeader;
+    use crate::lines::PatchLineKind::NoNewline;
     use crate::testing::Files;
     use crate::testing::Memory;
 

@@ -7,9 +7,9 @@ use herma_agents::Agent;
 use herma_agents::install::Note;
 use herma_agents::install::Places;
 use herma_agents::install::Scope;
+use herma_diff::PatchLine;
+use herma_diff::PatchLineKind;
 use herma_diff::lines::hunks;
-use herma_diff::patch::PatchLine;
-use herma_diff::patch::PatchLineKind;
 use serde::Serialize;
 
 use super::advice;
