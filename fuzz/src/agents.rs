@@ -62,7 +62,7 @@ pub fn install(agent: Agent, bytes: &[u8]) {
     let moved = HookCommand::new(Path::new("/moved/herma"), None).expect("it is absolute");
     // Text that says it is ours is treated as ours, whoever wrote it.
     let is_foreign = !bytes.windows(5).any(|word| word == b"herma");
-    let targets = herma_agents::install::targets(agent, &places, &Scope::User);
+    let targets = agent.targets(&places, &Scope::User);
     for target in targets.expect("every agent has a user level") {
         let _ = target.look(bytes);
         let _ = target.uninstall(bytes);

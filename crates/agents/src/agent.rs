@@ -1,4 +1,4 @@
-//! The agents by name.
+//! The agents by name, and how they run a command line. All else there is to say of one is in its file in `agents/`.
 
 /// An agent that can call Herma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +27,17 @@ pub enum Agent {
     Hermes,
 }
 
+/// How an agent runs the command line of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// By a POSIX shell.
+    Shell,
+    /// By the user's login shell, which may be one that does not know the syntax, or by none at all.
+    Anything,
+    /// By a POSIX shell, with a here-document behind the line perhaps, and reads an answer.
+    ShellForAnswer,
+}
+
 impl Agent {
     /// All of them, in the order lists show them.
     pub const ALL: [Self; 11] = [
@@ -43,43 +54,35 @@ impl Agent {
         Self::Hermes,
     ];
 
+    /// Its word, its title, and how it runs a line.
+    const fn row(self) -> (&'static str, &'static str, Runs) {
+        match self {
+            Self::Claude => ("claude", "Claude Code", Runs::Shell),
+            Self::Codex => ("codex", "Codex CLI", Runs::Anything),
+            Self::Gemini => ("gemini", "Gemini CLI", Runs::Shell),
+            Self::OpenCode => ("opencode", "OpenCode", Runs::Shell),
+            Self::Copilot => ("copilot", "Copilot CLI", Runs::Shell),
+            Self::Cline => ("cline", "Cline", Runs::Shell),
+            Self::Goose => ("goose", "Goose", Runs::Shell),
+            Self::Qwen => ("qwen", "Qwen Code", Runs::Shell),
+            Self::Cursor => ("cursor", "Cursor", Runs::ShellForAnswer),
+            Self::Crush => ("crush", "Crush", Runs::Shell),
+            Self::Hermes => ("hermes", "Hermes Agent", Runs::Anything),
+        }
+    }
+
     /// The word the command line, records and JSON use.
     pub const fn word(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Copilot => "copilot",
-            Self::Cline => "cline",
-            Self::Goose => "goose",
-            Self::Qwen => "qwen",
-            Self::Cursor => "cursor",
-            Self::Crush => "crush",
-            Self::Hermes => "hermes",
-        }
+        self.row().0
     }
 
     /// The name its makers use.
     pub const fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex CLI",
-            Self::Gemini => "Gemini CLI",
-            Self::OpenCode => "OpenCode",
-            Self::Copilot => "Copilot CLI",
-            Self::Cline => "Cline",
-            Self::Goose => "Goose",
-            Self::Qwen => "Qwen Code",
-            Self::Cursor => "Cursor",
-            Self::Crush => "Crush",
-            Self::Hermes => "Hermes Agent",
-        }
+        self.row().1
     }
 
-    /// Does it tell when a tool has run?
-    pub const fn tells_ends(self) -> bool {
-        !matches!(self, Self::Crush)
+    pub(crate) const fn runs(self) -> Runs {
+        self.row().2
     }
 
     /// The agent a word means.

@@ -186,7 +186,7 @@ impl Parts {
 pub struct Surroundings {
     /// The event's name from the command line.
     pub event: Option<String>,
-    /// The variables of [`VARIABLES`] that are set and not empty.
+    /// Those of [`variables`](crate::variables) that are set and not empty.
     pub variables: Vec<(&'static str, OsString)>,
     /// The directory the hook was started in.
     pub directory: Option<PathBuf>,
@@ -201,20 +201,3 @@ impl Surroundings {
         Some(&found.1)
     }
 }
-
-/// The variables that agents tell things in. No others are looked at: the environment of an agent holds
-/// secrets.
-pub const VARIABLES: [&str; 12] = [
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDECODE",
-    "GEMINI_PROJECT_DIR",
-    "GEMINI_SESSION_ID",
-    "QWEN_PROJECT_DIR",
-    "COPILOT_CLI",
-    "COPILOT_PROJECT_DIR",
-    "CURSOR_PROJECT_DIR",
-    "CURSOR_VERSION",
-    "CRUSH_PROJECT_DIR",
-    "CRUSH_SESSION_ID",
-    "PLUGIN_ROOT",
-];

@@ -3,18 +3,22 @@
 //! Reading never fails. A hook that gives up over a payload it does not understand leaves the project unsaved
 //! at the very moment it matters, so a payload with a [`PayloadProblem`] still yields an event: a turn begins
 //! where the hook was started.
+//!
+//! Agents read each other's configurations. Copilot runs the hooks of a project's Claude settings, Cursor those of
+//! the user's as well, and either sends what it would send to its own hooks. So the name on the command line only says
+//! whose hook it is, and the payload decides who sent it. Variables alone do not: an agent that is started in the
+//! terminal of another one inherits them.
 
 use std::io::Read;
 
 use crate::agent::Agent;
+use crate::agents;
 use crate::bounded::Bounded;
 use crate::bounded::Stop;
-use crate::detect;
 use crate::event::Event;
 use crate::event::Surroundings;
-use crate::event::ToolClass;
 use crate::payload::Payload;
-use crate::readers;
+use crate::payload::fields::TOP;
 
 /// Payloads above this many bytes are not read to their end.
 pub const LARGEST_PAYLOAD: u64 = 64 * 1024 * 1024;
@@ -66,12 +70,12 @@ pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -
     };
     let (event, problem) = match read {
         Ok(payload) => {
-            let agent = detect::sender(named, &payload, surroundings);
-            let event = readers::rules(agent).event(agent, &payload, surroundings);
+            let agent = sender(named, &payload, surroundings);
+            let event = agent.rules().event(agent, &payload, surroundings);
             (event, None)
         }
         Err(problem) => {
-            let event = readers::rules(named).without_payload(named, surroundings);
+            let event = named.rules().without_payload(named, surroundings);
             (event, Some(problem))
         }
     };
@@ -85,7 +89,7 @@ pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -
 /// Reads a payload. What follows it is left for the caller, since an agent may keep its end open.
 fn read_payload(source: &mut dyn Read) -> (u64, Result<Payload, PayloadProblem>) {
     let mut bounded = Bounded::new(source, LARGEST_PAYLOAD);
-    let read = Payload::read(&mut bounded);
+    let read = Payload::read(&mut bounded, &agents::FIELDS);
     let (size, stop) = match read {
         Ok(Some(_)) => bounded.so_far(),
         _ => bounded.finish(),
@@ -102,7 +106,22 @@ fn read_payload(source: &mut dyn Read) -> (u64, Result<Payload, PayloadProblem>)
     (size, payload)
 }
 
-/// What kind of tool an agent means by this name.
-pub fn class_of(agent: Agent, tool: &str) -> ToolClass {
-    readers::rules(agent).class(tool)
+/// The agent that sent a payload to the hook of the agent `named`.
+fn sender(named: Agent, payload: &Payload, surroundings: &Surroundings) -> Agent {
+    let mut known = agents::KNOWN_BY_PAYLOAD.into_iter();
+    if let Some(sender) = known.find(|agent| (agent.rules().known_by)(payload)) {
+        return sender;
+    }
+    if named != Agent::Claude || !payload.has((TOP, "timestamp")) {
+        return named;
+    }
+    // Claude's form with a time in it, which Claude does not send.
+    let started_by = |variable| surroundings.variable(variable).is_some();
+    if payload.text((TOP, "permission_mode")).is_some() {
+        Agent::Qwen
+    } else if started_by("GEMINI_PROJECT_DIR") && !started_by("COPILOT_CLI") {
+        Agent::Gemini
+    } else {
+        Agent::Copilot
+    }
 }

@@ -4,31 +4,33 @@
 //! Everything here is a pure function. A payload, the arguments and a few variables become an [`Event`]; a
 //! configuration file's bytes become other bytes. Reading, writing, saving and logging are for the caller.
 //!
-//! * [`agent`]: the agents by name;
+//! * [`agent`]: the agents by name; `agents` has a file or folder for each, with all that is particular about it;
 //! * [`event`]: what an agent can say, in one form for all of them;
 //! * [`incoming`]: a call of a hook, read;
-//! * [`install`]: where each agent is told whom to call, and how that is taken back;
+//! * [`install`]: how an agent is told whom to call, and how that is taken back;
 //! * [`patches`]: the files a patch names;
 //! * [`slash`]: `/rollback` and `/diff`, as typed in a chat;
 //! * [`yaml`]: YAML files, edited by lines.
 //!
-//! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, `detect`
-//! finds who sent it, and `rules` makes the event with that agent's table from `readers`.
+//! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, and `rules` makes
+//! the event with the table of the agent that sent it.
 
 pub mod agent;
+mod agents;
 mod bounded;
-mod detect;
 pub mod event;
 pub mod incoming;
 pub mod install;
 pub mod patches;
 pub mod payload;
-mod readers;
 mod rules;
-pub mod slash;
 pub mod yaml;
 
 pub use agent::Agent;
+pub use agents::hermes::slash;
+pub use agents::judge;
+pub use agents::place_variables;
+pub use agents::variables;
 pub use event::Event;
 pub use event::EventKind;
 pub use event::Surroundings;
@@ -36,5 +38,4 @@ pub use event::ToolClass;
 pub use event::ToolUse;
 pub use incoming::Incoming;
 pub use incoming::PayloadProblem;
-pub use incoming::class_of;
 pub use incoming::read;

@@ -71,14 +71,17 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Reads a payload. `None` if it is JSON but no object.
-    pub(crate) fn read(source: &mut dyn Read) -> Result<Option<Self>, serde_json::Error> {
+    /// Reads a payload, of which `fields` are kept. `None` if it is JSON but no object.
+    pub(crate) fn read(
+        source: &mut dyn Read,
+        fields: &'static Field,
+    ) -> Result<Option<Self>, serde_json::Error> {
         let mut payload = Self::default();
         let mut parser = serde_json::Deserializer::from_reader(BufReader::new(source));
         parser.deserialize_any(Value {
             payload: &mut payload,
             spot: OUTERMOST,
-            field: &fields::PAYLOAD,
+            field: fields,
             in_list: false,
             in_text: false,
         })?;

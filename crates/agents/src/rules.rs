@@ -1,8 +1,8 @@
 //! How the payloads of one agent are read.
 //!
 //! Agents say the same things under different names, so an agent is a table: where its payloads have the
-//! session, what it calls the beginning of a turn, which of its tools only look. The tables are in
-//! [`readers`](crate::readers), one file per agent; this is what applies them.
+//! session, what it calls the beginning of a turn, which of its tools only look. The tables are in the agents' own
+//! files; this is what applies them.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -19,6 +19,7 @@ use crate::payload::PATCHED;
 use crate::payload::Payload;
 use crate::payload::Spot;
 use crate::payload::cut;
+use crate::payload::fields::Field;
 use crate::payload::fields::Place;
 use crate::payload::fields::TOP;
 
@@ -71,10 +72,10 @@ pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
 
 /// How the payloads of one agent are read.
 pub(crate) struct Rules {
-    /// What happens, by the agent's name for it.
-    pub(crate) events: &'static [(&'static str, EventKind)],
+    /// What happens, by the agent's names for it.
+    pub(crate) events: &'static [(EventKind, &'static str)],
     /// The same, of an agent that has more than the common ones.
-    pub(crate) more_events: &'static [(&'static str, EventKind)],
+    pub(crate) more_events: &'static [(EventKind, &'static str)],
     /// Tools that are not named, by the event that says that they run.
     pub(crate) implied_tools: &'static [(&'static str, &'static str)],
     /// Events of servers' tools alone, which are named there as the server names them: like anything.
@@ -99,23 +100,28 @@ pub(crate) struct Rules {
     pub(crate) root_variables: &'static [&'static str],
     /// Is the directory the project while no tool runs?
     pub(crate) starts_in_root: bool,
-    pub(crate) tools: &'static [(&'static str, ToolClass)],
+    /// What its tools are, by their names.
+    pub(crate) tools: &'static [(ToolClass, &'static str)],
     /// The class of tools that are known by how their names begin.
     pub(crate) class_by_shape: fn(&str) -> Option<ToolClass>,
+    /// Fields that no other agent has, or means the same by.
+    pub(crate) fields: &'static [Field],
+    /// Variables that say something else.
+    pub(crate) variables: &'static [&'static str],
+    /// Can nobody else have sent this?
+    pub(crate) known_by: fn(&Payload) -> bool,
 }
 
 impl Rules {
     /// The form that most agents took from Claude Code.
     pub(crate) const COMMON: Self = Self {
         events: &[
-            ("SessionStart", EventKind::SessionStart),
-            ("SessionEnd", EventKind::SessionEnd),
-            ("UserPromptSubmit", EventKind::TurnStart),
-            ("Stop", EventKind::TurnEnd),
-            ("StopFailure", EventKind::TurnEnd),
-            ("PreToolUse", EventKind::BeforeTool),
-            ("PostToolUse", EventKind::AfterTool),
-            ("PostToolUseFailure", EventKind::AfterTool),
+            (EventKind::SessionStart, "SessionStart"),
+            (EventKind::SessionEnd, "SessionEnd"),
+            (EventKind::TurnStart, "UserPromptSubmit"),
+            (EventKind::TurnEnd, "Stop StopFailure"),
+            (EventKind::BeforeTool, "PreToolUse"),
+            (EventKind::AfterTool, "PostToolUse PostToolUseFailure"),
         ],
         more_events: &[],
         implied_tools: &[],
@@ -141,6 +147,9 @@ impl Rules {
         starts_in_root: false,
         tools: &[],
         class_by_shape: mcp_tool,
+        fields: &[],
+        variables: &[],
+        known_by: |_| false,
     };
 
     /// What an agent said.
@@ -202,8 +211,8 @@ impl Rules {
     /// What an event is, by the agent's name for it.
     pub(crate) fn kind(&self, name: &str) -> EventKind {
         let mut all = self.events.iter().chain(self.more_events);
-        let known = all.find(|(known, _)| same_name(known, name));
-        known.map_or(EventKind::Other, |(_, kind)| *kind)
+        let known = all.find(|(_, names)| names.split(' ').any(|known| same_name(known, name)));
+        known.map_or(EventKind::Other, |(kind, _)| *kind)
     }
 
     fn session(&self, payload: &Payload, surroundings: &Surroundings) -> Option<String> {
@@ -274,9 +283,10 @@ impl Rules {
 
     /// What kind of tool it is. What is not known may change files.
     pub(crate) fn class(&self, name: &str) -> ToolClass {
-        let known = self.tools.iter().find(|(known, _)| *known == name);
+        let mut tools = self.tools.iter();
+        let known = tools.find(|(_, names)| names.split(' ').any(|known| known == name));
         known
-            .map(|(_, class)| *class)
+            .map(|(class, _)| *class)
             .or_else(|| (self.class_by_shape)(name))
             .unwrap_or(ToolClass::Unknown)
     }

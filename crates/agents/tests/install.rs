@@ -19,7 +19,6 @@ mod install {
     use herma_agents::install::Places;
     use herma_agents::install::Scope;
     use herma_agents::install::Target;
-    use herma_agents::install::targets;
 
     fn places() -> Places {
         Places {
@@ -40,8 +39,9 @@ mod install {
 
     /// The file of an agent that has one.
     fn target(agent: Agent) -> Target {
-        let mut targets =
-            targets(agent, &places(), &Scope::User).expect("every agent has a user level");
+        let mut targets = agent
+            .targets(&places(), &Scope::User)
+            .expect("every agent has a user level");
         assert_eq!(targets.len(), 1, "{agent:?}");
         targets.remove(0)
     }

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use herma_agents::install::PLACE_VARIABLES;
 use herma_agents::install::Places;
 use herma_core::types::clock::Clock;
 use herma_core::types::clock::Timestamp;
@@ -146,10 +145,7 @@ pub(crate) fn agent_variables() -> Vec<(&'static str, OsString)> {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
         Some((name, value))
     };
-    herma_agents::event::VARIABLES
-        .into_iter()
-        .filter_map(set)
-        .collect()
+    herma_agents::variables().filter_map(set).collect()
 }
 
 /// Where this user's agents keep their settings; `None` without a home.
@@ -159,7 +155,7 @@ pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
         Some((name, PathBuf::from(value)))
     };
-    let variables = PLACE_VARIABLES.into_iter().filter_map(set).collect();
+    let variables = herma_agents::place_variables().filter_map(set).collect();
     Some(Places {
         has_cline_documents: home.join("Documents/Cline").is_dir(),
         home,

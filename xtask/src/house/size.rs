@@ -37,7 +37,6 @@ const LIMITS: Limits = Limits {
     fuller_folders: &[
         ("cli/mcp", 16),
         ("fs", 22),
-        ("agents/install", 21),
         ("python", 21),
         ("sessions", 25),
     ],

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use super::error::InstallError;
 use super::words;
 use crate::agent::Agent;
+use crate::agent::Runs;
 
 /// The program to call and where it keeps its things.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,34 +82,33 @@ impl HookCommand {
         let binary = quote(&self.binary);
         let arguments = self.arguments(agent, event).join(" ");
         let call = format!("{binary} {arguments}");
-        let guarded = match (agent, self.form) {
+        let guarded = match (agent.runs(), self.form) {
             // Cursor may put a here-document behind the line, which then must reach the program: the outer braces
             // are what it is attached to. It also wants to read an answer, which the shell gives: what a program
             // says that is not the one we know must not be taken for one.
-            (Agent::Cursor, Form::AroundTheCall) => {
+            (Runs::ShellForAnswer, Form::AroundTheCall) => {
                 format!("{{ {{ {call} >/dev/null || :; echo '{{}}' || :; }} 2>/dev/null || :; }}")
             }
-            (Agent::Cursor, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
+            (Runs::ShellForAnswer, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
             (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
             (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
         };
         let line = format!("[ -x {binary} ] || exit 0; {guarded}");
-        match agent {
-            // Codex hands the line to the user's login shell, which may be one that does not know this
-            // syntax; Hermes splits it into words and runs it without any shell.
-            Agent::Codex | Agent::Hermes => format!("/bin/sh -c {}", quote(&line)),
-            _ => line,
+        match agent.runs() {
+            // Codex hands the line to the user's login shell; Hermes splits it into words and runs them.
+            Runs::Anything => format!("/bin/sh -c {}", quote(&line)),
+            Runs::Shell | Runs::ShellForAnswer => line,
         }
     }
 
     /// The words of a call, for programs that need no shell.
-    pub(super) fn words(&self, agent: Agent) -> (&str, Vec<&str>) {
-        let mut arguments = Vec::new();
+    pub(crate) fn words(&self, agent: Agent) -> Vec<&str> {
+        let mut words = vec![self.binary.as_str()];
         if let Some(home) = &self.home {
-            arguments.extend(["--home", home]);
+            words.extend(["--home", home]);
         }
-        arguments.extend(["hook", agent.word()]);
-        (&self.binary, arguments)
+        words.extend(["hook", agent.word()]);
+        words
     }
 
     /// Understands a line that we wrote for this agent; `None` for every other one, whatever it holds.

@@ -24,7 +24,9 @@ use super::json::Json;
 use super::json::Layout;
 use super::json::Node;
 use super::target::Edited;
+use super::target::Found;
 use super::target::Note;
+use super::target::SharedFile;
 use crate::agent::Agent;
 
 /// An event to be told of.
@@ -102,9 +104,9 @@ pub(crate) const fn claude_events(timeout: u64) -> [HookEvent; 7] {
 }
 
 /// Ours in a file.
-pub(crate) struct Ours {
-    pub(crate) event: String,
-    pub(crate) found: FoundCommand,
+struct Ours {
+    event: String,
+    found: FoundCommand,
     /// Where the entry is: places from the root.
     path: Vec<usize>,
     /// The entry, for comparing it with what is wanted; `None` if it stands among others in a group.
@@ -113,9 +115,8 @@ pub(crate) struct Ours {
     is_followed: bool,
 }
 
-impl HooksJson {
-    /// Installs into the bytes of a file, or into none.
-    pub(crate) fn install(
+impl SharedFile for HooksJson {
+    fn install(
         &self,
         before: Option<&[u8]>,
         command: &HookCommand,
@@ -144,8 +145,7 @@ impl HooksJson {
         Ok(Edited::to(new.text).with_notes(notes))
     }
 
-    /// Takes ours out of the bytes of a file.
-    pub(crate) fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
+    fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
         let text = json::text_of(before)?;
         if is_blank(text) {
             return Ok(Edited::to(text.to_owned()));
@@ -172,13 +172,24 @@ impl HooksJson {
         Ok(Edited::to(new.text).with_notes(notes))
     }
 
-    /// Ours as they are in a file.
-    pub(crate) fn look(&self, bytes: &[u8]) -> Result<Vec<Ours>, InstallError> {
+    fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
+        let names = self.events.iter().map(|event| event.name);
+        Ok(Found::of(self.commands(bytes)?, names))
+    }
+}
+
+impl HooksJson {
+    /// Our commands in a file, by event.
+    pub(crate) fn commands(
+        &self,
+        bytes: &[u8],
+    ) -> Result<Vec<(String, FoundCommand)>, InstallError> {
         let text = json::text_of(bytes)?;
         if is_blank(text) {
             return Ok(Vec::new());
         }
-        Ok(self.ours(&self.read(text.to_owned())?.root))
+        let ours = self.ours(&self.read(text.to_owned())?.root).into_iter();
+        Ok(ours.map(|one| (one.event, one.found)).collect())
     }
 
     /// The whole text of a file that has nothing but ours, without the last line end.

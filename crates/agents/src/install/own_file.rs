@@ -11,11 +11,9 @@ use super::command::FoundCommand;
 use super::command::HookCommand;
 use super::error::InstallError;
 use super::hooks_json::HooksJson;
-use super::opencode;
 use super::target::Edited;
 use super::target::Found;
 use super::target::Note;
-use crate::agent::Agent;
 
 /// What is in the comment that says whose file it is.
 const MARK: &str =
@@ -28,13 +26,24 @@ pub(crate) enum OwnFile {
     Hooks(HooksJson),
     /// A text that never changes.
     Fixed(&'static str),
-    /// The plugin for `OpenCode`.
-    Plugin,
-    /// A shell script for one event of Cline.
-    Script {
-        /// The event.
-        event: &'static str,
-    },
+    /// A program, with a comment in it that says whose it is.
+    Program(Program),
+}
+
+/// A program that an agent runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    /// What stands before the comment.
+    pub(crate) head: &'static str,
+    /// What begins a comment.
+    pub(crate) comment: &'static str,
+    pub(crate) mode: u32,
+    /// The event it is for.
+    pub(crate) event: &'static str,
+    /// What runs the command for the event.
+    pub(crate) body: fn(&HookCommand, &str) -> String,
+    /// The command that a whole program runs.
+    pub(crate) command_of: fn(&str) -> Option<FoundCommand>,
 }
 
 impl OwnFile {
@@ -43,11 +52,7 @@ impl OwnFile {
         match self {
             Self::Hooks(hooks) => hooks.fresh(command) + "\n",
             Self::Fixed(text) => (*text).to_owned(),
-            Self::Plugin => marked("", "//", &opencode::plugin(command)),
-            Self::Script { event } => {
-                let line = command.line(Agent::Cline, Some(event));
-                marked("#!/bin/sh\n", "#", &format!("{line}\n"))
-            }
+            Self::Program(program) => program.marked(&(program.body)(command, program.event)),
         }
     }
 
@@ -58,8 +63,7 @@ impl OwnFile {
         };
         match self {
             Self::Fixed(fixed) => text == *fixed,
-            Self::Plugin => is_marked("", "//", text),
-            Self::Script { .. } => is_marked("#!/bin/sh\n", "#", text),
+            Self::Program(program) => program.is_marked(text),
             Self::Hooks(_) => {
                 let found = self.commands(bytes);
                 let command = found.first().map(|(_, found)| &found.command);
@@ -73,41 +77,28 @@ impl OwnFile {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         match self {
             Self::Fixed(_) => Vec::new(),
-            Self::Hooks(hooks) => {
-                let ours = hooks.look(bytes).unwrap_or_default();
-                ours.into_iter().map(|one| (one.event, one.found)).collect()
-            }
-            Self::Plugin => {
-                let found = opencode::command_of(text);
-                found
-                    .map(|found| ("plugin".to_owned(), found))
-                    .into_iter()
-                    .collect()
-            }
-            Self::Script { event } => {
-                let line = text.lines().nth(2).unwrap_or_default();
-                let found = HookCommand::recognise(line, Agent::Cline);
-                found
-                    .map(|found| ((*event).to_owned(), found))
-                    .into_iter()
-                    .collect()
+            Self::Hooks(hooks) => hooks.commands(bytes).unwrap_or_default(),
+            Self::Program(program) => {
+                let found = (program.command_of)(text);
+                let found = found.map(|found| (program.event.to_owned(), found));
+                found.into_iter().collect()
             }
         }
     }
 }
 
-fn marked(head: &str, comment: &str, body: &str) -> String {
-    format!("{head}{comment} {MARK}{}\n{body}", checksum(head, body))
-}
+impl Program {
+    fn marked(&self, body: &str) -> String {
+        let Self { head, comment, .. } = self;
+        format!("{head}{comment} {MARK}{}\n{body}", checksum(head, body))
+    }
 
-fn is_marked(head: &str, comment: &str, text: &str) -> bool {
-    let rest = text.strip_prefix(head).and_then(|rest| {
-        rest.strip_prefix(comment)?
-            .strip_prefix(' ')?
-            .strip_prefix(MARK)
-    });
-    let parts = rest.and_then(|rest| rest.split_once('\n'));
-    parts.is_some_and(|(sum, body)| sum == checksum(head, body))
+    fn is_marked(&self, text: &str) -> bool {
+        let mark = format!("{}{} {MARK}", self.head, self.comment);
+        let parts = text.strip_prefix(&mark);
+        let parts = parts.and_then(|rest| rest.split_once('\n'));
+        parts.is_some_and(|(sum, body)| sum == checksum(self.head, body))
+    }
 }
 
 fn checksum(head: &str, body: &str) -> String {

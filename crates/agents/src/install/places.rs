@@ -3,24 +3,12 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-/// The variables by which users move these places. The caller reads them.
-pub const PLACE_VARIABLES: [&str; 8] = [
-    "CLAUDE_CONFIG_DIR",
-    "CLINE_DIR",
-    "CODEX_HOME",
-    "COPILOT_HOME",
-    "GEMINI_CLI_HOME",
-    "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
-    "HERMES_HOME",
-    "XDG_CONFIG_HOME",
-];
-
 /// Where this user's settings are.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The user's home.
     pub home: PathBuf,
-    /// Those of [`PLACE_VARIABLES`] that are set and not empty.
+    /// Those of [`place_variables`](crate::place_variables) that are set and not empty.
     pub variables: Vec<(&'static str, PathBuf)>,
     /// Is there a `~/Documents/Cline`, as the editor extension makes it?
     pub has_cline_documents: bool,
@@ -38,21 +26,21 @@ pub enum Scope {
 impl Places {
     /// The place a variable names, or the usual one in the user's home. A relative place means something else
     /// in every directory, so it is not taken.
-    pub(super) fn variable_or(&self, name: &str, usual: &str) -> PathBuf {
+    pub(crate) fn variable_or(&self, name: &str, usual: &str) -> PathBuf {
         let mut found = self.variables.iter();
         let found = found.find(|(known, path)| *known == name && path.is_absolute());
         found.map_or_else(|| self.home.join(usual), |(_, path)| path.clone())
     }
 
     /// Where programs keep their settings.
-    pub(super) fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.variable_or("XDG_CONFIG_HOME", ".config")
     }
 }
 
 impl Scope {
     /// A path in the project, or the given one of the user.
-    pub(super) fn choose(&self, in_project: impl AsRef<Path>, of_user: PathBuf) -> PathBuf {
+    pub(crate) fn choose(&self, in_project: impl AsRef<Path>, of_user: PathBuf) -> PathBuf {
         match self {
             Self::User => of_user,
             Self::Project(root) => root.join(in_project),

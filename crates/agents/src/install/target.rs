@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::command::FoundCommand;
 use super::command::HookCommand;
 use super::error::InstallError;
-use super::hermes_yaml;
 use super::hooks_json::HooksJson;
 use super::own_file;
 use super::own_file::OwnFile;
@@ -23,9 +22,21 @@ pub struct Target {
 
 #[derive(Clone, Copy, Debug)]
 enum Content {
-    Shared(HooksJson),
-    Hermes,
+    Shared(&'static dyn SharedFile),
     Own(OwnFile),
+}
+
+/// A file of the user's, with ours among other things in it.
+pub(crate) trait SharedFile: std::fmt::Debug + Sync {
+    /// The bytes with ours in them. With `None` there is no file yet.
+    fn install(&self, before: Option<&[u8]>, command: &HookCommand)
+    -> Result<Edited, InstallError>;
+
+    /// The bytes without ours.
+    fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError>;
+
+    /// What of ours is in the bytes.
+    fn look(&self, bytes: &[u8]) -> Result<Found, InstallError>;
 }
 
 /// What an edit makes of a file.
@@ -60,44 +71,50 @@ pub struct Found {
 }
 
 impl Edited {
-    pub(super) fn to(text: String) -> Self {
+    pub(crate) fn to(text: String) -> Self {
         Self {
             after: Some(text.into_bytes()),
             notes: Vec::new(),
         }
     }
 
-    pub(super) fn removed() -> Self {
+    pub(crate) fn removed() -> Self {
         Self {
             after: None,
             notes: Vec::new(),
         }
     }
 
-    pub(super) fn with_notes(mut self, notes: Vec<Note>) -> Self {
+    pub(crate) fn with_notes(mut self, notes: Vec<Note>) -> Self {
         self.notes = notes;
         self
     }
 }
 
 impl Target {
-    pub(super) fn shared(path: PathBuf, hooks: HooksJson) -> Self {
+    pub(crate) fn shared(path: PathBuf, file: &'static dyn SharedFile) -> Self {
         Self {
             paths: vec![path],
-            content: Content::Shared(hooks),
+            content: Content::Shared(file),
             own_directory: None,
         }
     }
 
-    pub(super) fn hermes(path: PathBuf) -> Self {
-        Self {
-            paths: vec![path],
-            content: Content::Hermes,
-            own_directory: None,
-        }
+    /// A plugin in a directory of our own: its hooks, and the manifest that makes it one.
+    pub(crate) fn plugin(
+        directory: &Path,
+        hooks: HooksJson,
+        manifest: PathBuf,
+        text: &'static str,
+    ) -> Vec<Self> {
+        let hooks_in = directory.join("hooks");
+        vec![
+            Self::own(vec![hooks_in.join("hooks.json")], OwnFile::Hooks(hooks)).inside(&hooks_in),
+            Self::own(vec![manifest], OwnFile::Fixed(text)).inside(directory),
+        ]
     }
 
-    pub(super) fn own(paths: Vec<PathBuf>, file: OwnFile) -> Self {
+    pub(crate) fn own(paths: Vec<PathBuf>, file: OwnFile) -> Self {
         Self {
             paths,
             content: Content::Own(file),
@@ -105,7 +122,7 @@ impl Target {
         }
     }
 
-    pub(super) fn inside(mut self, directory: &Path) -> Self {
+    fn inside(mut self, directory: &Path) -> Self {
         self.own_directory = Some(directory.to_owned());
         self
     }
@@ -128,9 +145,9 @@ impl Target {
     /// The permission bits of a new file.
     pub fn mode(&self) -> u32 {
         match &self.content {
-            Content::Own(OwnFile::Script { .. }) => 0o755,
+            Content::Own(OwnFile::Program(program)) => program.mode,
             Content::Own(_) => 0o644,
-            Content::Shared(_) | Content::Hermes => 0o600,
+            Content::Shared(_) => 0o600,
         }
     }
 
@@ -141,8 +158,7 @@ impl Target {
         command: &HookCommand,
     ) -> Result<Edited, InstallError> {
         match &self.content {
-            Content::Shared(hooks) => hooks.install(before, command),
-            Content::Hermes => hermes_yaml::install(before, command),
+            Content::Shared(file) => file.install(before, command),
             Content::Own(file) => own_file::install(file, before, command),
         }
     }
@@ -150,8 +166,7 @@ impl Target {
     /// The bytes without ours.
     pub fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
         match &self.content {
-            Content::Shared(hooks) => hooks.uninstall(before),
-            Content::Hermes => hermes_yaml::uninstall(before),
+            Content::Shared(file) => file.uninstall(before),
             Content::Own(file) => Ok(own_file::uninstall(file, before)),
         }
     }
@@ -159,15 +174,7 @@ impl Target {
     /// What of ours is in the bytes.
     pub fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
         match &self.content {
-            Content::Shared(hooks) => {
-                let ours = hooks.look(bytes)?;
-                let names = hooks.events.iter().map(|event| event.name);
-                Ok(Found::of(
-                    ours.into_iter().map(|one| (one.event, one.found)).collect(),
-                    names,
-                ))
-            }
-            Content::Hermes => hermes_yaml::look(bytes),
+            Content::Shared(file) => file.look(bytes),
             Content::Own(file) => Ok(own_file::look(file, bytes)),
         }
     }
@@ -175,7 +182,7 @@ impl Target {
 
 impl Found {
     /// What was found where these events are wanted.
-    pub(super) fn of(
+    pub(crate) fn of(
         commands: Vec<(String, FoundCommand)>,
         wanted: impl Iterator<Item = &'static str>,
     ) -> Self {

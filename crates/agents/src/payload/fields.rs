@@ -1,6 +1,7 @@
-//! The fields that are kept of a payload, of all agents together: which agent it is shows only at the end.
+//! The fields that are kept of a payload, of all agents together: which agent it is shows only at the end. Here are
+//! those that several agents have; the file of each agent has its own.
 //!
-//! Everything that is not here is skipped while it is read. Contents of files are not here.
+//! Everything else is skipped while it is read. Contents of files are not kept.
 
 /// An object of a payload that fields are taken from, by its path.
 pub(crate) type Place = &'static str;
@@ -26,7 +27,7 @@ pub(crate) enum Text {
 }
 
 /// A field that is kept.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) key: &'static str,
     /// What its strings are, single or in a list.
@@ -43,23 +44,23 @@ const fn field(text: Text, key: &'static str) -> Field {
     }
 }
 
-const fn value(key: &'static str) -> Field {
+pub(crate) const fn value(key: &'static str) -> Field {
     field(Text::Value, key)
 }
 
-const fn id(key: &'static str) -> Field {
+pub(crate) const fn id(key: &'static str) -> Field {
     field(Text::Id, key)
 }
 
-const fn prompt(key: &'static str) -> Field {
+pub(crate) const fn prompt(key: &'static str) -> Field {
     field(Text::Prompt, key)
 }
 
-const fn path(key: &'static str) -> Field {
+pub(crate) const fn path(key: &'static str) -> Field {
     field(Text::Path, key)
 }
 
-const fn command(key: &'static str) -> Field {
+pub(crate) const fn command(key: &'static str) -> Field {
     field(Text::Command, key)
 }
 
@@ -68,7 +69,7 @@ const fn patch(key: &'static str) -> Field {
 }
 
 /// An object with a place of its own.
-const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Field {
+pub(crate) const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Field {
     Field {
         key,
         text: Text::Value,
@@ -78,7 +79,7 @@ const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Fi
 
 impl Field {
     /// The same with objects in it, whose fields count as fields of the object around.
-    const fn of(mut self, fields: &'static [Field]) -> Self {
+    pub(crate) const fn of(mut self, fields: &'static [Field]) -> Self {
         self.inside = Some((None, fields));
         self
     }
@@ -91,7 +92,7 @@ impl Field {
 
 /// The arguments of a tool call, whoever's tool it is. Agents differ in which of these they use, not in what
 /// they mean by them.
-static ARGUMENTS: [Field; 34] = [
+pub(crate) static ARGUMENTS: [Field; 34] = [
     path("file_path"),
     path("filePath"),
     path("path"),
@@ -142,84 +143,43 @@ impl Field {
 }
 
 /// A file in a list of them.
-static EDITED: [Field; 3] = [path("file_path"), path("filePath"), path("path")];
+pub(crate) static EDITED: [Field; 3] = [path("file_path"), path("filePath"), path("path")];
 
 /// A command in a list of them.
 static COMMANDS: [Field; 1] = [command("command")];
 
-/// The outermost value.
-pub(crate) static PAYLOAD: Field = object("", TOP, &OUTERMOST);
+/// The outermost value, with the fields that several agents have and those that only one has.
+pub(crate) fn outermost(own: Vec<Field>) -> Field {
+    let mut fields = own;
+    fields.extend(COMMON);
+    object("", TOP, fields.leak())
+}
 
-static OUTERMOST: [Field; 56] = [
-    // The event.
+static COMMON: [Field; 16] = [
     id("hook_event_name"),
-    id("hookName"),
-    id("hook"),
-    id("type"),
     object("event", "event", &EVENT).or(Text::Id),
-    // Who and where.
     id("session_id"),
-    id("sessionId"),
-    id("sessionID"),
-    id("conversation_id"),
-    id("thread-id"),
     id("parent_session_id"),
-    id("taskId"),
     id("agent_id"),
-    id("parent_agent_id"),
-    id("turn_id"),
-    id("turn-id"),
     id("prompt_id"),
-    id("generation_id"),
-    object("sessionContext", "sessionContext", &[id("rootSessionId")]),
     path("cwd"),
-    path("working_dir"),
-    path("directory"),
-    path("worktree"),
-    path("workspace_roots"),
-    path("workspaceRoots"),
-    // What the user said.
     prompt("prompt"),
-    prompt("message"),
-    prompt("input-messages"),
-    object("userPromptSubmit", "userPromptSubmit", &[prompt("prompt")]),
-    object("taskStart", "taskStart", &TASK),
-    object("taskResume", "taskResume", &TASK),
-    // The tool.
     id("tool_name"),
-    id("toolName"),
     id("tool"),
     id("tool_use_id"),
     id("tool_call_id"),
     object("tool_input", "tool_input", &ARGUMENTS),
-    object("toolArgs", "toolArgs", &ARGUMENTS),
-    object("toolInput", "toolInput", &ARGUMENTS),
-    object("tool_call", "tool_call", &CALL),
-    object("tool_result", "tool_call", &CALL),
-    object("preToolUse", "toolUse", &TOOL_USE),
-    object("postToolUse", "toolUse", &TOOL_USE),
-    command("command"),
-    path("file_path"),
-    value("edits").of(&EDITED),
-    // Where some agents put several of these.
-    object("input", "input", &INPUT),
-    object("output", "output", &OUTPUT),
-    object("extra", "extra", &EXTRA),
     object(
         "params",
         "params",
         &[object("arguments", "params.arguments", &MCP)],
     ),
-    // What tells the agents apart.
-    id("model"),
     id("permission_mode"),
-    id("cursor_version"),
-    value("clineVersion"),
-    value("matcher_context"),
     value("timestamp"),
 ];
 
-static EVENT: [Field; 2] = [
+/// An event of OpenCode's bus, where others have a name.
+pub(crate) static EVENT: [Field; 2] = [
     id("type"),
     object("properties", "event.properties", &PROPERTIES),
 ];
@@ -231,44 +191,6 @@ static PROPERTIES: [Field; 2] = [
         "event.properties.info",
         &[id("id"), id("parentID"), path("directory")],
     ),
-];
-
-static TASK: [Field; 1] = [object("taskMetadata", "taskMetadata", &[prompt("task")])];
-
-static CALL: [Field; 3] = [
-    id("id"),
-    id("name"),
-    object("input", "tool_call.input", &ARGUMENTS),
-];
-
-static TOOL_USE: [Field; 3] = [
-    id("toolName"),
-    id("tool"),
-    object("parameters", "toolUse.parameters", &ARGUMENTS),
-];
-
-static INPUT: [Field; 7] = [
-    id("tool"),
-    id("sessionID"),
-    id("callID"),
-    id("messageID"),
-    path("cwd"),
-    object("args", "input.args", &ARGUMENTS),
-    object("event", "event", &EVENT),
-];
-
-static OUTPUT: [Field; 3] = [
-    object("args", "output.args", &ARGUMENTS),
-    object("message", "output.message", &[id("id")]),
-    object("parts", "output.parts", &[prompt("text")]),
-];
-
-static EXTRA: [Field; 5] = [
-    id("turn_id"),
-    id("tool_call_id"),
-    id("parent_session_id"),
-    id("subagent_id"),
-    prompt("user_message"),
 ];
 
 /// The arguments that a hook of the kind `mcp_tool` is configured to give to a tool of ours.

@@ -58,11 +58,7 @@ fn the_entries_to_write_by_hand_are_those_the_program_writes() {
 #[test]
 fn every_agent_with_a_shared_file_has_a_block() {
     for agent in Agent::ALL {
-        let targets = herma_agents::install::targets(
-            agent,
-            &super::places(),
-            &herma_agents::install::Scope::User,
-        );
+        let targets = agent.targets(&super::places(), &herma_agents::install::Scope::User);
         let targets = targets.expect("every agent has a user level");
         if targets.iter().any(herma_agents::install::Target::is_shared) {
             assert!(!block(agent).1.is_empty(), "{agent:?}");

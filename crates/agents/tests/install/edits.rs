@@ -3,7 +3,6 @@
 use herma_agents::Agent;
 use herma_agents::install::Note;
 use herma_agents::install::Scope;
-use herma_agents::install::targets;
 use serde_json::Value;
 
 use super::command;
@@ -179,7 +178,7 @@ fn lines_of_an_older_version_are_replaced_and_removed() {
 #[test]
 fn files_of_an_older_version_are_ours() {
     for agent in [Agent::Copilot, Agent::Gemini, Agent::Goose] {
-        let targets = targets(agent, &places(), &Scope::User).unwrap();
+        let targets = agent.targets(&places(), &Scope::User).unwrap();
         for target in targets {
             let new = installed(&target, None, &command());
             let old = new

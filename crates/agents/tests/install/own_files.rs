@@ -7,7 +7,6 @@ use herma_agents::install::InstallError;
 use herma_agents::install::Note;
 use herma_agents::install::Scope;
 use herma_agents::install::Target;
-use herma_agents::install::targets;
 
 use super::assert_round_trip;
 use super::command;
@@ -24,7 +23,9 @@ const AGENTS: [Agent; 5] = [
 ];
 
 fn files(agent: Agent) -> Vec<Target> {
-    targets(agent, &places(), &Scope::User).expect("every agent has a user level")
+    agent
+        .targets(&places(), &Scope::User)
+        .expect("every agent has a user level")
 }
 
 /// What people may have done to a file of ours, or put in its place.
@@ -119,7 +120,7 @@ fn cline_has_a_second_name_for_each_event() {
     }
     let mut places = places();
     places.has_cline_documents = true;
-    let first = &targets(Agent::Cline, &places, &Scope::User).unwrap()[0];
+    let first = &Agent::Cline.targets(&places, &Scope::User).unwrap()[0];
     assert!(first.paths()[0].starts_with("/home/user/Documents/Cline/Hooks"));
 }
 
@@ -137,7 +138,7 @@ fn variables_move_the_files_and_projects_have_their_own() {
     ] {
         places.variables.push((name, value.into()));
     }
-    let file = |agent| targets(agent, &places, &Scope::User).unwrap()[0].paths()[0].clone();
+    let file = |agent: Agent| agent.targets(&places, &Scope::User).unwrap()[0].paths()[0].clone();
     assert_eq!(file(Agent::Claude), Path::new("/v/claude/settings.json"));
     assert_eq!(file(Agent::Codex), Path::new("/v/codex/hooks.json"));
     assert_eq!(
@@ -154,7 +155,7 @@ fn variables_move_the_files_and_projects_have_their_own() {
 
     let project = Scope::Project("/home/user/p".into());
     for agent in Agent::ALL {
-        match targets(agent, &places, &project) {
+        match agent.targets(&places, &project) {
             Ok(targets) => {
                 let mut paths = targets.iter().flat_map(Target::paths);
                 assert!(

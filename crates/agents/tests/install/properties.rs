@@ -217,7 +217,8 @@ proptest! {
 
 fn check_any(agent: Agent, bytes: &[u8]) {
     let scope = herma_agents::install::Scope::User;
-    for target in herma_agents::install::targets(agent, &super::places(), &scope)
+    for target in agent
+        .targets(&super::places(), &scope)
         .expect("every agent has a user level")
     {
         // Refusing is fine; what matters is that it comes back.

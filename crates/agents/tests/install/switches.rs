@@ -10,7 +10,7 @@ use herma_agents::install::Scope;
 use herma_agents::install::switches::Files;
 use herma_agents::install::switches::Question;
 use herma_agents::install::switches::Verdict;
-use herma_agents::install::switches::judge;
+use herma_agents::judge;
 
 use super::command;
 use super::installed;

@@ -264,7 +264,7 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
     let session = step.start.facts.session.as_ref();
     let is_its = session == event.session.as_ref() || session == event.parent_session.as_ref();
     let tool = step.start.facts.tool.as_deref().unwrap_or_default();
-    is_its && herma_agents::class_of(event.agent, tool) == ToolClass::Agent
+    is_its && event.agent.class_of(tool) == ToolClass::Agent
 }
 
 fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {

@@ -35,8 +35,7 @@ pub(crate) fn cmd_uninstall(
     let places = places(env)?;
     let scope = args.how.scope(env)?;
     let agents = if args.all {
-        let has_level =
-            |agent: &Agent| herma_agents::install::targets(*agent, &places, &scope).is_ok();
+        let has_level = |agent: &Agent| agent.targets(&places, &scope).is_ok();
         Agent::ALL.into_iter().filter(has_level).collect()
     } else {
         args.agents.clone()

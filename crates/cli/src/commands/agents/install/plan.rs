@@ -5,7 +5,6 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_agents::Agent;
-use herma_agents::install;
 use herma_agents::install::HookCommand;
 use herma_agents::install::InstallError;
 use herma_agents::install::Note;
@@ -240,7 +239,7 @@ impl Change {
 }
 
 fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>, CommandError> {
-    install::targets(agent, places, scope).map_err(|error| {
+    agent.targets(places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
             .with_hint(format!(

@@ -4,12 +4,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use herma_agents::Agent;
-use herma_agents::install;
 use herma_agents::install::HookCommand;
 use herma_agents::install::InstallError;
 use herma_agents::install::Places;
 use herma_agents::install::Scope;
-use herma_agents::install::switches;
 use herma_agents::install::switches::Files;
 use herma_agents::install::switches::Question;
 use herma_agents::install::switches::Verdict;
@@ -53,7 +51,7 @@ impl AgentState {
             command: None,
             problem: None,
         };
-        let Ok(targets) = install::targets(agent, places, scope) else {
+        let Ok(targets) = agent.targets(places, scope) else {
             return state;
         };
         let mut complete = 0;
@@ -113,7 +111,7 @@ impl AgentState {
             command,
             directory,
         };
-        switches::judge(&question, &FilesOnDisk)
+        herma_agents::judge(&question, &FilesOnDisk)
     }
 }
 
@@ -130,7 +128,10 @@ impl Files for FilesOnDisk {
     }
 }
 
-fn look_at(target: &install::Target, path: &Path) -> Result<Option<install::Found>, String> {
+fn look_at(
+    target: &herma_agents::install::Target,
+    path: &Path,
+) -> Result<Option<herma_agents::install::Found>, String> {
     let words = |error: &dyn std::fmt::Display| {
         let text = format!("{}: {error}", shown(path));
         herma_store::path::escape(text.as_bytes())
@@ -149,5 +150,5 @@ fn look_at(target: &install::Target, path: &Path) -> Result<Option<install::Foun
 
 /// Does this user have settings of the agent?
 pub(crate) fn is_used(agent: Agent, places: &Places) -> bool {
-    install::sign_of(agent, places).exists()
+    agent.sign(places).exists()
 }

@@ -16,88 +16,110 @@
 use serde_json::Map;
 use serde_json::Value as Data;
 
-use super::command::HookCommand;
-use super::error::InstallError;
-use super::hermes::HOOKS;
-use super::hooks_json::HookEvent;
-use super::json;
-use super::target::Edited;
-use super::target::Found;
+use super::lines;
+use super::lines::is_ours;
 use crate::agent::Agent;
+use crate::install::Edited;
+use crate::install::Found;
+use crate::install::HookCommand;
+use crate::install::InstallError;
+use crate::install::hooks_json::HookEvent;
+use crate::install::hooks_json::HooksJson;
+use crate::install::hooks_json::Shape;
+use crate::install::json;
+use crate::install::target::SharedFile;
 use crate::yaml::Lines;
 
-mod lines;
+/// `on_session_end` comes after every turn; the end of the session is `on_session_finalize`.
+pub(super) static HOOKS: HooksJson = HooksJson {
+    shape: Shape::Flat { name: None },
+    ..HooksJson::like_claude(
+        Agent::Hermes,
+        &[
+            HookEvent::new("on_session_start", 20),
+            HookEvent::new("pre_llm_call", 20),
+            HookEvent::new("pre_tool_call", 20),
+            HookEvent::new("post_tool_call", 20),
+            HookEvent::new("on_session_end", 20),
+            HookEvent::new("on_session_finalize", 20),
+        ],
+    )
+};
+
+/// The configuration of Hermes.
+#[derive(Debug)]
+pub(super) struct Config;
 
 fn refuse<T>(why: &str) -> Result<T, InstallError> {
     Err(InstallError::Yaml(why.to_owned()))
 }
 
-/// The bytes with ours in them.
-pub(super) fn install(
-    before: Option<&[u8]>,
-    command: &HookCommand,
-) -> Result<Edited, InstallError> {
-    let Some(before) = before else {
-        let mut lines = Lines::of("");
-        lines.append_section(command, lines::NEW_FILE);
-        return Ok(Edited::to(lines.text()));
-    };
-    let text = json::text_of(before)?;
-    if is_json(text) {
-        return HOOKS.install(Some(before), command);
+impl SharedFile for Config {
+    fn install(
+        &self,
+        before: Option<&[u8]>,
+        command: &HookCommand,
+    ) -> Result<Edited, InstallError> {
+        let Some(before) = before else {
+            let mut lines = Lines::of("");
+            lines.append_section(HOOKS.events, command, lines::NEW_FILE);
+            return Ok(Edited::to(lines.text()));
+        };
+        let text = json::text_of(before)?;
+        if is_json(text) {
+            return HOOKS.install(Some(before), command);
+        }
+        let old = read(text)?;
+        if is_as_wanted(&old, command) {
+            return Ok(Edited::to(text.to_owned()));
+        }
+        let mut lines = Lines::of(text);
+        if lines.has_document_end() {
+            return refuse("it has a line `...`, which ends it, so that nothing can be added");
+        }
+        let was_made_by_us = lines.remove_ours() && lines.is_empty();
+        if was_made_by_us {
+            lines.append_section(HOOKS.events, command, lines::NEW_FILE);
+        } else {
+            let rest = read(&lines.text())?;
+            insert(&mut lines, &rest, command)?;
+        }
+        let text = lines.text();
+        let new = read(&text)?;
+        if !is_as_wanted(&new, command) || without_ours(&old) != without_ours(&new) {
+            return Err(InstallError::Unsure);
+        }
+        Ok(Edited::to(text))
     }
-    let old = read(text)?;
-    if is_as_wanted(&old, command) {
-        return Ok(Edited::to(text.to_owned()));
-    }
-    let mut lines = Lines::of(text);
-    if lines.has_document_end() {
-        return refuse("it has a line `...`, which ends it, so that nothing can be added");
-    }
-    let was_made_by_us = lines.remove_ours() && lines.is_empty();
-    if was_made_by_us {
-        lines.append_section(command, lines::NEW_FILE);
-    } else {
-        let rest = read(&lines.text())?;
-        insert(&mut lines, &rest, command)?;
-    }
-    let text = lines.text();
-    let new = read(&text)?;
-    if !is_as_wanted(&new, command) || without_ours(&old) != without_ours(&new) {
-        return Err(InstallError::Unsure);
-    }
-    Ok(Edited::to(text))
-}
 
-/// The bytes without ours.
-pub(super) fn uninstall(before: &[u8]) -> Result<Edited, InstallError> {
-    let text = json::text_of(before)?;
-    if is_json(text) {
-        return HOOKS.uninstall(before);
+    fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
+        let text = json::text_of(before)?;
+        if is_json(text) {
+            return HOOKS.uninstall(before);
+        }
+        let old = read(text)?;
+        let mut lines = Lines::of(text);
+        let was_made_by_us = lines.remove_ours();
+        let text = lines.text();
+        let new = read(&text)?;
+        if !commands(&new).is_empty() || without_ours(&old) != without_ours(&new) {
+            return Err(InstallError::Unsure);
+        }
+        if was_made_by_us && text.is_empty() {
+            return Ok(Edited::removed());
+        }
+        Ok(Edited::to(text))
     }
-    let old = read(text)?;
-    let mut lines = Lines::of(text);
-    let was_made_by_us = lines.remove_ours();
-    let text = lines.text();
-    let new = read(&text)?;
-    if !commands(&new).is_empty() || without_ours(&old) != without_ours(&new) {
-        return Err(InstallError::Unsure);
-    }
-    if was_made_by_us && text.is_empty() {
-        return Ok(Edited::removed());
-    }
-    Ok(Edited::to(text))
-}
 
-/// What of ours is there.
-pub(super) fn look(bytes: &[u8]) -> Result<Found, InstallError> {
-    let data = read(json::text_of(bytes)?)?;
-    let names = HOOKS.events.iter().map(|event| event.name);
-    let found = commands(&data);
-    let found = found
-        .into_iter()
-        .filter_map(|(event, line)| Some((event, HookCommand::recognise(&line, Agent::Hermes)?)));
-    Ok(Found::of(found.collect(), names))
+    fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
+        let data = read(json::text_of(bytes)?)?;
+        let names = HOOKS.events.iter().map(|event| event.name);
+        let found = commands(&data);
+        let found = found.into_iter().filter_map(|(event, line)| {
+            Some((event, HookCommand::recognise(&line, Agent::Hermes)?))
+        });
+        Ok(Found::of(found.collect(), names))
+    }
 }
 
 fn is_json(text: &str) -> bool {
@@ -109,11 +131,6 @@ fn is_json(text: &str) -> bool {
 /// The whole file as values.
 fn read(text: &str) -> Result<Map<String, Data>, InstallError> {
     crate::yaml::values(text).map_err(InstallError::Yaml)
-}
-
-fn is_ours(entry: &Data) -> bool {
-    let line = entry.get("command").and_then(Data::as_str);
-    line.is_some_and(|line| HookCommand::recognise(line, Agent::Hermes).is_some())
 }
 
 /// Our command lines by event.
@@ -187,7 +204,7 @@ fn insert(
         } else {
             ""
         };
-        lines.append_section(command, mark);
+        lines.append_section(HOOKS.events, command, mark);
         return Ok(());
     };
     if !lines.open_up(header, "hooks", "{}") {

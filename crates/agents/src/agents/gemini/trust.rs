@@ -7,18 +7,20 @@ use std::path::Path;
 
 use serde_json::Value as Data;
 
-use super::Files;
-use super::Question;
-use super::Verdict;
-use super::read_json;
-use crate::install::gemini::directory;
+use crate::install::switches::Files;
+use crate::install::switches::Question;
+use crate::install::switches::Verdict;
+use crate::install::switches::read_json;
 
-pub(super) fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
-    look(question, files).unwrap_or_else(Verdict::CannotTell)
+/// The variable by which users move the record of trusted folders.
+pub(super) const MOVED_FOLDERS: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
+
+/// What the files in the directory of Gemini CLI say.
+pub(super) fn judge(place: &Path, question: &Question<'_>, files: &dyn Files) -> Verdict {
+    look(place, question, files).unwrap_or_else(Verdict::CannotTell)
 }
 
-fn look(question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
-    let place = directory(question.places);
+fn look(place: &Path, question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
     let read = |path: &Path| {
         let data = read_json(files, path);
         data.map_err(|error| format!("{}: {error}", path.display()))
@@ -33,7 +35,7 @@ fn look(question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
         return Ok(Verdict::Fine);
     }
     let moved = question.places.variables.iter();
-    let mut moved = moved.filter(|(name, _)| *name == "GEMINI_CLI_TRUSTED_FOLDERS_PATH");
+    let mut moved = moved.filter(|(name, _)| *name == MOVED_FOLDERS);
     let usual = place.join("trustedFolders.json");
     let path = moved.next().map_or(usual, |(_, path)| path.clone());
     match read(&path)? {

@@ -16,14 +16,14 @@ use toml_edit::DocumentMut;
 use toml_edit::Item;
 use toml_edit::TableLike;
 
-use super::Files;
-use super::Question;
-use super::Verdict;
-use super::read_json;
 use crate::agent::Agent;
-use crate::install::command::HookCommand;
+use crate::install::HookCommand;
+use crate::install::Scope;
 use crate::install::json::text_of;
-use crate::install::places::Scope;
+use crate::install::switches::Files;
+use crate::install::switches::Question;
+use crate::install::switches::Verdict;
+use crate::install::switches::read_json;
 
 /// An entry of ours, as Codex records it.
 struct Entry {
@@ -51,12 +51,12 @@ struct HashedHandler<'a> {
     r#type: &'static str,
 }
 
-pub(super) fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
-    look(question, files).unwrap_or_else(Verdict::CannotTell)
+/// What the files in the directory of Codex say.
+pub(super) fn judge(directory: &Path, question: &Question<'_>, files: &dyn Files) -> Verdict {
+    look(directory, question, files).unwrap_or_else(Verdict::CannotTell)
 }
 
-fn look(question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
-    let directory = crate::install::codex::directory(question.places);
+fn look(directory: &Path, question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
     let bytes = files.read(&directory.join("config.toml"))?;
     let bytes = bytes.unwrap_or_default();
     let text = text_of(&bytes).map_err(|error| format!("config.toml: {error}"))?;
@@ -75,15 +75,18 @@ fn look(question: &Question<'_>, files: &dyn Files) -> Result<Verdict, String> {
         }
     }
     let data = read_json(files, question.hooks_file)?.unwrap_or_default();
-    compare(&config, &known_as(question, files), &entries(&data)?)
+    compare(
+        &config,
+        &known_as(directory, question, files),
+        &entries(&data)?,
+    )
 }
 
 /// Codex follows the links of `CODEX_HOME`, but not those of the home.
-fn known_as(question: &Question<'_>, files: &dyn Files) -> PathBuf {
-    let directory = crate::install::codex::directory(question.places);
+fn known_as(directory: &Path, question: &Question<'_>, files: &dyn Files) -> PathBuf {
     let is_usual = directory == question.places.home.join(".codex");
     match (question.scope, question.hooks_file.file_name()) {
-        (Scope::User, Some(name)) if !is_usual => files.real(&directory).join(name),
+        (Scope::User, Some(name)) if !is_usual => files.real(directory).join(name),
         _ => question.hooks_file.to_owned(),
     }
 }

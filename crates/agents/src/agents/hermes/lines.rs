@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::Agent;
-use super::HOOKS;
-use super::HookCommand;
-use super::HookEvent;
-use super::is_ours;
+use serde_json::Value as Data;
+
+use crate::agent::Agent;
+use crate::install::HookCommand;
+use crate::install::hooks_json::HookEvent;
 use crate::install::json::quoted;
 use crate::yaml::END;
 use crate::yaml::Lines;
@@ -37,9 +37,14 @@ impl Lines {
     }
 
     /// Appends a section with everything of ours.
-    pub(super) fn append_section(&mut self, command: &HookCommand, mark: &str) {
+    pub(super) fn append_section(
+        &mut self,
+        events: &[HookEvent],
+        command: &HookCommand,
+        mark: &str,
+    ) {
         let mut new = vec![format!("{BEGIN}{mark}"), "hooks:".to_owned()];
-        for event in HOOKS.events {
+        for event in events {
             new.extend(event_lines("  ", event, command));
         }
         new.push(END.to_owned());
@@ -195,7 +200,7 @@ impl Lines {
                 continue;
             }
             let item = self.lines[at..end].concat();
-            let items: Result<Vec<serde_json::Value>, _> = serde_saphyr::from_str(&item);
+            let items: Result<Vec<Data>, _> = serde_saphyr::from_str(&item);
             if items.is_ok_and(|items| matches!(&items[..], [only] if is_ours(only))) {
                 self.lines.drain(at..end);
                 taken += end - at;
@@ -204,6 +209,12 @@ impl Lines {
         }
         taken
     }
+}
+
+/// Is an entry of a list ours?
+pub(super) fn is_ours(entry: &Data) -> bool {
+    let line = entry.get("command").and_then(Data::as_str);
+    line.is_some_and(|line| HookCommand::recognise(line, Agent::Hermes).is_some())
 }
 
 fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {

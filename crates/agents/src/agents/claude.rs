@@ -1,0 +1,56 @@
+//! Claude Code: a command hook with the payload on standard input.
+//!
+//! `cwd` follows the agent's `cd`; the project is in a variable. `PostToolBatch` repeats what `PostToolUse`
+//! said, and `PermissionRequest` may come after the change, so neither says anything here. A task that goes
+//! on in the background begins turns of its own, with prompt ids of their own.
+//!
+//! It is told in the `hooks` of `settings.json`. There is no matcher: Claude Code compares some patterns with names
+//! and others as expressions, adds older names of tools to both, and treats negations in a way of its own. A hook that
+//! sees every tool misses none.
+//!
+//! Per project it is `settings.local.json`, which is the user's own and not shared: the command line holds a path of
+//! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
+//! with their own payloads, which are told apart.
+
+use super::definition::Definition;
+use crate::agent::Agent;
+use crate::event::ToolClass;
+use crate::install::Target;
+use crate::install::hooks_json::HooksJson;
+use crate::install::hooks_json::claude_events;
+use crate::payload::fields::TOP;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
+    place_variables: &["CLAUDE_CONFIG_DIR"],
+    targets: |places, scope| {
+        let of_user = (AGENT.sign)(places).join("settings.json");
+        let path = scope.choose(".claude/settings.local.json", of_user);
+        Ok(vec![Target::shared(path, &HOOKS)])
+    },
+    is_private_in_project: true,
+    user_settings: &["settings.json"],
+    project_settings: &[".claude/settings.json", ".claude/settings.local.json"],
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    turn: &[(TOP, "prompt_id"), ("params.arguments", "prompt")],
+    root_variables: &["CLAUDE_PROJECT_DIR"],
+    tools: &[
+        (
+            ToolClass::Read,
+            "Read NotebookRead Glob Grep LS WebFetch WebSearch TodoRead TodoWrite TaskCreate \
+            TaskGet TaskList TaskUpdate BashOutput TaskOutput ToolSearch AskUserQuestion \
+            EnterPlanMode ExitPlanMode ListMcpResourcesTool ReadMcpResourceTool",
+        ),
+        (ToolClass::Edit, "Write Edit MultiEdit NotebookEdit"),
+        (ToolClass::Shell, "Bash PowerShell"),
+        (ToolClass::Agent, "Agent Task Workflow Skill"),
+    ],
+    ..Rules::COMMON
+};
+
+static HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude, &claude_events(20));

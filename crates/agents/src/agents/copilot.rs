@@ -1,0 +1,93 @@
+//! Copilot CLI: a command hook in two forms. Events in `camelCase` have a form of their own, in which only
+//! the command line names the event; events in `PascalCase`, and hooks it takes from a project's Claude
+//! settings, look like Claude's but for the names of the arguments.
+//!
+//! It has neither turn nor call ids. `permissionRequest` repeats a tool that was announced already.
+//!
+//! It is told by a file of our own among its hooks. Its payloads do not name the event, so the command line does. Any
+//! failure of a hook denies the tool there, which is what the guard of the command line is for.
+
+use super::definition::Definition;
+use crate::agent::Agent;
+use crate::event::EventKind;
+use crate::event::ToolClass;
+use crate::install::Target;
+use crate::install::hooks_json::HookEvent;
+use crate::install::hooks_json::HooksJson;
+use crate::install::hooks_json::Shape;
+use crate::install::own_file::OwnFile;
+use crate::payload::fields::ARGUMENTS;
+use crate::payload::fields::TOP;
+use crate::payload::fields::id;
+use crate::payload::fields::object;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    sign: |places| places.variable_or("COPILOT_HOME", ".copilot"),
+    place_variables: &["COPILOT_HOME"],
+    targets: |places, scope| {
+        let of_user = (AGENT.sign)(places).join("hooks/herma.json");
+        let path = scope.choose(".github/hooks/herma.json", of_user);
+        Ok(vec![Target::own(vec![path], OwnFile::Hooks(HOOKS))])
+    },
+    user_settings: &["settings.json", "config.json"],
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    more_events: &[
+        (EventKind::TurnStart, "userPromptSubmitted"),
+        (EventKind::TurnEnd, "agentStop"),
+    ],
+    event: &[(TOP, "hook_event_name"), (TOP, "hookName")],
+    session: &[(TOP, "sessionId"), (TOP, "session_id")],
+    tool: &[(TOP, "toolName"), (TOP, "tool_name")],
+    arguments: &["toolArgs", "toolInput", "tool_input"],
+    root_variables: &["COPILOT_PROJECT_DIR"],
+    tools: &[
+        (
+            ToolClass::Read,
+            "view grep glob rg show_file web_fetch web_search report_intent update_todo \
+            ask_user read_bash list_bash read_powershell list_powershell read_agent \
+            list_agents fetch_copilot_cli_documentation exit_plan_mode Read Grep Glob LS \
+            WebFetch WebSearch TodoWrite AskUserQuestion",
+        ),
+        (
+            ToolClass::Edit,
+            "create edit str_replace_editor apply_patch Write Edit MultiEdit",
+        ),
+        (
+            ToolClass::Shell,
+            "bash powershell write_bash write_powershell Bash PowerShell",
+        ),
+        (ToolClass::Agent, "task skill write_agent Task Agent Skill"),
+    ],
+    variables: &["COPILOT_CLI"],
+    known_by: |payload| payload.text((TOP, "sessionId")).is_some(),
+    fields: &[
+        id("hookName"),
+        id("sessionId"),
+        id("toolName"),
+        object("toolArgs", "toolArgs", &ARGUMENTS),
+        object("toolInput", "toolInput", &ARGUMENTS),
+    ],
+    ..Rules::COMMON
+};
+
+const HOOKS: HooksJson = HooksJson {
+    shape: Shape::Copilot,
+    version: Some(1),
+    ..HooksJson::like_claude(
+        Agent::Copilot,
+        &[
+            HookEvent::new("sessionStart", 20),
+            HookEvent::new("userPromptSubmitted", 20),
+            HookEvent::new("preToolUse", 20),
+            HookEvent::new("postToolUse", 20),
+            HookEvent::new("postToolUseFailure", 20),
+            HookEvent::new("agentStop", 20),
+            HookEvent::new("sessionEnd", 20),
+        ],
+    )
+};

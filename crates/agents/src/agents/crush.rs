@@ -1,0 +1,68 @@
+//! Crush: a command hook before tools, and nothing else. Read in its documentation, never seen running
+//! here.
+//!
+//! Only the agent that talks to the user is hooked; its sub-agents are not, but the tool that starts them
+//! is. There are neither turn nor call ids.
+//!
+//! It is told in the `hooks` of `crush.json`.
+
+use super::definition::Definition;
+use crate::agent::Agent;
+use crate::event::EventKind;
+use crate::event::ToolClass;
+use crate::install::Target;
+use crate::install::hooks_json::HookEvent;
+use crate::install::hooks_json::HooksJson;
+use crate::install::hooks_json::Shape;
+use crate::install::json::Dialect;
+use crate::payload::fields::TOP;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    tells_ends: false,
+    sign: |places| places.config().join("crush"),
+    targets: |places, scope| {
+        let of_user = (AGENT.sign)(places).join("crush.json");
+        Ok(vec![Target::shared(
+            scope.choose("crush.json", of_user),
+            &HOOKS,
+        )])
+    },
+    next_step: |_| {
+        Some(
+            "Crush does not tell of what its sub-agents do; `herma run -- crush` covers a whole run.",
+        )
+    },
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    events: &[(EventKind::BeforeTool, "PreToolUse")],
+    event: &[(TOP, "event")],
+    session_variable: Some("CRUSH_SESSION_ID"),
+    root_variables: &["CRUSH_PROJECT_DIR"],
+    tools: &[
+        (
+            ToolClass::Read,
+            "view ls grep glob rg fetch web_fetch web_search sourcegraph diagnostics \
+            references lsp_diagnostics lsp_references lsp_definition lsp_hover lsp_symbols \
+            todos job_output crush_info crush_logs list_mcp_resources read_mcp_resource",
+        ),
+        (
+            ToolClass::Edit,
+            "edit multiedit write download lsp_rename lsp_replace_symbol",
+        ),
+        (ToolClass::Shell, "bash"),
+        (ToolClass::Agent, "agent agentic_fetch"),
+    ],
+    ..Rules::COMMON
+};
+
+static HOOKS: HooksJson = HooksJson {
+    dialect: Dialect::Relaxed,
+    shape: Shape::Flat {
+        name: Some("herma"),
+    },
+    ..HooksJson::like_claude(Agent::Crush, &[HookEvent::new("PreToolUse", 20)])
+};

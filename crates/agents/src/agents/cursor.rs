@@ -1,0 +1,107 @@
+//! Cursor: a command hook. Read in its program, never seen running here.
+//!
+//! It also runs the hooks of Claude's settings, with its own payload. `beforeShellExecution` and
+//! `beforeMCPExecution` repeat `preToolUse`, but older versions have nothing else. What the user completes
+//! with the tab key is the user's own work.
+//!
+//! It is told in `hooks.json`, which needs a version. Shell commands also have an event of their own, before which
+//! `preToolUse` comes anyway.
+
+use super::definition::Definition;
+use crate::agent::Agent;
+use crate::event::EventKind;
+use crate::event::ToolClass;
+use crate::install::Target;
+use crate::install::hooks_json::HookEvent;
+use crate::install::hooks_json::HooksJson;
+use crate::install::hooks_json::Shape;
+use crate::payload::fields::EDITED;
+use crate::payload::fields::TOP;
+use crate::payload::fields::command;
+use crate::payload::fields::id;
+use crate::payload::fields::path;
+use crate::payload::fields::value;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    sign: |places| places.home.join(".cursor"),
+    targets: |places, scope| {
+        let of_user = (AGENT.sign)(places).join("hooks.json");
+        let path = scope.choose(".cursor/hooks.json", of_user);
+        Ok(vec![Target::shared(path, &HOOKS)])
+    },
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    events: &[
+        (EventKind::SessionStart, "SessionStart"),
+        (EventKind::SessionEnd, "SessionEnd"),
+        (EventKind::TurnStart, "beforeSubmitPrompt UserPromptSubmit"),
+        (EventKind::TurnEnd, "stop"),
+        (
+            EventKind::BeforeTool,
+            "preToolUse beforeShellExecution beforeMCPExecution",
+        ),
+        (
+            EventKind::AfterTool,
+            "postToolUse postToolUseFailure afterShellExecution afterMCPExecution \
+            afterFileEdit",
+        ),
+    ],
+    implied_tools: &[
+        ("beforeShellExecution", "Shell"),
+        ("afterShellExecution", "Shell"),
+        ("afterFileEdit", "Write"),
+    ],
+    mcp_events: &["beforeMCPExecution", "afterMCPExecution"],
+    session: &[(TOP, "session_id"), (TOP, "conversation_id")],
+    turn: &[(TOP, "generation_id")],
+    // The events of one kind of tool have its arguments beside everything else.
+    arguments: &["tool_input", TOP],
+    directory: &[(TOP, "cwd"), (TOP, "workspace_roots")],
+    roots: &[(TOP, "workspace_roots")],
+    root_variables: &["CURSOR_PROJECT_DIR"],
+    tools: &[
+        (
+            ToolClass::Read,
+            "Read Grep Glob LS SemanticSearch CodebaseSearch WebSearch WebFetch ReadLints \
+            TodoWrite AskQuestion ListMcpResources FetchMcpResource",
+        ),
+        (
+            ToolClass::Edit,
+            "Write Edit Delete StrReplace MultiEdit EditNotebook ApplyPatch",
+        ),
+        (ToolClass::Shell, "Shell Bash"),
+        (ToolClass::Agent, "Task Agent"),
+    ],
+    known_by: |payload| payload.has((TOP, "cursor_version")),
+    fields: &[
+        id("cursor_version"),
+        id("conversation_id"),
+        id("generation_id"),
+        path("workspace_roots"),
+        command("command"),
+        path("file_path"),
+        value("edits").of(&EDITED),
+    ],
+    ..Rules::COMMON
+};
+
+static HOOKS: HooksJson = HooksJson {
+    shape: Shape::Flat { name: None },
+    version: Some(1),
+    ..HooksJson::like_claude(
+        Agent::Cursor,
+        &[
+            HookEvent::new("sessionStart", 20),
+            HookEvent::new("beforeSubmitPrompt", 20),
+            HookEvent::new("preToolUse", 20),
+            HookEvent::new("postToolUse", 20),
+            HookEvent::new("postToolUseFailure", 20),
+            HookEvent::new("stop", 20),
+            HookEvent::new("sessionEnd", 20),
+        ],
+    )
+};

@@ -1,0 +1,117 @@
+//! Hermes Agent: a shell hook or a plugin.
+//!
+//! Before a request to the model it sends the whole conversation. `on_session_end` comes at the end of
+//! every turn; `on_session_finalize` is the end of the session. `cwd` is the directory of the process,
+//! which behind a gateway is not the project.
+//!
+//! It is told in the `hooks` of `config.yaml`, and people type [`slash`] commands in its chats.
+
+mod config;
+mod lines;
+pub mod slash;
+
+use std::path::PathBuf;
+
+use serde_json::Value as Data;
+
+use self::config::Config;
+use self::config::HOOKS;
+use crate::agent::Agent;
+use crate::agents::definition::Definition;
+use crate::event::EventKind;
+use crate::event::ToolClass;
+use crate::install::Places;
+use crate::install::Scope;
+use crate::install::Target;
+use crate::install::switches::Files;
+use crate::install::switches::Question;
+use crate::install::switches::Verdict;
+use crate::payload::fields::id;
+use crate::payload::fields::object;
+use crate::payload::fields::prompt;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    sign: |places| file(places, "state.db"),
+    place_variables: &["HERMES_HOME"],
+    targets: |places, scope| {
+        if *scope != Scope::User {
+            return Err("it has one configuration, in its home");
+        }
+        Ok(vec![Target::shared(file(places, "config.yaml"), &Config)])
+    },
+    next_step: |_| {
+        Some(
+            "Hermes asks about each hook when it starts next; without a terminal start it with `--accept-hooks`.",
+        )
+    },
+    judge,
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    events: &[
+        (EventKind::SessionStart, "on_session_start"),
+        (EventKind::SessionEnd, "on_session_finalize"),
+        (EventKind::TurnStart, "pre_llm_call"),
+        (EventKind::TurnEnd, "on_session_end"),
+        (EventKind::BeforeTool, "pre_tool_call"),
+        (EventKind::AfterTool, "post_tool_call"),
+    ],
+    parent_session: &[("extra", "parent_session_id")],
+    sub_agent: &[("extra", "subagent_id")],
+    turn: &[("extra", "turn_id")],
+    prompt: &[("extra", "user_message")],
+    call: &[("extra", "tool_call_id")],
+    tools: &[
+        (
+            ToolClass::Read,
+            "read_file search_files list_files web_search web_extract vision_analyze \
+            session_search todo clarify skills_list skill_view",
+        ),
+        (ToolClass::Edit, "write_file patch"),
+        (ToolClass::Shell, "terminal execute_code process"),
+        (ToolClass::Agent, "delegate_task"),
+    ],
+    fields: &[object(
+        "extra",
+        "extra",
+        &[
+            id("turn_id"),
+            id("tool_call_id"),
+            id("parent_session_id"),
+            id("subagent_id"),
+            prompt("user_message"),
+        ],
+    )],
+    ..Rules::COMMON
+};
+
+fn file(places: &Places, name: &str) -> PathBuf {
+    places.variable_or("HERMES_HOME", ".hermes").join(name)
+}
+
+/// Hermes keeps the pairs of event and command line that were approved.
+fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
+    let line = question.command.line(Agent::Hermes, None);
+    let file = file(question.places, "shell-hooks-allowlist.json");
+    let data = files.read(&file).ok().flatten();
+    let data: Option<Data> = data.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let approvals = data
+        .as_ref()
+        .and_then(|data| data.get("approvals")?.as_array());
+    let is_approved = |event: &str| {
+        approvals.is_some_and(|approvals| {
+            approvals.iter().any(|approval| {
+                approval.get("event").and_then(Data::as_str) == Some(event)
+                    && approval.get("command").and_then(Data::as_str) == Some(&line)
+            })
+        })
+    };
+    if HOOKS.events.iter().all(|event| is_approved(event.name)) {
+        Verdict::Fine
+    } else {
+        Verdict::NotApproved
+    }
+}

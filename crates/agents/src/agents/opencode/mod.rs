@@ -1,0 +1,150 @@
+//! OpenCode: a plugin of ours that sends what the plugin interface gave it, with the name of the hook.
+//!
+//! The name is in `event`, or in `hook` while `event` is the event of the bus. Sub-agents have sessions of
+//! their own, whose beginning names the parent. A project without a repository has `/` for its work tree.
+//! `shell.env` is the only sign of a command that the user runs, and comes a second time for commands of
+//! the agent.
+//!
+//! The plugin starts Herma without a shell. `OpenCode` waits for a plugin without any limit and takes what it throws for
+//! the tool's failure, so the plugin keeps a limit itself and throws nothing.
+
+use crate::agent::Agent;
+use crate::agents::definition::Definition;
+use crate::event::EventKind;
+use crate::event::ToolClass;
+use crate::install::FoundCommand;
+use crate::install::HookCommand;
+use crate::install::Target;
+use crate::install::json::Json;
+use crate::install::json::Layout;
+use crate::install::own_file::OwnFile;
+use crate::install::own_file::Program;
+use crate::payload::fields::ARGUMENTS;
+use crate::payload::fields::EVENT;
+use crate::payload::fields::Field;
+use crate::payload::fields::TOP;
+use crate::payload::fields::id;
+use crate::payload::fields::object;
+use crate::payload::fields::path;
+use crate::payload::fields::prompt;
+use crate::rules::Rules;
+
+pub(super) static AGENT: Definition = Definition {
+    rules: RULES,
+    sign: |places| places.config().join("opencode"),
+    targets: |places, scope| {
+        let of_user = (AGENT.sign)(places).join("plugins/herma.js");
+        let path = scope.choose(".opencode/plugins/herma.js", of_user);
+        Ok(vec![Target::own(vec![path], OwnFile::Program(PLUGIN))])
+    },
+    next_step: |_| Some("Restart OpenCode: plugins are read when it starts."),
+    ..Definition::COMMON
+};
+
+const RULES: Rules = Rules {
+    events: &[
+        (EventKind::SessionStart, "session.created"),
+        (EventKind::SessionEnd, "session.deleted dispose"),
+        (EventKind::TurnStart, "chat.message"),
+        (EventKind::TurnEnd, "session.idle"),
+        (EventKind::BeforeTool, "tool.execute.before shell.env"),
+        (EventKind::AfterTool, "tool.execute.after"),
+    ],
+    implied_tools: &[("shell.env", "bash")],
+    // A hook that passes an event of the bus on is named last: the event says more.
+    event: &[("event", "type"), (TOP, "event"), (TOP, "hook")],
+    session: &[
+        ("input", "sessionID"),
+        ("event.properties", "sessionID"),
+        ("event.properties.info", "id"),
+        (TOP, "sessionID"),
+    ],
+    parent_session: &[
+        ("event.properties.info", "parentID"),
+        (TOP, "parent_session_id"),
+    ],
+    turn: &[("output.message", "id"), ("input", "messageID")],
+    prompt: &[("output.parts", "text")],
+    call: &[("input", "callID")],
+    tool: &[("input", "tool")],
+    arguments: &["output.args", "input.args"],
+    directory: &[(TOP, "directory")],
+    roots: &[(TOP, "worktree"), (TOP, "directory")],
+    tools: &[
+        (
+            ToolClass::Read,
+            "read glob grep list webfetch websearch codesearch todowrite todoread question \
+            lsp plan_enter plan_exit invalid",
+        ),
+        (ToolClass::Edit, "write edit multiedit patch apply_patch"),
+        (ToolClass::Shell, "bash"),
+        (ToolClass::Agent, "task skill"),
+    ],
+    known_by: |payload| {
+        payload.has(("input", "sessionID")) || payload.has(("event.properties", "sessionID"))
+    },
+    fields: &[
+        id("hook"),
+        id("sessionID"),
+        path("directory"),
+        path("worktree"),
+        object("input", "input", &INPUT),
+        object("output", "output", &OUTPUT),
+    ],
+    ..Rules::COMMON
+};
+
+static INPUT: [Field; 7] = [
+    id("tool"),
+    id("sessionID"),
+    id("callID"),
+    id("messageID"),
+    path("cwd"),
+    object("args", "input.args", &ARGUMENTS),
+    object("event", "event", &EVENT),
+];
+
+static OUTPUT: [Field; 3] = [
+    object("args", "output.args", &ARGUMENTS),
+    object("message", "output.message", &[id("id")]),
+    object("parts", "output.parts", &[prompt("text")]),
+];
+
+const PLUGIN: Program = Program {
+    head: "",
+    comment: "//",
+    mode: 0o644,
+    event: "plugin",
+    body: |command, _| plugin(command),
+    command_of,
+};
+
+/// The plugin that runs this command.
+fn plugin(command: &HookCommand) -> String {
+    let words = command.words(Agent::OpenCode).into_iter();
+    let words = Json::Array(words.map(|word| Json::Text(word.to_owned())).collect());
+    let words = words.render(&Layout::own().on_one_line(), "");
+    // A line separator ends a line in a script, but not in JSON.
+    let words = words
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
+    include_str!("plugin.js").replacen("@COMMAND@", &words, 1)
+}
+
+/// The command a plugin runs.
+fn command_of(text: &str) -> Option<FoundCommand> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("const COMMAND = "))?;
+    let words: Vec<String> = serde_json::from_str(line).ok()?;
+    let (home, binary) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [binary, "hook", "opencode"] => (None, binary),
+        [binary, "--home", home, "hook", "opencode"] => (Some(home), binary),
+        _ => return None,
+    };
+    let command = HookCommand::new(binary.as_ref(), home.map(AsRef::as_ref)).ok()?;
+    Some(FoundCommand {
+        command,
+        event: None,
+    })
+}
