@@ -10,7 +10,7 @@
 //! * [`record`]: what is about to be done to the refs of a project, so that whoever comes next can finish it
 //! * [`doomed`]: contents that must not be readable any more, for collection
 //!
-//! The doors, and the order of everything, are in `engine::purging`.
+//! The order of everything is in `run`.
 
 pub(crate) mod away;
 pub(crate) mod refs;

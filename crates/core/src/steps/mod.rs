@@ -7,7 +7,7 @@
 //! 1. [`record`]: a step as a small file, replaced as a whole when the step ends;
 //! 2. [`log`]: all steps of a project, found again by number or by the call's id;
 //! 3. [`marks`]: which turn of which session is under way, so that separate processes agree on it;
-//! 4. [`timeline`]: the states of a project in their order, and who led from each one to the next.
+//! 4. [`crate::timeline`]: the states of a project in their order, and who led from each one to the next.
 //!
 //! What lies between two states belongs to the step that was under way. If none was, a person did it. If
 //! several were, nobody can tell which: it is unattributed.

@@ -1,4 +1,4 @@
-//! The story of a project: its timeline, its steps, and the states on it in full.
+//! The timeline of a project: its steps, and the states they led to, in full.
 //!
 //! Most states on the timeline are checkpoints. Where a restore brought back only a part, the state it led to
 //! is put together again from the two checkpoints, in memory.

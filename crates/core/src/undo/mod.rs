@@ -1,7 +1,7 @@
 //! Undo and redo: which checkpoint the next move goes to.
 //!
 //! One rule: an undo goes to the latest state the project was in before that differs from what is there. The states are
-//! a line (`restore/undo.rs`): the past of the record, then, if anything happened since the last move, where that led and what
+//! a line (`undo/record.rs`): the past of the record, then, if anything happened since the last move, where that led and what
 //! saves found since. Below the line are the checkpoints that are older than all of it.
 
 pub(crate) mod partition;

@@ -3,7 +3,7 @@
 //! The states the project was in are a line, the latest last: those that saves found and those that restores led to, in
 //! the order in which they came about. Undo goes back along it and cuts off what it leaves, redo forward again. What
 //! happened since the last move is not in the record: saves do not write it. It is added when the next move asks
-//! (`engine/undoing.rs`).
+//! (`undo/mod.rs`).
 
 use std::collections::BTreeMap;
 

@@ -1,18 +1,13 @@
-//! Takes a checkpoint: scan → hash → pack → publish.
+//! One look at the project: what is there, what changed since the last look, and what is left out.
 //!
-//! * [`scan`], [`listing`], [`read_file`], [`build`]: the walk, what each directory holds, the files
-//!   that changed, and the trees made of them
+//! * [`present`]: one whole look, for a save or for a comparison
+//! * `scan`: the walk, what each directory holds, the files that changed, and the trees made of them
 //! * [`stat_cache`]: what every file looked like last time
-//! * [`excludes`], [`tracked`]: what belongs to the project and what is left out
+//! * [`rules`], [`tracked`]: what belongs to the project and what is left out
 //! * [`secrets`]: files that hold secrets, by name and by content
 //! * [`lists`]: full modes and left-out names, stored beside the tree
-//! * [`present`]: one whole scan, for a save or for a comparison
-//! * `same_shape`: the stat cache brought up to date in place
-//! * `glance`: which directories are not as the stat cache has them
-//! * [`changed_dirs`]: the directories a walk has to enter
 //! * [`held`]: what belongs to the present whatever the rules say
 //! * `owner`: what in the project belongs to somebody else
-//! * `judge`: the rules, asked about a path at which nothing is yet
 //!
 //! # Limits
 //!
