@@ -17,7 +17,7 @@ use crate::pack::read::EntryKind;
 use crate::pack::read::Pack;
 
 /// The most deltas that may build on each other. Git makes no more than 4095.
-const MAX_DELTA_CHAIN: usize = 10_000;
+pub(crate) const MAX_DELTA_CHAIN: usize = 10_000;
 
 /// Where the base of a delta was found.
 pub enum Base {

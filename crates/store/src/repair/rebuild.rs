@@ -22,6 +22,7 @@ use crate::object::delta;
 use crate::object::inflate::Reader;
 use crate::objects::cache::Cache;
 use crate::objects::cache::Key;
+use crate::objects::chain::MAX_DELTA_CHAIN;
 use crate::objects::copy::CopyError;
 use crate::objects::copy::MEMORY_LIMIT;
 use crate::pack::check::checksum;
@@ -41,9 +42,6 @@ const SMALLEST_ENTRY: u64 = 9;
 
 /// How much memory is used for objects that deltas may build on.
 const CACHE: usize = 64 << 20;
-
-/// The most deltas that may build on each other.
-const MAX_DELTA_CHAIN: usize = 10_000;
 
 /// One entry of the pack.
 pub(crate) struct Item {

@@ -50,11 +50,11 @@ const CHUNK_OBJECTS: usize = 4096;
 const BASE_CACHE_BYTES: usize = 64 << 20;
 
 /// The most deltas that build on each other.
-const MAX_DELTA_CHAIN: u32 = 50;
+const MAX_WRITTEN_CHAIN: u32 = 50;
 
 /// Where a chain that became too deep is taken up again: a delta against an older relative is still
 /// much smaller than the whole object.
-const TAKEN_UP: u32 = MAX_DELTA_CHAIN / 2;
+const TAKEN_UP: u32 = MAX_WRITTEN_CHAIN / 2;
 
 /// Smaller objects are not worth a delta.
 const SMALLEST: u64 = 32;
@@ -330,7 +330,7 @@ impl Merge<'_> {
     /// The object at this position, or one it is built from if it stands at the end of a long chain.
     fn shallow(&self, like: Option<usize>) -> Option<usize> {
         let mut base = like?;
-        if self.known[base].depth >= MAX_DELTA_CHAIN {
+        if self.known[base].depth >= MAX_WRITTEN_CHAIN {
             while self.known[base].depth > TAKEN_UP {
                 base = self.known[base].base?;
             }

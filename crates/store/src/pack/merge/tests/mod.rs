@@ -166,8 +166,8 @@ fn versions_of_a_file_become_deltas_and_read_back() {
         assert!(shown.stdout == *version);
     }
     let depths = depths(&fresh);
-    assert_eq!(depths.values().max(), Some(&MAX_DELTA_CHAIN));
-    assert_eq!(depths[&ids[MAX_DELTA_CHAIN as usize + 1]], TAKEN_UP + 1);
+    assert_eq!(depths.values().max(), Some(&MAX_WRITTEN_CHAIN));
+    assert_eq!(depths[&ids[MAX_WRITTEN_CHAIN as usize + 1]], TAKEN_UP + 1);
 }
 
 #[test]
