@@ -1,22 +1,12 @@
 //! What agents send, and what is in their configurations.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_agents::Agent;
-use herma_agents::Event;
-use herma_agents::EventKind;
-use herma_agents::Surroundings;
-use herma_agents::install::HookCommand;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
-use herma_agents::payload::LONGEST_COMMAND;
-use herma_agents::payload::LONGEST_ID;
-use herma_agents::payload::LONGEST_PROMPT;
-use herma_agents::slash;
-use herma_agents::slash::Message;
-use herma_agents::slash::Platform;
+use herma_agents::install::{HookCommand, Places, Scope};
+use herma_agents::payload::{LONGEST_COMMAND, LONGEST_ID, LONGEST_PROMPT};
 use herma_agents::slash::message::Span;
+use herma_agents::slash::{Message, Platform};
+use herma_agents::{Agent, Event, EventKind, Surroundings, slash};
 
 /// A payload on standard input, and the same as an argument.
 pub fn payload(agent: Agent, bytes: &[u8]) {
@@ -70,9 +60,7 @@ pub fn install(agent: Agent, bytes: &[u8]) {
             continue;
         };
         let after = edited.after.expect("installing removes nothing");
-        let again = target
-            .install(Some(&after), &command)
-            .expect("it was just written");
+        let again = target.install(Some(&after), &command).expect("it was just written");
         assert_eq!(again.after.as_ref(), Some(&after), "idempotent");
         let back = target.uninstall(&after).expect("it was just written");
         if is_foreign {
@@ -90,59 +78,32 @@ pub fn install(agent: Agent, bytes: &[u8]) {
 /// What is typed in a chat, and what is answered there: no answer is longer than the place takes.
 pub fn slash(text: &str) {
     match slash::parse(text) {
-        slash::Request::Restore {
-            checkpoint, files, ..
-        } => {
+        slash::Request::Restore { checkpoint, files, .. } => {
             assert!(!checkpoint.is_empty() && files.iter().all(|file| !file.is_empty()));
         }
         _ => _ = slash::grammar::number(text),
     }
     let mut message = Message::new();
     let (words, foreign) = text.split_at(text.floor_char_boundary(text.len() / 2));
-    message.line([
-        Span::Words("Restored ".to_owned()),
-        Span::Foreign(foreign.to_owned()),
-    ]);
+    message.line([Span::Words("Restored ".to_owned()), Span::Foreign(foreign.to_owned())]);
     message.block(words.lines().map(str::to_owned).collect(), words.len());
     message.note(vec!["3 files".to_owned()]);
     for platform in [Platform::Telegram, Platform::Discord, Platform::Slack] {
         let length = message.render(platform).encode_utf16().count();
         assert!(platform.limit().is_none_or(|limit| length <= limit));
     }
-    let _ = (
-        message.render(Platform::Cli),
-        message.render(Platform::Plain),
-    );
+    let _ = (message.render(Platform::Cli), message.render(Platform::Plain));
 }
 
 fn check(event: &Event) {
-    let ids = [
-        &event.session,
-        &event.parent_session,
-        &event.sub_agent,
-        &event.turn,
-    ];
+    let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
     assert!(ids.into_iter().flatten().all(|id| id.len() <= LONGEST_ID));
-    assert!(
-        event
-            .prompt
-            .as_ref()
-            .is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT)
-    );
+    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT));
     assert!(event.roots.iter().all(|root| root.is_absolute()));
-    assert!(
-        event
-            .directory
-            .as_ref()
-            .is_some_and(|directory| directory.is_absolute())
-    );
+    assert!(event.directory.as_ref().is_some_and(|directory| directory.is_absolute()));
     if let Some(tool) = &event.tool {
         assert!(tool.name.len() <= LONGEST_ID);
-        assert!(
-            tool.command
-                .as_ref()
-                .is_none_or(|command| command.len() <= LONGEST_COMMAND)
-        );
+        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= LONGEST_COMMAND));
         assert!(tool.paths.len() <= 1000);
         assert!(tool.paths.iter().all(|path| path.as_os_str().len() <= 4096));
     }

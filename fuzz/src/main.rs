@@ -7,8 +7,7 @@
 use std::sync::OnceLock;
 
 use herma_fuzz::targets;
-use herma_fuzz::targets::TARGETS;
-use herma_fuzz::targets::Target;
+use herma_fuzz::targets::{TARGETS, Target};
 
 static CHOSEN: OnceLock<Target> = OnceLock::new();
 

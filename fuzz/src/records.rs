@@ -2,23 +2,15 @@
 
 use std::fs;
 
-use herma_core::ObjectId;
-use herma_core::ProjectId;
-use herma_core::RelPath;
-use herma_core::Spec;
-use herma_core::types::checkpoint::check_checkpoint_name;
 use herma_core::project::identity::Identity;
-use herma_core::worktree::rules::Tracked;
+use herma_core::types::checkpoint::check_checkpoint_name;
 use herma_core::worktree::lists;
-use herma_core::worktree::stat_cache::CacheBuilder;
-use herma_core::worktree::stat_cache::CacheSize;
-use herma_core::worktree::stat_cache::StatCache;
-use herma_core::worktree::stat_cache::checksum;
+use herma_core::worktree::rules::Tracked;
+use herma_core::worktree::stat_cache::{CacheBuilder, CacheSize, StatCache, checksum};
 use herma_core::worktree::tracked::TrackedFiles;
+use herma_core::{ObjectId, ProjectId, RelPath, Spec};
 use herma_fs::Dir;
-use herma_store::path::check_name;
-use herma_store::path::escape;
-use herma_store::path::is_hidden;
+use herma_store::path::{check_name, escape, is_hidden};
 
 /// A stat cache whose checksum is right: asking it anything ends, and what is copied out of it is one again.
 pub fn stat_cache(bytes: &[u8]) {
@@ -76,10 +68,7 @@ pub fn git_index(bytes: &[u8]) {
     let Ok(tracked) = TrackedFiles::parse(bytes) else {
         return;
     };
-    assert!(
-        tracked.len() <= bytes.len() / 62 + 1,
-        "an entry has 62 bytes at least"
-    );
+    assert!(tracked.len() <= bytes.len() / 62 + 1, "an entry has 62 bytes at least");
     let _ = (tracked.contains(b"a/b"), tracked.any_below(b"a"));
     assert!(tracked.is_empty() || tracked.any_below(b""));
     if tracked.base().is_some() {
@@ -94,11 +83,7 @@ pub fn project(bytes: &[u8]) {
     let written = identity.render();
     assert_eq!(Identity::parse(written.as_bytes()), identity);
     let problem = Identity::problem(bytes);
-    let _ = (
-        identity.places(),
-        identity.missing_since(),
-        identity.parent(),
-    );
+    let _ = (identity.places(), identity.missing_since(), identity.parent());
     let workdir = identity.workdir();
     let project = ProjectId::of(workdir.as_deref().unwrap_or("/p".as_ref()));
     let mut salvaged = Identity::salvage(bytes, &project);

@@ -1,14 +1,7 @@
 //! Command lines.
 
-use bstr::BString;
-use bstr::ByteSlice;
-use herma_shell::Command;
-use herma_shell::Effect;
-use herma_shell::PathEntry;
-use herma_shell::ProjectFiles;
-use herma_shell::Touch;
-use herma_shell::may_change;
-use herma_shell::touches;
+use bstr::{BString, ByteSlice};
+use herma_shell::{Command, Effect, PathEntry, ProjectFiles, Touch, may_change, touches};
 
 /// What reads only does not hide that something is deleted behind it, and changes no path of a project either.
 pub fn reads(text: &str) {
@@ -28,9 +21,7 @@ pub fn reads(text: &str) {
         let found = may_change(&Command::Text(longer.as_str().into()));
         assert!(found.is_some(), "{longer:?}");
     }
-    may_change(&Command::Arguments(
-        text.split(' ').map(BString::from).collect(),
-    ));
+    may_change(&Command::Arguments(text.split(' ').map(BString::from).collect()));
 }
 
 /// Of a project: an unheard-of program behind any line may change anything.

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::Compression;
@@ -13,14 +12,10 @@ use herma_core::ObjectId;
 use herma_core::types::message::Message;
 use herma_fs::Dir;
 use herma_store::fuzzing;
-use herma_store::object::EntryMode;
 use herma_store::object::commit::Commit;
-use herma_store::object::compare_names;
-use herma_store::object::delta;
 use herma_store::object::delta_encode::DeltaIndex;
 use herma_store::object::loose::Loose;
-use herma_store::object::parse_tree;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, compare_names, delta, parse_tree, push_tree_entry};
 use herma_store::objects::Objects;
 use herma_store::path::check_name;
 use sha1::Digest;
@@ -54,10 +49,7 @@ pub fn commit(bytes: &[u8]) {
         return;
     };
     let written = Commit::parse(&commit.encode()).expect("what is read can be written");
-    assert_eq!(
-        (written.tree, &written.parents),
-        (commit.tree, &commit.parents)
-    );
+    assert_eq!((written.tree, &written.parents), (commit.tree, &commit.parents));
     assert_eq!(written.message, commit.message);
     assert_eq!(written.author.seconds, commit.author.seconds);
     // A name may hold what cannot be written; what is written holds nothing like it.
@@ -69,14 +61,8 @@ pub fn commit(bytes: &[u8]) {
 fn message(bytes: &[u8]) {
     let message = Message::parse(bytes);
     let written = Message::parse(&message.encode());
-    assert_eq!(
-        written.reason, message.reason,
-        "a reason comes back exactly"
-    );
-    assert_eq!(
-        (&written.facts, written.extra),
-        (&message.facts, message.extra)
-    );
+    assert_eq!(written.reason, message.reason, "a reason comes back exactly");
+    assert_eq!((&written.facts, written.extra), (&message.facts, message.extra));
     assert_eq!(written.changes, message.changes);
     assert_eq!(Message::parse(&written.encode()), written);
 }
@@ -167,10 +153,7 @@ pub fn pack(bytes: &[u8]) {
             fs::write(packs.join("pack-a.idx"), index).expect("there is room");
             let above = Dir::open(directory).expect("it is there");
             let (_, bad) = fuzzing::packed_objects(above, "pack");
-            assert_eq!(
-                bad, 0,
-                "an index that was just made finds whole objects only"
-            );
+            assert_eq!(bad, 0, "an index that was just made finds whole objects only");
         }
     });
 }
@@ -195,12 +178,7 @@ fn described_pack(mut bytes: &[u8]) -> Vec<u8> {
         }
         pack.push(byte);
         if number == 6 {
-            let before: usize = offsets
-                .iter()
-                .rev()
-                .nth(usize::from(*base))
-                .copied()
-                .unwrap_or(12);
+            let before: usize = offsets.iter().rev().nth(usize::from(*base)).copied().unwrap_or(12);
             push_distance(&mut pack, offset.saturating_sub(before));
         } else if number == 7 {
             pack.extend_from_slice(&[*base; 20]);
@@ -232,10 +210,7 @@ pub fn pack_index(bytes: &[u8]) {
         fs::write(packs.join("pack-a.pack"), &pack).expect("there is room");
         fs::write(packs.join("pack-a.idx"), bytes).expect("there is room");
         let (good, _) = fuzzing::packed_objects(Dir::open(directory).expect("it is there"), "pack");
-        assert!(
-            good <= bytes.len() / 24,
-            "an index names no more than it has room for"
-        );
+        assert!(good <= bytes.len() / 24, "an index names no more than it has room for");
     });
 }
 

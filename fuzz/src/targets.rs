@@ -2,15 +2,7 @@
 
 use herma_agents::Agent;
 
-use crate::agents;
-use crate::core;
-use crate::program;
-use crate::records;
-use crate::sessions;
-use crate::shell;
-use crate::store;
-use crate::store_doors;
-use crate::texts;
+use crate::{agents, core, program, records, sessions, shell, store, store_doors, texts};
 
 /// What one input is given to.
 pub type Target = fn(&[u8]);
@@ -29,9 +21,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("head", store_doors::head),
     ("id", |bytes| records::id(text(bytes))),
     ("ignore", texts::ignore),
-    ("install", |bytes| {
-        of_agent(&CONFIGURED, bytes, agents::install)
-    }),
+    ("install", |bytes| of_agent(&CONFIGURED, bytes, agents::install)),
     ("journal", core::journal),
     ("kept", records::kept),
     ("loose", store::loose),
@@ -42,9 +32,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("patch_choice", patch_choice),
     ("patches", |bytes| agents::patches(text(bytes))),
     ("path", records::path),
-    ("payload", |bytes| {
-        of_agent(&CALLING, bytes, agents::payload)
-    }),
+    ("payload", |bytes| of_agent(&CALLING, bytes, agents::payload)),
     ("pending", sessions::pending),
     ("project", records::project),
     ("purge", core::purge),
@@ -64,14 +52,8 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// The agents whose configuration is edited; each is read in a way of its own.
-const CONFIGURED: [Agent; 6] = [
-    Agent::Claude,
-    Agent::Codex,
-    Agent::Crush,
-    Agent::Cursor,
-    Agent::Hermes,
-    Agent::Qwen,
-];
+const CONFIGURED: [Agent; 6] =
+    [Agent::Claude, Agent::Codex, Agent::Crush, Agent::Cursor, Agent::Hermes, Agent::Qwen];
 
 /// The agents that call.
 const CALLING: [Agent; 11] = [

@@ -2,24 +2,12 @@
 
 use std::collections::HashMap;
 
-use herma_core::worktree::rules::ExcludeSettings;
-use herma_core::worktree::rules::NothingTracked;
-use herma_core::worktree::rules::Rules;
-use herma_core::worktree::rules::Scope;
-use herma_core::worktree::rules::Verdict;
+use herma_core::worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, Verdict};
 use herma_diff::lines;
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::origins::line_origins;
-use herma_diff::merge::Labels;
-use herma_diff::merge::Merge;
-use herma_diff::merge::Resolution;
-use herma_diff::merge::merge as merge_texts;
-use herma_sessions::resume::Record;
-use herma_sessions::resume::Update;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::inject;
-use herma_sessions::resume::moment;
-use herma_sessions::resume::yaml;
+use herma_diff::merge::{Labels, Merge, Resolution, merge as merge_texts};
+use herma_sessions::resume::{Record, Update, Value, inject, moment, yaml};
 use jiff::tz::TimeZone;
 
 /// Ignore files and paths: a comment changes no verdict, and a file named to be taken in is taken in.
@@ -80,18 +68,12 @@ pub fn merge(bytes: &[u8]) {
     let hurried = herma_diff::merge::merge_within(base, ours, theirs, 8);
     check_merge(&hurried, base, ours, theirs);
     assert_eq!(merge_texts(base, ours, base).clean().as_deref(), Some(ours));
-    assert_eq!(
-        merge_texts(base, base, theirs).clean().as_deref(),
-        Some(theirs)
-    );
+    assert_eq!(merge_texts(base, base, theirs).clean().as_deref(), Some(theirs));
     assert_eq!(merge_texts(base, ours, ours).clean().as_deref(), Some(ours));
 }
 
 fn check_merge(merged: &Merge<'_>, base: &[u8], ours: &[u8], theirs: &[u8]) {
-    let labels = Labels {
-        ours: "now",
-        theirs: "then",
-    };
+    let labels = Labels { ours: "now", theirs: "then" };
     let marked = merged.resolve(Resolution::Markers(labels));
     let (in_base, in_marked) = (count(base), count(&marked));
     // A text may end without a newline, and a marker behind it adds one.

@@ -29,20 +29,17 @@ mod tree;
 mod walk;
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use keeping::Keeping;
 pub use measure::print_peak_memory;
-use options::Options;
-use options::Section;
+use options::{Options, Section};
 use peers::Places;
 use results::Results;
 use saving::Saving;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// The hidden command that measures the memory of another command.
 pub const PEAK_MEMORY: &str = "peak-memory";
@@ -59,9 +56,7 @@ pub fn run(args: &[String]) -> Result<()> {
         return run_optimised(args);
     }
     let threads = std::thread::available_parallelism()?.get().max(2);
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()?;
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     let place = workspace::target()?.join("bench");
     let out = match &options.out {
         Some(out) => out.clone(),
@@ -99,10 +94,14 @@ pub fn run(args: &[String]) -> Result<()> {
 fn run_optimised(args: &[String]) -> Result<()> {
     let here = std::env::current_dir()?;
     let mut command = workspace::cargo()?;
-    command
-        .args(["run", "--manifest-path"])
-        .arg(workspace::root()?.join("Cargo.toml"))
-        .args(["--quiet", "--release", "--package", "xtask", "--", "bench"]);
+    command.args(["run", "--manifest-path"]).arg(workspace::root()?.join("Cargo.toml")).args([
+        "--quiet",
+        "--release",
+        "--package",
+        "xtask",
+        "--",
+        "bench",
+    ]);
     workspace::run(command.args(args).current_dir(here))
 }
 
@@ -145,23 +144,19 @@ fn measure_section(
             checkpoints::measure(places, place, options.is_full)?.finish(results);
         }
         Section::Hooks => hooks::measure(&places.herma, place, options.rounds)?.finish(results),
-        Section::Keeping => Keeping::new(places, place.join("keeping"), options)?
-            .measure()?
-            .finish(results),
+        Section::Keeping => {
+            Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
+        }
         Section::Sessions => {
             let report =
                 sessions::measure(&places.herma, &place.join("sessions"), options.sessions)?;
             report.print();
-            results
-                .sections
-                .insert("sessions".to_owned(), report.to_json());
+            results.sections.insert("sessions".to_owned(), report.to_json());
         }
         Section::Python => {
             let report = python::measure(place, options.rounds)?;
             report.print();
-            results
-                .sections
-                .insert("python".to_owned(), report.to_json());
+            results.sections.insert("python".to_owned(), report.to_json());
         }
         Section::Report => return Ok(()),
     }

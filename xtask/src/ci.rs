@@ -5,20 +5,12 @@ use std::process::Command;
 use herma_testkit::skips::VARIABLE;
 
 use crate::Result;
-use crate::workspace::cargo;
-use crate::workspace::run;
+use crate::workspace::{cargo, run};
 
 /// Runs every check, cheapest first.
 pub fn check_everything() -> Result<()> {
     run(cargo()?.args(["fmt", "--all", "--check"]))?;
-    let clippy = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run(cargo()?.args(clippy))?;
     crate::house::size::run(&["--check".to_owned()])?;
     crate::house::layout::run(&[])?;
@@ -45,10 +37,7 @@ fn check_python() -> Result<()> {
 }
 
 fn check_licences() -> Result<()> {
-    let installed = cargo()?
-        .args(["deny", "--version"])
-        .output()
-        .is_ok_and(|o| o.status.success());
+    let installed = cargo()?.args(["deny", "--version"]).output().is_ok_and(|o| o.status.success());
     if !installed {
         eprintln!("── cargo deny check: SKIPPED, cargo-deny is not installed");
         return Ok(());
@@ -69,14 +58,6 @@ pub fn count_secret_hits(directories: &[String]) -> Result<()> {
         return Ok(());
     }
     let mut command = cargo()?;
-    command.args([
-        "run",
-        "--release",
-        "-p",
-        "herma-core",
-        "--example",
-        "secret_hits",
-        "--",
-    ]);
+    command.args(["run", "--release", "-p", "herma-core", "--example", "secret_hits", "--"]);
     run(command.args(directories))
 }

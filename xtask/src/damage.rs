@@ -1,7 +1,6 @@
 //! `cargo xtask damage`: every file and every byte of a store damaged, one at a time, and the store used afterwards.
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// Runs the sweep in full, built with optimisation.
 pub fn run(args: &[String]) -> Result<()> {
@@ -10,9 +9,6 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     let tests = ["test", "--release", "-p", "herma-core", "--test", "rows"];
     let mut command = workspace::cargo()?;
-    command
-        .env("HERMA_FAULT_FULL", "1")
-        .args(tests)
-        .args(["rows::damage", "--", "--nocapture"]);
+    command.env("HERMA_FAULT_FULL", "1").args(tests).args(["rows::damage", "--", "--nocapture"]);
     workspace::run(&mut command)
 }

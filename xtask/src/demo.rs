@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// The project the session begins with.
 const FILES: [(&str, &str); 3] = [
@@ -24,10 +23,7 @@ pub fn play() -> Result<()> {
         "herma",
     ]))?;
     let readme = fs::read_to_string(workspace::root()?.join("README.md"))?;
-    let session = readme
-        .split("```console\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next());
+    let session = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next());
     let session = session.ok_or("the README has no session")?;
     let place = std::env::temp_dir().join(format!("herma-demo-{}", std::process::id()));
     let shop = place.join("shop");

@@ -26,13 +26,11 @@ mod stage;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agents::Agents;
-use agents::Others;
+use agents::{Agents, Others};
 use drivers::Driver;
 use stage::Setting;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// Longer than any agent takes for a scene.
 const LIMIT: Duration = Duration::from_secs(3 * 60);
@@ -65,9 +63,9 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--misbehave" => options.misbehave = true,
-                "--ci" => options
-                    .drivers
-                    .extend(CI.iter().filter_map(|word| drivers::by_word(word))),
+                "--ci" => {
+                    options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
+                }
                 "--bare" => options.bare = true,
                 "--keep" => options.keep = true,
                 "--agents" => options.agents = Some(std::path::absolute(value()?)?),
@@ -108,19 +106,11 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     let isolation = isolation::enter(args)?;
     println!("The agents run {}.", isolation.words());
-    let setting = Setting {
-        agents,
-        herma,
-        keep: options.keep,
-    };
+    let setting = Setting { agents, herma, keep: options.keep };
     let table = if options.misbehave {
         misbehave::run(&setting, &options.drivers)
     } else {
         behave::run(&setting, &options.drivers, options.bare)
     };
-    if table.print() {
-        Ok(())
-    } else {
-        Err("not every agent passed".into())
-    }
+    if table.print() { Ok(()) } else { Err("not every agent passed".into()) }
 }

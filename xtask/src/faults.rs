@@ -2,22 +2,15 @@
 
 mod rows;
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use herma_testkit::faults::FULL_VARIABLE;
-use herma_testkit::faults::STEP_VARIABLE;
+use herma_testkit::faults::{FULL_VARIABLE, STEP_VARIABLE};
 
-use self::rows::ROWS;
-use self::rows::Row;
-use self::rows::Step;
-use crate::Result;
+use self::rows::{ROWS, Row, Step};
 use crate::test_names::Asked;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// How often many writers are let loose before a release.
 const CROWDS_BEFORE_RELEASE: usize = 10;
@@ -79,11 +72,7 @@ fn run_words(words: &[&String], size: Size) -> Result<()> {
         }
     }
     if words.is_empty() || !filters.is_empty() {
-        let all = Step::Tests {
-            package: "herma",
-            binary: "faults",
-            filters: &[],
-        };
+        let all = Step::Tests { package: "herma", binary: "faults", filters: &[] };
         let mut command = all.command(size)?;
         workspace::run(command.args(filters))?;
     }
@@ -95,11 +84,9 @@ fn run_words(words: &[&String], size: Size) -> Result<()> {
 
 fn row_of(word: &str) -> Option<&'static Row> {
     let is_its_module = |step: &Step| match step {
-        Step::Tests {
-            package: "herma-core",
-            filters,
-            ..
-        } => filters.iter().any(|f| f.trim_end_matches("::") == word),
+        Step::Tests { package: "herma-core", filters, .. } => {
+            filters.iter().any(|f| f.trim_end_matches("::") == word)
+        }
         _ => false,
     };
     let mut rows = ROWS.iter();
@@ -218,11 +205,7 @@ impl Step {
                 let args = if size == Size::Full { full } else { small };
                 [&["xtask", name], args].concat()
             }
-            Self::Tests {
-                package,
-                binary,
-                filters,
-            } => {
+            Self::Tests { package, binary, filters } => {
                 let mut words = vec!["test", "-p", package, "--test", binary];
                 if size == Size::Full {
                     words.push("--release");
@@ -256,8 +239,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::path::Path;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -305,10 +287,7 @@ mod tests {
     fn only_tests_that_passed_were_run() {
         let said = "test result: ok. 7 passed; 0 failed; 26 ignored; 0 measured; 3 filtered out";
         assert_eq!(passed_in(said), 7);
-        assert_eq!(
-            passed_in("test result: ok. 0 passed; 0 failed; 1 ignored;"),
-            0
-        );
+        assert_eq!(passed_in("test result: ok. 0 passed; 0 failed; 1 ignored;"), 0);
         assert_eq!(passed_in("running 8 tests"), 0);
     }
 

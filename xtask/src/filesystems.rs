@@ -8,13 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// So large an image is; most of it is never written. Nothing smaller is an xfs.
 const IMAGE_BYTES: u64 = 400 << 20;
@@ -71,10 +68,7 @@ const KINDS: [Kind; 8] = [
     Kind {
         name: "exFAT",
         make: &["mkfs.exfat", "IMAGE"],
-        mounts: &[
-            &["mount", "-t", "exfat", "DEVICE", "AT"],
-            &["mount.exfat-fuse", "DEVICE", "AT"],
-        ],
+        mounts: &[&["mount", "-t", "exfat", "DEVICE", "AT"], &["mount.exfat-fuse", "DEVICE", "AT"]],
         is_sound: true,
     },
     Kind {
@@ -82,14 +76,7 @@ const KINDS: [Kind; 8] = [
         make: &["mkfs.vfat", "IMAGE"],
         mounts: &[
             &["mount", "-t", "vfat", "DEVICE", "AT"],
-            &[
-                "fusefat",
-                "-s",
-                "-o",
-                "rw+,hard_remove,attr_timeout=0",
-                "IMAGE",
-                "AT",
-            ],
+            &["fusefat", "-s", "-o", "rw+,hard_remove,attr_timeout=0", "IMAGE", "AT"],
         ],
         // fusefat destroys its tables when a file is emptied, written again and removed.
         is_sound: false,
@@ -117,10 +104,7 @@ pub fn run(args: &[String]) -> Result<()> {
     for kind in &KINDS {
         let place = tempfile::tempdir()?;
         let (by, result) = match Mounted::new(kind, place.path()) {
-            Ok(mounted) => (
-                mounted.by,
-                try_out(&herma, kind, &mounted.at, place.path())?,
-            ),
+            Ok(mounted) => (mounted.by, try_out(&herma, kind, &mounted.at, place.path())?),
             Err(why) => ("-", format!("SKIPPED: {why}")),
         };
         println!("| {} | {by} | {result} |", kind.name);
@@ -139,11 +123,7 @@ impl Mounted {
     fn new(kind: &Kind, place: &Path) -> Result<Self> {
         let image = place.join("image");
         File::create(&image)?.set_len(IMAGE_BYTES)?;
-        let mut mounted = Self {
-            at: place.join("mounted"),
-            by: "-",
-            device: None,
-        };
+        let mut mounted = Self { at: place.join("mounted"), by: "-", device: None };
         fs::create_dir(&mounted.at)?;
         let needs_device = kind.mounts.concat().contains(&"DEVICE");
         if needs_device {
@@ -281,11 +261,7 @@ impl World<'_> {
     /// The project has to be in this state after a command, and what is others' as it was before.
     fn leads_to(&self, args: &[&str], expected: &Tree) -> Result<()> {
         let foreign = |tree: &mut Tree| {
-            tree.retain(|path, _| {
-                FOREIGN
-                    .iter()
-                    .any(|n| path.starts_with(self.project.join(n)))
-            });
+            tree.retain(|path, _| FOREIGN.iter().any(|n| path.starts_with(self.project.join(n))));
         };
         let mut before = tree(&self.project, true)?;
         foreign(&mut before);
@@ -350,11 +326,8 @@ impl World<'_> {
     /// The project itself was deleted.
     fn leads_to_made_again(&self, expected: &Tree) -> Result<()> {
         let above = self.project.parent().ok_or("it lies in a directory")?;
-        let elsewhere = World {
-            herma: self.herma,
-            project: above.to_owned(),
-            home: self.home.clone(),
-        };
+        let elsewhere =
+            World { herma: self.herma, project: above.to_owned(), home: self.home.clone() };
         elsewhere.works(&["-C", &self.project.display().to_string(), "undo"])?;
         if tree(&self.project, true)? == *expected {
             return Ok(());
@@ -365,13 +338,7 @@ impl World<'_> {
     /// A project that was saved on a local disk comes to this file system, which may not take its names: they are said, and the
     /// rest is there.
     fn moves_in(&self, at: &Path) -> Result<&'static str> {
-        const NAMES: [&str; 5] = [
-            "plain",
-            "with:colon",
-            "di:r/in",
-            "sub/caf\u{e9}",
-            "sub/other",
-        ];
+        const NAMES: [&str; 5] = ["plain", "with:colon", "di:r/in", "sub/caf\u{e9}", "sub/other"];
         fs::create_dir(&self.project)?;
         for name in NAMES {
             self.write(name, name)?;
@@ -432,43 +399,25 @@ impl Foreign {
         let place = mounted.display().to_string();
         said(&["mount", "-t", "tmpfs", "tmpfs", &place])?;
         let mount = Unmounted(mounted);
-        fs::write(
-            worktree.join(".git"),
-            "gitdir: /elsewhere/.git/worktrees/w\n",
-        )?;
+        fs::write(worktree.join(".git"), "gitdir: /elsewhere/.git/worktrees/w\n")?;
         for name in FOREIGN {
             fs::write(project.join(name).join("theirs"), "of others\n")?;
         }
-        Ok(Self {
-            _mounts: [bind, mount],
-            _elsewhere: elsewhere,
-        })
+        Ok(Self { _mounts: [bind, mount], _elsewhere: elsewhere })
     }
 }
 
 /// Works on a file system; what came of it, in words.
 fn try_out(herma: &Path, kind: &Kind, at: &Path, place: &Path) -> Result<String> {
-    let here = World {
-        herma,
-        project: at.join("project"),
-        home: place.join("home"),
-    };
+    let here = World { herma, project: at.join("project"), home: place.join("home") };
     fs::create_dir(&here.home)?;
     here.daily_work()?;
-    let moving = World {
-        herma,
-        project: place.join("moving"),
-        home: place.join("home"),
-    };
+    let moving = World { herma, project: place.join("moving"), home: place.join("home") };
     let names = moving.moves_in(&at.join("moved"))?;
     if !kind.is_sound {
         return Ok(format!("all; no store was tried on it{names}"));
     }
-    let there = World {
-        herma,
-        project: at.join("another"),
-        home: at.join("home"),
-    };
+    let there = World { herma, project: at.join("another"), home: at.join("home") };
     fs::create_dir(&there.home)?;
     let mode = at.join("home").metadata()?.permissions().mode();
     if mode & 0o022 == 0 {

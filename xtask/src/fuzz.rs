@@ -13,30 +13,20 @@ mod worked;
 
 use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use nix::sys::resource::Resource;
-use nix::sys::resource::getrlimit;
-use nix::sys::resource::setrlimit;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 pub use self::build::check;
 use self::log::Progress;
-use self::state::Record;
-use self::state::State;
-use crate::Result;
-use crate::workspace;
+use self::state::{Record, State};
+use crate::{Result, workspace};
 
 /// What holds for every input: memory, one allocation (the sanitizer sees it), and the time it takes.
-const LIMITS: [&str; 4] = [
-    "-rss_limit_mb=512",
-    "-malloc_limit_mb=256",
-    "-timeout=10",
-    "-print_final_stats=1",
-];
+const LIMITS: [&str; 4] =
+    ["-rss_limit_mb=512", "-malloc_limit_mb=256", "-timeout=10", "-print_final_stats=1"];
 
 /// Without the sanitizer an allocation beyond this fails, and breaks the target.
 const ADDRESSES: u64 = 1 << 30;
@@ -68,10 +58,7 @@ impl Options {
     fn parse(args: &[String]) -> Result<Self> {
         let mut options = Self {
             names: Vec::new(),
-            limits: Limits {
-                runs: 10_000_000,
-                seconds: 600,
-            },
+            limits: Limits { runs: 10_000_000, seconds: 600 },
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             resumes: false,
             replays: false,
@@ -100,11 +87,7 @@ impl Options {
 
     /// How long a target may work.
     fn seconds(&self) -> f64 {
-        if self.replays {
-            f64::INFINITY
-        } else {
-            self.limits.seconds as f64
-        }
+        if self.replays { f64::INFINITY } else { self.limits.seconds as f64 }
     }
 }
 
@@ -127,20 +110,14 @@ struct Places {
 impl Places {
     fn new(place: &Path, program: PathBuf) -> Result<Self> {
         let memory = Path::new("/dev/shm");
-        let above = if memory.is_dir() {
-            memory.to_owned()
-        } else {
-            std::env::temp_dir()
-        };
+        let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let places = Self {
             program,
             seeds: workspace::root()?.join("fuzz/corpus"),
             corpus: place.join("corpus"),
             crashes: place.join("crashes"),
             logs: place.join("logs"),
-            scratch: tempfile::Builder::new()
-                .prefix("herma-fuzz-")
-                .tempdir_in(above)?,
+            scratch: tempfile::Builder::new().prefix("herma-fuzz-").tempdir_in(above)?,
         };
         for directory in [&places.corpus, &places.crashes, &places.logs] {
             fs::create_dir_all(directory)?;
@@ -223,9 +200,7 @@ fn work(
         };
         let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(work)).collect();
         let ended = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
-        ended
-            .map(|worker| worker.unwrap_or_else(|_| Err("a worker panicked".to_owned())))
-            .collect()
+        ended.map(|worker| worker.unwrap_or_else(|_| Err("a worker panicked".to_owned()))).collect()
     });
     worked.into_iter().collect::<Worked>()?;
     Ok(broken.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -276,9 +251,7 @@ fn crashes_of(target: &str, directory: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        let rest = name
-            .strip_prefix(target)
-            .and_then(|rest| rest.strip_prefix('-'));
+        let rest = name.strip_prefix(target).and_then(|rest| rest.strip_prefix('-'));
         if rest.is_some_and(|rest| kinds.iter().any(|kind| rest.starts_with(kind))) {
             found.push(name);
         }
@@ -318,19 +291,12 @@ fn verdict(broken: &[(String, Record)], places: &Places) -> Result<()> {
         for crash in &record.crashes {
             let program = places.program.display();
             let input = places.crashes.join(crash);
-            eprintln!(
-                "  again: HERMA_FUZZ_TARGET={target} {program} {}",
-                input.display()
-            );
+            eprintln!("  again: HERMA_FUZZ_TARGET={target} {program} {}", input.display());
         }
     }
     if broken.is_empty() {
         return Ok(());
     }
-    Err(format!(
-        "{} targets broke; their input is in {}",
-        broken.len(),
-        places.crashes.display()
-    )
-    .into())
+    Err(format!("{} targets broke; their input is in {}", broken.len(), places.crashes.display())
+        .into())
 }

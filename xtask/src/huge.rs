@@ -8,20 +8,14 @@
 use std::fs;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use rayon::iter::IntoParallelIterator;
-use rayon::iter::ParallelIterator;
-use rustix::fs::CWD;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rustix::fs::{CWD, Mode, OFlags};
 
-use crate::Result;
-use crate::bench;
-use crate::workspace;
+use crate::{Result, bench, workspace};
 
 /// No command may have more than this at any time.
 const MOST_MEMORY: u64 = 300 << 20;
@@ -41,11 +35,7 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self> {
-        let mut options = Self {
-            files: 1_000_000,
-            sparse: 20,
-            herma: None,
-        };
+        let mut options = Self { files: 1_000_000, sparse: 20, herma: None };
         let mut args = args.iter();
         while let Some(name) = args.next() {
             let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -97,12 +87,7 @@ impl Huge {
         fs::create_dir(place.path().join("home"))?;
         let settings = "checkpoints:\n  max_file_size_mb: 0\n  max_total_size_mb: 0\n";
         fs::write(place.path().join("home/config.yaml"), settings)?;
-        Ok(Self {
-            name,
-            place,
-            herma: herma.to_owned(),
-            most: 0,
-        })
+        Ok(Self { name, place, herma: herma.to_owned(), most: 0 })
     }
 
     fn root(&self) -> PathBuf {
@@ -167,18 +152,15 @@ fn many_files(herma: &Path, options: &Options) -> Result<u64> {
         (0..directories).into_par_iter().try_for_each(|directory| {
             let first = directory * FILES_OF_A_DIRECTORY;
             let mut files = first..first + FILES_OF_A_DIRECTORY;
-            files
-                .try_for_each(|number| write_file(&root, number))
-                .map_err(|e| e.to_string())
+            files.try_for_each(|number| write_file(&root, number)).map_err(|e| e.to_string())
         });
     made?;
     huge.save("save")?;
     huge.save("save, nothing changed")?;
     fs::write(place_of(&root, options.files / 2), "changed")?;
     huge.save("save, one file changed")?;
-    let lost: Vec<PathBuf> = (0..LOST)
-        .map(|at| place_of(&root, at * (options.files / LOST)))
-        .collect();
+    let lost: Vec<PathBuf> =
+        (0..LOST).map(|at| place_of(&root, at * (options.files / LOST))).collect();
     for path in &lost {
         fs::remove_file(path)?;
     }

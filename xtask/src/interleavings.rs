@@ -3,8 +3,7 @@
 //! The engine and the server are built once more with `--cfg shuttle`, in a directory of their own, so that the
 //! ordinary build stays as it is.
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// What every test tries if nothing else is asked for.
 const SCHEDULES: usize = 20_000;
@@ -24,10 +23,7 @@ pub fn run(args: &[String]) -> Result<()> {
         let mut command = workspace::cargo()?;
         command
             .env("RUSTFLAGS", "--cfg shuttle")
-            .env(
-                "CARGO_TARGET_DIR",
-                workspace::target()?.join("interleavings"),
-            )
+            .env("CARGO_TARGET_DIR", workspace::target()?.join("interleavings"))
             .env(VARIABLE, schedules.to_string())
             .args(tests)
             .args(["--", "--nocapture"]);

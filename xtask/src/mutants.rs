@@ -4,15 +4,11 @@
 //! workspace, which has a build directory of its own.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 const TABLE: &str = include_str!("../mutants.diff");
 
@@ -83,12 +79,7 @@ pub fn run(filters: &[&String]) -> Result<()> {
             Fate::Broken => "BROKEN",
         };
         let seconds = started.elapsed().as_secs();
-        println!(
-            "{:>3}/{} {word:<14} {seconds:>4} s  {}",
-            at + 1,
-            chosen.len(),
-            mutant.name
-        );
+        println!("{:>3}/{} {word:<14} {seconds:>4} s  {}", at + 1, chosen.len(), mutant.name);
         if matches!(fate, Fate::Survived | Fate::Broken) {
             survivors.push(mutant.name);
         }
@@ -154,9 +145,7 @@ fn test(mutant: &Mutant<'_>, copy: &Path) -> Result<Fate> {
         std::thread::sleep(Duration::from_millis(100));
     };
     let said = read(said)?;
-    let ran = said
-        .lines()
-        .any(|line| line.starts_with("test ") && line.contains(" ... "));
+    let ran = said.lines().any(|line| line.starts_with("test ") && line.contains(" ... "));
     Ok(match (status.success(), ran) {
         (_, false) => Fate::Broken,
         (true, true) => Fate::Survived,
@@ -165,8 +154,7 @@ fn test(mutant: &Mutant<'_>, copy: &Path) -> Result<Fate> {
 }
 
 fn read(mut file: fs::File) -> Result<String> {
-    use std::io::Read;
-    use std::io::Seek;
+    use std::io::{Read, Seek};
     file.rewind()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
@@ -194,10 +182,7 @@ fn parse(text: &str) -> Result<Vec<Mutant<'_>>> {
     let mut table: Vec<Mutant<'_>> = Vec::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("== ") {
-            table.push(Mutant {
-                name,
-                ..Mutant::default()
-            });
+            table.push(Mutant { name, ..Mutant::default() });
             continue;
         }
         if line.is_empty() || line.starts_with('#') {

@@ -2,12 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// The version of Hermes whose store is shared in tests, and that is measured against.
 pub const HERMES: &str = "hermes-agent==0.19.0";
@@ -42,11 +40,7 @@ pub fn check(args: &[String]) -> Result<()> {
             _ => return Err(format!("python: unknown option {arg}").into()),
         }
     }
-    let profile = if release {
-        Profile::Release
-    } else {
-        Profile::Dev
-    };
+    let profile = if release { Profile::Release } else { Profile::Dev };
     let venv = Venv::new("venv")?;
     venv.install(&["maturin>=1.9,<2", "pytest>=8"])?;
     let wheel = venv.build_wheel(profile)?;
@@ -83,11 +77,7 @@ impl Venv {
     /// An environment with the real Hermes and the wheel.
     pub fn with_hermes(wheel: &Path) -> Result<Self> {
         let venv = Self::new("hermes-venv")?;
-        venv.install(&[
-            OsStr::new(HERMES),
-            OsStr::new("pytest>=8"),
-            wheel.as_os_str(),
-        ])?;
+        venv.install(&[OsStr::new(HERMES), OsStr::new("pytest>=8"), wheel.as_os_str()])?;
         Ok(venv)
     }
 
@@ -105,13 +95,7 @@ impl Venv {
     /// Installs packages from the index, or from files.
     pub fn install(&self, packages: &[impl AsRef<OsStr>]) -> Result<()> {
         let mut command = self.python();
-        command.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ]);
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         workspace::run(command.args(packages))
     }
 
@@ -143,10 +127,7 @@ impl Venv {
     }
 
     fn check_import_time(&self) -> Result<()> {
-        let (ours, theirs) = (
-            self.import_time("herma.hermes")?,
-            self.import_time("sqlite3")?,
-        );
+        let (ours, theirs) = (self.import_time("herma.hermes")?, self.import_time("sqlite3")?);
         println!("import herma.hermes: {ours:.1} ms, import sqlite3: {theirs:.1} ms");
         if ours - theirs > LONGEST_IMPORT {
             return Err(format!("python: the import takes {:.1} ms more", ours - theirs).into());

@@ -1,7 +1,6 @@
 //! `cargo xtask rules`: a thousand random days on which rules change between and inside steps.
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 const CASES: &str = "1000";
 
@@ -15,10 +14,10 @@ pub fn run(args: &[String]) -> Result<()> {
     };
     let tests = ["test", "-p", "herma-core", "--test", "engine"];
     let mut command = workspace::cargo()?;
-    command
-        .env("HERMA_RULES_CASES", cases)
-        .env("HERMA_RULES_FIRST", first)
-        .args(tests)
-        .args(["engine::rule_interleavings", "--", "--nocapture"]);
+    command.env("HERMA_RULES_CASES", cases).env("HERMA_RULES_FIRST", first).args(tests).args([
+        "engine::rule_interleavings",
+        "--",
+        "--nocapture",
+    ]);
     workspace::run(&mut command)
 }

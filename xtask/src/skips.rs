@@ -3,12 +3,10 @@
 //! Tests write themselves down with `herma_testkit::skipped`. A ring of tests may be missing on a machine only if `.ci/may-skip`
 //! names it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 const MAY_SKIP: &str = ".ci/may-skip";
 
@@ -33,18 +31,13 @@ pub fn tell(file: &Path) -> Result<()> {
     }
     let count: usize = rings.values().map(BTreeSet::len).sum();
     println!("{count} tests were skipped, or parts of them.");
-    let forbidden: Vec<&str> = rings
-        .into_keys()
-        .filter(|ring| !may_skip(&allowed, ring))
-        .collect();
+    let forbidden: Vec<&str> = rings.into_keys().filter(|ring| !may_skip(&allowed, ring)).collect();
     if forbidden.is_empty() {
         return Ok(());
     }
     let names = forbidden.join(", ");
-    Err(
-        format!("tests have to run here that were skipped: {names} ({MAY_SKIP} does not name it)")
-            .into(),
-    )
+    Err(format!("tests have to run here that were skipped: {names} ({MAY_SKIP} does not name it)")
+        .into())
 }
 
 /// The tests of each ring, with the reason, each once.
@@ -73,10 +66,7 @@ mod tests {
         let written = "fuse\tfaults a\tno fuse\nfuse\tfaults a\tno fuse\nfuse\tfaults b\tno fuse\ngit\tengine c\tno git\n";
         let rings = by_ring(written);
         assert_eq!(rings["fuse"].len(), 2);
-        assert_eq!(
-            rings["git"],
-            BTreeSet::from(["engine c: no git".to_owned()])
-        );
+        assert_eq!(rings["git"], BTreeSet::from(["engine c: no git".to_owned()]));
         assert!(by_ring("").is_empty());
     }
 
@@ -98,17 +88,9 @@ mod tests {
         assert!(tell(file.path()).is_ok(), "nothing was skipped");
         std::fs::write(file.path(), "fuse\tfaults a\tno fuse\n").unwrap();
         assert!(tell(file.path()).is_ok());
-        std::fs::write(
-            file.path(),
-            "fuse\tfaults a\tno fuse\nptrace\tfaults b\tno ptrace\n",
-        )
-        .unwrap();
-        assert!(
-            tell(file.path())
-                .unwrap_err()
-                .to_string()
-                .contains("ptrace")
-        );
+        std::fs::write(file.path(), "fuse\tfaults a\tno fuse\nptrace\tfaults b\tno ptrace\n")
+            .unwrap();
+        assert!(tell(file.path()).unwrap_err().to_string().contains("ptrace"));
         assert!(tell(Path::new("/nonexistent")).is_err());
     }
 }

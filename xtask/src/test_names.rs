@@ -3,8 +3,7 @@
 //! A filter that fits no test passes for ever and shows nothing. So everything that names tests (documents, the failure table, the
 //! mutants) is held against this list. It reads what rustfmt writes: one item a line, blocks that end where they began.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Result;
 
@@ -157,11 +156,7 @@ fn without_visibility(item: &str) -> &str {
 fn file_of(below: &Path, name: &str) -> (PathBuf, PathBuf) {
     let directory = below.join(name);
     let file = below.join(format!("{name}.rs"));
-    if file.exists() {
-        (file, directory)
-    } else {
-        (directory.join("mod.rs"), directory)
-    }
+    if file.exists() { (file, directory) } else { (directory.join("mod.rs"), directory) }
 }
 
 /// What `cargo test` is told to run.

@@ -36,12 +36,6 @@ pub fn run(command: &mut Command) -> Result<()> {
         .collect();
     let shown = words.join(" ");
     eprintln!("── {shown}");
-    let status = command
-        .status()
-        .map_err(|error| format!("{shown}: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{shown}: {status}").into())
-    }
+    let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown}: {status}").into()) }
 }

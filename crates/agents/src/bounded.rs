@@ -150,8 +150,7 @@ impl<'a> Bounded<'a> {
 
     fn put_plain(&mut self, bytes: &[u8]) {
         let room = LONGEST_TEXT.saturating_sub(self.text_length);
-        self.ready
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.ready.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.text_length = self.text_length.saturating_add(bytes.len());
     }
 
@@ -160,12 +159,7 @@ impl<'a> Bounded<'a> {
             State::Beginning(seen) => self.take_beginning(seen, byte),
             State::Outside => self.take_outside(byte),
             State::Text => self.take_text(byte),
-            State::Escape if byte == b'u' => {
-                self.state = State::Hex {
-                    digits: 0,
-                    value: 0,
-                }
-            }
+            State::Escape if byte == b'u' => self.state = State::Hex { digits: 0, value: 0 },
             State::Escape => {
                 self.state = State::Text;
                 self.put(&[b'\\', byte]);
@@ -251,10 +245,7 @@ impl<'a> Bounded<'a> {
         };
         let value = (value << 4) | digit as u16;
         if digits < 3 {
-            self.state = State::Hex {
-                digits: digits + 1,
-                value,
-            };
+            self.state = State::Hex { digits: digits + 1, value };
             return;
         }
         self.state = State::Text;
@@ -288,11 +279,7 @@ impl<'a> Bounded<'a> {
         self.drop_half_pair();
         let length = self.text_length.saturating_add(unit.len());
         // Once something did not fit, nothing after it may: the text would have a hole.
-        self.text_length = if length > LONGEST_TEXT {
-            LONGEST_TEXT
-        } else {
-            length
-        };
+        self.text_length = if length > LONGEST_TEXT { LONGEST_TEXT } else { length };
         if length <= LONGEST_TEXT {
             self.ready.extend_from_slice(unit);
         }

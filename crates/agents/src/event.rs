@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use crate::agent::Agent;
 
@@ -144,10 +143,7 @@ impl ToolUse {
     fn add_to(&self, parts: &mut Parts) {
         parts.add(self.class.word().as_bytes());
         // The same tool has another name in another agent's form: `create` is `Write` there.
-        if !matches!(
-            self.class,
-            ToolClass::Read | ToolClass::Edit | ToolClass::Shell
-        ) {
+        if !matches!(self.class, ToolClass::Read | ToolClass::Edit | ToolClass::Shell) {
             parts.add(self.name.as_bytes());
         }
         parts.add_text(self.command.as_deref());

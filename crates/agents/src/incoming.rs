@@ -13,10 +13,8 @@ use std::io::Read;
 
 use crate::agent::Agent;
 use crate::agents;
-use crate::bounded::Bounded;
-use crate::bounded::Stop;
-use crate::event::Event;
-use crate::event::Surroundings;
+use crate::bounded::{Bounded, Stop};
+use crate::event::{Event, Surroundings};
 use crate::payload::Payload;
 use crate::payload::fields::TOP;
 
@@ -60,10 +58,8 @@ pub enum PayloadProblem {
 
 /// Reads a call of the hook that was installed for the agent `named`.
 pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -> Incoming {
-    let argument = surroundings
-        .argument
-        .as_deref()
-        .filter(|argument| argument.trim_start().starts_with('{'));
+    let argument =
+        surroundings.argument.as_deref().filter(|argument| argument.trim_start().starts_with('{'));
     let (size, read) = match argument {
         Some(argument) => read_payload(&mut argument.as_bytes()),
         None => read_payload(payload),
@@ -79,11 +75,7 @@ pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -
             (event, Some(problem))
         }
     };
-    Incoming {
-        event,
-        problem,
-        size,
-    }
+    Incoming { event, problem, size }
 }
 
 /// Reads a payload. What follows it is left for the caller, since an agent may keep its end open.

@@ -28,14 +28,6 @@ pub mod yaml;
 
 pub use agent::Agent;
 pub use agents::hermes::slash;
-pub use agents::judge;
-pub use agents::place_variables;
-pub use agents::variables;
-pub use event::Event;
-pub use event::EventKind;
-pub use event::Surroundings;
-pub use event::ToolClass;
-pub use event::ToolUse;
-pub use incoming::Incoming;
-pub use incoming::PayloadProblem;
-pub use incoming::read;
+pub use agents::{judge, place_variables, variables};
+pub use event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
+pub use incoming::{Incoming, PayloadProblem, read};

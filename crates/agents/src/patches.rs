@@ -13,12 +13,8 @@ pub(crate) const LONGEST_PATH: usize = 4096;
 /// No more files than this are taken from one text.
 pub(crate) const MOST_PATHS: usize = 1000;
 
-const BLOCK_HEADERS: [&str; 4] = [
-    "*** Add File: ",
-    "*** Update File: ",
-    "*** Delete File: ",
-    "*** Move to: ",
-];
+const BLOCK_HEADERS: [&str; 4] =
+    ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
 /// The files that the patches in a text name, each once, in the order of the text.
 pub fn paths(text: &str) -> Vec<PathBuf> {
@@ -54,9 +50,7 @@ pub(crate) fn is_patch(text: &str) -> bool {
 
 fn block_header(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    let name = BLOCK_HEADERS
-        .iter()
-        .find_map(|header| line.strip_prefix(header))?;
+    let name = BLOCK_HEADERS.iter().find_map(|header| line.strip_prefix(header))?;
     Some(name.trim())
 }
 
@@ -80,11 +74,7 @@ impl Prefix {
             let name = name.trim_start_matches('"');
             is_no_file(name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
         };
-        if has(old, ["a/", "i/"]) && has(new, ["b/", "w/"]) {
-            Self::Dropped
-        } else {
-            Self::Kept
-        }
+        if has(old, ["a/", "i/"]) && has(new, ["b/", "w/"]) { Self::Dropped } else { Self::Kept }
     }
 
     fn apply(self, name: &str) -> &str {
@@ -216,10 +206,7 @@ mod tests {
     fn a_block_patch_names_what_it_adds_updates_deletes_and_moves() {
         let patch = "*** Begin Patch\n*** Add File: new.txt\n+created\n*** Update File: a b.txt\n\
                      *** Move to: dir/c.txt\n@@\n-one\n+two\n*** Delete File: /abs/old.txt\n*** End Patch\n";
-        assert_eq!(
-            names(patch),
-            ["new.txt", "a b.txt", "dir/c.txt", "/abs/old.txt"]
-        );
+        assert_eq!(names(patch), ["new.txt", "a b.txt", "dir/c.txt", "/abs/old.txt"]);
         assert!(is_patch(patch));
     }
 
@@ -234,27 +221,17 @@ mod tests {
 
     #[test]
     fn a_unified_diff_names_both_sides_without_prefix_and_time() {
-        assert_eq!(
-            names("--- a/x\t2026-01-01 00:00:00\n+++ b/x\t2026-01-02\n"),
-            ["x"]
-        );
+        assert_eq!(names("--- a/x\t2026-01-01 00:00:00\n+++ b/x\t2026-01-02\n"), ["x"]);
         assert_eq!(names("--- old/x\n+++ new/x\n"), ["old/x", "new/x"]);
         assert_eq!(names("--- a/x\n+++ a/x\n"), ["a/x"], "a directory called a");
         assert_eq!(names("--- /dev/null\n+++ b/new\n"), ["new"]);
         assert_eq!(names("--- a/gone\n+++ /dev/null\n"), ["gone"]);
-        assert_eq!(
-            names("--- a/dev/null\n+++ b/home/x\n"),
-            ["home/x"],
-            "as Copilot writes it"
-        );
+        assert_eq!(names("--- a/dev/null\n+++ b/home/x\n"), ["home/x"], "as Copilot writes it");
     }
 
     #[test]
     fn a_removed_line_is_not_a_header() {
-        assert_eq!(
-            names("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- a comment\n-- more\n"),
-            ["x"]
-        );
+        assert_eq!(names("--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- a comment\n-- more\n"), ["x"]);
     }
 
     #[test]
@@ -271,33 +248,19 @@ mod tests {
 
     #[test]
     fn quoted_names_are_read_as_git_wrote_them() {
-        assert_eq!(
-            names("--- \"a/tab\\there\"\n+++ \"b/tab\\there\"\n"),
-            ["tab\there"]
-        );
-        assert_eq!(
-            names("diff --git \"a/\\303\\251\" \"b/\\303\\251\"\n"),
-            ["é"]
-        );
+        assert_eq!(names("--- \"a/tab\\there\"\n+++ \"b/tab\\there\"\n"), ["tab\there"]);
+        assert_eq!(names("diff --git \"a/\\303\\251\" \"b/\\303\\251\"\n"), ["é"]);
         assert_eq!(names("diff --git a/e \"b/\\303\\251\"\n"), ["e", "é"]);
         assert_eq!(names("diff --git \"a/\\303\\251\" b/e\n"), ["é", "e"]);
-        assert_eq!(
-            names("--- \"a/quote\\\"\\\\\"\n+++ /dev/null\n"),
-            ["quote\"\\"]
-        );
+        assert_eq!(names("--- \"a/quote\\\"\\\\\"\n+++ /dev/null\n"), ["quote\"\\"]);
     }
 
     #[test]
     fn hostile_names_and_numbers_are_bounded() {
         let long = format!("*** Add File: {}\n", "x".repeat(LONGEST_PATH + 1));
         assert_eq!(names(&long), Vec::<String>::new());
-        assert_eq!(
-            names("*** Add File: a\0b\n*** Add File: \n"),
-            Vec::<String>::new()
-        );
-        let many: Vec<String> = (0..5000)
-            .map(|number| format!("*** Add File: {number}"))
-            .collect();
+        assert_eq!(names("*** Add File: a\0b\n*** Add File: \n"), Vec::<String>::new());
+        let many: Vec<String> = (0..5000).map(|number| format!("*** Add File: {number}")).collect();
         assert_eq!(names(&many.join("\n")).len(), MOST_PATHS);
     }
 

@@ -5,26 +5,17 @@
 //! A field of the wrong type is as good as absent, and the last of two fields with the same name counts.
 
 use std::fmt;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
-use serde::de::DeserializeSeed;
-use serde::de::Deserializer;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::patches;
-use crate::patches::LONGEST_PATH;
-use crate::patches::MOST_PATHS;
+use crate::patches::{LONGEST_PATH, MOST_PATHS};
 
 pub(crate) mod fields;
 
-use fields::Field;
-use fields::Place;
-use fields::Text;
+use fields::{Field, Place, Text};
 
 /// Names and ids are cut to this many bytes.
 pub const LONGEST_ID: usize = 256;
@@ -140,15 +131,10 @@ impl Payload {
     /// Forgets an object that comes a second time.
     fn forget(&mut self, place: Place) {
         let inner = |kept: &str| {
-            kept.strip_prefix(place)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            kept.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         self.fields.retain(|((kept, _), _)| !inner(kept));
-        self.paths = self
-            .fields
-            .iter()
-            .map(|(_, kept)| kept.count_of_paths())
-            .sum();
+        self.paths = self.fields.iter().map(|(_, kept)| kept.count_of_paths()).sum();
     }
 
     /// Adds a string to a field, as far as its kind allows.
@@ -282,11 +268,7 @@ impl Value<'_> {
             return self.payload.add_patch(place, text);
         }
         let mut parser = serde_json::Deserializer::from_str(text);
-        let read = parser.deserialize_any(Value {
-            payload: self.payload,
-            in_text: true,
-            ..self
-        });
+        let read = parser.deserialize_any(Value { payload: self.payload, in_text: true, ..self });
         // What is not JSON after all says nothing, and half of it might say something wrong.
         if read.is_err() {
             self.payload.forget(place);
@@ -336,11 +318,8 @@ impl<'de> Visitor<'de> for Value<'_> {
         self.note(Kept::Present);
         self.payload.add(self.spot, self.field.text, value);
         // A payload that is a string is not a payload, whatever the string says.
-        let place = self
-            .field
-            .inside
-            .and_then(|(place, _)| place)
-            .filter(|_| self.spot != OUTERMOST);
+        let place =
+            self.field.inside.and_then(|(place, _)| place).filter(|_| self.spot != OUTERMOST);
         if let Some(place) = place {
             self.visit_object_in_text(place, value);
         }
@@ -386,11 +365,7 @@ impl<'de> Visitor<'de> for Value<'_> {
         // Lists of lists are nothing any agent sends, and following them would be recursion.
         let worth_reading = if self.in_list { 0 } else { MOST_PATHS };
         for _ in 0..worth_reading {
-            let element = Value {
-                payload: self.payload,
-                in_list: true,
-                ..self
-            };
+            let element = Value { payload: self.payload, in_list: true, ..self };
             if list.next_element_seed(element)?.is_none() {
                 return Ok(());
             }

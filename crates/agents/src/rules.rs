@@ -4,24 +4,12 @@
 //! session, what it calls the beginning of a turn, which of its tools only look. The tables are in the agents' own
 //! files; this is what applies them.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
-use crate::event::Event;
-use crate::event::EventKind;
-use crate::event::Surroundings;
-use crate::event::ToolClass;
-use crate::event::ToolUse;
-use crate::payload::LONGEST_COMMAND;
-use crate::payload::LONGEST_ID;
-use crate::payload::PATCHED;
-use crate::payload::Payload;
-use crate::payload::Spot;
-use crate::payload::cut;
-use crate::payload::fields::Field;
-use crate::payload::fields::Place;
-use crate::payload::fields::TOP;
+use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
+use crate::payload::fields::{Field, Place, TOP};
+use crate::payload::{LONGEST_COMMAND, LONGEST_ID, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
 const PATH_NAMES: [&str; 16] = [
@@ -55,13 +43,8 @@ const DIRECTORY_NAMES: [&str; 7] = [
 ];
 
 /// The arguments that send a tool to the background.
-const BACKGROUND_NAMES: [&str; 5] = [
-    "run_in_background",
-    "is_background",
-    "isBackground",
-    "background",
-    "detach",
-];
+const BACKGROUND_NAMES: [&str; 5] =
+    ["run_in_background", "is_background", "isBackground", "background", "detach"];
 
 /// The names of arguments that are looked at.
 #[cfg(test)]
@@ -134,11 +117,7 @@ impl Rules {
         sub_agent_if: None,
         turn: &[],
         prompt: &[(TOP, "prompt")],
-        call: &[
-            (TOP, "tool_use_id"),
-            (TOP, "tool_call_id"),
-            ("params.arguments", "id"),
-        ],
+        call: &[(TOP, "tool_use_id"), (TOP, "tool_call_id"), ("params.arguments", "id")],
         tool: &[(TOP, "tool_name"), ("params.arguments", "tool")],
         arguments: &["tool_input"],
         directory: &[(TOP, "cwd"), ("params.arguments", "cwd")],
@@ -170,10 +149,7 @@ impl Rules {
         let in_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
         let directory = self.directory(payload);
         let mut roots = self.roots(payload, surroundings);
-        if let Some(start) = directory
-            .as_ref()
-            .filter(|_| self.starts_in_root && !in_tool)
-        {
+        if let Some(start) = directory.as_ref().filter(|_| self.starts_in_root && !in_tool) {
             add_root(&mut roots, start);
         }
         Event {
@@ -223,9 +199,7 @@ impl Rules {
     }
 
     fn sub_agent(&self, payload: &Payload) -> Option<String> {
-        let is_sub_agent = self
-            .sub_agent_if
-            .is_none_or(|spot| payload.text(spot).is_some());
+        let is_sub_agent = self.sub_agent_if.is_none_or(|spot| payload.text(spot).is_some());
         payload.first(self.sub_agent).filter(|_| is_sub_agent)
     }
 
@@ -252,23 +226,15 @@ impl Rules {
     fn tool(&self, payload: &Payload, event: Option<&str>) -> Option<ToolUse> {
         let implied = || {
             let event = event?;
-            let (_, tool) = self
-                .implied_tools
-                .iter()
-                .find(|(known, _)| same_name(known, event))?;
+            let (_, tool) = self.implied_tools.iter().find(|(known, _)| same_name(known, event))?;
             Some((*tool).to_owned())
         };
         let name = payload.first(self.tool).or_else(implied)?;
         let is_event = |known: &&str| event.is_some_and(|event| same_name(known, event));
-        let class = if self.mcp_events.iter().any(is_event) {
-            ToolClass::Mcp
-        } else {
-            self.class(&name)
-        };
+        let class =
+            if self.mcp_events.iter().any(is_event) { ToolClass::Mcp } else { self.class(&name) };
         let mut places = self.arguments.iter().copied();
-        let place = places
-            .find(|place| payload.has_place(place))
-            .unwrap_or("tool_input");
+        let place = places.find(|place| payload.has_place(place)).unwrap_or("tool_input");
         let runs_commands = !matches!(class, ToolClass::Read | ToolClass::Edit);
         Some(ToolUse {
             class,
@@ -308,10 +274,7 @@ pub(crate) fn server_tool(name: &str) -> Option<ToolClass> {
 /// Agents write their own events in more than one way, and so do people.
 fn same_name(known: &str, name: &str) -> bool {
     let plain = |name: &str| {
-        let bytes: Vec<u8> = name
-            .bytes()
-            .filter(|byte| !matches!(byte, b'_' | b'-'))
-            .collect();
+        let bytes: Vec<u8> = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).collect();
         bytes.to_ascii_lowercase()
     };
     known == name || (name.len() <= 2 * known.len() && plain(known) == plain(name))
@@ -330,9 +293,8 @@ fn command(payload: &Payload, place: Place) -> Option<String> {
         let parts = payload.texts((place, name));
         (!parts.is_empty()).then(|| parts.join(between))
     };
-    let command = line("command", " ")
-        .or_else(|| line("commands", "\n"))
-        .or_else(|| line("cmd", " "))?;
+    let command =
+        line("command", " ").or_else(|| line("commands", "\n")).or_else(|| line("cmd", " "))?;
     Some(cut(&command, LONGEST_COMMAND).to_owned())
 }
 

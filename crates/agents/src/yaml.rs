@@ -125,19 +125,15 @@ pub(crate) fn is_item(line: &str) -> bool {
 /// What follows `key:` at the beginning of a line.
 pub(crate) fn value_after<'l>(line: &'l str, key: &str) -> Option<&'l str> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-    let rest = line
-        .strip_prefix(key)?
-        .trim_start_matches(' ')
-        .strip_prefix(':')?;
+    let rest = line.strip_prefix(key)?.trim_start_matches(' ').strip_prefix(':')?;
     (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])).then_some(rest)
 }
 
 /// A YAML configuration as values, to compare before and after an edit. The error says what it is instead.
 pub fn values(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
     use serde_json::Value;
-    let is_empty = text
-        .lines()
-        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let is_empty =
+        text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
     if is_empty {
         return Ok(serde_json::Map::new());
     }
@@ -147,9 +143,8 @@ pub fn values(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, 
         Ok(_) => Err("it does not consist of keys and values".to_owned()),
         Err(error) => {
             // Worded for the user: the other wording gives advice to programmers.
-            let error = error
-                .without_snippet()
-                .render_with_formatter(&serde_saphyr::UserMessageFormatter);
+            let error =
+                error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
             Err(format!("it is not readable as YAML: {error}"))
         }
     }

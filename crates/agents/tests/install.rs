@@ -11,14 +11,10 @@ mod install {
     mod shared_json;
     mod switches;
 
-    use std::path::Path;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use herma_agents::Agent;
-    use herma_agents::install::HookCommand;
-    use herma_agents::install::Places;
-    use herma_agents::install::Scope;
-    use herma_agents::install::Target;
+    use herma_agents::install::{HookCommand, Places, Scope, Target};
 
     fn places() -> Places {
         Places {
@@ -39,9 +35,8 @@ mod install {
 
     /// The file of an agent that has one.
     fn target(agent: Agent) -> Target {
-        let mut targets = agent
-            .targets(&places(), &Scope::User)
-            .expect("every agent has a user level");
+        let mut targets =
+            agent.targets(&places(), &Scope::User).expect("every agent has a user level");
         assert_eq!(targets.len(), 1, "{agent:?}");
         targets.remove(0)
     }
@@ -57,9 +52,7 @@ mod install {
     fn uninstalled(target: &Target, before: &str) -> Option<String> {
         let edited = target.uninstall(before.as_bytes());
         let edited = edited.unwrap_or_else(|error| panic!("{error}\n{before}"));
-        edited
-            .after
-            .map(|bytes| String::from_utf8(bytes).expect("it is text"))
+        edited.after.map(|bytes| String::from_utf8(bytes).expect("it is text"))
     }
 
     /// Installs, installs again, installs another path, goes back to the first, and uninstalls: at the end
@@ -67,25 +60,13 @@ mod install {
     #[track_caller]
     fn assert_round_trip(name: &str, target: &Target, before: Option<&str>) {
         let once = installed(target, before, &command());
-        assert_eq!(
-            installed(target, Some(&once), &command()),
-            once,
-            "{name}: idempotent"
-        );
+        assert_eq!(installed(target, Some(&once), &command()), once, "{name}: idempotent");
         let found = target.look(once.as_bytes()).expect("it can be read");
         assert!(found.present && found.missing.is_empty(), "{name}: {once}");
-        assert_eq!(
-            uninstalled(target, &once).as_deref(),
-            before,
-            "{name}: {once}"
-        );
+        assert_eq!(uninstalled(target, &once).as_deref(), before, "{name}: {once}");
         let moved = installed(target, Some(&once), &other_command());
         assert_ne!(moved, once, "{name}: another path is put in");
-        assert_eq!(
-            uninstalled(target, &moved).as_deref(),
-            before,
-            "{name}: {moved}"
-        );
+        assert_eq!(uninstalled(target, &moved).as_deref(), before, "{name}: {moved}");
         let back = installed(target, Some(&moved), &command());
         assert_eq!(back, once, "{name}: replaced in place");
     }

@@ -3,23 +3,14 @@
 
 use std::io::Read;
 
-use herma_agents::Agent;
-use herma_agents::EventKind;
-use herma_agents::Surroundings;
+use herma_agents::{Agent, EventKind, Surroundings};
 
 /// The most memory the process ever had, in bytes.
 fn peak() -> u64 {
     let status =
         std::fs::read_to_string("/proc/self/status").expect("the process describes itself");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("a peak");
-    let kilobytes: u64 = line
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .expect("a number");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
     kilobytes * 1024
 }
 
@@ -55,11 +46,7 @@ fn a_whole_conversation_passes_through_without_being_held() {
     let begin: &[u8] =
         br#"{"hook_event_name":"pre_llm_call","session_id":"s","extra":{"conversation_history":["#;
     let end: &[u8] = br#"{}],"turn_id":"t","user_message":"hello"},"cwd":"/home/user/project"}"#;
-    let conversation = Repeated {
-        text: message,
-        left: 60_000_000 / message.len(),
-        at: 0,
-    };
+    let conversation = Repeated { text: message, left: 60_000_000 / message.len(), at: 0 };
     let mut payload = begin.chain(conversation).chain(end);
 
     let before = peak();

@@ -1,31 +1,21 @@
 //! What every command works with: the engine, the settings, the terminal, and the project around it.
 
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use herma_core::Checkpoint;
-use herma_core::RelPath;
-use herma_core::Saved;
-use herma_core::engine::Engine;
-use herma_core::engine::EngineOptions;
-use herma_core::engine::Project;
+use herma_core::engine::{Engine, EngineOptions, Project};
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
-use herma_core::types::clock::Clock;
-use herma_core::types::clock::Timestamp;
+use herma_core::types::clock::{Clock, Timestamp};
+use herma_core::{Checkpoint, RelPath, Saved};
 use herma_store::path::escape;
 
 use crate::command_error::CommandError;
 use crate::conversations::pending::unfinished;
-use crate::environment::Environment;
-use crate::environment::OuterStep;
-use crate::environment::SystemClock;
-use crate::environment::time_zone;
+use crate::environment::{Environment, OuterStep, SystemClock, time_zone};
 use crate::options::GlobalArgs;
-use crate::settings::Loaded;
-use crate::settings::Overrides;
+use crate::settings::{Loaded, Overrides};
 use crate::terminal::time;
 use crate::terminal::ui::Ui;
 
@@ -157,8 +147,7 @@ impl CommandEnv {
         let number = outer.number.parse().ok();
         if number.is_none() {
             let name = OuterStep::NUMBER;
-            self.ui
-                .warning(format_args!("`{name}` is no step's number and was ignored"));
+            self.ui.warning(format_args!("`{name}` is no step's number and was ignored"));
         }
         number
     }
@@ -180,16 +169,13 @@ impl CommandEnv {
     /// The project around the directory; says so when a restore of it was interrupted.
     pub(crate) fn open_project(&self) -> Result<Project<'_>, CommandError> {
         let project = self.open_project_quietly()?;
-        let interrupted = project
-            .interrupted()?
-            .map(|interrupted| interrupted.started);
+        let interrupted = project.interrupted()?.map(|interrupted| interrupted.started);
         if let Some(started) = interrupted.or_else(|| unfinished(&project)) {
             let age = time::age_of_seconds(started, self.now());
             self.ui.warning(format_args!(
                 "a restore of this project that began {age} was not finished."
             ));
-            self.ui
-                .detail("`herma restore --continue` finishes it; `herma undo` reverses it.");
+            self.ui.detail("`herma restore --continue` finishes it; `herma undo` reverses it.");
         }
         Ok(project)
     }
@@ -227,10 +213,7 @@ impl CommandEnv {
         project: &Project<'_>,
         paths: &[PathBuf],
     ) -> Result<Vec<RelPath>, CommandError> {
-        paths
-            .iter()
-            .map(|path| Ok(project.rel_path(&self.absolute(path))?))
-            .collect()
+        paths.iter().map(|path| Ok(project.rel_path(&self.absolute(path))?)).collect()
     }
 }
 
@@ -272,7 +255,5 @@ fn check_directory(
         return Err(deleted());
     }
     let shown = escape(directory.as_os_str().as_bytes());
-    Err(CommandError::usage(format!(
-        "there is no directory {shown}"
-    )))
+    Err(CommandError::usage(format!("there is no directory {shown}")))
 }

@@ -7,8 +7,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use herma_core::AuthorshipError;
-use herma_core::error::Error;
-use herma_core::error::ErrorKind;
+use herma_core::error::{Error, ErrorKind};
 use herma_core::restore::RestoreError;
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
@@ -17,8 +16,7 @@ use herma_store::StoreError;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::settings::CannotEdit;
-use crate::settings::Problem;
+use crate::settings::{CannotEdit, Problem};
 
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
@@ -99,13 +97,7 @@ struct ErrorBody<'a> {
 impl CommandError {
     /// A failure of this kind.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            causes: Vec::new(),
-            state: None,
-            hints: Vec::new(),
-        }
+        Self { kind, message: message.into(), causes: Vec::new(), state: None, hints: Vec::new() }
     }
 
     /// A command line that makes no sense.
@@ -181,10 +173,7 @@ impl CommandError {
 
 /// An error's text may quote names from disk; a terminal must not act on them.
 fn clean(text: &str) -> String {
-    text.split('\n')
-        .map(|line| escape(line.as_bytes()))
-        .collect::<Vec<_>>()
-        .join("\n")
+    text.split('\n').map(|line| escape(line.as_bytes())).collect::<Vec<_>>().join("\n")
 }
 
 impl From<Error> for CommandError {
@@ -222,10 +211,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::BadName { .. } => new.with_hint("For example: `herma name 1 before-refactor`"),
         Error::NameTaken { name, .. } => new
             .with_state("Nothing was saved, and the name stays where it is.")
-            .with_hint(format!(
-                "`herma unname {}` frees it.",
-                escape(name.as_bytes())
-            )),
+            .with_hint(format!("`herma unname {}` frees it.", escape(name.as_bytes()))),
         Error::Root(_) | Error::FindRoot(_) => new
             .with_state("Nothing was saved or changed.")
             .with_hint("Go into a project, or name one with `--root DIR`."),
@@ -255,9 +241,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             .with_state("Nothing was removed.")
             .with_hint("Run the command again to see what there is now."),
         Error::NothingToContinue => new.with_state("Nothing was changed."),
-        Error::RootGone { .. } => new
-            .with_state("Its checkpoints are as they were.")
-            .with_hint(MAKE_AGAIN),
+        Error::RootGone { .. } => {
+            new.with_state("Its checkpoints are as they were.").with_hint(MAKE_AGAIN)
+        }
         Error::OtherFileSystem { .. } => new
             .with_state("Nothing was changed.")
             .with_hint("Mount the volume it was on; or make the directory, and try again."),
@@ -510,10 +496,7 @@ mod tests {
     #[test]
     fn text_from_disk_cannot_move_the_cursor() {
         let path = "a\x1b[2J".into();
-        let error = CommandError::from(Error::PathOutside {
-            path,
-            root: "/project".into(),
-        });
+        let error = CommandError::from(Error::PathOutside { path, root: "/project".into() });
         assert!(!error.message().contains('\x1b'), "{}", error.message());
     }
 

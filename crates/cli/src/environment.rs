@@ -1,20 +1,16 @@
 //! What the system says about the user and the terminal. Nothing else reads the environment.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use herma_agents::install::Places;
-use herma_core::types::clock::Clock;
-use herma_core::types::clock::Timestamp;
+use herma_core::types::clock::{Clock, Timestamp};
 use jiff::tz::TimeZone;
 
-use crate::options::GlobalArgs;
-use crate::options::Switch;
+use crate::options::{GlobalArgs, Switch};
 
 /// What the system says about the user and the terminal.
 #[derive(Clone, Debug)]
@@ -75,9 +71,7 @@ impl Environment {
             terminal_directory: set("TERMINAL_CWD")
                 .or_else(|| set("MESSAGING_CWD"))
                 .map(PathBuf::from),
-            directory: std::env::current_dir()
-                .ok()
-                .or_else(herma_fs::process::deleted_directory),
+            directory: std::env::current_dir().ok().or_else(herma_fs::process::deleted_directory),
             no_color: set("NO_COLOR").is_some() || is_dumb,
             pager: pager_command(std::env::var_os("HERMA_PAGER"), set("PAGER"), is_dumb),
             stdin_is_terminal: std::io::stdin().is_terminal(),
@@ -105,10 +99,7 @@ impl Environment {
     /// The same, as a command line with these options has it.
     pub(crate) fn with_options(self, global: &GlobalArgs) -> Self {
         let switched = global.checkpoints.map(|switch| switch == Switch::On);
-        Self {
-            checkpoints: switched.or(self.checkpoints),
-            ..self
-        }
+        Self { checkpoints: switched.or(self.checkpoints), ..self }
     }
 
     /// Where settings and checkpoints are kept, made absolute; `None` when nothing says where.
@@ -156,11 +147,7 @@ pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
         Some((name, PathBuf::from(value)))
     };
     let variables = herma_agents::place_variables().filter_map(set).collect();
-    Some(Places {
-        has_cline_documents: home.join("Documents/Cline").is_dir(),
-        home,
-        variables,
-    })
+    Some(Places { has_cline_documents: home.join("Documents/Cline").is_dir(), home, variables })
 }
 
 /// Where this program is. A link that leads to it from the search path is preferred: package managers keep the
@@ -270,21 +257,12 @@ mod tests {
     #[test]
     fn a_switch_is_a_word_and_a_timeout_is_within_bounds() {
         let switched = |value: &str| switch(OsStr::new(value));
-        assert_eq!(
-            (switched("on"), switched(" TRUE ")),
-            (Some(true), Some(true))
-        );
+        assert_eq!((switched("on"), switched(" TRUE ")), (Some(true), Some(true)));
         assert_eq!((switched("0"), switched("no")), (Some(false), Some(false)));
         assert_eq!((switched("perhaps"), switched("")), (None, None));
         let seconds = |value: &str| timeout(OsStr::new(value)).map(|time| time.as_secs());
-        assert_eq!(
-            (seconds("30"), seconds("1"), seconds("900")),
-            (Some(30), Some(10), Some(60))
-        );
-        assert_eq!(
-            (seconds("-5"), seconds("30s"), seconds("")),
-            (Some(10), None, None)
-        );
+        assert_eq!((seconds("30"), seconds("1"), seconds("900")), (Some(30), Some(10), Some(60)));
+        assert_eq!((seconds("-5"), seconds("30s"), seconds("")), (Some(10), None, None));
     }
 
     #[test]
@@ -325,10 +303,7 @@ mod tests {
 
     #[test]
     fn an_empty_pager_means_none() {
-        assert_eq!(
-            pager_command(Some("".into()), Some("more".into()), false),
-            ""
-        );
+        assert_eq!(pager_command(Some("".into()), Some("more".into()), false), "");
         assert_eq!(pager_command(None, Some("more".into()), false), "more");
         assert_eq!(pager_command(None, None, false), "less -FRX");
         assert_eq!(pager_command(None, None, true), "");

@@ -5,31 +5,20 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
-use clap::FromArgMatches;
+use clap::{CommandFactory, FromArgMatches};
 use herma_diff::lines::hunks;
 use herma_diff::lines::hunks::apply_chosen;
 
-use crate::commands::agents::acp::traffic::Side;
-use crate::commands::agents::acp::traffic::Traffic;
-use crate::commands::cli::Cli;
-use crate::commands::cli::Command;
-use crate::mcp::arguments::Arguments;
-use crate::mcp::arguments::check;
-use crate::mcp::arguments::command_line;
-use crate::mcp::lines::Line;
-use crate::mcp::lines::Lines;
+use crate::commands::agents::acp::traffic::{Side, Traffic};
+use crate::commands::cli::{Cli, Command};
+use crate::mcp::arguments::{Arguments, check, command_line};
+use crate::mcp::lines::{Line, Lines};
 use crate::mcp::message;
-use crate::mcp::message::Incoming;
-use crate::mcp::message::Request;
+use crate::mcp::message::{Incoming, Request};
 use crate::mcp::tools::TOOLS;
-use crate::render::hunk_choices::Choices;
-use crate::render::hunk_choices::Heard;
+use crate::render::hunk_choices::{Choices, Heard};
 use crate::settings;
-use crate::settings::KEYS;
-use crate::settings::Key;
-use crate::settings::Overrides;
-use crate::settings::Value;
+use crate::settings::{KEYS, Key, Overrides, Value};
 
 /// What a client sends to a server: every line is a request, an answer or a mistake.
 pub fn requests(bytes: &[u8]) {
@@ -51,10 +40,7 @@ pub fn requests(bytes: &[u8]) {
             }
         }
     }
-    assert!(
-        length == bytes.len() || length == bytes.len() + 1,
-        "no byte is lost"
-    );
+    assert!(length == bytes.len() || length == bytes.len() + 1, "no byte is lost");
 }
 
 /// Whatever arguments say, they are arguments of the one command, and switch nothing on that is off.
@@ -106,11 +92,7 @@ fn parse(arguments: Vec<OsString>) -> Option<Cli> {
 pub fn traffic(bytes: &[u8]) {
     let mut traffic = Traffic::new(PathBuf::from("/started/here"));
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let side = if number % 2 == 0 {
-            Side::Editor
-        } else {
-            Side::Agent
-        };
+        let side = if number % 2 == 0 { Side::Editor } else { Side::Agent };
         match traffic.read(side, line) {
             Some(happenings) => assert!(happenings.iter().all(|one| one.directory.is_absolute())),
             None => assert!(traffic.unreadable(side).len() <= 4),
@@ -124,9 +106,7 @@ pub fn settings(text: &str) {
     let before = read(text);
     let _ = (before.for_engine(Overrides::default()), before.sessions());
     // One key for each text: all of them take long, and texts are many.
-    let sum = text
-        .bytes()
-        .fold(0, |sum: usize, byte| sum + usize::from(byte));
+    let sum = text.bytes().fold(0, |sum: usize, byte| sum + usize::from(byte));
     let key = &KEYS[sum % KEYS.len()];
     let value = other_value(key);
     let Ok(edited) = settings::set(text, key, &value) else {
@@ -134,11 +114,7 @@ pub fn settings(text: &str) {
     };
     let after = read(&edited);
     let mut found = after.all().filter(|(one, _, _)| *one == key);
-    assert!(
-        found.any(|(_, found, _)| *found == value),
-        "{} is {value}",
-        key.full_name()
-    );
+    assert!(found.any(|(_, found, _)| *found == value), "{} is {value}", key.full_name());
     let is_same = |(one, old, _): (&Key, &Value, _)| {
         let same = |(other, new, _): (&Key, &Value, _)| one == other && old == new;
         one == key || after.all().any(same)
@@ -166,10 +142,7 @@ pub fn patch_choice(old: &[u8], new: &[u8], answers: &[u8]) {
     let mut said_yes = false;
     let mut quit = false;
     while let Some(at) = choices.next_open() {
-        assert!(
-            at < choices.len() && !quit,
-            "nothing is asked after the end"
-        );
+        assert!(at < choices.len() && !quit, "nothing is asked after the end");
         let letter = letters.next().map(|letter| char::from(*letter).to_string());
         said_yes |= matches!(letter.as_deref(), Some("y" | "a"));
         let before = choices.len();

@@ -44,9 +44,7 @@ fn main() -> ExitCode {
         return start();
     }
     match thread::Builder::new().stack_size(STACK_BYTES).spawn(start) {
-        Ok(thread) => thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         // With the small one, trees of the usual depth still work.
         Err(_) => start(),
     }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
 /// Options every command has.
 #[derive(Args, Clone, Debug)]

@@ -7,17 +7,14 @@ use std::io::Write;
 use clap::error::ErrorKind;
 use herma_store::path::escape;
 
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 use crate::commands::cli::Command;
-use crate::commands::dispatch::dispatch;
-use crate::commands::dispatch::prepare;
+use crate::commands::dispatch::{dispatch, prepare};
 use crate::commands::one_command;
 use crate::environment::Environment;
-use crate::hook;
-use crate::mcp;
 use crate::options::GlobalArgs;
 use crate::terminal::ui::Ui;
+use crate::{hook, mcp};
 
 /// Does what the arguments say; returns the exit code.
 pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
@@ -53,10 +50,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
 
 /// Help and the version are answers, not failures; everything else clap says is a wrong usage.
 fn explain_usage(environment: &Environment, error: &clap::Error, wants_json: bool) -> u8 {
-    let is_answer = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    );
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if is_answer {
         // Nobody reading the help is no failure.
         let _ = error.print();

@@ -50,10 +50,7 @@ mod cli {
     #[allow(clippy::disallowed_methods)]
     fn shell(env: &TestEnv, project: &herma_testkit::env::WorkDir<'_>) -> std::process::Command {
         let mut command = std::process::Command::new("sh");
-        command
-            .env_clear()
-            .envs(env.variables())
-            .current_dir(project.path());
+        command.env_clear().envs(env.variables()).current_dir(project.path());
         command
     }
 

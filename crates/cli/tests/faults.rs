@@ -70,13 +70,7 @@ mod faults {
     /// What git finds wrong with a store. What a killed process wrote and nothing names is no damage: it waits for
     /// collection.
     fn unsound(store: &Repository) -> Vec<String> {
-        let args = [
-            "fsck",
-            "--strict",
-            "--full",
-            "--no-dangling",
-            "--no-progress",
-        ];
+        let args = ["fsck", "--strict", "--full", "--no-dangling", "--no-progress"];
         let output = store.git(args);
         let said = output.text().lines().chain(output.error_text().lines());
         // A store without branches has an unborn HEAD, which is meant.

@@ -1,8 +1,5 @@
 //! The sessions in the README and the guide are what really happens.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the session is played by a shell"
-)]
+#![allow(clippy::disallowed_methods, reason = "the session is played by a shell")]
 
 use std::path::Path;
 use std::process::Command;
@@ -19,13 +16,8 @@ struct Step {
 
 /// The sessions in the README and the guide.
 fn sessions() -> Vec<Vec<Step>> {
-    let pages = [
-        include_str!("../../../README.md"),
-        include_str!("../../../docs/GUIDE.md"),
-    ];
-    let sessions = pages
-        .iter()
-        .flat_map(|page| page.split("```console\n").skip(1));
+    let pages = [include_str!("../../../README.md"), include_str!("../../../docs/GUIDE.md")];
+    let sessions = pages.iter().flat_map(|page| page.split("```console\n").skip(1));
     sessions
         .map(|session| steps(session.split("```").next().expect("the end of the session")))
         .collect()
@@ -36,10 +28,7 @@ fn steps(session: &str) -> Vec<Step> {
     for line in session.lines() {
         match (line.strip_prefix("$ "), steps.last_mut()) {
             (Some(command), _) => {
-                steps.push(Step {
-                    command: command.to_owned(),
-                    output: String::new(),
-                });
+                steps.push(Step { command: command.to_owned(), output: String::new() });
             }
             (None, Some(step)) => {
                 step.output.push_str(line);
@@ -67,18 +56,12 @@ fn play(session: &[Step]) {
         ("package.json", "{\"name\": \"shop\"}\n"),
         ("src/cart.py", "def total(items):\n    return sum(items)\n"),
     ]);
-    let programs = Path::new(env!("CARGO_BIN_EXE_herma"))
-        .parent()
-        .expect("a directory");
+    let programs = Path::new(env!("CARGO_BIN_EXE_herma")).parent().expect("a directory");
     for step in session {
         let mut shell = Command::new("sh");
         let path = format!("{}:/usr/bin:/bin", programs.display());
         shell.args(["-c", &format!("{} 2>&1", step.command)]);
-        shell
-            .current_dir(shop.path())
-            .env_clear()
-            .envs(env.variables())
-            .env("PATH", path);
+        shell.current_dir(shop.path()).env_clear().envs(env.variables()).env("PATH", path);
         let output = shell.bounded_output().expect("sh runs");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = redact(&step.output, &[]);

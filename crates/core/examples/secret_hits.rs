@@ -6,8 +6,7 @@
 #![allow(clippy::print_stdout, reason = "it is a program for the terminal")]
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use herma_core::worktree::secrets;

@@ -16,20 +16,13 @@ use herma_diff::DiffError;
 use herma_diff::lines::is_binary;
 use herma_diff::lines::origins::line_origins;
 use herma_diff::patch::MAX_TEXT_BYTES;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{EntryMode, Kind, id_of};
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
+use crate::engine::{Progress, Project};
 use crate::error::Error;
-use crate::steps::Author;
-use crate::steps::Step;
-use crate::timeline::versions::At;
-use crate::timeline::versions::Seen;
-use crate::timeline::versions::Told;
+use crate::steps::{Author, Step};
+use crate::timeline::versions::{At, Seen, Told};
 use crate::worktree::present::ScanError;
 use crate::worktree::reason::Reason;
 
@@ -184,17 +177,10 @@ impl Project<'_> {
         let lines: Vec<BlameLine> = text
             .split_inclusive(|byte| *byte == b'\n')
             .zip(lines)
-            .map(|(text, origin)| BlameLine {
-                text: text.into(),
-                origin: origins[origin].clone(),
-            })
+            .map(|(text, origin)| BlameLine { text: text.into(), origin: origins[origin].clone() })
             .collect();
         let named = lines.iter().flat_map(|line| line.origin.author.steps());
-        Ok(Blame {
-            path: path.clone(),
-            steps: told.steps(named.copied()),
-            lines,
-        })
+        Ok(Blame { path: path.clone(), steps: told.steps(named.copied()), lines })
     }
 }
 
@@ -336,8 +322,5 @@ impl<'t> Carried<'t> {
 
 /// The origins of the lines that `new` has from `old`.
 fn carry(old: &[u8], origins: &[usize], new: &[u8]) -> Vec<Option<usize>> {
-    line_origins(old, new)
-        .into_iter()
-        .map(|line| origins.get(line?).copied())
-        .collect()
+    line_origins(old, new).into_iter().map(|line| origins.get(line?).copied()).collect()
 }

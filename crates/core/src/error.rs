@@ -4,20 +4,16 @@ use std::path::PathBuf;
 
 use herma_diff::DiffError;
 use herma_fs::Errno;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::error::StoreError;
 use herma_store::objects::ObjectError;
 use herma_store::path::BadName;
+use herma_store::{ObjectId, RelPath};
 
 use crate::blame::AuthorshipError;
-use crate::project::RootError;
-use crate::project::RootRefused;
-use crate::restore::Kept;
-use crate::restore::RestoreError;
+use crate::project::{RootError, RootRefused};
+use crate::restore::{Kept, RestoreError};
 use crate::steps::recording::WhichStep;
-use crate::types::checkpoint::BadCheckpointName;
-use crate::types::checkpoint::BadSpec;
+use crate::types::checkpoint::{BadCheckpointName, BadSpec};
 use crate::worktree::present::ScanError;
 
 /// What an engine call answers when it cannot do its work.
@@ -281,30 +277,15 @@ fn not_held(paths: &[Kept]) -> String {
 
 /// Is this something of another kind where a file or a directory of the store belongs?
 fn is_in_the_way(error: &herma_fs::Error) -> bool {
-    let kinds = [
-        Errno::NOTDIR,
-        Errno::ISDIR,
-        Errno::LOOP,
-        Errno::NXIO,
-        Errno::SPIPE,
-    ];
+    let kinds = [Errno::NOTDIR, Errno::ISDIR, Errno::LOOP, Errno::NXIO, Errno::SPIPE];
     let is_kind = error.errno().is_some_and(|errno| kinds.contains(&errno));
-    let parts: Vec<_> = error
-        .path
-        .components()
-        .map(std::path::Component::as_os_str)
-        .collect();
-    is_kind
-        && parts
-            .windows(2)
-            .any(|two| two[0] == "checkpoints" && two[1] == "store")
+    let parts: Vec<_> = error.path.components().map(std::path::Component::as_os_str).collect();
+    is_kind && parts.windows(2).any(|two| two[0] == "checkpoints" && two[1] == "store")
 }
 
 fn lost_refs(refs: &[String], more: usize) -> String {
-    let shown: Vec<String> = refs
-        .iter()
-        .map(|name| herma_store::path::escape(name.as_bytes()))
-        .collect();
+    let shown: Vec<String> =
+        refs.iter().map(|name| herma_store::path::escape(name.as_bytes())).collect();
     match more {
         0 => shown.join(", "),
         _ => format!("{} and {more} more", shown.join(", ")),

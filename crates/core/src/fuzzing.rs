@@ -3,15 +3,12 @@
 //! What the engine reads back from a disk is often private to it. The targets in `fuzz/` come in here. Each door
 //! also says what must hold of the answer, because "it did not panic" is the least of it.
 
-use crate::cleanup::CleaningRecord;
-use crate::cleanup::clock;
+use crate::cleanup::{CleaningRecord, clock};
 use crate::purge::record as purge_record;
 use crate::restore::journal::Journal;
 use crate::save::receipts;
-use crate::steps::calls;
-use crate::steps::log;
 use crate::steps::marks::Marks;
-use crate::steps::record;
+use crate::steps::{calls, log, record};
 use crate::undo::record::UndoRecord;
 use crate::worktree::secrets;
 
@@ -21,10 +18,7 @@ pub fn journal(bytes: &[u8]) {
         let written = Journal::parse(&journal.encode()).expect("it was just written");
         // Of a long past only the end is written.
         assert_eq!(Journal::parse(&written.encode()).as_ref(), Some(&written));
-        assert_eq!(
-            (written.token, written.safety),
-            (journal.token, journal.safety)
-        );
+        assert_eq!((written.token, written.safety), (journal.token, journal.safety));
         assert_eq!(written.options, journal.options);
     }
     if let Some(undo) = UndoRecord::parse(bytes) {
@@ -62,10 +56,7 @@ pub fn cleaning(bytes: &[u8]) {
     let now = 1_794_702_913.5;
     if let Some(last) = clock::parse_marker(bytes, now) {
         assert!((0.0..=now).contains(&last), "never in the future");
-        assert_eq!(
-            clock::parse_marker(clock::render_marker(last).as_bytes(), now),
-            Some(last)
-        );
+        assert_eq!(clock::parse_marker(clock::render_marker(last).as_bytes(), now), Some(last));
         assert_eq!(clock::is_due(now, Some(last), 0), true);
     }
     if let Some((moment, id)) = calls::parse_look(bytes) {
@@ -86,10 +77,7 @@ pub fn step_name(name: &[u8]) {
 /// What a purge is about to do, and which ids became which.
 pub fn purge(bytes: &[u8]) {
     if let Some(record) = purge_record::PurgeRecord::parse(bytes) {
-        assert_eq!(
-            purge_record::PurgeRecord::parse(&record.encode()),
-            Some(record)
-        );
+        assert_eq!(purge_record::PurgeRecord::parse(&record.encode()), Some(record));
     }
     let pairs = purge_record::parse_rewritten(bytes);
     let written = purge_record::render_rewritten(&pairs);
@@ -103,23 +91,14 @@ pub fn secrets(content: &[u8], looks_long: bool) {
     if let Some(found) = found {
         let lines = content.iter().filter(|byte| **byte == b'\n').count() + 1;
         assert!((1..=lines).contains(&(found.line as usize)));
-        assert_eq!(
-            secrets::Finding::from_number(found.to_number()),
-            Some(found)
-        );
-        assert_eq!(
-            secrets::Finding::from_word(found.to_word().as_bytes()),
-            Some(found)
-        );
+        assert_eq!(secrets::Finding::from_number(found.to_number()), Some(found));
+        assert_eq!(secrets::Finding::from_word(found.to_word().as_bytes()), Some(found));
         let _ = secrets::is_fixture(content, found.kind);
     }
     let is_marked = content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff");
     if !is_marked && content.len() < 7000 {
         let moved = secrets::find(&[b"\n", content].concat());
-        let expected = found.map(|found| secrets::Finding {
-            line: found.line + 1,
-            ..found
-        });
+        let expected = found.map(|found| secrets::Finding { line: found.line + 1, ..found });
         assert_eq!(moved, expected, "it moves with its line");
     }
     let _ = secrets::is_secret_name(content);

@@ -6,31 +6,21 @@
 //! checkpoints too, and get the next sequence numbers; copies it rewrote (same tree, same subject) are
 //! recognised and not counted twice.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::object::commit::Commit;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::EXTRA;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::leaf;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::name_of;
-use herma_store::refs::scheme::name_ref;
-use herma_store::refs::scheme::sequence_of;
+use herma_store::refs::scheme::{
+    EXTRA, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, sequence_of,
+};
+use herma_store::{ObjectId, ProjectId};
 
 use crate::error::Error;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::DamagedCheckpoint;
-use crate::types::checkpoint::Listed;
-use crate::types::checkpoint::Spec;
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
 use crate::types::message;
 use crate::types::message::Message;
@@ -73,11 +63,7 @@ impl History {
             .iter()
             .filter_map(|(name, id)| {
                 let sequence = sequence_of(leaf(name, &prefix)?)?;
-                Some(Entry {
-                    sequence,
-                    id: *id,
-                    has_ref: true,
-                })
+                Some(Entry { sequence, id: *id, has_ref: true })
             })
             .collect();
         // ORDER: the refs are read before the roll, which a dropped checkpoint leaves before its ref goes. So what is on the roll alone was
@@ -100,11 +86,7 @@ impl History {
             Err(StoreError::DamagedFile { .. }) => None,
             Err(e) => return Err(e.into()),
         };
-        let mut history = Self {
-            entries,
-            mirror,
-            broken: listing.broken,
-        };
+        let mut history = Self { entries, mirror, broken: listing.broken };
         history.adopt_foreign(dirs, objects)?;
         Ok(history)
     }
@@ -130,11 +112,7 @@ impl History {
             match copies.get_mut(&likeness(&commit)) {
                 Some(left) if *left > 0 => *left -= 1,
                 _ => {
-                    self.entries.push(Entry {
-                        sequence: next,
-                        id,
-                        has_ref: false,
-                    });
+                    self.entries.push(Entry { sequence: next, id, has_ref: false });
                     next += 1;
                 }
             }
@@ -148,11 +126,7 @@ impl History {
             let leaf = name.rsplit('/').next()?;
             sequence_of(leaf.split('.').next()?)
         });
-        let used = self
-            .entries
-            .iter()
-            .map(|entry| entry.sequence)
-            .chain(broken);
+        let used = self.entries.iter().map(|entry| entry.sequence).chain(broken);
         used.max().map_or(1, |last| last + 1)
     }
 
@@ -184,17 +158,11 @@ impl History {
         match spec {
             Spec::Number(number) => {
                 let index = count.checked_sub(*number).filter(|_| *number > 0);
-                index.ok_or(Error::OutOfRange {
-                    number: *number,
-                    count,
-                })
+                index.ok_or(Error::OutOfRange { number: *number, count })
             }
             Spec::Back(back) => {
                 let index = count.checked_sub(back.saturating_add(1));
-                index.ok_or(Error::OutOfRange {
-                    number: back.saturating_add(1),
-                    count,
-                })
+                index.ok_or(Error::OutOfRange { number: back.saturating_add(1), count })
             }
             Spec::Id(prefix) => self.find_id(prefix, dirs, project),
             Spec::Name(name) => self
@@ -214,9 +182,7 @@ impl History {
             [(index, _)] => Ok(index),
             [] => self
                 .find_name(prefix, dirs, project)?
-                .ok_or_else(|| Error::NotFound {
-                    spec: prefix.to_owned(),
-                }),
+                .ok_or_else(|| Error::NotFound { spec: prefix.to_owned() }),
             _ => Err(Error::Ambiguous {
                 prefix: prefix.to_owned(),
                 matches: found.into_iter().map(|(_, id)| id).collect(),
@@ -259,8 +225,7 @@ impl History {
         let numbered = self.entries.iter().rev().zip(1..);
         let wanted = numbered.filter(|(entry, _)| is_wanted(entry));
         let read = wanted.map(|(entry, number)| read(objects, entry, number, &labels));
-        read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint()))
-            .collect()
+        read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint())).collect()
     }
 
     /// The newest checkpoints that can be read, as many as wanted, and what cannot be. Those that are older are only
@@ -273,10 +238,7 @@ impl History {
         project: &ProjectId,
     ) -> Result<Listed, Error> {
         let labels = Labels::load(dirs, project)?;
-        let mut listed = Listed {
-            count: self.entries.len(),
-            ..Listed::default()
-        };
+        let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
         let mut oldest_read = 0;
         for (entry, number) in self.entries.iter().rev().zip(1..) {
             let is_wanted = listed.checkpoints.len() < most;
@@ -300,10 +262,7 @@ impl History {
         }
         // The receipts of those that were not wanted are not either.
         let is_wanted = |name: &str| {
-            let extra = name
-                .rsplit('/')
-                .next()
-                .and_then(|leaf| leaf.strip_suffix(EXTRA));
+            let extra = name.rsplit('/').next().and_then(|leaf| leaf.strip_suffix(EXTRA));
             extra.is_some_and(|of| sequence_of(of).is_none_or(|sequence| sequence >= oldest_read))
         };
         let prefix = format!("refs/herma/{project}");
@@ -342,12 +301,7 @@ impl History {
         project: &ProjectId,
     ) -> Result<Checkpoint, Error> {
         let labels = Labels::load(dirs, project)?;
-        read(
-            objects,
-            &self.entries[index],
-            self.entries.len() - index,
-            &labels,
-        )
+        read(objects, &self.entries[index], self.entries.len() - index, &labels)
     }
 }
 
@@ -361,19 +315,11 @@ fn damaged_one(
         Error::Object(ObjectError::Fs(e)) => format!("{e}: {}", e.source),
         other => other.to_string(),
     };
-    DamagedCheckpoint {
-        name: checkpoint_ref(project, entry.sequence),
-        number: Some(number),
-        what,
-    }
+    DamagedCheckpoint { name: checkpoint_ref(project, entry.sequence), number: Some(number), what }
 }
 
 fn broken_ref(name: String) -> DamagedCheckpoint {
-    DamagedCheckpoint {
-        name,
-        number: None,
-        what: "it does not hold an object id".to_owned(),
-    }
+    DamagedCheckpoint { name, number: None, what: "it does not hold an object id".to_owned() }
 }
 
 /// What makes a rewritten copy the same checkpoint: its tree and its subject, which is all that Hermes
@@ -404,11 +350,7 @@ fn foreign_chain(
             Err(ObjectError::Missing { .. } | ObjectError::Damaged { .. }) => break,
             Err(e) => return Err(e.into()),
         };
-        next = commit
-            .parents
-            .first()
-            .copied()
-            .filter(|_| !shallow.contains(&id));
+        next = commit.parents.first().copied().filter(|_| !shallow.contains(&id));
         chain.push((id, commit));
     }
     Ok(chain)

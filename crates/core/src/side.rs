@@ -2,23 +2,15 @@
 
 use std::sync::Arc;
 
-use herma_diff::DiffError;
-use herma_diff::Side;
+use herma_diff::{DiffError, Side};
 use herma_fs::Dir;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::error::StoreError;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::Object;
-use herma_store::object::TreeEntry;
-use herma_store::object::parse_tree;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::object::{EntryMode, Kind, Object, TreeEntry, parse_tree};
+use herma_store::objects::{ObjectError, Objects};
+use herma_store::{ObjectId, RelPath};
 
 use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// A checkpoint, read from the store.
 pub(crate) struct StoreSide<'s> {
@@ -32,18 +24,12 @@ pub(crate) type Pending<'s> = dyn Fn(&ObjectId) -> Result<Option<Object>, StoreE
 impl<'s> StoreSide<'s> {
     /// What the store holds.
     pub(crate) fn new(objects: &'s Objects) -> Self {
-        Self {
-            objects,
-            pending: None,
-        }
+        Self { objects, pending: None }
     }
 
     /// What the store will hold once what is pending is published.
     pub(crate) fn with_pending(objects: &'s Objects, pending: &'s Pending<'s>) -> Self {
-        Self {
-            objects,
-            pending: Some(pending),
-        }
+        Self { objects, pending: Some(pending) }
     }
 
     fn pending(&self, id: &ObjectId) -> Result<Option<Vec<u8>>, StoreError> {
@@ -55,10 +41,7 @@ impl<'s> StoreSide<'s> {
 }
 
 fn store_error(path: &RelPath, error: impl std::error::Error + Send + Sync + 'static) -> DiffError {
-    DiffError::Store {
-        path: path.clone(),
-        source: Box::new(error),
-    }
+    DiffError::Store { path: path.clone(), source: Box::new(error) }
 }
 
 impl Side for StoreSide<'_> {
@@ -85,10 +68,7 @@ impl Side for StoreSide<'_> {
             Ok(Some(data)) => return Ok((data.len() as u64 <= limit).then_some(data)),
             Ok(None) => {}
         }
-        let (kind, size) = self
-            .objects
-            .read_header(id)
-            .map_err(|e| store_error(path, e))?;
+        let (kind, size) = self.objects.read_header(id).map_err(|e| store_error(path, e))?;
         if kind != Kind::Blob {
             let what = "it is not a file".to_owned();
             return Err(store_error(path, ObjectError::Damaged { id: *id, what }));
@@ -143,10 +123,8 @@ impl Side for &PresentSide {
                 EntryKind::Executable => (EntryMode::Executable, entry.id),
                 EntryKind::Symlink => (EntryMode::Symlink, entry.id),
                 EntryKind::Directory => {
-                    let below = entry
-                        .child()
-                        .and_then(|c| self.cache.dir(c))
-                        .ok_or_else(vanished)?;
+                    let below =
+                        entry.child().and_then(|c| self.cache.dir(c)).ok_or_else(vanished)?;
                     if below.tree.is_null() {
                         continue;
                     }
@@ -154,12 +132,7 @@ impl Side for &PresentSide {
                 }
                 EntryKind::LeftOut(_) | EntryKind::Watched(_) => continue,
             };
-            let name = self
-                .cache
-                .name(&entry)
-                .ok_or_else(vanished)?
-                .to_bytes()
-                .into();
+            let name = self.cache.name(&entry).ok_or_else(vanished)?.to_bytes().into();
             entries.push(TreeEntry { mode, name, id });
         }
         Ok(entries)

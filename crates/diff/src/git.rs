@@ -1,8 +1,7 @@
 //! Real git, for tests: what we compare ourselves with.
 
 use std::io::Write;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use herma_store::ObjectId;
 use herma_store::object::EntryMode;
@@ -32,14 +31,7 @@ impl Git {
             .current_dir(self.0.path())
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .args([
-                "-c",
-                "user.name=t",
-                "-c",
-                "user.email=t@example.org",
-                "-c",
-                "gc.auto=0",
-            ])
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "gc.auto=0"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -52,11 +44,7 @@ impl Git {
         let output = child.wait_with_output().unwrap();
         // Git may stop reading when it fails; its own message says more than a broken pipe.
         let _ = writer.join();
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(output.stderr)
-        }
+        if output.status.success() { Ok(output.stdout) } else { Err(output.stderr) }
     }
 
     /// Puts a state into the repository and returns its tree.
@@ -69,13 +57,7 @@ impl Git {
             if let EntryMode::Nested = mode {
                 write!(tree, " {} ", ObjectId::from_slice(content).unwrap()).unwrap();
             } else {
-                write!(
-                    stream,
-                    "blob\nmark :{}\ndata {}\n",
-                    number + 1,
-                    content.len()
-                )
-                .unwrap();
+                write!(stream, "blob\nmark :{}\ndata {}\n", number + 1, content.len()).unwrap();
                 stream.extend_from_slice(content);
                 stream.push(b'\n');
                 write!(tree, " :{} ", number + 1).unwrap();

@@ -30,22 +30,15 @@ pub mod trees;
 use std::error::Error;
 use std::io;
 
-pub use lines::PatchLine;
-pub use lines::PatchLineKind;
+pub use lines::{PatchLine, PatchLineKind};
 pub use patch::PatchOptions;
 pub use patch::quote::quote;
-pub use renames::Detected;
-pub use renames::RenameOptions;
-pub use stat::Budget;
-pub use stat::FileStat;
-pub use stat::Stats;
+pub use renames::{Detected, RenameOptions};
+pub use stat::{Budget, FileStat, Stats};
 pub use trees::compare;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Malformed;
-use herma_store::object::TreeEntry;
+use herma_store::object::{EntryMode, Malformed, TreeEntry};
+use herma_store::{ObjectId, RelPath};
 
 /// One state of a project that can be compared: a checkpoint's trees in the store, or the present
 /// files.
@@ -190,10 +183,9 @@ fn text_of(
 ) -> Result<Option<Vec<u8>>, DiffError> {
     match state {
         None => Ok(Some(Vec::new())),
-        Some(FileState {
-            mode: EntryMode::Nested,
-            id,
-        }) => Ok(Some(format!("Subproject commit {id}\n").into_bytes())),
+        Some(FileState { mode: EntryMode::Nested, id }) => {
+            Ok(Some(format!("Subproject commit {id}\n").into_bytes()))
+        }
         Some(FileState { id, .. }) => side.content(path, &id, limit),
     }
 }

@@ -7,19 +7,12 @@ use herma_store::ObjectId;
 use herma_store::object::EntryMode;
 use proptest::prelude::*;
 
-use crate::Budget;
-use crate::Change;
-use crate::PatchOptions;
-use crate::RenameOptions;
-use crate::compare;
 use crate::git::Git;
 use crate::patch::to_bytes;
-use crate::quote;
 use crate::renames::detect;
 use crate::stat::per_file;
-use crate::testing::Files;
-use crate::testing::Memory;
-use crate::testing::numbered_lines;
+use crate::testing::{Files, Memory, numbered_lines};
+use crate::{Budget, Change, PatchOptions, RenameOptions, compare, quote};
 
 /// Two states, known to us and to git.
 struct Pair {
@@ -35,18 +28,8 @@ impl Pair {
         let git = Git::new();
         let imported = (git.import(old), git.import(new));
         let ((old, old_root), (new, new_root)) = (Memory::of(old), Memory::of(new));
-        assert_eq!(
-            imported,
-            (old_root, new_root),
-            "git and we disagree about the trees"
-        );
-        Self {
-            git,
-            old,
-            new,
-            old_root,
-            new_root,
-        }
+        assert_eq!(imported, (old_root, new_root), "git and we disagree about the trees");
+        Self { git, old, new, old_root, new_root }
     }
 
     fn changes(&self) -> Vec<Change> {
@@ -62,22 +45,13 @@ impl Pair {
     }
 
     fn patch(&self, changes: &[Change], binary: bool) -> Vec<u8> {
-        let options = PatchOptions {
-            binary,
-            ..PatchOptions::default()
-        };
+        let options = PatchOptions { binary, ..PatchOptions::default() };
         to_bytes(changes, &self.old, &self.new, &options).unwrap()
     }
 
     fn git_diff(&self, args: &[&str]) -> Vec<u8> {
         let (old, new) = (self.old_root.to_hex(), self.new_root.to_hex());
-        let mut all = vec![
-            "diff-tree",
-            "-r",
-            "--histogram",
-            "--no-rename-empty",
-            "--abbrev=7",
-        ];
+        let mut all = vec!["diff-tree", "-r", "--histogram", "--no-rename-empty", "--abbrev=7"];
         all.extend_from_slice(args);
         all.extend_from_slice(&[&old, &new]);
         self.git.run(&all, b"")
@@ -89,31 +63,17 @@ impl Pair {
             let patch = self.patch(&changes, true);
             let shown = String::from_utf8_lossy(&patch).into_owned();
             let explain = |error: Vec<u8>| format!("{}\n{shown}", String::from_utf8_lossy(&error));
-            let applied = self
-                .git
-                .apply(self.old_root, &patch)
-                .map_err(explain)
-                .unwrap();
+            let applied = self.git.apply(self.old_root, &patch).map_err(explain).unwrap();
             assert_eq!(applied, self.new_root, "on disk:\n{shown}");
-            let applied = self
-                .git
-                .apply_cached(self.old_root, &patch)
-                .map_err(explain)
-                .unwrap();
+            let applied = self.git.apply_cached(self.old_root, &patch).map_err(explain).unwrap();
             assert_eq!(applied, self.new_root, "in the index:\n{shown}");
         }
     }
 
     /// The patch is git's own.
     fn assert_same_text(&self) {
-        assert_same(
-            &self.patch(&self.changes(), false),
-            &self.git_diff(&["-p", "--no-renames"]),
-        );
-        assert_same(
-            &self.patch(&self.renames(), false),
-            &self.git_diff(&["-p", "-M50%"]),
-        );
+        assert_same(&self.patch(&self.changes(), false), &self.git_diff(&["-p", "--no-renames"]));
+        assert_same(&self.patch(&self.renames(), false), &self.git_diff(&["-p", "-M50%"]));
     }
 
     /// The line counts are git's own.
@@ -162,18 +122,8 @@ fn edits_of_text_are_gits_patch() {
         .file("latin1", b"caf\xe9\nplain\n")
         .file("gone", "1\n");
     let new = Files::new()
-        .file(
-            "src/code.rs",
-            source
-                .replace("    4\n}\n", half)
-                .replace("    11\n", "    12\n"),
-        )
-        .file(
-            "far.txt",
-            numbered(0..60)
-                .replace("r 5\n", "r five\n")
-                .replace("r 50\n", "r 5O\n"),
-        )
+        .file("src/code.rs", source.replace("    4\n}\n", half).replace("    11\n", "    12\n"))
+        .file("far.txt", numbered(0..60).replace("r 5\n", "r five\n").replace("r 50\n", "r 5O\n"))
         .file("crlf", "a\r\nb\nc\r\n")
         .file("no-newline", "a\nc")
         .file("gains-newline", "a\nb\n")
@@ -192,20 +142,14 @@ fn repeated_blocks_give_the_same_net_change() {
     let block = "fn one() {\n    1\n}\n\nfn two() {\n    2\n}\n\n".repeat(4);
     let pair = Pair::new(
         &Files::new().file("code", &block),
-        &Files::new().file(
-            "code",
-            block.replacen("    2\n}\n", "    2\n}\n\nhalf\n", 2),
-        ),
+        &Files::new().file("code", block.replacen("    2\n}\n", "    2\n}\n\nhalf\n", 2)),
     );
     pair.assert_applies();
     let files = per_file(&pair.changes(), &pair.old, &pair.new, Budget::UNLIMITED).unwrap();
     let git = String::from_utf8(pair.git_diff(&["--numstat"])).unwrap();
     let mut git = git.split('\t').map_while(|count| count.parse::<u64>().ok());
     let (insertions, deletions) = (files[0].insertions.unwrap(), files[0].deletions.unwrap());
-    assert_eq!(
-        git.next().unwrap() - git.next().unwrap(),
-        insertions - deletions
-    );
+    assert_eq!(git.next().unwrap() - git.next().unwrap(), insertions - deletions);
 }
 
 #[test]
@@ -226,29 +170,17 @@ fn hard_names_are_quoted_as_git_does() {
         b"{a => b}",
         b"'single'",
     ];
-    let of = |content: &str| {
-        names
-            .iter()
-            .fold(Files::new(), |files, name| files.file(name, content))
-    };
+    let of =
+        |content: &str| names.iter().fold(Files::new(), |files, name| files.file(name, content));
     Pair::new(&of("1\n2\n"), &of("1\n3\n")).assert_all();
     Pair::new(&Files::new().file("x", "x\n"), &of("1\n").file("x", "x\n")).assert_all();
     Pair::new(&of("1\n").file("x", "x\n"), &Files::new().file("x", "x\n")).assert_all();
-    let moved = names
-        .iter()
-        .enumerate()
-        .fold(Files::new(), |files, (number, name)| {
-            files.file(
-                [b"moved to/", *name].concat(),
-                numbered(0..20) + &number.to_string(),
-            )
-        });
-    let unmoved = names
-        .iter()
-        .enumerate()
-        .fold(Files::new(), |files, (number, name)| {
-            files.file(name, numbered(0..20) + &number.to_string())
-        });
+    let moved = names.iter().enumerate().fold(Files::new(), |files, (number, name)| {
+        files.file([b"moved to/", *name].concat(), numbered(0..20) + &number.to_string())
+    });
+    let unmoved = names.iter().enumerate().fold(Files::new(), |files, (number, name)| {
+        files.file(name, numbered(0..20) + &number.to_string())
+    });
     Pair::new(&unmoved, &moved).assert_all();
 }
 
@@ -287,16 +219,12 @@ fn modes_links_and_types_change_as_in_git() {
             EntryMode::Nested,
             nested(2),
         ),
-        &new.entry("nested", EntryMode::Nested, nested(3))
-            .file("n2", "now a file\n"),
+        &new.entry("nested", EntryMode::Nested, nested(3)).file("n2", "now a file\n"),
     );
     with_nested.assert_same_text();
     with_nested.assert_same_counts();
     let patch = with_nested.patch(&with_nested.changes(), true);
-    let applied = with_nested
-        .git
-        .apply_cached(with_nested.old_root, &patch)
-        .unwrap();
+    let applied = with_nested.git.apply_cached(with_nested.old_root, &patch).unwrap();
     assert_eq!(applied, with_nested.new_root);
 }
 
@@ -308,29 +236,21 @@ fn binary_files_apply_both_ways() {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 24) as u8
         };
-        std::iter::once(0)
-            .chain((1..length).map(|_| next()))
-            .collect()
+        std::iter::once(0).chain((1..length).map(|_| next())).collect()
     };
     let moved = noise(5, 4000);
     let old = Files::new()
         .file("edited", noise(1, 300))
         .file("gone", noise(2, 53))
         .file("becomes text", noise(3, 10))
-        .file(
-            "late-nul",
-            [numbered(0..600).as_bytes(), b"\0tail"].concat(),
-        )
+        .file("late-nul", [numbered(0..600).as_bytes(), b"\0tail"].concat())
         .entry("exe", EntryMode::Executable, noise(7, 20))
         .file("old-place", &moved);
     let new = Files::new()
         .file("edited", noise(1, 299))
         .file("come", noise(4, 5000))
         .file("becomes text", "text\n")
-        .file(
-            "late-nul",
-            [numbered(0..601).as_bytes(), b"\0tail"].concat(),
-        )
+        .file("late-nul", [numbered(0..601).as_bytes(), b"\0tail"].concat())
         .file("exe", noise(8, 20))
         .file("new-place", [&moved[..], b"tail"].concat());
     let pair = Pair::new(&old, &new);
@@ -358,23 +278,13 @@ fn whole_directories_move_with_their_edits() {
     let pair = Pair::new(&old, &new);
     pair.assert_all();
     let renames = pair.renames();
-    assert_eq!(
-        renames
-            .iter()
-            .filter(|change| change.from.is_some())
-            .count(),
-        12
-    );
+    assert_eq!(renames.iter().filter(|change| change.from.is_some()).count(), 12);
 }
 
 #[test]
 fn a_file_that_moves_into_a_directory_of_its_own_name_applies() {
     let (one, two) = (numbered(0..20), numbered(100..120));
-    let old = Files::new()
-        .file("a", &one)
-        .file("b/c", &two)
-        .file("x", &one)
-        .file("y", &two);
+    let old = Files::new().file("a", &one).file("b/c", &two).file("x", &one).file("y", &two);
     let new = Files::new()
         .file("a/mod", one.clone() + "edited\n")
         .file("b", &two)
@@ -386,10 +296,7 @@ fn a_file_that_moves_into_a_directory_of_its_own_name_applies() {
 
 #[test]
 fn a_first_checkpoint_and_an_emptied_project_are_patches_too() {
-    let files = Files::new()
-        .file("a/b", "1\n")
-        .file("c", "")
-        .entry("l", EntryMode::Symlink, "c");
+    let files = Files::new().file("a/b", "1\n").file("c", "").entry("l", EntryMode::Symlink, "c");
     Pair::new(&Files::new(), &files).assert_all();
     Pair::new(&files, &Files::new()).assert_all();
 }

@@ -5,23 +5,16 @@
 //! the bytes in pieces that both have are the similarity. That is quadratic, so it is bounded; past
 //! the bound only equal ids count and [`Detected::exact_only`] is set.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::EntryMode;
 use herma_store::threads::in_shared_pool;
+use herma_store::{ObjectId, RelPath};
 use rayon::prelude::*;
 
-use crate::Change;
-use crate::DiffError;
-use crate::FileState;
-use crate::Renamed;
-use crate::Side;
 use crate::lines::is_binary;
+use crate::{Change, DiffError, FileState, Renamed, Side};
 
 /// The id of a file without content.
 const EMPTY_FILE: ObjectId = ObjectId::from_bytes([
@@ -42,11 +35,7 @@ pub struct RenameOptions {
 
 impl Default for RenameOptions {
     fn default() -> Self {
-        Self {
-            min_similarity: 50,
-            max_pairs: 400 * 400,
-            max_bytes: 64 << 20,
-        }
+        Self { min_similarity: 50, max_pairs: 400 * 400, max_bytes: 64 << 20 }
     }
 }
 
@@ -74,29 +63,18 @@ pub fn detect(
 
     let mut exact_only = sources.len().saturating_mul(targets.len()) > options.max_pairs;
     if !exact_only && !sources.is_empty() && !targets.is_empty() {
-        let budget = ReadBudget {
-            limit: options.max_bytes,
-            used: AtomicU64::new(0),
-        };
+        let budget = ReadBudget { limit: options.max_bytes, used: AtomicU64::new(0) };
         let sources = fingerprints(&changes, &sources, old, &budget)?;
         let targets = fingerprints(&changes, &targets, new, &budget)?;
         match (sources, targets) {
             (Some(sources), Some(targets)) => {
-                pairs.extend(similar_pairs(
-                    &changes,
-                    &sources,
-                    &targets,
-                    options.min_similarity,
-                ));
+                pairs.extend(similar_pairs(&changes, &sources, &targets, options.min_similarity));
             }
             _ => exact_only = true,
         }
     }
     join_pairs(&mut changes, &pairs);
-    Ok(Detected {
-        changes,
-        exact_only,
-    })
+    Ok(Detected { changes, exact_only })
 }
 
 /// A deletion and an addition, by their position in the list of changes.
@@ -108,19 +86,11 @@ struct Pair {
 }
 
 fn deleted(change: &Change) -> Option<FileState> {
-    if change.new.is_none() && change.from.is_none() {
-        movable(change.old)
-    } else {
-        None
-    }
+    if change.new.is_none() && change.from.is_none() { movable(change.old) } else { None }
 }
 
 fn added(change: &Change) -> Option<FileState> {
-    if change.old.is_none() && change.from.is_none() {
-        movable(change.new)
-    } else {
-        None
-    }
+    if change.old.is_none() && change.from.is_none() { movable(change.new) } else { None }
 }
 
 fn movable(state: Option<FileState>) -> Option<FileState> {
@@ -128,9 +98,7 @@ fn movable(state: Option<FileState>) -> Option<FileState> {
 }
 
 fn file_name(path: &RelPath) -> &[u8] {
-    path.split().map_or(b"", |_| {
-        path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or(b"")
-    })
+    path.split().map_or(b"", |_| path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or(b""))
 }
 
 /// Pairs equal contents: those that kept their name first, then the rest in the order of their paths.
@@ -165,11 +133,7 @@ fn exact_pairs(changes: &[Change]) -> Vec<Pair> {
         match same_name.and_then(Vec::pop) {
             Some(source) => {
                 used.insert(source);
-                pairs.push(Pair {
-                    source,
-                    target,
-                    similarity: 100,
-                });
+                pairs.push(Pair { source, target, similarity: 100 });
             }
             None => renamed.push((target, key)),
         }
@@ -178,11 +142,7 @@ fn exact_pairs(changes: &[Change]) -> Vec<Pair> {
         let positions = sources.entry(key).or_default();
         while let Some(source) = positions.pop() {
             if used.insert(source) {
-                pairs.push(Pair {
-                    source,
-                    target,
-                    similarity: 100,
-                });
+                pairs.push(Pair { source, target, similarity: 100 });
                 break;
             }
         }
@@ -234,19 +194,10 @@ fn fingerprints(
             return Ok(None);
         };
         let length = content.len() as u64;
-        if budget
-            .used
-            .fetch_add(length, Ordering::Relaxed)
-            .saturating_add(length)
-            > budget.limit
-        {
+        if budget.used.fetch_add(length, Ordering::Relaxed).saturating_add(length) > budget.limit {
             return Ok(None);
         }
-        Ok(Some(Fingerprint {
-            position: *position,
-            size: length,
-            pieces: pieces(&content),
-        }))
+        Ok(Some(Fingerprint { position: *position, size: length, pieces: pieces(&content) }))
     };
     in_shared_pool(|| files.par_iter().map(fingerprint).collect())
 }
@@ -288,10 +239,7 @@ fn similarity(old: &Fingerprint, new: &Fingerprint, min: u8) -> u8 {
     let mut kept = 0_u64;
     let mut candidates = new.pieces.iter().peekable();
     for (hash, count) in &old.pieces {
-        while candidates
-            .next_if(|(candidate, _)| candidate < hash)
-            .is_some()
-        {}
+        while candidates.next_if(|(candidate, _)| candidate < hash).is_some() {}
         if let Some((_, in_new)) = candidates.next_if(|(candidate, _)| candidate == hash) {
             kept += u64::from(*count.min(in_new));
         }
@@ -309,11 +257,7 @@ fn similar_pairs(
     let pairs_of = |new| {
         sources.iter().filter_map(move |old| {
             let similarity = similarity(old, new, min);
-            let pair = Pair {
-                source: old.position,
-                target: new.position,
-                similarity,
-            };
+            let pair = Pair { source: old.position, target: new.position, similarity };
             (similarity > 0 && similarity >= min).then_some(pair)
         })
     };
@@ -339,10 +283,7 @@ fn join_pairs(changes: &mut Vec<Change>, pairs: &[Pair]) {
     for pair in pairs {
         let path = changes[pair.source].path.clone();
         changes[pair.target].old = changes[pair.source].old;
-        changes[pair.target].from = Some(Renamed {
-            path,
-            similarity: pair.similarity,
-        });
+        changes[pair.target].from = Some(Renamed { path, similarity: pair.similarity });
     }
     let moved_away: HashSet<usize> = pairs.iter().map(|pair| pair.source).collect();
     let mut position = 0;
@@ -356,9 +297,7 @@ fn join_pairs(changes: &mut Vec<Change>, pairs: &[Pair]) {
 mod tests {
     use super::*;
     use crate::compare;
-    use crate::testing::Files;
-    use crate::testing::Memory;
-    use crate::testing::numbered_lines;
+    use crate::testing::{Files, Memory, numbered_lines};
 
     fn moves(old: &Files, new: &Files, options: &RenameOptions) -> (Vec<(String, String)>, bool) {
         let ((old, old_root), (new, new_root)) = (Memory::of(old), Memory::of(new));
@@ -368,10 +307,7 @@ mod tests {
             .changes
             .iter()
             .filter_map(|change| {
-                Some((
-                    change.from.as_ref()?.path.to_string(),
-                    change.path.to_string(),
-                ))
+                Some((change.from.as_ref()?.path.to_string(), change.path.to_string()))
             })
             .collect();
         (moves, detected.exact_only)
@@ -391,25 +327,15 @@ mod tests {
 
     #[test]
     fn of_equal_files_the_one_that_kept_its_name_is_the_one_that_moved() {
-        let old = Files::new()
-            .file("a/x", "same")
-            .file("a/y", "same")
-            .file("b/z", "same");
+        let old = Files::new().file("a/x", "same").file("a/y", "same").file("b/z", "same");
         let new = Files::new().file("c/y", "same").file("c/other", "same");
-        assert_eq!(
-            found(&old, &new),
-            [pair("a/x", "c/other"), pair("a/y", "c/y")]
-        );
+        assert_eq!(found(&old, &new), [pair("a/x", "c/other"), pair("a/y", "c/y")]);
     }
 
     #[test]
     fn an_edited_file_is_found_by_what_stayed() {
-        let old = Files::new()
-            .file("old", lines(20))
-            .file("other", "nothing alike\n");
-        let new = Files::new()
-            .file("new", lines(20) + "more\n")
-            .file("unlike", "something\n");
+        let old = Files::new().file("old", lines(20)).file("other", "nothing alike\n");
+        let new = Files::new().file("new", lines(20) + "more\n").file("unlike", "something\n");
         assert_eq!(found(&old, &new), [pair("old", "new")]);
     }
 
@@ -430,39 +356,22 @@ mod tests {
     #[test]
     fn links_never_pair_with_files_and_empty_files_never_pair() {
         let old = Files::new().file("file", "target").file("empty", "");
-        let link = Files::new()
-            .entry("link", EntryMode::Symlink, "target")
-            .file("void", "");
+        let link = Files::new().entry("link", EntryMode::Symlink, "target").file("void", "");
         assert!(found(&old, &link).is_empty());
         assert!(found(&link, &old).is_empty());
-        let moved = Files::new()
-            .entry("moved", EntryMode::Symlink, "target")
-            .file("void", "");
+        let moved = Files::new().entry("moved", EntryMode::Symlink, "target").file("void", "");
         assert_eq!(found(&link, &moved), [pair("link", "moved")]);
     }
 
     #[test]
     fn past_a_limit_only_exact_moves_are_found_and_it_says_so() {
-        let old = Files::new()
-            .file("edited", lines(20))
-            .file("exact", "as it was\n");
-        let new = Files::new()
-            .file("edited2", lines(21))
-            .file("exact2", "as it was\n");
+        let old = Files::new().file("edited", lines(20)).file("exact", "as it was\n");
+        let new = Files::new().file("edited2", lines(21)).file("exact2", "as it was\n");
         let exact = [pair("exact", "exact2")];
         for options in [
-            RenameOptions {
-                max_pairs: 0,
-                ..RenameOptions::default()
-            },
-            RenameOptions {
-                max_bytes: 200,
-                ..RenameOptions::default()
-            },
-            RenameOptions {
-                max_bytes: 10,
-                ..RenameOptions::default()
-            },
+            RenameOptions { max_pairs: 0, ..RenameOptions::default() },
+            RenameOptions { max_bytes: 200, ..RenameOptions::default() },
+            RenameOptions { max_bytes: 10, ..RenameOptions::default() },
         ] {
             assert_eq!(moves(&old, &new, &options), (exact.to_vec(), true));
         }

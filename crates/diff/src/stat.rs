@@ -8,12 +8,8 @@ use herma_store::object::EntryMode;
 use herma_store::threads::in_shared_pool;
 use rayon::prelude::*;
 
-use crate::Change;
-use crate::DiffError;
-use crate::Side;
-use crate::lines::count;
-use crate::lines::is_binary;
-use crate::text_of;
+use crate::lines::{count, is_binary};
+use crate::{Change, DiffError, Side, text_of};
 
 /// How many changes are read at once. The budget is looked at in between, so the answer does not
 /// depend on which thread was faster.
@@ -30,18 +26,12 @@ pub struct Budget {
 
 impl Budget {
     /// Counts everything that fits into memory file by file.
-    pub const UNLIMITED: Self = Self {
-        max_files: usize::MAX,
-        max_bytes: u64::MAX,
-    };
+    pub const UNLIMITED: Self = Self { max_files: usize::MAX, max_bytes: u64::MAX };
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            max_files: 1000,
-            max_bytes: 32 << 20,
-        }
+        Self { max_files: 1000, max_bytes: 32 << 20 }
     }
 }
 
@@ -86,20 +76,13 @@ pub fn stats(
     new: &dyn Side,
     budget: Budget,
 ) -> Result<Stats, DiffError> {
-    let mut stats = Stats {
-        files: changes.len() as u64,
-        lines_known: true,
-        ..Stats::default()
-    };
+    let mut stats = Stats { files: changes.len() as u64, lines_known: true, ..Stats::default() };
     let complete = count_files(changes, old, new, budget, |file| {
         stats.insertions += file.insertions.unwrap_or(0);
         stats.deletions += file.deletions.unwrap_or(0);
     })?;
     if !complete {
-        stats = Stats {
-            files: stats.files,
-            ..Stats::default()
-        };
+        stats = Stats { files: stats.files, ..Stats::default() };
     }
     Ok(stats)
 }
@@ -193,18 +176,11 @@ fn count_file(
 mod tests {
     use super::*;
     use crate::compare;
-    use crate::testing::Files;
-    use crate::testing::Memory;
+    use crate::testing::{Files, Memory};
 
     fn sides() -> (Memory, Memory, Vec<Change>) {
-        let old = Files::new()
-            .file("a", "1\n2\n")
-            .file("b", "\0x")
-            .file("c", "gone\n");
-        let new = Files::new()
-            .file("a", "1\n3\n4\n")
-            .file("b", "\0y")
-            .file("d", "new\n");
+        let old = Files::new().file("a", "1\n2\n").file("b", "\0x").file("c", "gone\n");
+        let new = Files::new().file("a", "1\n3\n4\n").file("b", "\0y").file("d", "new\n");
         let ((old, old_root), (new, new_root)) = (Memory::of(&old), Memory::of(&new));
         let changes = compare(Some((&old, old_root)), Some((&new, new_root)), &[]).unwrap();
         (old, new, changes)
@@ -214,52 +190,22 @@ mod tests {
     fn lines_are_counted_and_binary_files_are_not() {
         let (old, new, changes) = sides();
         let stats = stats(&changes, &old, &new, Budget::default()).unwrap();
-        assert_eq!(
-            stats,
-            Stats {
-                files: 4,
-                insertions: 3,
-                deletions: 2,
-                lines_known: true
-            }
-        );
+        assert_eq!(stats, Stats { files: 4, insertions: 3, deletions: 2, lines_known: true });
         let files = per_file(&changes, &old, &new, Budget::default()).unwrap();
-        assert_eq!(
-            (files[0].insertions, files[0].deletions),
-            (Some(2), Some(1))
-        );
+        assert_eq!((files[0].insertions, files[0].deletions), (Some(2), Some(1)));
         assert!(files[1].binary && files[1].insertions.is_none());
     }
 
     #[test]
     fn over_budget_the_files_are_known_and_the_lines_are_not() {
         let (old, new, changes) = sides();
-        let unknown = Stats {
-            files: 4,
-            ..Stats::default()
-        };
-        for budget in [
-            Budget {
-                max_files: 3,
-                max_bytes: 99,
-            },
-            Budget {
-                max_files: 4,
-                max_bytes: 20,
-            },
-        ] {
+        let unknown = Stats { files: 4, ..Stats::default() };
+        for budget in
+            [Budget { max_files: 3, max_bytes: 99 }, Budget { max_files: 4, max_bytes: 20 }]
+        {
             assert_eq!(stats(&changes, &old, &new, budget).unwrap(), unknown);
         }
-        let files = per_file(
-            &changes,
-            &old,
-            &new,
-            Budget {
-                max_files: 9,
-                max_bytes: 10,
-            },
-        )
-        .unwrap();
+        let files = per_file(&changes, &old, &new, Budget { max_files: 9, max_bytes: 10 }).unwrap();
         assert_eq!(files.len(), 4);
         assert_eq!(files[0].insertions, Some(2));
         assert!(files[1..].iter().all(|file| file.insertions.is_none()));

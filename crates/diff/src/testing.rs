@@ -3,21 +3,13 @@
 // What a test builds wrongly fails the test.
 #![allow(clippy::unwrap_used, clippy::return_self_not_must_use)]
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::TreeEntry;
-use herma_store::object::compare_names;
-use herma_store::object::id_of;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, Kind, TreeEntry, compare_names, id_of, push_tree_entry};
+use herma_store::{ObjectId, RelPath};
 
-use crate::DiffError;
-use crate::Side;
+use crate::{DiffError, Side};
 
 /// One line for each number, ended by a newline.
 pub fn numbered_lines(range: Range<u32>, line: impl Fn(u32) -> String) -> String {
@@ -46,8 +38,7 @@ impl Files {
         mode: EntryMode,
         content: impl AsRef<[u8]>,
     ) -> Self {
-        self.0
-            .insert(path.as_ref().to_vec(), (mode, content.as_ref().to_vec()));
+        self.0.insert(path.as_ref().to_vec(), (mode, content.as_ref().to_vec()));
         self
     }
 }
@@ -75,15 +66,8 @@ impl Memory {
             let path = RelPath::new(path.clone()).unwrap();
             let (mut parent, name) = path.split().unwrap();
             let mut depth = parent.components().count();
-            let entry = TreeEntry {
-                mode: *mode,
-                name: name.into(),
-                id,
-            };
-            directories
-                .entry((depth, parent.clone()))
-                .or_default()
-                .push(entry);
+            let entry = TreeEntry { mode: *mode, name: name.into(), id };
+            directories.entry((depth, parent.clone())).or_default().push(entry);
             while let Some((above, _)) = parent.split() {
                 depth -= 1;
                 directories.entry((depth, above.clone())).or_default();
@@ -104,15 +88,8 @@ impl Memory {
             let Some((parent, name)) = path.split() else {
                 return (Self { trees, blobs }, id);
             };
-            let entry = TreeEntry {
-                mode: EntryMode::Directory,
-                name: name.into(),
-                id,
-            };
-            directories
-                .get_mut(&(depth - 1, parent))
-                .unwrap()
-                .push(entry);
+            let entry = TreeEntry { mode: EntryMode::Directory, name: name.into(), id };
+            directories.get_mut(&(depth - 1, parent)).unwrap().push(entry);
         }
         unreachable!("the root is always there");
     }

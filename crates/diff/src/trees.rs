@@ -4,23 +4,17 @@
 //! keeps its own list of directories still to visit: a tree can be deeper than a thread's stack.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::iter::Peekable;
 use std::ops::Bound;
 use std::vec::IntoIter;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
+use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::threads::in_shared_pool;
+use herma_store::{ObjectId, RelPath};
 use rayon::prelude::*;
 
-use crate::Change;
-use crate::DiffError;
-use crate::FileState;
-use crate::Side;
+use crate::{Change, DiffError, FileState, Side};
 
 /// More entries than any project has.
 const MAX_ENTRIES: usize = 10_000_000;
@@ -57,12 +51,7 @@ pub fn compare(
         path_bytes: 0,
     };
     let in_scope = scope.is_empty() || scope.iter().any(RelPath::is_root);
-    walk.push_directory(
-        RelPath::root(),
-        old.map(|(_, id)| id),
-        new.map(|(_, id)| id),
-        in_scope,
-    );
+    walk.push_directory(RelPath::root(), old.map(|(_, id)| id), new.map(|(_, id)| id), in_scope);
     while !walk.pending.is_empty() {
         let first = walk.pending.len().saturating_sub(BATCH);
         let batch = walk.pending.split_off(first);
@@ -109,12 +98,7 @@ impl Walk<'_> {
         in_scope: bool,
     ) {
         if old != new {
-            self.pending.push(Directory {
-                path,
-                old,
-                new,
-                in_scope,
-            });
+            self.pending.push(Directory { path, old, new, in_scope });
         }
     }
 
@@ -177,12 +161,7 @@ impl Walk<'_> {
         if in_scope {
             let (old, new) = (file_state(old), file_state(new));
             if old.is_some() || new.is_some() {
-                self.changes.push(Change {
-                    path: path.clone(),
-                    old,
-                    new,
-                    from: None,
-                });
+                self.changes.push(Change { path: path.clone(), old, new, from: None });
             }
         }
         if in_scope || self.leads_into_scope(&path) {
@@ -193,9 +172,7 @@ impl Walk<'_> {
     fn leads_into_scope(&self, directory: &RelPath) -> bool {
         // Between `dir` and `dir/x` other names may sort (`dir.x`), so the search starts at `dir/`.
         let first = directory.join(b"");
-        let mut below = self
-            .scope
-            .range::<RelPath, _>((Bound::Excluded(&first), Bound::Unbounded));
+        let mut below = self.scope.range::<RelPath, _>((Bound::Excluded(&first), Bound::Unbounded));
         below.next().is_some_and(|path| path.starts_with(directory))
     }
 }
@@ -233,33 +210,24 @@ fn next_pair(
 }
 
 fn directory_id(entry: Option<&TreeEntry>) -> Option<ObjectId> {
-    entry
-        .filter(|entry| entry.mode == EntryMode::Directory)
-        .map(|entry| entry.id)
+    entry.filter(|entry| entry.mode == EntryMode::Directory).map(|entry| entry.id)
 }
 
 fn file_state(entry: Option<&TreeEntry>) -> Option<FileState> {
     entry
         .filter(|entry| entry.mode != EntryMode::Directory)
-        .map(|entry| FileState {
-            mode: entry.mode,
-            id: entry.id,
-        })
+        .map(|entry| FileState { mode: entry.mode, id: entry.id })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Files;
-    use crate::testing::Memory;
+    use crate::testing::{Files, Memory};
 
     fn changed(old: &Files, new: &Files, scope: &[&str]) -> Vec<(String, bool, bool)> {
         let (old, old_root) = Memory::of(old);
         let (new, new_root) = Memory::of(new);
-        let scope: Vec<_> = scope
-            .iter()
-            .map(|path| RelPath::new(*path).unwrap())
-            .collect();
+        let scope: Vec<_> = scope.iter().map(|path| RelPath::new(*path).unwrap()).collect();
         compare(Some((&old, old_root)), Some((&new, new_root)), &scope)
             .unwrap()
             .into_iter()
@@ -273,15 +241,9 @@ mod tests {
 
     #[test]
     fn a_file_that_becomes_a_directory_is_a_deletion_and_additions() {
-        let old = Files::new()
-            .file("a", "1")
-            .file("a.b", "same")
-            .file("z/y", "1");
-        let new = Files::new()
-            .file("a/x", "1")
-            .file("a/y/z", "1")
-            .file("a.b", "same")
-            .file("z", "1");
+        let old = Files::new().file("a", "1").file("a.b", "same").file("z/y", "1");
+        let new =
+            Files::new().file("a/x", "1").file("a/y/z", "1").file("a.b", "same").file("z", "1");
         let expected = [
             ("a".to_owned(), true, false),
             ("a/x".to_owned(), false, true),
@@ -295,15 +257,8 @@ mod tests {
     #[test]
     fn changes_are_sorted_by_the_bytes_of_their_paths() {
         let old = Files::new();
-        let new = Files::new()
-            .file("a/b", "1")
-            .file("a.b", "1")
-            .file("a-b", "1")
-            .file("a0", "1");
-        assert_eq!(
-            paths(&changed(&old, &new, &[])),
-            ["a-b", "a.b", "a/b", "a0"]
-        );
+        let new = Files::new().file("a/b", "1").file("a.b", "1").file("a-b", "1").file("a0", "1");
+        assert_eq!(paths(&changed(&old, &new, &[])), ["a-b", "a.b", "a/b", "a0"]);
     }
 
     #[test]
@@ -312,30 +267,17 @@ mod tests {
         let new = ["src/a/x", "src/a/y", "src/ab", "src/b", "top", "src.txt"]
             .iter()
             .fold(Files::new(), |files, path| files.file(path, "1"));
-        assert_eq!(
-            paths(&changed(&old, &new, &["src/a"])),
-            ["src/a/x", "src/a/y"]
-        );
-        assert_eq!(
-            paths(&changed(&old, &new, &["src/a/y", "top"])),
-            ["src/a/y", "top"]
-        );
-        assert_eq!(
-            paths(&changed(&old, &new, &["top/none", "src/b"])),
-            ["src/b"]
-        );
+        assert_eq!(paths(&changed(&old, &new, &["src/a"])), ["src/a/x", "src/a/y"]);
+        assert_eq!(paths(&changed(&old, &new, &["src/a/y", "top"])), ["src/a/y", "top"]);
+        assert_eq!(paths(&changed(&old, &new, &["top/none", "src/b"])), ["src/b"]);
         assert_eq!(changed(&old, &new, &[""]).len(), 6);
         assert!(changed(&old, &new, &["sr"]).is_empty());
     }
 
     #[test]
     fn directories_outside_the_scope_are_not_read() {
-        let (new, root) = Memory::of(
-            &Files::new()
-                .file("in/a", "1")
-                .file("out/b", "2")
-                .file("in.c/d", "3"),
-        );
+        let (new, root) =
+            Memory::of(&Files::new().file("in/a", "1").file("out/b", "2").file("in.c/d", "3"));
         let out = new.entries(&RelPath::root(), &root).unwrap();
         let out = out.iter().find(|entry| entry.name == "out").unwrap().id;
         let new = new.without(&out);

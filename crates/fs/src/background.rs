@@ -6,28 +6,17 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::fd::OwnedFd;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
-use rustix::process::Pid;
-use rustix::process::WaitOptions;
-use rustix::process::waitpid;
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 /// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
 /// it, too, unless somebody said otherwise.
@@ -192,8 +181,7 @@ fn close_all_but(_kept: RawFd) {}
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -205,11 +193,7 @@ mod tests {
             "{{ pwd; env | grep -c HOME; readlink /proc/self/fd/0; }} > {0}.new; mv {0}.new {0}",
             file.display()
         );
-        start(
-            Path::new("/bin/sh"),
-            &[OsStr::new("-c"), OsStr::new(&script)],
-        )
-        .unwrap();
+        start(Path::new("/bin/sh"), &[OsStr::new("-c"), OsStr::new(&script)]).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         while !file.exists() {
             assert!(Instant::now() < deadline, "it never ran");

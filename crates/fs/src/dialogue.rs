@@ -2,15 +2,9 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -47,9 +41,7 @@ impl Dialogue {
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stdout);
                 let mut line = Vec::new();
-                while let Ok(length) = (&mut reader)
-                    .take(LONGEST_LINE)
-                    .read_until(b'\n', &mut line)
+                while let Ok(length) = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)
                 {
                     if length == 0 || sender.send(std::mem::take(&mut line)).is_err() {
                         break;
@@ -57,11 +49,7 @@ impl Dialogue {
                 }
             });
         }
-        Ok(Self {
-            child,
-            stdin,
-            lines,
-        })
+        Ok(Self { child, stdin, lines })
     }
 
     /// Says a line.

@@ -5,39 +5,22 @@
 //! or, where `openat2` is missing, one component at a time with `O_NOFOLLOW`. Both refuse links, absolute
 //! paths and every `..` that would lead out, so a result is always inside.
 
-use std::ffi::CStr;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::AsRawFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::AtFlags;
-use rustix::fs::CWD;
-use rustix::fs::Gid;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use rustix::fs::RenameFlags;
-use rustix::fs::Uid;
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use crate::Error;
-use crate::FileKind;
-use crate::Result;
-use crate::Stat;
 use crate::file::stat_fd;
 use crate::sync::point;
+use crate::{Error, FileKind, Result, Stat};
 
-pub(crate) const DIR_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOFOLLOW);
+pub(crate) const DIR_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
 /// `PATH_MAX` without its NUL.
 const LONGEST_PATH: usize = 4095;
@@ -76,20 +59,14 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(CWD, path, flags, Mode::empty())
             .map_err(|e| Error::on("open", path, e))?;
-        Ok(Self {
-            fd,
-            path: path.to_owned(),
-        })
+        Ok(Self { fd, path: path.to_owned() })
     }
 
     /// Opens a directory that must not itself be a symlink.
     pub fn open_nofollow(path: &Path) -> Result<Self> {
         let fd = rustix::fs::openat(CWD, path, DIR_FLAGS, Mode::empty())
             .map_err(|e| Error::on("open", path, e))?;
-        Ok(Self {
-            fd,
-            path: path.to_owned(),
-        })
+        Ok(Self { fd, path: path.to_owned() })
     }
 
     /// Where this directory was found. For messages; never open files by it.
@@ -98,40 +75,26 @@ impl Dir {
     }
 
     pub(crate) fn error(&self, verb: &'static str, name: impl Arg, errno: Errno) -> Error {
-        let name = name
-            .into_c_str()
-            .map(|n| n.into_owned().into_bytes())
-            .unwrap_or_default();
+        let name = name.into_c_str().map(|n| n.into_owned().into_bytes()).unwrap_or_default();
         Error::at(verb, &self.path, &name, errno)
     }
 
     pub(crate) fn child(&self, fd: OwnedFd, name: &[u8]) -> Self {
         use std::os::unix::ffi::OsStrExt;
-        Self {
-            fd,
-            path: self.path.join(std::ffi::OsStr::from_bytes(name)),
-        }
+        Self { fd, path: self.path.join(std::ffi::OsStr::from_bytes(name)) }
     }
 
     /// A second descriptor of the same directory.
     pub fn try_clone(&self) -> Result<Self> {
-        let fd = self
-            .fd
-            .try_clone()
-            .map_err(|e| Error::on("open", &self.path, e))?;
-        Ok(Self {
-            fd,
-            path: self.path.clone(),
-        })
+        let fd = self.fd.try_clone().map_err(|e| Error::on("open", &self.path, e))?;
+        Ok(Self { fd, path: self.path.clone() })
     }
 
     /// Opens the subdirectory `name`, refusing a symlink.
     pub fn open_dir(&self, name: impl Arg + Copy) -> Result<Self> {
         let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())
             .map_err(|e| self.error("open", name, e))?;
-        let name = name
-            .into_c_str()
-            .map_err(|e| Error::on("open", &self.path, e))?;
+        let name = name.into_c_str().map_err(|e| Error::on("open", &self.path, e))?;
         Ok(self.child(fd, name.to_bytes()))
     }
 
@@ -294,10 +257,7 @@ impl Dir {
         point();
         let mut entries = Vec::new();
         self.for_each_entry(&mut ListBuffer::new(), |name, kind| {
-            entries.push(Entry {
-                name: name.to_owned(),
-                kind,
-            });
+            entries.push(Entry { name: name.to_owned(), kind });
         })
         .map_err(|e| Error::on("list", &self.path, e))?;
         entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
@@ -306,8 +266,7 @@ impl Dir {
 
     /// What `name` is, not following a symlink.
     pub fn stat(&self, name: impl Arg + Copy) -> Result<Stat> {
-        self.stat_raw(name)
-            .map_err(|e| self.error("look at", name, e))
+        self.stat_raw(name).map_err(|e| self.error("look at", name, e))
     }
 
     /// Like [`Dir::stat`], but `None` when nothing is there.
@@ -347,8 +306,7 @@ impl Dir {
 
     /// Opens a file for reading. Refuses symlinks and never blocks on a pipe or device.
     pub fn open_file(&self, name: impl Arg + Copy) -> Result<File> {
-        self.open_file_raw(name)
-            .map_err(|e| self.error("open", name, e))
+        self.open_file_raw(name).map_err(|e| self.error("open", name, e))
     }
 
     /// [`Dir::open_file`] without building an error message.
@@ -356,12 +314,7 @@ impl Dir {
         point();
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        Ok(File::from(rustix::fs::openat(
-            &self.fd,
-            name,
-            flags,
-            Mode::empty(),
-        )?))
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
     /// Opens (creating if need be) a permanent file such as a lock, for reading and writing.
@@ -690,10 +643,6 @@ mod tests {
         }
         let inside = root.open_beneath(b"proc").unwrap();
         assert!(inside.open_within(b"sys/kernel").is_ok());
-        assert!(
-            inside
-                .open_by_components(b"sys/kernel", Mounts::Refused)
-                .is_ok()
-        );
+        assert!(inside.open_by_components(b"sys/kernel", Mounts::Refused).is_ok());
     }
 }

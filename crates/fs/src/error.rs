@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -44,25 +43,13 @@ pub(crate) fn is_without_modes(errno: Errno) -> bool {
 impl Error {
     /// An error for `name` below `dir`.
     pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {
-        let path = if name.is_empty() {
-            dir.to_owned()
-        } else {
-            dir.join(OsStr::from_bytes(name))
-        };
-        Self {
-            verb,
-            path,
-            source: errno.into(),
-        }
+        let path = if name.is_empty() { dir.to_owned() } else { dir.join(OsStr::from_bytes(name)) };
+        Self { verb, path, source: errno.into() }
     }
 
     /// An error about `path` itself.
     pub fn on(verb: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
-        Self {
-            verb,
-            path: path.to_owned(),
-            source: source.into(),
-        }
+        Self { verb, path: path.to_owned(), source: source.into() }
     }
 
     /// The same error in words of our own; its number stays.
@@ -78,9 +65,7 @@ impl Error {
     pub fn errno(&self) -> Option<Errno> {
         let refusal = self.source.get_ref();
         let refusal = refusal.and_then(|inner| inner.downcast_ref::<Refusal>());
-        refusal
-            .map(|refusal| refusal.errno)
-            .or_else(|| Errno::from_io_error(&self.source))
+        refusal.map(|refusal| refusal.errno).or_else(|| Errno::from_io_error(&self.source))
     }
 
     /// May the same call succeed a moment later, or in a process with more room? Then it says nothing about what was
@@ -106,10 +91,7 @@ impl Error {
 
     /// Has this file system no second names for a file? A directory has none anywhere.
     pub fn is_without_links(&self) -> bool {
-        matches!(
-            self.errno(),
-            Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK)
-        )
+        matches!(self.errno(), Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK))
     }
 
     /// May the answer be that nothing can have such a name here? File systems say so in many ways.

@@ -1,8 +1,7 @@
 //! What can be done with an open file.
 
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 #[cfg(target_os = "linux")]
 use rustix::fs::AtFlags;
@@ -108,9 +107,7 @@ pub(crate) fn copy_user_attributes(_from: &File, _to: &File) -> Result<(), Errno
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use rustix::fs::XattrFlags;
-    use rustix::fs::fgetxattr;
-    use rustix::fs::fsetxattr;
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 
     use super::*;
 
@@ -120,11 +117,8 @@ mod tests {
         let create = |name: &str| File::create_new(place.path().join(name)).unwrap();
         let (from, to) = (create("from"), create("to"));
         copy_user_attributes(&from, &to).unwrap();
-        let attributes: [(&str, &[u8]); 3] = [
-            ("user.note", b"mine\0\xff"),
-            ("user.empty", b""),
-            ("user.long", &[b'x'; 900]),
-        ];
+        let attributes: [(&str, &[u8]); 3] =
+            [("user.note", b"mine\0\xff"), ("user.empty", b""), ("user.long", &[b'x'; 900])];
         for (name, value) in attributes {
             match fsetxattr(&from, name, value, XattrFlags::empty()) {
                 // Nothing to be kept where nothing can be.

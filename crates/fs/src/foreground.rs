@@ -9,33 +9,18 @@
 //! Handlers are replaced by the default when a program is started. A signal that is ignored stays ignored
 //! in the command, as `nohup` wants it, because no handler is put in its place.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::WaitOptions;
-use rustix::process::getpgrp;
-use rustix::process::getpid;
-use rustix::process::kill_process;
-use rustix::process::waitid;
-use rustix::process::waitpid;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_process, waitid, waitpid,
+};
 use rustix::termios::tcgetpgrp;
-use signal_hook::consts::SIGCHLD;
-use signal_hook::consts::SIGHUP;
-use signal_hook::consts::SIGINT;
-use signal_hook::consts::SIGQUIT;
-use signal_hook::consts::SIGTERM;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Who stopped on its own is given so much time to be continued together with us, before we stop as well.
@@ -87,9 +72,8 @@ impl Foreground {
     /// From now on no signal of the terminal ends us. To be called before anything that must not be left
     /// half done; signals that arrive before the command is started are passed on when it is.
     pub fn prepare() -> io::Result<Self> {
-        let heard = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
-            .into_iter()
-            .filter(|signal| !is_ignored(*signal));
+        let heard =
+            [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let signals = Signals::new(heard.chain([SIGCHLD]))?;
         Ok(Self { signals })
     }
@@ -128,11 +112,7 @@ impl Foreground {
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         let running = self.running(child.id(), !is_in_front())?;
-        Ok(Piped {
-            running,
-            input,
-            output,
-        })
+        Ok(Piped { running, input, output })
     }
 
     fn running(self, child: u32, passes_interrupts: bool) -> io::Result<Running> {
@@ -180,9 +160,8 @@ impl Running {
             return Ok(None);
         };
         let killed = status.terminating_signal().map(Ended::Killed);
-        let exited = status
-            .exit_status()
-            .map(|code| Ended::Exited(u8::try_from(code).unwrap_or(u8::MAX)));
+        let exited =
+            status.exit_status().map(|code| Ended::Exited(u8::try_from(code).unwrap_or(u8::MAX)));
         Ok(killed.or(exited))
     }
 
@@ -225,10 +204,7 @@ mod tests {
     #[test]
     fn the_end_is_told_as_a_shell_would() {
         assert_eq!(run("exit 0"), Ended::Exited(0));
-        assert_eq!(
-            run("test $PWD = / && test $HERMA_TEST = x && exit 3").exit_code(),
-            3
-        );
+        assert_eq!(run("test $PWD = / && test $HERMA_TEST = x && exit 3").exit_code(), 3);
         let killed = run("kill -TERM $$");
         assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
     }

@@ -11,10 +11,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use crate::Dir;
-use crate::Error;
-use crate::Result;
-use crate::Stat;
+use crate::{Dir, Error, Result, Stat};
 
 /// What tells a file from every other, also from a later one with its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +106,7 @@ mod tests {
         std::fs::create_dir(temp.path().join("a")).unwrap();
         std::os::unix::fs::symlink("a", temp.path().join("link")).unwrap();
         let above = Dir::open(temp.path()).unwrap();
-        assert_ne!(
-            above.inode_of(b"link").unwrap(),
-            above.inode_of(b"a").unwrap()
-        );
+        assert_ne!(above.inode_of(b"link").unwrap(), above.inode_of(b"a").unwrap());
     }
 
     #[test]

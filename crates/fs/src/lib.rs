@@ -43,13 +43,8 @@ pub mod tree;
 pub mod trust;
 pub mod walking;
 
-pub use dir::Dir;
-pub use dir::Entry;
-pub use error::Error;
-pub use error::Result;
-pub use error::is_want_of_resources;
+pub use dir::{Dir, Entry};
+pub use error::{Error, Result, is_want_of_resources};
 pub use inode::Inode;
 pub use rustix::io::Errno;
-pub use stat::FileKind;
-pub use stat::Stat;
-pub use stat::stat_path;
+pub use stat::{FileKind, Stat, stat_path};

@@ -73,11 +73,7 @@ impl Place {
         if self.number > 0 {
             let before = || range(Kind::Read, FIRST + self.number - 1, 1);
             let _ = set(file, libc::F_OFD_SETLKW, before());
-            let _ = set(
-                file,
-                libc::F_OFD_SETLK,
-                range(Kind::Free, before().l_start, 1),
-            );
+            let _ = set(file, libc::F_OFD_SETLK, range(Kind::Free, before().l_start, 1));
         }
     }
 

@@ -8,19 +8,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
-use rustix::fs::flock;
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::Dir;
-use crate::Error;
-use crate::Result;
-use crate::line;
 use crate::line::Place;
 use crate::sync::point;
+use crate::{Dir, Error, Result, line};
 
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,21 +88,15 @@ pub fn acquire_existing(
         Err(e) => return Err(e),
     };
     let acquired = acquire_on(file, mode, wait);
-    acquired
-        .map(Some)
-        .map_err(|e| Error::on("lock", &dir.path().join(name), e))
+    acquired.map(Some).map_err(|e| Error::on("lock", &dir.path().join(name), e))
 }
 
 fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acquired, Errno> {
     let (at_once, in_line) = match mode {
-        Mode::Shared => (
-            FlockOperation::NonBlockingLockShared,
-            FlockOperation::LockShared,
-        ),
-        Mode::Exclusive => (
-            FlockOperation::NonBlockingLockExclusive,
-            FlockOperation::LockExclusive,
-        ),
+        Mode::Shared => (FlockOperation::NonBlockingLockShared, FlockOperation::LockShared),
+        Mode::Exclusive => {
+            (FlockOperation::NonBlockingLockExclusive, FlockOperation::LockExclusive)
+        }
     };
     let start = Instant::now();
     let mut waited = Duration::ZERO;
@@ -129,9 +118,7 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
     match answer {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
-            return Ok(Acquired::Busy {
-                holder: read_holder(&file),
-            });
+            return Ok(Acquired::Busy { holder: read_holder(&file) });
         }
         Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Acquired::Unsupported),
         Err(e) => return Err(e),
@@ -142,11 +129,7 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
         (Mode::Shared, Some(place)) => place.leave(&file),
         (Mode::Shared, None) => {}
     }
-    Ok(Acquired::Yes(Lock {
-        file,
-        place,
-        waited,
-    }))
+    Ok(Acquired::Yes(Lock { file, place, waited }))
 }
 
 pub(crate) fn ask(file: &File, operation: FlockOperation) -> rustix::io::Result<()> {
@@ -179,9 +162,7 @@ fn stand_in_line(
         }
     });
     spawned.map_err(|e| errno_of(&e))?;
-    Ok(receiver
-        .recv_timeout(wait)
-        .unwrap_or((None, Err(Errno::WOULDBLOCK))))
+    Ok(receiver.recv_timeout(wait).unwrap_or((None, Err(Errno::WOULDBLOCK))))
 }
 
 /// Where a scheduler runs all threads as one, waiting in the kernel would keep the holder from ever letting go.
@@ -237,10 +218,7 @@ mod tests {
         let Acquired::Yes(first) = take(Duration::ZERO) else {
             panic!("nobody holds it");
         };
-        assert!(matches!(
-            take(Duration::from_millis(20)),
-            Acquired::Busy { .. }
-        ));
+        assert!(matches!(take(Duration::from_millis(20)), Acquired::Busy { .. }));
         drop(first);
         // The one who gave up is served first, and lets go at once.
         let Acquired::Yes(second) = take(Duration::from_secs(60)) else {

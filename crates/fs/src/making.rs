@@ -3,13 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::path::Arg;
 
-use crate::Dir;
-use crate::Error;
-use crate::Result;
+use crate::{Dir, Error, Result};
 
 impl Dir {
     /// Opens a directory, making what is missing of its path, for the owner only.

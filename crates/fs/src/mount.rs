@@ -7,8 +7,7 @@ use std::os::fd::BorrowedFd;
 pub(crate) fn of_descriptor(fd: BorrowedFd<'_>) -> u64 {
     use std::io::Read;
     use std::os::fd::AsRawFd;
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Set once it was asked in vain.
     static UNKNOWN: AtomicBool = AtomicBool::new(false);

@@ -7,13 +7,11 @@
 //! descriptor left to look at the others with: whoever cannot look must not judge.
 
 use std::ffi::OsString;
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// The owner and serial number in the name of a temporary file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,11 +117,7 @@ enum Started {
 /// Does an error say that the system has no answer, rather than that this process cannot ask now?
 fn is_no_answer(error: &io::Error) -> bool {
     let no_process = error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
-    no_process
-        || matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-        )
+    no_process || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
 /// Asks the system once for what stays the same, and again only where it could not be asked.
@@ -191,11 +185,7 @@ fn read_start_time(pid: u32) -> Started {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Started::Unknown,
         Err(error) if is_no_answer(&error) => {
             let has_proc = std::path::Path::new("/proc/self").exists();
-            return if has_proc {
-                Started::Gone
-            } else {
-                signalled(pid)
-            };
+            return if has_proc { Started::Gone } else { signalled(pid) };
         }
         Err(_) => return Started::Unknown,
     };
@@ -242,10 +232,7 @@ impl BootMoment {
         let clock = rustix::time::ClockId::Monotonic;
         let now = rustix::time::clock_gettime(clock);
         let nanos = (now.tv_sec as u64).wrapping_mul(1_000_000_000) + now.tv_nsec as u64;
-        Self {
-            boot: boot_id().unwrap_or(UNKNOWN_BOOT).to_owned(),
-            nanos,
-        }
+        Self { boot: boot_id().unwrap_or(UNKNOWN_BOOT).to_owned(), nanos }
     }
 
     /// Reads one back; `None` if it is none.
@@ -277,8 +264,7 @@ impl fmt::Display for BootMoment {
 
 /// Where the directory was that this process is in, if it was deleted since.
 pub fn deleted_directory() -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let link = std::fs::read_link("/proc/self/cwd").ok()?;
     let path = link.as_os_str().as_bytes().strip_suffix(b" (deleted)")?;
     Some(OsString::from_vec(path.to_vec()).into())
@@ -292,9 +278,7 @@ pub fn effective_uid() -> u32 {
 /// Lets this process open as many files as the system allows: a deep tree holds one descriptor per
 /// level and thread.
 pub fn raise_open_file_limit() {
-    use rustix::process::Resource;
-    use rustix::process::getrlimit;
-    use rustix::process::setrlimit;
+    use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current < limit.maximum {
         limit.current = limit.maximum;
@@ -339,9 +323,7 @@ pub fn descriptor_limit() -> Option<u64> {
 /// time.
 pub fn file_clock() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    now.tv_sec
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(now.tv_nsec)
+    now.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec)
 }
 
 #[cfg(test)]
@@ -363,25 +345,12 @@ mod tests {
     fn a_file_has_an_owner_only_while_the_very_process_that_made_it_lives() {
         let own = TempName::next();
         assert!(own.owner_lives());
-        assert_eq!(
-            TempName::parse(own.to_string().as_bytes()),
-            Some(own.clone())
-        );
-        let younger = TempName {
-            started: own.started + 1,
-            ..own.clone()
-        };
+        assert_eq!(TempName::parse(own.to_string().as_bytes()), Some(own.clone()));
+        let younger = TempName { started: own.started + 1, ..own.clone() };
         assert!(!younger.owner_lives(), "the id was given away again");
-        let earlier = TempName {
-            boot: "00000001".to_owned(),
-            ..own.clone()
-        };
+        let earlier = TempName { boot: "00000001".to_owned(), ..own.clone() };
         assert!(!earlier.owner_lives(), "the machine was started since");
-        let elsewhere = TempName {
-            namespace: own.namespace + 1,
-            started: 0,
-            ..own
-        };
+        let elsewhere = TempName { namespace: own.namespace + 1, started: 0, ..own };
         assert!(elsewhere.owner_lives(), "nobody can tell from here");
     }
 

@@ -5,23 +5,16 @@
 //! found by its name ([`crate::process::TempName`]) and swept.
 
 use std::fs::File;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::Gid;
-use rustix::fs::Mode;
-use rustix::fs::Uid;
+use rustix::fs::{Gid, Mode, Uid};
 use rustix::io::Errno;
 
-use crate::Dir;
-use crate::Error;
-use crate::FileKind;
-use crate::Result;
 use crate::error::is_without_modes;
 use crate::process::TempName;
+use crate::{Dir, Error, FileKind, Result};
 
 /// Does the caller need the bytes to survive a power cut?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +41,7 @@ impl<'d> Temp<'d> {
     pub fn create(dir: &'d Dir) -> Result<Self> {
         let name = TempName::next().to_string();
         let file = dir.create_new(name.as_str())?;
-        Ok(Self {
-            dir,
-            name,
-            file,
-            published: false,
-        })
+        Ok(Self { dir, name, file, published: false })
     }
 
     /// Starts a file under a name other programs agree on, such as git's `HEAD.lock`; fails if the
@@ -61,12 +49,7 @@ impl<'d> Temp<'d> {
     /// nothing tells whose it was.
     pub fn create_as(dir: &'d Dir, name: &str) -> Result<Self> {
         let file = dir.create_new(name)?;
-        Ok(Self {
-            dir,
-            name: name.to_owned(),
-            file,
-            published: false,
-        })
+        Ok(Self { dir, name: name.to_owned(), file, published: false })
     }
 
     /// The open file.
@@ -85,16 +68,12 @@ impl<'d> Temp<'d> {
 
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file
-            .write_all(bytes)
-            .map_err(|e| self.error("write", e))
+        self.file.write_all(bytes).map_err(|e| self.error("write", e))
     }
 
     /// Overwrites bytes at `offset`.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.file
-            .write_all_at(bytes, offset)
-            .map_err(|e| self.error("write", e))
+        self.file.write_all_at(bytes, offset).map_err(|e| self.error("write", e))
     }
 
     /// Takes back everything from `length` on; the next bytes are appended there.
@@ -261,9 +240,7 @@ fn write_over(file: &File, bytes: &[u8], changed: &[Range<usize>]) -> std::io::R
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use rustix::fs::XattrFlags;
-    use rustix::fs::fgetxattr;
-    use rustix::fs::fsetxattr;
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 
     use super::*;
 

@@ -6,11 +6,8 @@ use std::os::fd::AsFd;
 use rustix::fs::FileType;
 use rustix::path::Arg;
 
-use crate::Dir;
-use crate::Errno;
-use crate::FileKind;
-use crate::Result;
 use crate::file::stat_fd;
+use crate::{Dir, Errno, FileKind, Result};
 
 impl Dir {
     /// Reads a whole small file, refusing one above `limit` bytes. `None` when nothing is there.
@@ -58,8 +55,7 @@ impl Dir {
 
     /// Reads a whole small file, refusing one above `limit` bytes.
     pub fn read(&self, name: impl Arg + Copy, limit: u64) -> Result<Vec<u8>> {
-        self.read_opt(name, limit)?
-            .ok_or_else(|| self.error("open", name, Errno::NOENT))
+        self.read_opt(name, limit)?.ok_or_else(|| self.error("open", name, Errno::NOENT))
     }
 }
 
@@ -129,12 +125,7 @@ mod tests {
         assert!(made.unwrap().success());
         let dir = Dir::open(place.path()).unwrap();
         for (name, limit, errno, words) in [
-            (
-                "directory",
-                9,
-                Errno::INVAL,
-                "it is a directory, not a file",
-            ),
+            ("directory", 9, Errno::INVAL, "it is a directory, not a file"),
             ("pipe", 9, Errno::INVAL, "it is a named pipe, not a file"),
             ("large", 1 << 20, Errno::FBIG, "it is larger than 1 MiB"),
             ("large", 3 << 10, Errno::FBIG, "it is larger than 3 KiB"),
@@ -146,9 +137,6 @@ mod tests {
         }
         let devices = Dir::open(std::path::Path::new("/dev")).unwrap();
         let error = devices.read_opt("null", 9).unwrap_err();
-        assert_eq!(
-            error.source().unwrap().to_string(),
-            "it is a device, not a file"
-        );
+        assert_eq!(error.source().unwrap().to_string(), "it is a device, not a file");
     }
 }

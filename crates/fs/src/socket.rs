@@ -5,31 +5,20 @@
 //! the name over. Two servers that start at the same moment are kept apart by a lock on the directory.
 
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixListener;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::net::AddressFamily;
-use rustix::net::SocketAddrUnix;
-use rustix::net::SocketType;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
-use crate::Dir;
-use crate::Error;
-use crate::FileKind;
-use crate::Stat;
-use crate::lock;
 use crate::lock::Acquired;
-use crate::trust;
 use crate::trust::Distrust;
+use crate::{Dir, Error, FileKind, Stat, lock, trust};
 
 /// How many clients may wait to be let in.
 const BACKLOG: i32 = 128;
@@ -99,12 +88,7 @@ pub fn listen(path: &Path) -> Result<Listening, CannotListen> {
     let own = dir.stat(&*name)?;
     rustix::net::listen(&socket, BACKLOG).map_err(failed("listen on"))?;
     drop(lock);
-    Ok(Listening {
-        listener: UnixListener::from(socket),
-        dir,
-        name,
-        own,
-    })
+    Ok(Listening { listener: UnixListener::from(socket), dir, name, own })
 }
 
 /// Removes the socket of a server that is gone; fails if anything else is there.
@@ -151,10 +135,8 @@ fn is_socket(path: &Path) -> bool {
 impl Listening {
     /// Waits for the next client; `None` when something can be read from `wake`.
     pub fn accept(&self, wake: &impl AsFd) -> io::Result<Option<UnixStream>> {
-        let mut waited_for = [
-            PollFd::new(&self.listener, PollFlags::IN),
-            PollFd::new(wake, PollFlags::IN),
-        ];
+        let mut waited_for =
+            [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
         rustix::io::retry_on_intr(|| rustix::event::poll(&mut waited_for, None))?;
         if !waited_for[1].revents().is_empty() {
             return Ok(None);
@@ -197,8 +179,7 @@ pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -268,10 +249,7 @@ mod tests {
         let (dir, path) = place();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let refused = listen(&path).unwrap_err();
-        assert!(
-            matches!(refused, CannotListen::Distrusted(_)),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, CannotListen::Distrusted(_)), "{refused:?}");
         assert!(!path.exists());
     }
 
@@ -280,10 +258,7 @@ mod tests {
         let (dir, _) = place();
         let refused = listen(&dir.path().join("x".repeat(120))).unwrap_err();
         assert!(matches!(refused, CannotListen::TooLong(_)), "{refused:?}");
-        assert!(matches!(
-            listen(Path::new("/")),
-            Err(CannotListen::NoName(_))
-        ));
+        assert!(matches!(listen(Path::new("/")), Err(CannotListen::NoName(_))));
     }
 
     #[test]

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use rustix::fs::AtFlags;
-use rustix::fs::CWD;
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
-use crate::Error;
-use crate::Result;
+use crate::{Error, Result};
 
 /// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,9 +112,7 @@ impl Stat {
 
 #[cfg(target_os = "linux")]
 pub(crate) fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
-    t.tv_sec
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(i64::from(t.tv_nsec))
+    t.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(i64::from(t.tv_nsec))
 }
 
 /// What is at `path`, not following a link in its last component. `None` when nothing is there.

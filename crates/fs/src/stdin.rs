@@ -2,12 +2,9 @@
 
 use std::io;
 use std::io::Read;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 /// Reads standard input until a deadline; then it is an error.
@@ -19,9 +16,7 @@ pub struct TimedStdin {
 impl TimedStdin {
     /// From now on for so long.
     pub fn new(longest: Duration) -> Self {
-        Self {
-            deadline: Instant::now() + longest,
-        }
+        Self { deadline: Instant::now() + longest }
     }
 
     /// Reads what is left, for so long at most, and lets go of it: a writer whose reader goes away gets an error.

@@ -4,17 +4,12 @@
 //! open files stops them. Nothing follows a symlink, and neither walk enters a directory on which
 //! something is mounted: what lies there belongs to somebody else.
 
-use std::ffi::CStr;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use rustix::io::Errno;
 
-use crate::Dir;
-use crate::Error;
-use crate::FileKind;
-use crate::Result;
-use crate::Stat;
 use crate::process::effective_uid;
+use crate::{Dir, Error, FileKind, Result, Stat};
 
 /// How often a directory is listed again because somebody still puts files into it.
 const ATTEMPTS: usize = 4;
@@ -77,10 +72,7 @@ impl Dir {
     /// Like [`Self::tree_bytes`], with the latest time anything in it was changed.
     pub fn tree_measure(&self, name: &CStr) -> Result<TreeMeasure> {
         let top = self.open_below(name, Access::Look)?;
-        let mut found = TreeMeasure {
-            bytes: 0,
-            newest: top.stat_self()?.mtime,
-        };
+        let mut found = TreeMeasure { bytes: 0, newest: top.stat_self()?.mtime };
         let left = measure_files(&top, &mut found)?;
         let mut walk = Walk::new(top, left)?;
         loop {
@@ -134,17 +126,8 @@ enum Access {
 impl Walk {
     fn new(top: Dir, left: Vec<CString>) -> Result<Self> {
         let here = top.try_clone()?;
-        let levels = vec![Level {
-            name: CString::default(),
-            left,
-            attempts: 0,
-        }];
-        Ok(Self {
-            top,
-            here,
-            path: Vec::new(),
-            levels,
-        })
+        let levels = vec![Level { name: CString::default(), left, attempts: 0 }];
+        Ok(Self { top, here, path: Vec::new(), levels })
     }
 
     /// The next subdirectory of the open one.
@@ -159,11 +142,7 @@ impl Walk {
             self.path.push(b'/');
         }
         self.path.extend_from_slice(name.to_bytes());
-        self.levels.push(Level {
-            name,
-            left: Vec::new(),
-            attempts: 0,
-        });
+        self.levels.push(Level { name, left: Vec::new(), attempts: 0 });
         Ok(())
     }
 
@@ -255,8 +234,7 @@ fn is_not_empty(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

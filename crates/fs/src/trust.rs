@@ -3,13 +3,10 @@
 //! A store another user can write to is a way to make Herma write that user's bytes into a project, so
 //! it is refused, whatever it contains.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::Dir;
-use crate::FileKind;
-use crate::Result;
 use crate::process::effective_uid;
+use crate::{Dir, FileKind, Result};
 
 /// Why a directory is not ours to trust.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,16 +37,10 @@ pub fn check(dir: &Dir) -> Result<std::result::Result<(), Distrust>> {
     let stat = dir.stat_self()?;
     let path = dir.path().to_owned();
     if stat.uid != effective_uid() {
-        return Ok(Err(Distrust::ForeignOwner {
-            path,
-            owner: stat.uid,
-        }));
+        return Ok(Err(Distrust::ForeignOwner { path, owner: stat.uid }));
     }
     if stat.mode & 0o022 != 0 {
-        return Ok(Err(Distrust::WritableByOthers {
-            path,
-            mode: stat.mode,
-        }));
+        return Ok(Err(Distrust::WritableByOthers { path, mode: stat.mode }));
     }
     Ok(Ok(()))
 }
@@ -78,9 +69,7 @@ pub fn is_real_directory(parent: &Dir, name: &str) -> Result<std::result::Result
     if stat.kind == FileKind::Directory {
         return Ok(Ok(()));
     }
-    Ok(Err(Distrust::NotADirectory(
-        parent.path().join(Path::new(name)),
-    )))
+    Ok(Err(Distrust::NotADirectory(parent.path().join(Path::new(name)))))
 }
 
 #[cfg(test)]
@@ -104,9 +93,6 @@ mod tests {
             Dir::open(Path::new("/")).unwrap()
         };
         let refused = check(&theirs).unwrap().unwrap_err();
-        assert!(
-            matches!(refused, Distrust::ForeignOwner { .. }),
-            "{refused}"
-        );
+        assert!(matches!(refused, Distrust::ForeignOwner { .. }), "{refused}");
     }
 }

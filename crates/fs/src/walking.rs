@@ -6,13 +6,11 @@ use std::path::PathBuf;
 
 #[cfg(target_os = "linux")]
 use rustix::fs::AtFlags;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::Dir;
-use crate::Stat;
 use crate::dir::DIR_FLAGS;
+use crate::{Dir, Stat};
 
 /// For a directory that is not listed.
 #[cfg(target_os = "linux")]
@@ -25,20 +23,14 @@ impl Dir {
     /// of its own, which saves an allocation per directory. Its error messages name only `name`.
     pub fn open_dir_for_walk(&self, name: &CStr) -> std::result::Result<Self, Errno> {
         let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())?;
-        Ok(Self {
-            fd,
-            path: PathBuf::new(),
-        })
+        Ok(Self { fd, path: PathBuf::new() })
     }
 
     /// Opens the subdirectory `name` only to look at what is in it by name, which costs less and tells nobody who
     /// watches that it was opened. [`Dir::reopened`] can be listed.
     pub fn open_dir_to_look(&self, name: &CStr) -> std::result::Result<Self, Errno> {
         let fd = rustix::fs::openat(&self.fd, name, LOOK_FLAGS, Mode::empty())?;
-        Ok(Self {
-            fd,
-            path: PathBuf::new(),
-        })
+        Ok(Self { fd, path: PathBuf::new() })
     }
 
     /// The same directory, opened once more so that it can be listed.
@@ -58,14 +50,11 @@ impl Standpoint {
     /// Parts the working directory of this thread from that of all others, for as long as the thread lives. `None` where that is not
     /// allowed.
     pub fn take() -> Option<Self> {
-        use rustix::thread::UnshareFlags;
-        use rustix::thread::unshare_unsafe;
+        use rustix::thread::{UnshareFlags, unshare_unsafe};
         // SAFETY: descriptors stay shared. What this thread no longer shares are the working directory, the root directory and the mask for new
         // files.
         unsafe { unshare_unsafe(UnshareFlags::FS) }.ok()?;
-        Some(Self {
-            _of_this_thread: PhantomData,
-        })
+        Some(Self { _of_this_thread: PhantomData })
     }
 
     /// Steps into a directory. Follows links: [`Standpoint::stat_self`] says where that led.

@@ -3,28 +3,15 @@
 //! An answer never changes, so a copy is the object itself. Pickled, it is the name of its class and its fields in
 //! order, which [`_answer`] puts together again. A `Plan` belongs to the project as it was seen, and cannot be pickled.
 
-use pyo3::exceptions::PyTypeError;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::change::Change;
-use crate::change::Diff;
-use crate::checkpoint::Changes;
-use crate::checkpoint::Checkpoint;
-use crate::checkpoint::LeftOut;
-use crate::checkpoint::Receipt;
-use crate::checkpoint::Saved;
-use crate::plan::Action;
-use crate::plan::Kept;
-use crate::plan::Restored;
-use crate::status::Archive;
-use crate::status::Cleaned;
-use crate::status::OldRepository;
-use crate::status::ProjectStatus;
-use crate::status::Status;
-use crate::step::Step;
-use crate::step::Turn;
+use crate::change::{Change, Diff};
+use crate::checkpoint::{Changes, Checkpoint, LeftOut, Receipt, Saved};
+use crate::plan::{Action, Kept, Restored};
+use crate::status::{Archive, Cleaned, OldRepository, ProjectStatus, Status};
+use crate::step::{Step, Turn};
 
 /// Something whose fields can be handed to Python and taken back.
 pub(crate) trait Answer: Sized {
@@ -53,9 +40,8 @@ pub(crate) fn next_field<'py, T>(
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
 {
-    let field = fields
-        .next()
-        .ok_or_else(|| PyValueError::new_err("a pickled answer lacks a field"))?;
+    let field =
+        fields.next().ok_or_else(|| PyValueError::new_err("a pickled answer lacks a field"))?;
     field.extract().map_err(Into::into)
 }
 

@@ -2,26 +2,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::RelPath;
-use herma_core::Spec;
 use herma_core::engine::Project as CoreProject;
 use herma_core::types::checkpoint::Facts;
+use herma_core::{RelPath, Spec};
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use pyo3::types::PyInt;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyInt, PyString};
 
 use crate::checkpoint::Checkpoint;
 use crate::errors;
-use crate::errors::BadRequest;
-use crate::errors::FileSystemFailed;
-use crate::errors::NoSuchStep;
-use crate::errors::OutOfRange;
+use crate::errors::{BadRequest, FileSystemFailed, NoSuchStep, OutOfRange};
 
 /// A path given as `str`, `bytes` or anything with `__fspath__`.
 #[derive(Clone, Debug)]
@@ -226,10 +219,7 @@ impl<'py> FromPyObject<'_, 'py> for StepNumber {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let what = "the number of a step";
         if is_beyond(object) {
-            return Err(NoSuchStep::new_err(format!(
-                "there is no step {}",
-                as_given(object)
-            )));
+            return Err(NoSuchStep::new_err(format!("there is no step {}", as_given(object))));
         }
         whole(object, what)?
             .filter(|number| *number > 0)

@@ -3,19 +3,13 @@
 use std::ffi::OsString;
 
 use herma_core::Comparison;
-use herma_diff::Budget;
-use herma_diff::Change as CoreChange;
-use herma_diff::FileStat;
-use herma_diff::PatchOptions;
-use herma_diff::patch;
 use herma_diff::stat::per_file;
+use herma_diff::{Budget, Change as CoreChange, FileStat, PatchOptions, patch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::answer::answer;
-use crate::arguments::AnyPath;
-use crate::arguments::name;
-use crate::arguments::shown;
+use crate::arguments::{AnyPath, name, shown};
 
 /// One file that differs.
 #[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
@@ -65,15 +59,7 @@ impl Change {
     }
 }
 
-answer!(Change {
-    path,
-    status,
-    from_path,
-    insertions,
-    deletions,
-    binary,
-    sizes
-});
+answer!(Change { path, status, from_path, insertions, deletions, binary, sizes });
 
 /// The differences between two states.
 #[pyclass(frozen, module = "herma")]
@@ -102,9 +88,7 @@ impl Diff {
             None => Vec::new(),
         };
         Ok(Self {
-            changes: pairs
-                .map(|(change, stat)| Change::new(change, stat))
-                .collect(),
+            changes: pairs.map(|(change, stat)| Change::new(change, stat)).collect(),
             modes_differ: comparison.modes_differ,
             patch,
         })
@@ -138,11 +122,7 @@ impl Diff {
     }
 }
 
-answer!(Diff {
-    changes,
-    modes_differ,
-    patch
-});
+answer!(Diff { changes, modes_differ, patch });
 
 /// A file name as git shows it: in double quotes, with escapes, if it is not plain ASCII.
 #[pyfunction]

@@ -5,25 +5,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use herma_core::Saved as CoreSaved;
-use herma_core::types::checkpoint::ChangeCount;
-use herma_core::types::checkpoint::Origin;
-use herma_core::types::checkpoint::Transcript;
-use herma_core::types::receipt::LeftOut as CoreLeftOut;
-use herma_core::types::receipt::Receipt as CoreReceipt;
+use herma_core::types::checkpoint::{ChangeCount, Origin, Transcript};
+use herma_core::types::receipt::{LeftOut as CoreLeftOut, Receipt as CoreReceipt};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use pyo3::types::PyDateTime;
-use pyo3::types::PyDelta;
-use pyo3::types::PyTuple;
-use pyo3::types::PyTzInfo;
+use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyTuple, PyTzInfo};
 
-use crate::answer::Answer;
-use crate::answer::answer;
-use crate::answer::copies;
-use crate::answer::next_field;
-use crate::arguments::name;
-use crate::arguments::shown;
+use crate::answer::{Answer, answer, copies, next_field};
+use crate::arguments::{name, shown};
 
 /// How many characters of an id tell checkpoints apart for a person.
 const SHORT_ID_DIGITS: usize = 8;
@@ -167,11 +156,7 @@ impl Checkpoint {
     fn __repr__(&self) -> String {
         let inner = &self.inner;
         let subject = inner.subject().to_string();
-        format!(
-            "<Checkpoint {} {} {subject:?}>",
-            inner.number,
-            self.short_id()
-        )
+        format!("<Checkpoint {} {} {subject:?}>", inner.number, self.short_id())
     }
 }
 
@@ -182,43 +167,21 @@ impl Answer for Checkpoint {
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let inner = &self.inner;
         let hex = |id: herma_core::ObjectId| id.to_hex();
-        let ids = (
-            hex(inner.id),
-            hex(inner.tree),
-            inner.modes.map(hex),
-            inner.extra.map(hex),
-        );
+        let ids = (hex(inner.id), hex(inner.tree), inner.modes.map(hex), inner.extra.map(hex));
         let time = &inner.time;
         let time = (time.seconds, time.nanos, time.offset_minutes);
         let facts = &inner.facts;
         let who = (&facts.agent, &facts.session, &facts.turn, &facts.tool);
-        let transcript = facts
-            .transcript
-            .map(|at| (at.message, at.messages, at.bytes));
+        let transcript = facts.transcript.map(|at| (at.message, at.messages, at.bytes));
         let purged: Vec<_> = inner.purged.iter().map(name).collect();
         let state = (inner.receipt_damaged, inner.pinned, &inner.names, purged);
         let place = (inner.number, inner.sequence, inner.origin.word());
         let reason = PyBytes::new(py, &inner.reason);
-        (
-            ids,
-            place,
-            time,
-            reason,
-            who,
-            transcript,
-            self.changes(),
-            state,
-        )
-            .into_pyobject(py)
+        (ids, place, time, reason, who, transcript, self.changes(), state).into_pyobject(py)
     }
 
     fn from_fields(fields: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        type Who = (
-            Option<String>,
-            Option<String>,
-            Option<String>,
-            Option<String>,
-        );
+        type Who = (Option<String>, Option<String>, Option<String>, Option<String>);
         let wrong = || PyValueError::new_err("what was pickled is no checkpoint");
         let id = |hex: String| herma_core::ObjectId::from_hex(hex.as_bytes()).ok_or_else(wrong);
         let mut fields = fields.iter();
@@ -243,11 +206,7 @@ impl Answer for Checkpoint {
             modes: modes.map(id).transpose()?,
             extra: extra.map(id).transpose()?,
             receipt_damaged,
-            time: herma_core::types::clock::Timestamp {
-                seconds,
-                nanos,
-                offset_minutes,
-            },
+            time: herma_core::types::clock::Timestamp { seconds, nanos, offset_minutes },
             reason: reason.into(),
             origin: Origin::from_word(&origin).ok_or_else(wrong)?,
             facts: herma_core::types::checkpoint::Facts {
@@ -302,22 +261,12 @@ impl From<herma_core::types::checkpoint::ChangeCount> for Changes {
 #[pymethods]
 impl Changes {
     fn __repr__(&self) -> String {
-        let Self {
-            files,
-            insertions,
-            deletions,
-            ..
-        } = self;
+        let Self { files, insertions, deletions, .. } = self;
         format!("<Changes {files} files +{insertions}/-{deletions}>")
     }
 }
 
-answer!(Changes {
-    files,
-    insertions,
-    deletions,
-    lines_known
-});
+answer!(Changes { files, insertions, deletions, lines_known });
 
 /// Something that is not in a checkpoint, and why.
 #[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
@@ -336,9 +285,7 @@ impl From<&CoreLeftOut> for LeftOut {
         Self {
             path: OsString::from_vec(left_out.path.to_vec()),
             reason: left_out.reason.word().to_owned(),
-            secret: left_out
-                .secret
-                .map(|found| (found.kind.word().to_owned(), found.line)),
+            secret: left_out.secret.map(|found| (found.kind.word().to_owned(), found.line)),
         }
     }
 }
@@ -350,11 +297,7 @@ impl LeftOut {
     }
 }
 
-answer!(LeftOut {
-    path,
-    reason,
-    secret
-});
+answer!(LeftOut { path, reason, secret });
 
 /// What a checkpoint captured, and what it did not.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
@@ -380,9 +323,7 @@ impl From<&CoreReceipt> for Receipt {
             files: summary.files,
             bytes: summary.bytes,
             directories: summary.directories,
-            counts: counts
-                .map(|(reason, count)| (reason.word().to_owned(), *count))
-                .collect(),
+            counts: counts.map(|(reason, count)| (reason.word().to_owned(), *count)).collect(),
             left_out: receipt.left_out.iter().map(LeftOut::from).collect(),
         }
     }
@@ -396,20 +337,11 @@ impl Receipt {
     }
 }
 
-answer!(Receipt {
-    files,
-    bytes,
-    directories,
-    counts,
-    left_out
-});
+answer!(Receipt { files, bytes, directories, counts, left_out });
 
 /// What came of a save.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the fields are named as in the JSON"
-)]
+#[expect(clippy::struct_field_names, reason = "the fields are named as in the JSON")]
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
     /// The checkpoint that holds the present state.
@@ -450,12 +382,4 @@ impl Saved {
     }
 }
 
-answer!(Saved {
-    checkpoint,
-    is_new,
-    receipt,
-    notes,
-    saved_again,
-    lost_packs,
-    due
-});
+answer!(Saved { checkpoint, is_new, receipt, notes, saved_again, lost_packs, due });

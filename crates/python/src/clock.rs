@@ -1,7 +1,6 @@
 //! The time, as Python's callers have it.
 
-use herma_core::types::clock::Clock;
-use herma_core::types::clock::Timestamp;
+use herma_core::types::clock::{Clock, Timestamp};
 use herma_sessions::resume::Now;
 use jiff::Zoned;
 
@@ -24,10 +23,7 @@ impl Clock for SystemClock {
 /// The present, as resume records take it.
 pub(crate) fn now() -> Now {
     let now = Zoned::now();
-    Now {
-        time: now.timestamp(),
-        zone: now.time_zone().clone(),
-    }
+    Now { time: now.timestamp(), zone: now.time_zone().clone() }
 }
 
 /// Seconds since 1970.

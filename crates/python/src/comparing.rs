@@ -1,20 +1,13 @@
 //! Looking at the difference between two states.
 
-use herma_core::Error;
-use herma_core::State;
 use herma_core::steps::StepChoice;
+use herma_core::{Error, State};
 use herma_diff::PatchOptions;
 use pyo3::prelude::*;
 
-use crate::arguments::Paths;
-use crate::arguments::Scope;
-use crate::arguments::Which;
-use crate::arguments::Words;
-use crate::arguments::chosen;
-use crate::change::Change;
-use crate::change::Diff;
-use crate::progress::Listener;
-use crate::progress::listening;
+use crate::arguments::{Paths, Scope, Which, Words, chosen};
+use crate::change::{Change, Diff};
+use crate::progress::{Listener, listening};
 use crate::project::Project;
 
 impl Project {
@@ -59,19 +52,9 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Diff> {
         let paths = chosen(paths);
-        let options = PatchOptions {
-            context,
-            binary,
-            ..PatchOptions::default()
-        };
+        let options = PatchOptions { context, binary, ..PatchOptions::default() };
         listening(py, progress, |listener| {
-            self.compare(
-                (&which, to.as_ref()),
-                &paths,
-                renames,
-                Some(&options),
-                listener,
-            )
+            self.compare((&which, to.as_ref()), &paths, renames, Some(&options), listener)
         })
     }
 
@@ -107,10 +90,7 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Diff> {
         let paths = chosen(paths);
-        let choice = StepChoice {
-            session: Some(session.0),
-            ..StepChoice::default()
-        };
+        let choice = StepChoice { session: Some(session.0), ..StepChoice::default() };
         listening(py, progress, |listener| {
             self.with(|project| {
                 let scope = paths.inside(project)?;

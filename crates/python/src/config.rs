@@ -7,8 +7,7 @@ use std::path::Path;
 
 use herma_core::types::settings::Keeping;
 use herma_fs::Dir;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::yaml;
+use herma_sessions::resume::{Value, yaml};
 
 const FILE: &str = "config.yaml";
 const MAX_CONFIG_BYTES: u64 = 4 << 20;

@@ -3,47 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use herma_core::EngineOptions;
-use herma_core::ProjectId;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
-use herma_core::engine::KnownProject;
-use herma_core::engine::NoProgress;
-use herma_core::types::settings::AskedLimits;
-use herma_core::types::settings::Keeping;
-use herma_core::worktree::rules::ExcludeSettings;
-use herma_core::worktree::rules::SecretRules;
+use herma_core::cleanup::{CleanRequest, Limits, Orphans};
+use herma_core::engine::{KnownProject, NoProgress};
+use herma_core::types::settings::{AskedLimits, Keeping};
+use herma_core::worktree::rules::{ExcludeSettings, SecretRules};
+use herma_core::{EngineOptions, ProjectId, Settings};
 use herma_fs::publish::Durability;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::arguments::Patterns;
-use crate::arguments::Place;
-use crate::arguments::Words;
-use crate::arguments::is_text;
-use crate::arguments::items;
-use crate::arguments::shown;
-use crate::arguments::whole;
+use crate::arguments::{Patterns, Place, Words, is_text, items, shown, whole};
 use crate::clock::SystemClock;
 use crate::config;
 use crate::errors::BadRequest;
-use crate::progress::Listener;
-use crate::progress::finishing;
-use crate::progress::listening;
-use crate::progress::quietly;
+use crate::progress::{Listener, finishing, listening, quietly};
 use crate::project::Project;
-use crate::status::Archive;
-use crate::status::Cleaned;
-use crate::status::OldRepository;
-use crate::status::Status;
+use crate::status::{Archive, Cleaned, OldRepository, Status};
 
 /// Where checkpoints are kept, and how.
 #[pyclass(frozen, subclass, module = "herma")]
@@ -107,9 +87,9 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match whole(object, "threads")? {
-            None | Some(0) => Err(BadRequest::new_err(
-                "threads is 1 or more; leave it out for one for each core",
-            )),
+            None | Some(0) => {
+                Err(BadRequest::new_err("threads is 1 or more; leave it out for one for each core"))
+            }
             Some(number) => Ok(Self(number.min(MOST_THREADS) as usize)),
         }
     }
@@ -161,10 +141,7 @@ impl Engine {
         text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
-    #[expect(
-        clippy::fn_params_excessive_bools,
-        reason = "they are keywords in Python"
-    )]
+    #[expect(clippy::fn_params_excessive_bools, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
         home: Option<Place>,
@@ -194,10 +171,7 @@ impl Engine {
             delete_orphans,
             ..Keeping::default()
         };
-        let asked = AskedLimits {
-            max_snapshots,
-            max_total_size,
-        };
+        let asked = AskedLimits { max_snapshots, max_total_size };
         let excludes = ExcludeSettings {
             exclude: exclude.0,
             include: include.0,
@@ -208,22 +182,14 @@ impl Engine {
             max_file_size,
             excludes,
             lock_wait: seconds(lock_wait)?,
-            durability: if durable {
-                Durability::Synced
-            } else {
-                Durability::Ordered
-            },
+            durability: if durable { Durability::Synced } else { Durability::Ordered },
             threads: threads.map_or(0, |threads| threads.0),
             keeping,
             asked,
             ..Settings::default()
         };
         let (home, inner) = open(py, home, user_home, base, settings)?;
-        Ok(Self {
-            home,
-            inner: Arc::new(inner),
-            background,
-        })
+        Ok(Self { home, inner: Arc::new(inner), background })
     }
 
     /// The most threads that look at files at a time; `None` is one for each core.
@@ -319,9 +285,8 @@ impl Engine {
             attended: true,
             clock_is_right: false,
         };
-        let cleaned = finishing(py, progress, "cleaning", |listener| {
-            self.inner.clean(&request, listener)
-        })?;
+        let cleaned =
+            finishing(py, progress, "cleaning", |listener| self.inner.clean(&request, listener))?;
         Ok(cleaned.into())
     }
 

@@ -7,8 +7,7 @@ use herma_core::Error as CoreError;
 use herma_core::error::ErrorKind;
 use herma_core::project::RootRefused as Refusal;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
 /// Declares the classes, and adds them to the module.

@@ -104,10 +104,8 @@ mod _herma {
     #[pymodule_export]
     use crate::step::Turn;
 
-    use pyo3::Bound;
-    use pyo3::PyResult;
-    use pyo3::types::PyModule;
-    use pyo3::types::PyModuleMethods;
+    use pyo3::types::{PyModule, PyModuleMethods};
+    use pyo3::{Bound, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,20 +3,14 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use herma_core::OutsideOfStep;
-use herma_core::Restored as CoreRestored;
-use herma_core::TakeBackPlan;
-use herma_core::restore::Kept as CoreKept;
-use herma_core::restore::Plan as CorePlan;
-use herma_core::restore::RestoreOptions;
-use herma_core::steps::outside::Outside;
-use herma_core::steps::outside::OutsideChange;
+use herma_core::restore::{Kept as CoreKept, Plan as CorePlan, RestoreOptions};
+use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_core::undo::reversal::Outcome;
+use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan};
 use pyo3::prelude::*;
 
 use crate::answer::answer;
-use crate::arguments::name;
-use crate::arguments::shown;
+use crate::arguments::{name, shown};
 use crate::checkpoint::Checkpoint;
 
 /// One change to the project.
@@ -65,12 +59,7 @@ impl From<&CoreKept> for Kept {
 
 impl Kept {
     fn new(path: &herma_core::RelPath, why: &'static str, text: &str) -> Self {
-        Self {
-            path: name(path),
-            why: why.to_owned(),
-            text: text.to_owned(),
-            reason: None,
-        }
+        Self { path: name(path), why: why.to_owned(), text: text.to_owned(), reason: None }
     }
 }
 
@@ -81,19 +70,12 @@ impl Kept {
     }
 }
 
-answer!(Kept {
-    path,
-    why,
-    text,
-    reason
-});
+answer!(Kept { path, why, text, reason });
 
 /// What steps changed and nothing brings back, because no checkpoint holds it.
 pub(crate) fn outside(steps: &[OutsideOfStep]) -> Vec<Kept> {
     let steps = steps.iter();
-    steps
-        .flat_map(|one| outside_of(one.step, &one.outside))
-        .collect()
+    steps.flat_map(|one| outside_of(one.step, &one.outside)).collect()
 }
 
 /// The same of one step.
@@ -147,19 +129,16 @@ pub(crate) struct Plan {
 impl Plan {
     /// A restore of a part of the project, whoever changed it.
     pub(crate) fn exact(plan: CorePlan, options: RestoreOptions) -> Self {
-        let actions = plan.actions.iter().map(|action| Action {
-            path: name(&action.path),
-            kind: action.kind.word().to_owned(),
-        });
+        let actions = plan
+            .actions
+            .iter()
+            .map(|action| Action { path: name(&action.path), kind: action.kind.word().to_owned() });
         Self {
             target: Some(plan.target.clone().into()),
             actions: actions.collect(),
             kept: kept_and_outside(&plan.kept, &plan.outside),
             steps: Vec::new(),
-            way: Way::Exact {
-                plan: Box::new(plan),
-                options,
-            },
+            way: Way::Exact { plan: Box::new(plan), options },
         }
     }
 
@@ -187,14 +166,8 @@ impl From<TakeBackPlan> for Plan {
             .to_owned(),
         });
         let edited = plan.by_hand.iter().map(|path| (path, "edited by hand"));
-        let others = plan
-            .by_others
-            .iter()
-            .map(|path| (path, "changed by another step"));
-        let unknown = plan
-            .unattributed
-            .iter()
-            .map(|path| (path, "nobody can tell who changed it"));
+        let others = plan.by_others.iter().map(|path| (path, "changed by another step"));
+        let unknown = plan.unattributed.iter().map(|path| (path, "nobody can tell who changed it"));
         let mut kept: Vec<Kept> = edited
             .chain(others)
             .chain(unknown)
@@ -324,12 +297,4 @@ impl Restored {
     }
 }
 
-answer!(Restored {
-    target,
-    safety,
-    safety_is_new,
-    actions,
-    written,
-    removed,
-    kept
-});
+answer!(Restored { target, safety, safety_is_new, actions, written, removed, kept });

@@ -6,23 +6,18 @@
 //! context variables.
 
 use std::cell::Cell;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{Progress, Stage};
 use herma_core::error::ErrorKind;
 use herma_core::worktree::present::ScanError;
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 
-use crate::errors;
-use crate::running;
 use crate::running::without_interpreter;
+use crate::{errors, running};
 
 /// The function is called at most this often about files, and signals are looked for as often.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -65,11 +60,7 @@ impl Callback {
             return Err(PyRecursionError::new_err(text));
         }
         let context = py.import("contextvars")?.call_method0("copy_context")?;
-        Ok(Self {
-            function,
-            context: context.unbind(),
-            depth,
-        })
+        Ok(Self { function, context: context.unbind(), depth })
     }
 
     /// Two threads may be here at once, and a context is only in one of them at a time: each has a copy.
@@ -99,16 +90,10 @@ impl Listener {
         let is_whole = running::is_whole(py);
         let callback = callback.filter(|_| is_whole);
         Ok(Self {
-            callback: callback
-                .map(|function| Callback::new(py, function))
-                .transpose()?,
+            callback: callback.map(|function| Callback::new(py, function)).transpose()?,
             is_whole,
             can_be_ended: running::can_be_ended(py),
-            state: Mutex::new(State {
-                raised: None,
-                told: Instant::now(),
-                stage: "waiting",
-            }),
+            state: Mutex::new(State { raised: None, told: Instant::now(), stage: "waiting" }),
         })
     }
 
@@ -244,10 +229,8 @@ pub(crate) fn hearing<T: Send>(
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
 ) -> Heard<T> {
-    let stopped = |raised: PyErr| Heard {
-        done: Err(ScanError::Cancelled.into()),
-        raised: Some(raised),
-    };
+    let stopped =
+        |raised: PyErr| Heard { done: Err(ScanError::Cancelled.into()), raised: Some(raised) };
     let listener = match Listener::new(py, callback) {
         Ok(listener) => listener,
         Err(raised) => return stopped(raised),

@@ -1,27 +1,17 @@
 //! One project: saving it, finding its checkpoints, and labelling them.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use herma_core::Error;
-use herma_core::SaveOptions;
 use herma_core::engine::Project as CoreProject;
 use herma_core::project::RootRefused;
+use herma_core::{Error, SaveOptions};
 use pyo3::prelude::*;
 
-use crate::arguments::Text;
-use crate::arguments::Which;
-use crate::arguments::Words;
-use crate::arguments::facts;
-use crate::arguments::said;
-use crate::arguments::shown;
-use crate::checkpoint::Checkpoint;
-use crate::checkpoint::Receipt;
-use crate::checkpoint::Saved;
+use crate::arguments::{Text, Which, Words, facts, said, shown};
+use crate::checkpoint::{Checkpoint, Receipt, Saved};
 use crate::engine::maintain_in_background;
-use crate::progress::finishing;
-use crate::progress::quietly;
+use crate::progress::{finishing, quietly};
 
 /// One directory whose states are kept.
 #[pyclass(frozen, module = "herma")]
@@ -83,9 +73,7 @@ impl Project {
         which: &Which,
         work: impl FnOnce(&CoreProject<'_>, &herma_core::Checkpoint) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
-        quietly(py, || {
-            self.with(|project| work(project, &which.find(project)?))
-        })
+        quietly(py, || self.with(|project| work(project, &which.find(project)?)))
     }
 }
 
@@ -156,9 +144,7 @@ impl Project {
 
     /// What a checkpoint captured, and by name and reason what it did not.
     fn receipt(&self, py: Python<'_>, which: Which) -> PyResult<Receipt> {
-        let receipt = quietly(py, || {
-            self.with(|project| project.receipt(&which.find(project)?))
-        })?;
+        let receipt = quietly(py, || self.with(|project| project.receipt(&which.find(project)?)))?;
         Ok(Receipt::from(&receipt))
     }
 

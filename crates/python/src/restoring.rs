@@ -1,27 +1,17 @@
 //! Going back, and forth again.
 
-use herma_core::TakeBack;
-use herma_core::Undone;
 use herma_core::engine::Project as CoreProject;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
 use herma_core::undo::reversal::Conflicts;
+use herma_core::{TakeBack, Undone};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arguments::Paths;
-use crate::arguments::Scope;
-use crate::arguments::StepNumbers;
-use crate::arguments::Which;
-use crate::arguments::chosen;
+use crate::arguments::{Paths, Scope, StepNumbers, Which, chosen};
 use crate::errors::BadRequest;
-use crate::plan::Plan;
-use crate::plan::Restored;
-use crate::plan::Way;
-use crate::plan::outside;
-use crate::progress::Listener;
-use crate::progress::finishing;
-use crate::progress::listening;
+use crate::plan::{Plan, Restored, Way, outside};
+use crate::progress::{Listener, finishing, listening};
 use crate::project::Project;
 
 /// What is finished whoever wants it stopped, once it has begun to write.
@@ -48,9 +38,7 @@ fn conflicts(word: &str) -> PyResult<Conflicts> {
         "ours" => Ok(Conflicts::Ours),
         "theirs" => Ok(Conflicts::Theirs),
         "markers" => Ok(Conflicts::Markers),
-        _ => Err(BadRequest::new_err(
-            "conflicts is 'leave', 'ours', 'theirs' or 'markers'",
-        )),
+        _ => Err(BadRequest::new_err("conflicts is 'leave', 'ours', 'theirs' or 'markers'")),
     }
 }
 
@@ -129,10 +117,7 @@ fn plan_steps(
     let Some(target) = &plan.exact else {
         return Ok(plan.into());
     };
-    let options = RestoreOptions {
-        paths: asked.paths.clone(),
-        keep: asked.keep.clone(),
-    };
+    let options = RestoreOptions { paths: asked.paths.clone(), keep: asked.keep.clone() };
     let exact = project.plan_restore(target, &options, listener)?;
     Ok(Plan::exact(exact, options).of_steps(plan.steps))
 }
@@ -205,9 +190,9 @@ impl Project {
             Target::Which(which) => finishing(py, progress, RESTORE, |listener| {
                 self.with(|project| asked.restore(project, &which, listener))
             }),
-            Target::Plan(_) if asked.is_said() => Err(PyTypeError::new_err(
-                "a plan says already which paths it is about",
-            )),
+            Target::Plan(_) if asked.is_said() => {
+                Err(PyTypeError::new_err("a plan says already which paths it is about"))
+            }
             Target::Plan(plan) => {
                 let plan = plan.get();
                 finishing(py, progress, RESTORE, |listener| {
@@ -232,10 +217,7 @@ impl Project {
         listening(py, progress, |listener| {
             self.with(|project| {
                 let asked = TakeBack {
-                    steps: StepChoice {
-                        numbers: steps.0,
-                        ..StepChoice::default()
-                    },
+                    steps: StepChoice { numbers: steps.0, ..StepChoice::default() },
                     paths: said.paths.inside(project)?,
                     keep: said.keep.inside(project)?,
                     conflicts: said.conflicts,

@@ -2,21 +2,13 @@
 
 use std::path::Path;
 
-use herma_sessions::resume::Record;
-use herma_sessions::resume::ResumeError;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::SessionId;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::gc;
-use pyo3::exceptions::PyOSError;
-use pyo3::exceptions::PyValueError;
+use herma_sessions::resume::{Record, ResumeError, ResumeStore, SessionId, Value, gc};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arguments::AnyPath;
-use crate::clock;
-use crate::errors;
-use crate::resume_value;
 use crate::running::without_interpreter;
+use crate::{clock, errors, resume_value};
 
 fn failed(error: &ResumeError) -> PyErr {
     PyOSError::new_err(errors::in_words(error))

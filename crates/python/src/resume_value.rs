@@ -3,20 +3,11 @@
 //! Numbers of every size, infinities and keys that are no text go over as they are. What a record has no word
 //! for (times, sets, paths) is turned into text by the caller.
 
-use herma_sessions::resume::Map;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::yaml;
+use herma_sessions::resume::{Map, Value, yaml};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
-use pyo3::types::PyDict;
-use pyo3::types::PyFloat;
-use pyo3::types::PyInt;
-use pyo3::types::PyList;
-use pyo3::types::PyString;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 /// No larger record is read back: data that is larger, or in which one list stands many times, is refused before it
 /// is all in memory.
@@ -30,10 +21,7 @@ const MAX_NESTING: usize = 64;
 
 /// The data of a record, from a `dict`; `as_text` is asked about what is no plain data.
 pub(crate) fn map(data: &Bound<'_, PyAny>, as_text: &Bound<'_, PyAny>) -> PyResult<Map> {
-    let mut reader = Reader {
-        as_text,
-        room: MAX_RECORD_BYTES,
-    };
+    let mut reader = Reader { as_text, room: MAX_RECORD_BYTES };
     match reader.value(data, 0)? {
         Value::Map(map) => Ok(map),
         _ => Err(PyTypeError::new_err("a record has keys and values")),

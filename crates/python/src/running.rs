@@ -4,12 +4,9 @@
 //! whatever it does; in the middle of Rust that ends the whole process with a crash. So before Python takes the
 //! interpreter down, calls of other threads are asked to stop and waited for, and none begins any more.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
@@ -60,12 +57,8 @@ pub(crate) fn can_be_ended(py: Python<'_>) -> bool {
 
 /// Can functions of Python still be called by other threads than the last one?
 pub(crate) fn is_whole(py: Python<'_>) -> bool {
-    let asked = py
-        .import("sys")
-        .and_then(|sys| sys.call_method0("is_finalizing"));
-    asked
-        .and_then(|finalizing| finalizing.is_truthy())
-        .is_ok_and(|finalizing| !finalizing)
+    let asked = py.import("sys").and_then(|sys| sys.call_method0("is_finalizing"));
+    asked.and_then(|finalizing| finalizing.is_truthy()).is_ok_and(|finalizing| !finalizing)
 }
 
 /// Runs `work` without the interpreter.
@@ -116,11 +109,7 @@ pub(crate) fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     py.import("atexit")?.call_method1("register", (wait,))?;
     let forking = pyo3::types::PyDict::new(py);
     forking.set_item("before", pyo3::wrap_pyfunction!(wait_for_threads, module)?)?;
-    forking.set_item(
-        "after_in_child",
-        pyo3::wrap_pyfunction!(forget_calls, module)?,
-    )?;
-    py.import("os")?
-        .call_method("register_at_fork", (), Some(&forking))?;
+    forking.set_item("after_in_child", pyo3::wrap_pyfunction!(forget_calls, module)?)?;
+    py.import("os")?.call_method("register_at_fork", (), Some(&forking))?;
     Ok(())
 }

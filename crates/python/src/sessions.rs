@@ -3,29 +3,18 @@
 //! Called in a process of its own. Python has its own SQLite, and two of them in one process that have the
 //! same database open drop each other's locks when one of them closes it.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_fs::Dir;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Error;
-use herma_sessions::Filter;
-use herma_sessions::Result;
-use herma_sessions::auto;
 use herma_sessions::auto::AutoSettings;
-use herma_sessions::delete;
-use herma_sessions::prune;
-use pyo3::exceptions::PyRuntimeError;
-use pyo3::exceptions::PyValueError;
+use herma_sessions::{Access, Database, Error, Filter, Result, auto, delete, prune};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::clock;
-use crate::errors;
 use crate::running::without_interpreter;
+use crate::{clock, errors};
 
 const DAY: f64 = 86_400.0;
 
@@ -66,11 +55,7 @@ pub(crate) fn sessions_call(py: Python<'_>, json: &str) -> PyResult<String> {
 
 fn carry_out(call: Call) -> Result<Value> {
     match call {
-        Call::Delete {
-            database,
-            sessions,
-            id,
-        } => {
+        Call::Delete { database, sessions, id } => {
             let files = directory(sessions.as_deref())?;
             let mut database = Database::open(&database, Access::Write)?;
             match delete::delete(&mut database, files.as_ref(), &id) {
@@ -80,12 +65,7 @@ fn carry_out(call: Call) -> Result<Value> {
                 Err(error) => Err(error),
             }
         }
-        Call::Prune {
-            database,
-            sessions,
-            older_than_days,
-            source,
-        } => {
+        Call::Prune { database, sessions, older_than_days, source } => {
             let files = directory(sessions.as_deref())?;
             let mut database = Database::open(&database, Access::Write)?;
             let filter = Filter {
@@ -96,13 +76,7 @@ fn carry_out(call: Call) -> Result<Value> {
             let removed = prune::prune(&mut database, files.as_ref(), &filter)?;
             Ok(json!({"pruned": removed.sessions}))
         }
-        Call::Auto {
-            database,
-            sessions,
-            retention_days,
-            min_interval_hours,
-            vacuum,
-        } => {
+        Call::Auto { database, sessions, retention_days, min_interval_hours, vacuum } => {
             let files = directory(sessions.as_deref())?;
             let mut database = Database::open(&database, Access::Write)?;
             let settings = AutoSettings {

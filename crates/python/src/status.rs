@@ -4,14 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use herma_core::LegacyArchive;
-use herma_core::PreV2Project;
-use herma_core::ProjectStatus as CoreProject;
-use herma_core::StoreStatus;
-use herma_core::VerifyOptions;
-use herma_core::cleanup::Cleaned as CoreCleaned;
-use herma_core::cleanup::Presence;
-use herma_core::cleanup::Rule;
+use herma_core::cleanup::{Cleaned as CoreCleaned, Presence, Rule};
+use herma_core::{
+    LegacyArchive, PreV2Project, ProjectStatus as CoreProject, StoreStatus, VerifyOptions,
+};
 use pyo3::prelude::*;
 
 use crate::answer::answer;
@@ -48,11 +44,7 @@ impl From<StoreStatus> for Status {
             store_bytes: status.store_bytes,
             legacy_bytes: status.legacy_bytes,
             packs: status.packs,
-            projects: status
-                .projects
-                .into_iter()
-                .map(ProjectStatus::from)
-                .collect(),
+            projects: status.projects.into_iter().map(ProjectStatus::from).collect(),
             archives: status.legacy.into_iter().map(Archive::from).collect(),
             old_repositories: status.pre_v2.into_iter().map(OldRepository::from).collect(),
         }
@@ -123,14 +115,7 @@ impl ProjectStatus {
     }
 }
 
-answer!(ProjectStatus {
-    id,
-    root,
-    presence,
-    created_at,
-    last_touch,
-    checkpoints
-});
+answer!(ProjectStatus { id, root, presence, created_at, last_touch, checkpoints });
 
 /// An archive of repositories that an older Hermes made.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
@@ -146,19 +131,11 @@ pub(crate) struct Archive {
 
 impl From<LegacyArchive> for Archive {
     fn from(archive: LegacyArchive) -> Self {
-        Self {
-            name: archive.name,
-            size_bytes: archive.size_bytes,
-            mtime: archive.mtime,
-        }
+        Self { name: archive.name, size_bytes: archive.size_bytes, mtime: archive.mtime }
     }
 }
 
-answer!(Archive {
-    name,
-    size_bytes,
-    mtime
-});
+answer!(Archive { name, size_bytes, mtime });
 
 /// A repository that an older Hermes made, beside the store.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
@@ -185,12 +162,7 @@ impl From<PreV2Project> for OldRepository {
     }
 }
 
-answer!(OldRepository {
-    path,
-    project,
-    root,
-    exists
-});
+answer!(OldRepository { path, project, root, exists });
 
 /// What a cleaning did.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]

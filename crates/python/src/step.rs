@@ -1,27 +1,18 @@
 //! What agents did, and the conversation it belongs to.
 
 use std::ffi::OsString;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use herma_core::ListedStep;
-use herma_core::WhichStep;
-use herma_core::steps::Step as CoreStep;
-use herma_core::steps::StepEnd;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
-use herma_core::steps::Turn as CoreTurn;
-use pyo3::exceptions::PyException;
-use pyo3::exceptions::PyRuntimeError;
+use herma_core::steps::{Step as CoreStep, StepEnd, StepKind, StepStart, Turn as CoreTurn};
+use herma_core::{ListedStep, WhichStep};
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::answer::answer;
 use crate::arguments::name;
 use crate::checkpoint::Changes;
 use crate::errors;
-use crate::plan::Kept;
-use crate::plan::outside_of;
+use crate::plan::{Kept, outside_of};
 use crate::project::Project;
 use crate::stepping::Ending;
 
@@ -192,15 +183,7 @@ impl Turn {
     }
 }
 
-answer!(Turn {
-    session,
-    agent,
-    name,
-    count,
-    prompt,
-    started,
-    over
-});
+answer!(Turn { session, agent, name, count, prompt, started, over });
 
 /// A step as a context manager: it begins with the block and ends with it, whatever happens inside.
 #[pyclass(frozen, module = "herma")]
@@ -228,12 +211,7 @@ enum Life {
 
 impl RunningStep {
     pub(crate) fn new(project: Project, start: StepStart, progress: Option<Py<PyAny>>) -> Self {
-        Self {
-            project,
-            start,
-            progress,
-            life: Mutex::new(Life::New),
-        }
+        Self { project, start, progress, life: Mutex::new(Life::New) }
     }
 
     /// Begins the step, which can be done once.
@@ -246,14 +224,9 @@ impl RunningStep {
             *life = Life::Beginning;
         }
         let start = self.start.clone();
-        let begun = self
-            .project
-            .begin(py, StepKind::Tool, start, self.callback(py));
+        let begun = self.project.begin(py, StepKind::Tool, start, self.callback(py));
         *self.lock() = match &begun {
-            Ok(step) => Life::Begun {
-                step: Box::new(step.clone()),
-                process: std::process::id(),
-            },
+            Ok(step) => Life::Begun { step: Box::new(step.clone()), process: std::process::id() },
             Err(_) => Life::New,
         };
         begun
@@ -272,9 +245,7 @@ impl RunningStep {
     }
 
     fn callback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.progress
-            .as_ref()
-            .map(|callback| callback.clone_ref(py))
+        self.progress.as_ref().map(|callback| callback.clone_ref(py))
     }
 
     /// Ends the step, and answers what kept it from ending as it should.

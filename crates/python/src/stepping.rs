@@ -1,32 +1,18 @@
 //! Noting what an agent does, one tool call at a time.
 
-use herma_core::Error;
-use herma_core::ListedStep;
-use herma_core::WhichStep;
 use herma_core::engine::Project as CoreProject;
 use herma_core::error::ErrorKind;
-use herma_core::steps::Step as CoreStep;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
-use herma_core::steps::TurnChoice;
+use herma_core::steps::{Step as CoreStep, StepChoice, StepKind, StepStart, TurnChoice};
+use herma_core::{Error, ListedStep, WhichStep};
 use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::Labels;
-use crate::arguments::StepNumber;
-use crate::arguments::StepNumbers;
-use crate::arguments::Words;
-use crate::arguments::facts;
-use crate::arguments::said;
+use crate::arguments::{Labels, StepNumber, StepNumbers, Words, facts, said};
 use crate::errors;
-use crate::progress::hearing;
-use crate::progress::quietly;
+use crate::progress::{hearing, quietly};
 use crate::project::Project;
-use crate::step::RunningStep;
-use crate::step::Step;
-use crate::step::Turn;
+use crate::step::{RunningStep, Step, Turn};
 
 /// The number of a step, or the agent's own id of the call.
 enum NumberOrCall {
@@ -62,10 +48,7 @@ pub(crate) struct Ending {
 
 /// The step with this number, as the list has it.
 fn listed(project: &CoreProject<'_>, number: u64) -> Result<Option<ListedStep>, Error> {
-    let choice = StepChoice {
-        numbers: vec![number],
-        ..StepChoice::default()
-    };
+    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     Ok(project.steps(&choice)?.pop())
 }
 

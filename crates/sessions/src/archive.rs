@@ -7,13 +7,10 @@
 //! archive that a killed run has written already is found by its content, and not written twice.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::hash::DefaultHasher;
-use std::hash::Hasher;
-use std::io::Read;
-use std::io::Write;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -22,22 +19,11 @@ use herma_fs::Dir;
 use herma_fs::publish::Temp;
 
 use crate::db::Database;
-use crate::error::Error;
-use crate::error::Result;
-use crate::export;
-use crate::filters::Filter;
-use crate::filters::MESSAGES;
-use crate::filters::Within;
-use crate::filters::last_active;
-use crate::pending;
+use crate::error::{Error, Result};
+use crate::filters::{Filter, MESSAGES, Within, last_active};
 use crate::pending::Workplace;
-use crate::prune;
-use crate::removal;
-use crate::removal::Kept;
-use crate::removal::Removed;
-use crate::removal::Victims;
-use crate::removal::sweep;
-use crate::rewind;
+use crate::removal::{Kept, Removed, Victims, sweep};
+use crate::{export, pending, prune, removal, rewind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
@@ -98,10 +84,7 @@ pub fn archive(database: &mut Database, files: &Dir, filter: &Filter) -> Result<
         })?;
         directory.sync()?;
     }
-    let unchanged = Filter {
-        within: Within::Archived,
-        ..filter
-    };
+    let unchanged = Filter { within: Within::Archived, ..filter };
     done.removed = removal::remove(database, Some(files), &unchanged)?;
     done.sessions = done.removed.sessions;
     drop_needless(database, &directory, &mut kept)?;
@@ -118,11 +101,7 @@ fn mark(database: &mut Database, filter: &Filter) -> Result<Archived> {
         );
         Ok(transaction.execute(&sql, rusqlite::params_from_iter(values))? as u64)
     })?;
-    Ok(Archived {
-        sessions,
-        marked: true,
-        ..Archived::default()
-    })
+    Ok(Archived { sessions, marked: true, ..Archived::default() })
 }
 
 fn for_each_victim(database: &Database, mut each: impl FnMut(&str) -> Result<()>) -> Result<()> {
@@ -150,10 +129,7 @@ struct End {
 fn ends_by_session(files: &Dir) -> Result<BTreeMap<String, Vec<End>>> {
     let mut ends: BTreeMap<String, Vec<End>> = BTreeMap::new();
     rewind::for_each_end(files, |dir, name, session| {
-        let end = End {
-            dir: dir.try_clone()?,
-            name: name.to_owned(),
-        };
+        let end = End { dir: dir.try_clone()?, name: name.to_owned() };
         ends.entry(session.to_owned()).or_default().push(end);
         Ok(())
     })?;
@@ -190,10 +166,8 @@ fn write(database: &Database, files: &Dir, ends: &[End], directory: &Dir, id: &s
 
 /// Writes the session and its files; returns what was written, as a number.
 fn compress(database: &Database, files: &Dir, ends: &[End], id: &str, to: &File) -> Result<u64> {
-    let mut tee = Tee {
-        out: GzEncoder::new(to, Compression::default()),
-        seen: DefaultHasher::new(),
-    };
+    let mut tee =
+        Tee { out: GzEncoder::new(to, Compression::default()), seen: DefaultHasher::new() };
     export::export(database, &Filter::one(id), &mut tee)?;
     for name in sweep::files_of(database, id)? {
         write_file(files, &name, &name.to_string_lossy(), &mut tee)?;
@@ -262,10 +236,7 @@ fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Re
         let length = fill(&mut file, &mut piece)
             .map_err(|e| herma_fs::Error::on("read", files.path(), e))?;
         let data = BASE64.encode(&piece[..length]);
-        writeln!(
-            out,
-            "{{\"file\": {label}, \"offset\": {offset}, \"base64\": \"{data}\"}}"
-        )?;
+        writeln!(out, "{{\"file\": {label}, \"offset\": {offset}, \"base64\": \"{data}\"}}")?;
         offset += length;
         if length < PIECE {
             return Ok(());

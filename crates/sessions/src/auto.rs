@@ -10,11 +10,9 @@ use herma_fs::Dir;
 use crate::db::Database;
 use crate::error::Result;
 use crate::filters::Filter;
-use crate::list;
-use crate::prune;
 use crate::prune::Removed;
-use crate::vacuum;
 use crate::vacuum::Vacuumed;
+use crate::{list, prune, vacuum};
 
 /// The key of `state_meta` with the time of the last run, as Hermes has it.
 pub const MARKER: &str = "last_auto_prune";
@@ -65,23 +63,15 @@ pub fn prune_and_vacuum(
     now: f64,
 ) -> Result<AutoPruned> {
     let interval = f64::from(settings.min_interval_hours) * 3600.0;
-    let last: Option<f64> = database
-        .meta(MARKER)?
-        .and_then(|text| text.trim().parse().ok());
+    let last: Option<f64> = database.meta(MARKER)?.and_then(|text| text.trim().parse().ok());
     if last.is_some_and(|last| last <= now && now - last < interval) {
-        return Ok(AutoPruned {
-            skipped: true,
-            ..AutoPruned::default()
-        });
+        return Ok(AutoPruned { skipped: true, ..AutoPruned::default() });
     }
     let mut done = AutoPruned::default();
     let cutoff = now - f64::from(settings.retention_days) * 86_400.0;
     if settings.retention_days > 0 {
         if is_clock_plausible(database, cutoff)? {
-            let filter = Filter {
-                idle_since: Some(cutoff),
-                ..Filter::default()
-            };
+            let filter = Filter { idle_since: Some(cutoff), ..Filter::default() };
             done.removed = prune::prune(database, files, &filter)?;
         } else {
             done.notes.push(format!(
@@ -103,10 +93,7 @@ pub fn prune_and_vacuum(
 }
 
 fn is_clock_plausible(database: &Database, cutoff: f64) -> Result<bool> {
-    let recent = Filter {
-        active_since: Some(cutoff),
-        ..Filter::default()
-    };
+    let recent = Filter { active_since: Some(cutoff), ..Filter::default() };
     let is_empty = list::count(database, &Filter::default())? == 0;
     Ok(is_empty || list::count(database, &recent)? > 0)
 }

@@ -3,10 +3,8 @@
 use herma_fs::Dir;
 
 use crate::db::Database;
-use crate::error::Error;
-use crate::error::Result;
-use crate::filters::Ended;
-use crate::filters::Filter;
+use crate::error::{Error, Result};
+use crate::filters::{Ended, Filter};
 use crate::removal;
 pub use crate::removal::Removed;
 
@@ -19,10 +17,7 @@ pub fn delete(database: &mut Database, files: Option<&Dir>, id: &str) -> Result<
     if session.is_active {
         return Err(Error::Active(id.to_owned()));
     }
-    let filter = Filter {
-        ended: Ended::Yes,
-        ..Filter::one(id)
-    };
+    let filter = Filter { ended: Ended::Yes, ..Filter::one(id) };
     let removed = removal::remove(database, files, &filter)?;
     // Between the look and the deletion somebody may have opened it again.
     let stayed = removed.sessions == 0 && removed.kept.is_empty();
@@ -41,11 +36,7 @@ pub fn finish(database: &mut Database, files: Option<&Dir>) -> Result<Removed> {
     if !is_pending {
         return Ok(Removed::default());
     }
-    let nothing = Filter {
-        min_messages: Some(u64::MAX),
-        ended: Ended::Yes,
-        ..Filter::one("")
-    };
+    let nothing = Filter { min_messages: Some(u64::MAX), ended: Ended::Yes, ..Filter::one("") };
     removal::remove(database, files, &nothing)
 }
 

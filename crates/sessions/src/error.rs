@@ -131,18 +131,13 @@ pub enum Error {
 }
 
 fn process_words(holder: Option<u32>) -> String {
-    holder
-        .map(|id| format!(" (process {id})"))
-        .unwrap_or_default()
+    holder.map(|id| format!(" (process {id})")).unwrap_or_default()
 }
 
 impl Error {
     /// Is another writer in the way?
     pub fn is_busy(&self) -> bool {
-        matches!(
-            self,
-            Self::Busy { .. } | Self::OtherCleaner { .. } | Self::OtherMove { .. }
-        )
+        matches!(self, Self::Busy { .. } | Self::OtherCleaner { .. } | Self::OtherMove { .. })
     }
 
     /// Does a table we know nothing about still point to the row?
@@ -169,9 +164,9 @@ fn extended_code(error: &rusqlite::Error) -> Option<i32> {
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy {
-                waited: Duration::ZERO,
-            },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Busy { waited: Duration::ZERO }
+            }
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error),
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             _ => Self::Sql(error),

@@ -9,8 +9,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use serde_json::value::RawValue;
 
-use crate::db::Database;
-use crate::db::value;
+use crate::db::{Database, value};
 use crate::error::Result;
 use crate::filters::Filter;
 use base64::Engine;

@@ -58,11 +58,7 @@ pub fn claims<'n>(name: &'n [u8]) -> Vec<Claim<'n>> {
         if let Some(rest) = stem.strip_prefix(b"request_dump_") {
             let splits = (0..rest.len()).rev().filter(|at| rest[*at] == b'_');
             for at in splits.filter(|at| at + 1 < rest.len()) {
-                let form = if is_stamp(&rest[at + 1..]) {
-                    Form::StampedDump
-                } else {
-                    Form::Dump
-                };
+                let form = if is_stamp(&rest[at + 1..]) { Form::StampedDump } else { Form::Dump };
                 add(&rest[..at], form);
             }
         }
@@ -144,13 +140,9 @@ mod tests {
             assert!(goes(name, &["old"], &["other"]), "{name}");
             assert!(!goes(name, &["ol"], &["other"]), "{name}");
         }
-        for name in [
-            "old.txt",
-            "old",
-            "xold.json",
-            "session_old.jsonl.bak",
-            "request_dump_old.json",
-        ] {
+        for name in
+            ["old.txt", "old", "xold.json", "session_old.jsonl.bak", "request_dump_old.json"]
+        {
             assert!(!goes(name, &["old"], &[]), "{name}");
         }
     }
@@ -176,11 +168,7 @@ mod tests {
 
     #[test]
     fn ids_match_literally_or_nothing() {
-        assert!(!goes(
-            "a1.json",
-            &["a*", "a?", "a[0-9]", "../a1", "/a1"],
-            &[]
-        ));
+        assert!(!goes("a1.json", &["a*", "a?", "a[0-9]", "../a1", "/a1"], &[]));
         assert!(goes("a*.json", &["a*"], &[]));
         assert!(goes("...json", &[".."], &[]));
         assert!(!goes("sessions.json", &["sessions"], &[]));

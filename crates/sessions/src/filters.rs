@@ -79,10 +79,7 @@ pub struct Filter {
 impl Filter {
     /// Exactly this session.
     pub fn one(id: &str) -> Self {
-        Self {
-            id: Some(id.to_owned()),
-            ..Self::default()
-        }
+        Self { id: Some(id.to_owned()), ..Self::default() }
     }
 
     /// The condition on a row of `sessions s`, and its parameters in order.

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use herma_fs::Dir;
 
-use crate::index;
-use crate::pending;
 use crate::rewind::Intent;
 use crate::rewind::kept::Kept;
+use crate::{index, pending};
 
 /// What a command set out to do with a conversation, as its file says.
 pub fn intent(bytes: &[u8]) {
@@ -40,20 +39,12 @@ pub fn gateway_index(text: &str, choice: u64) {
     let Some(entries) = index::entries(text) else {
         return;
     };
-    let gone: Vec<bool> = (0..entries.len())
-        .map(|at| choice >> (at % 64) & 1 == 1)
-        .collect();
-    assert_eq!(
-        index::without(text, &entries, &vec![false; entries.len()]),
-        text
-    );
+    let gone: Vec<bool> = (0..entries.len()).map(|at| choice >> (at % 64) & 1 == 1).collect();
+    assert_eq!(index::without(text, &entries, &vec![false; entries.len()]), text);
     let shorter = index::without(text, &entries, &gone);
     let left = index::entries(&shorter).expect("what is left is an object");
     let kept = entries.iter().zip(&gone).filter(|(_, gone)| !**gone);
-    assert!(
-        kept.map(|(entry, _)| &entry.session)
-            .eq(left.iter().map(|entry| &entry.session))
-    );
+    assert!(kept.map(|(entry, _)| &entry.session).eq(left.iter().map(|entry| &entry.session)));
 }
 
 /// Ids in the list of deletions.
@@ -75,10 +66,7 @@ pub fn pending(bytes: &[u8]) {
         (is_whole.expect("memory can be read"), ids)
     };
     let (is_whole, ids) = read(bytes);
-    let lines: String = ids
-        .iter()
-        .map(|id| format!("id {}\n", pending::escape(id)))
-        .collect();
+    let lines: String = ids.iter().map(|id| format!("id {}\n", pending::escape(id))).collect();
     let written = format!("{}\n{lines}end {}\n", pending::HEADER, ids.len());
     assert_eq!(read(written.as_bytes()), (true, ids));
     // Every shorter one is not whole: the end is the last thing that is written.

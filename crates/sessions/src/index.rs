@@ -8,14 +8,11 @@ use std::fmt;
 
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::de::MapAccess;
-use serde::de::Visitor;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::GATEWAY_INDEX;
 
 /// A larger file is not what it should be.
@@ -75,9 +72,7 @@ pub(crate) fn forget(
             return Ok(Forgot::Entries(count));
         }
     }
-    Ok(Forgot::Unreadable(
-        "another process keeps writing it".to_owned(),
-    ))
+    Ok(Forgot::Unreadable("another process keeps writing it".to_owned()))
 }
 
 /// The sessions the gateway knows. A file that cannot be understood is an error: taken for empty, it would
@@ -93,10 +88,7 @@ pub(crate) fn sessions(dir: &Dir) -> Result<Vec<String>> {
             what: "it is no JSON object, so it cannot be known which sessions the gateway still needs",
         });
     };
-    Ok(entries
-        .into_iter()
-        .filter_map(|entry| entry.session.map(Cow::into_owned))
-        .collect())
+    Ok(entries.into_iter().filter_map(|entry| entry.session.map(Cow::into_owned)).collect())
 }
 
 /// One entry of the object.
@@ -116,12 +108,7 @@ pub(crate) fn entries(text: &str) -> Option<Vec<IndexEntry<'_>>> {
     };
     values
         .into_iter()
-        .map(|value| {
-            Some(IndexEntry {
-                end: entry(value)?,
-                session: session_of(value),
-            })
-        })
+        .map(|value| Some(IndexEntry { end: entry(value)?, session: session_of(value) }))
         .collect()
 }
 

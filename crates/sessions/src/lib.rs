@@ -41,9 +41,7 @@ pub mod show;
 pub mod stats;
 pub mod vacuum;
 
-pub use db::Access;
-pub use db::Database;
-pub use error::Error;
-pub use error::Result;
+pub use db::{Access, Database};
+pub use error::{Error, Result};
 pub use filters::Filter;
 pub use session::Session;

@@ -4,10 +4,8 @@ use rusqlite::types::Value;
 
 use crate::db::Database;
 use crate::error::Result;
-use crate::filters::Filter;
-use crate::filters::last_active;
-use crate::session::Session;
-use crate::session::columns;
+use crate::filters::{Filter, last_active};
+use crate::session::{Session, columns};
 
 /// The sessions `filter` means, the latest activity first, `limit` at most.
 pub fn list(database: &Database, filter: &Filter, limit: Option<u64>) -> Result<Vec<Session>> {
@@ -49,8 +47,6 @@ pub fn count(database: &Database, filter: &Filter) -> Result<u64> {
     let (condition, values) = filter.condition(database.schema());
     let sql = format!("SELECT COUNT(*) FROM main.sessions s WHERE {condition}");
     let params = rusqlite::params_from_iter(values);
-    let count: i64 = database
-        .connection()
-        .query_row(&sql, params, |row| row.get(0))?;
+    let count: i64 = database.connection().query_row(&sql, params, |row| row.get(0))?;
     Ok(u64::try_from(count).unwrap_or(0))
 }

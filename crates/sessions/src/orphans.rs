@@ -6,19 +6,15 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
 use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, FileKind};
 
-use crate::db::Database;
-use crate::db::value;
+use crate::db::{Database, value};
 use crate::error::Result;
-use crate::files;
-use crate::files::Claim;
-use crate::files::Form;
-use crate::index;
+use crate::files::{Claim, Form};
 use crate::pending::Workplace;
 use crate::removal::FileLeft;
+use crate::{files, index};
 
 /// A file younger than this may belong to a session that is just being made.
 const GRACE: f64 = 86_400.0;
@@ -92,10 +88,9 @@ fn remove_these(dir: &Dir, names: Vec<(CString, u64)>, removed: &mut RemovedOrph
                 removed.bytes += size;
             }
             Err(error) if error.is_not_found() => {}
-            Err(error) => removed.left.push(FileLeft {
-                name: name.as_bytes().to_vec(),
-                why: error.source.to_string(),
-            }),
+            Err(error) => removed
+                .left
+                .push(FileLeft { name: name.as_bytes().to_vec(), why: error.source.to_string() }),
         }
     }
 }

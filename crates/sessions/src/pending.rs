@@ -6,21 +6,16 @@
 //! id that has no row any more was deleted, so its files go; an id that still has one was not, and is
 //! forgotten. Only one process deletes at a time, by a lock in the same place.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::lock;
-use herma_fs::lock::Acquired;
-use herma_fs::lock::Lock;
+use herma_fs::lock::{Acquired, Lock};
 use herma_fs::process::TempName;
 use herma_fs::publish::Temp;
+use herma_fs::{Dir, lock};
 
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const PLACE: &str = ".herma";
 const JOURNAL: &str = "pending";
@@ -202,9 +197,7 @@ struct Lines<'p, R>(BufReader<R>, &'p Path);
 impl<R: Read> Lines<'_, R> {
     fn next(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
-        let read = (&mut self.0)
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line);
+        let read = (&mut self.0).take(LONGEST_LINE).read_until(b'\n', &mut line);
         read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
         // A line without its end was cut off.
         if line.pop() != Some(b'\n') {
@@ -267,26 +260,14 @@ mod tests {
         let dir = Dir::open(temp.path()).unwrap();
         let place = Workplace::take(&dir).unwrap();
         assert_eq!(read(&place), (Vec::new(), Left::Nothing));
-        let ids = [
-            "a",
-            "",
-            "50%",
-            "line\nbreak",
-            "../up",
-            "日本",
-            "end 1",
-            "\u{0}",
-        ];
+        let ids = ["a", "", "50%", "line\nbreak", "../up", "日本", "end 1", "\u{0}"];
         let mut journal = place.start().unwrap();
         for id in ids {
             journal.add(id).unwrap();
         }
         journal.publish().unwrap();
         assert!(is_pending(&dir).unwrap());
-        assert_eq!(
-            read(&place),
-            (ids.map(str::to_owned).to_vec(), Left::Sessions)
-        );
+        assert_eq!(read(&place), (ids.map(str::to_owned).to_vec(), Left::Sessions));
         place.done().unwrap();
         assert!(!is_pending(&dir).unwrap());
     }

@@ -4,13 +4,9 @@ use herma_fs::Dir;
 
 use crate::db::Database;
 use crate::error::Result;
-use crate::filters::Ended;
-use crate::filters::Filter;
+use crate::filters::{Ended, Filter};
 use crate::removal;
-pub use crate::removal::FileLeft;
-pub use crate::removal::Kept;
-pub use crate::removal::Plan;
-pub use crate::removal::Removed;
+pub use crate::removal::{FileLeft, Kept, Plan, Removed};
 
 /// What [`prune`] would do. Changes nothing, and needs no database that can be written.
 pub fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result<Plan> {
@@ -25,9 +21,5 @@ pub fn prune(database: &mut Database, files: Option<&Dir>, filter: &Filter) -> R
 
 /// The ended ones among them that nobody pinned, whatever the filter says about that.
 pub(crate) fn ended(filter: &Filter) -> Filter {
-    Filter {
-        ended: Ended::Yes,
-        unpinned: true,
-        ..filter.clone()
-    }
+    Filter { ended: Ended::Yes, unpinned: true, ..filter.clone() }
 }

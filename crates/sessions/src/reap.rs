@@ -9,18 +9,12 @@
 
 use herma_fs::Dir;
 
-use crate::activity;
 use crate::db::Database;
 use crate::error::Result;
-use crate::filters::Ended;
-use crate::filters::Filter;
-use crate::filters::Within;
-use crate::filters::last_active;
-use crate::index;
-use crate::list;
-use crate::removal::Kept;
-use crate::removal::NAMED;
+use crate::filters::{Ended, Filter, Within, last_active};
+use crate::removal::{Kept, NAMED};
 use crate::session::Session;
+use crate::{activity, index, list};
 
 /// Days without activity after which a session that has not ended is taken for dead.
 pub const DEFAULT_DAYS: u32 = 7;
@@ -108,9 +102,7 @@ fn prepare(
             insert.execute([id])?;
         }
     }
-    let idle_since = filter
-        .idle_since
-        .map_or(idle_since, |own| own.min(idle_since));
+    let idle_since = filter.idle_since.map_or(idle_since, |own| own.min(idle_since));
     let filter = Filter {
         idle_since: Some(idle_since),
         ended: Ended::No,

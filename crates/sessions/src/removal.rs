@@ -18,14 +18,11 @@ pub(crate) mod sweep;
 use herma_fs::Dir;
 use rusqlite::types::ValueRef;
 
-use crate::activity;
-use crate::db::Database;
-use crate::db::value;
+use crate::db::{Database, value};
 use crate::error::Result;
 use crate::filters::Filter;
-use crate::index;
-use crate::pending::Left;
-use crate::pending::Workplace;
+use crate::pending::{Left, Workplace};
+use crate::{activity, index};
 
 pub(crate) use self::rows::is_gone;
 
@@ -93,18 +90,11 @@ pub(crate) fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) ->
     let victims = Victims::new(database)?;
     let mut kept = Vec::new();
     let count = victims.choose(filter, files, &mut kept)?;
-    let mut plan = Plan {
-        sessions: count,
-        messages: victims.count_messages()?,
-        kept,
-        ..Plan::default()
-    };
+    let mut plan =
+        Plan { sessions: count, messages: victims.count_messages()?, kept, ..Plan::default() };
     if let Some(dir) = files {
         sweep::find(database, dir, sweep::Gone::Chosen)?;
-        let (files, ends) = (
-            sweep::measure(database, dir)?,
-            sweep::measure_ends(database, dir)?,
-        );
+        let (files, ends) = (sweep::measure(database, dir)?, sweep::measure_ends(database, dir)?);
         (plan.files, plan.bytes) = (files.0 + ends.0, files.1 + ends.1);
     }
     Ok(plan)
@@ -148,10 +138,9 @@ fn finish(database: &Database, dir: &Dir, place: &Workplace, removed: &mut Remov
     sweep::remove_ends(database, dir, removed)?;
     match index::forget(dir, place.dir(), |id| is_gone(database, id))? {
         index::Forgot::Nothing | index::Forgot::Entries(_) => {}
-        index::Forgot::Unreadable(why) => removed.notes.push(format!(
-            "{} was left as it is: {why}",
-            crate::files::GATEWAY_INDEX
-        )),
+        index::Forgot::Unreadable(why) => {
+            removed.notes.push(format!("{} was left as it is: {why}", crate::files::GATEWAY_INDEX));
+        }
     }
     if removed.files_left.is_empty() {
         // ORDER: the files are durably gone before the list of them is.
@@ -208,19 +197,13 @@ impl<'d> Victims<'d> {
 
     fn count(&self) -> Result<u64> {
         let sql = "SELECT COUNT(*) FROM temp.victims";
-        let count: i64 = self
-            .database
-            .connection()
-            .query_row(sql, [], |row| row.get(0))?;
+        let count: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
     fn newest(&self) -> Result<u64> {
         let sql = "SELECT COALESCE(MAX(n), 0) FROM temp.victims";
-        let newest: i64 = self
-            .database
-            .connection()
-            .query_row(sql, [], |row| row.get(0))?;
+        let newest: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(newest).unwrap_or(0))
     }
 
@@ -292,10 +275,7 @@ impl<'d> Victims<'d> {
     fn count_messages(&self) -> Result<u64> {
         let sql = "SELECT COUNT(*) FROM main.messages
                    WHERE session_id IN (SELECT id FROM temp.victims)";
-        let count: i64 = self
-            .database
-            .connection()
-            .query_row(sql, [], |row| row.get(0))?;
+        let count: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 

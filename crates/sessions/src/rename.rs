@@ -2,10 +2,8 @@
 
 use rusqlite::OptionalExtension;
 
-use crate::db::Database;
-use crate::db::value;
-use crate::error::Error;
-use crate::error::Result;
+use crate::db::{Database, value};
+use crate::error::{Error, Result};
 
 /// How many characters a title may have, as in Hermes.
 pub const LONGEST_TITLE: usize = 100;

@@ -14,32 +14,18 @@ pub(crate) mod kept;
 mod of_sessions;
 
 use herma_fs::Dir;
-use rusqlite::OptionalExtension;
-use rusqlite::Transaction;
 use rusqlite::types::ToSql;
-use serde::Deserialize;
-use serde::Serialize;
+use rusqlite::{OptionalExtension, Transaction};
+use serde::{Deserialize, Serialize};
 
-pub use self::ends::DIRECTORY;
-pub use self::ends::Ends;
-pub use self::ends::Followed;
-pub use self::intent::Aim;
-pub use self::intent::Arrival;
-pub use self::intent::Due;
-pub use self::intent::Intent;
-pub use self::intent::Place;
-use self::jsonl::Jsonl;
-pub use self::jsonl::LeftAlone;
-use self::jsonl::jsonl_length;
-use self::jsonl::jsonl_name;
-pub use self::jsonl::left_alone;
-use self::kept::Cut;
-use self::kept::Kept;
+pub use self::ends::{DIRECTORY, Ends, Followed};
+pub use self::intent::{Aim, Arrival, Due, Intent, Place};
+use self::jsonl::{Jsonl, jsonl_length, jsonl_name};
+pub use self::jsonl::{LeftAlone, left_alone};
+use self::kept::{Cut, Kept};
 pub(crate) use self::of_sessions::for_each_end;
-use crate::db::Database;
-use crate::db::value;
-use crate::error::Error;
-use crate::error::Result;
+use crate::db::{Database, value};
+use crate::error::{Error, Result};
 use crate::search_index;
 
 /// How far a conversation has come.
@@ -72,9 +58,8 @@ pub fn plan(
     check(database, sessions_dir, session, mark)?;
     let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id > ?2";
     let params = rusqlite::params![session, mark.message_id];
-    let messages = database
-        .connection()
-        .query_row(sql, params, |row| Ok(value::integer(row.get_ref(0)?)))?;
+    let messages =
+        database.connection().query_row(sql, params, |row| Ok(value::integer(row.get_ref(0)?)))?;
     let length = sessions_dir.map(|dir| jsonl_length(dir, session));
     let length = length.transpose()?.flatten().unwrap_or(0);
     Ok(Rewound {
@@ -123,10 +108,7 @@ pub fn check(
         |row| Ok(value::integer(row.get_ref(0)?)),
     )?;
     if u64::try_from(count).ok() != Some(mark.messages) {
-        return Err(went_on(
-            session,
-            "messages from before the mark are gone or new",
-        ));
+        return Err(went_on(session, "messages from before the mark are gone or new"));
     }
     let (Some(dir), Some(bytes), Some(name)) =
         (sessions_dir, mark.jsonl_bytes, jsonl_name(session))
@@ -138,11 +120,7 @@ pub fn check(
         Err(error) if error.is_not_found() => {
             return Err(went_on(session, "its transcript is gone"));
         }
-        Err(_)
-            if left_alone(sessions_dir, session)?
-                .iter()
-                .any(|left| left.matters) =>
-        {
+        Err(_) if left_alone(sessions_dir, session)?.iter().any(|left| left.matters) => {
             return Err(went_on(session, "its transcript is no file any more"));
         }
         Err(error) => return Err(error.into()),
@@ -233,10 +211,7 @@ fn cut(
         }
         Ok(cut as u64)
     })?;
-    Ok(Rewound {
-        messages,
-        jsonl_bytes,
-    })
+    Ok(Rewound { messages, jsonl_bytes })
 }
 
 /// Puts back what [`rewind`] cut and keeps in the file `name` of `keep_in`. The file stays; it may be
@@ -248,10 +223,7 @@ pub fn bring_back(
     name: &str,
 ) -> Result<Rewound> {
     let Some(kept) = Kept::read(keep_in, name)? else {
-        return Err(Error::BadFile {
-            path: keep_in.path().join(name),
-            what: "it is not there",
-        });
+        return Err(Error::BadFile { path: keep_in.path().join(name), what: "it is not there" });
     };
     let jsonl = Jsonl::open(sessions_dir, &kept.cut)?;
     if let Some(jsonl) = &jsonl {
@@ -269,10 +241,7 @@ pub fn bring_back(
         Some(jsonl) => jsonl.bring_back(&kept)?,
         None => 0,
     };
-    Ok(Rewound {
-        messages,
-        jsonl_bytes,
-    })
+    Ok(Rewound { messages, jsonl_bytes })
 }
 
 /// Writes down what will be cut, before anything is.
@@ -301,17 +270,12 @@ fn keep(
     // ORDER: what is cut is durable before it is cut.
     Kept::write(&view, &cut, tail, keep_in, name)?;
     drop(view);
-    Kept::read(keep_in, name)?.ok_or(Error::BadFile {
-        path: keep_in.path().join(name),
-        what: "it does not read back",
-    })
+    Kept::read(keep_in, name)?
+        .ok_or(Error::BadFile { path: keep_in.path().join(name), what: "it does not read back" })
 }
 
 fn went_on(session: &str, what: &'static str) -> Error {
-    Error::WentOn {
-        session: session.to_owned(),
-        what,
-    }
+    Error::WentOn { session: session.to_owned(), what }
 }
 
 /// What came before the mark must be as it was.
@@ -322,9 +286,8 @@ fn check_before(transaction: &Transaction<'_>, session: &str, mark: TranscriptMa
     }
     let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id <= ?2";
     let count: i64 =
-        transaction.query_row(sql, rusqlite::params![session, mark.message_id], |row| {
-            row.get(0)
-        })?;
+        transaction
+            .query_row(sql, rusqlite::params![session, mark.message_id], |row| row.get(0))?;
     if u64::try_from(count).ok() == Some(mark.messages) {
         return Ok(());
     }

@@ -7,10 +7,8 @@
 use rusqlite::Row;
 use rusqlite::types::Value;
 
-use crate::db::Database;
-use crate::db::value;
-use crate::error::Error;
-use crate::error::Result;
+use crate::db::{Database, value};
+use crate::error::{Error, Result};
 use crate::filters::Filter;
 
 /// A longer query is nobody's search.

@@ -9,8 +9,7 @@
 
 use rusqlite::Transaction;
 use rusqlite::config::DbConfig;
-use rusqlite::types::ToSql;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSql, ValueRef};
 
 use crate::db::Schema;
 use crate::error::Result;

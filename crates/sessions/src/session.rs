@@ -1,15 +1,10 @@
 //! One session as it stands in the database.
 
-use rusqlite::OptionalExtension;
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 
-use crate::db::Database;
-use crate::db::Schema;
-use crate::db::value;
-use crate::error::Error;
-use crate::error::Result;
-use crate::filters::MESSAGES;
-use crate::filters::last_active;
+use crate::db::{Database, Schema, value};
+use crate::error::{Error, Result};
+use crate::filters::{MESSAGES, last_active};
 
 /// How many ids are named when several could be meant.
 const NAMED: usize = 5;
@@ -114,10 +109,7 @@ impl Database {
                 self.session(&id)?.ok_or(Error::NotFound(id))
             }
             0 => Err(Error::NotFound(text.to_owned())),
-            _ => Err(Error::Ambiguous {
-                prefix: text.to_owned(),
-                ids,
-            }),
+            _ => Err(Error::Ambiguous { prefix: text.to_owned(), ids }),
         }
     }
 

@@ -2,8 +2,7 @@
 
 use rusqlite::Row;
 
-use crate::db::Database;
-use crate::db::value;
+use crate::db::{Database, value};
 use crate::error::Result;
 
 /// One message.

@@ -1,11 +1,9 @@
 //! How much there is.
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
 use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, FileKind};
 
-use crate::db::Database;
-use crate::db::value;
+use crate::db::{Database, value};
 use crate::error::Result;
 
 /// How much there is.

@@ -4,12 +4,10 @@
 //! because the write-ahead log cannot be emptied; so it is left for another time when somebody reads. It
 //! is never needed: a failure is a note.
 
-use herma_fs::Dir;
-use herma_fs::stat_path;
+use herma_fs::{Dir, stat_path};
 
 use crate::db::Database;
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The key of `state_meta` with the time of the last one.
 const LAST: &str = "last_vacuum";
@@ -102,9 +100,7 @@ fn ran_lately(database: &Database, min_interval_days: f64, now: f64) -> Result<b
 fn obstacle(database: &Database, size: u64) -> Result<Option<String>> {
     if let Some(home) = database.path().parent() {
         if stat_path(&home.join(".state.db-litestream"))?.is_some() {
-            return Ok(Some(
-                "it is replicated, which a rewrite would break".to_owned(),
-            ));
+            return Ok(Some("it is replicated, which a rewrite would break".to_owned()));
         }
         // The new database, and the log it goes through.
         let free = Dir::open(home)?.free_bytes()?;
@@ -121,9 +117,7 @@ fn obstacle(database: &Database, size: u64) -> Result<Option<String>> {
 /// Moves the log into the database; tells whether that could be done completely.
 fn empty_log(database: &Database) -> Result<bool> {
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-    let busy = database
-        .connection()
-        .query_row(sql, [], |row| row.get::<_, i64>(0));
+    let busy = database.connection().query_row(sql, [], |row| row.get::<_, i64>(0));
     match busy.map_err(Error::from) {
         Ok(busy) => Ok(busy == 0),
         Err(Error::Busy { .. }) => Ok(false),

@@ -26,9 +26,7 @@ mod reading;
 mod rewinding;
 
 use herma_fs::Dir;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Filter;
+use herma_sessions::{Access, Database, Filter};
 use herma_testkit::hermes_sessions::HermesSessions;
 use tempfile::TempDir;
 
@@ -42,10 +40,7 @@ fn ago(days: f64) -> f64 {
 
 /// Idle for more than so many days.
 fn older_than(days: f64) -> Filter {
-    Filter {
-        idle_since: Some(ago(days)),
-        ..Filter::default()
-    }
+    Filter { idle_since: Some(ago(days)), ..Filter::default() }
 }
 
 /// A home of its own for one test.

@@ -39,20 +39,9 @@ mod words;
 
 use bstr::BString;
 
-pub use effects::Arrival;
-pub use effects::Effect;
-pub use effects::IDENTITY_NOT_KEPT;
-pub use effects::Touch;
-pub use effects::When;
-pub use paths::LastLink;
-pub use paths::PathEntry;
-pub use paths::ProjectFiles;
-pub use paths::ResolvedPath;
-pub use paths::last_name;
-pub use paths::resolve;
-pub use reads::ChangeReason;
-pub use reads::MayChange;
-pub use reads::may_change;
+pub use effects::{Arrival, Effect, IDENTITY_NOT_KEPT, Touch, When};
+pub use paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, last_name, resolve};
+pub use reads::{ChangeReason, MayChange, may_change};
 
 /// A command somebody wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -114,10 +114,7 @@ impl Options {
 }
 
 fn has_letter(list: &str, letter: u8) -> bool {
-    let letters = list
-        .split(' ')
-        .next()
-        .and_then(|word| word.strip_prefix('-'));
+    let letters = list.split(' ').next().and_then(|word| word.strip_prefix('-'));
     letters.is_some_and(|letters| letters.as_bytes().contains(&letter))
 }
 

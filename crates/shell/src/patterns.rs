@@ -3,11 +3,7 @@
 use bstr::BString;
 
 use crate::options::Argument;
-use crate::paths::LastLink;
-use crate::paths::PathEntry;
-use crate::paths::ProjectFiles;
-use crate::paths::ResolvedPath;
-use crate::paths::resolve;
+use crate::paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, resolve};
 use crate::walk::Walk;
 
 /// A word as it stands in a command line: what is known of it before the shell has run.
@@ -168,10 +164,7 @@ impl<'w> Pattern<'w> {
                     if characters.is_empty() || !characters.iter().all(is_simple) {
                         return None;
                     }
-                    Part::Set {
-                        characters,
-                        negated,
-                    }
+                    Part::Set { characters, negated }
                 }
                 byte => Part::Byte(*byte),
             });
@@ -220,10 +213,7 @@ impl Part<'_> {
         match self {
             Self::Byte(byte) => (byte == first).then_some(1),
             Self::AnyCharacter => Some(character),
-            Self::Set {
-                characters,
-                negated,
-            } => {
+            Self::Set { characters, negated } => {
                 let is_inside = character == 1 && is_in_set(characters, *first);
                 (is_inside != *negated).then_some(character)
             }

@@ -4,10 +4,7 @@ use bstr::BString;
 
 use crate::effects::Effect;
 use crate::options::Argument;
-use crate::paths::LastLink;
-use crate::paths::PathEntry;
-use crate::paths::ResolvedPath;
-use crate::paths::resolve;
+use crate::paths::{LastLink, PathEntry, ResolvedPath, resolve};
 use crate::programs;
 use crate::walk::Walk;
 
@@ -24,11 +21,8 @@ impl Process<'_, '_> {
     /// Notes what the program with these arguments, the first of which is its name, does.
     pub(crate) fn runs(&mut self, arguments: &[Argument]) {
         self.walk.deeper(|walk| {
-            let mut process = Process {
-                walk,
-                directory: self.directory.clone(),
-                program: self.program.clone(),
-            };
+            let mut process =
+                Process { walk, directory: self.directory.clone(), program: self.program.clone() };
             programs::effects(&mut process, arguments);
         });
     }

@@ -42,16 +42,10 @@ impl ChangeReason {
             Self::ActsElsewhere => ("acts-elsewhere", "it acts on more than the files here"),
             Self::ChangesFiles => ("changes-files", "it changes files"),
             Self::WritesOutput => ("writes-output", "its output goes to a file"),
-            Self::NotKnown => (
-                "not-known",
-                "what it does with these arguments is not known",
-            ),
+            Self::NotKnown => ("not-known", "what it does with these arguments is not known"),
             Self::SetsVariable => ("sets-variable", SETS_VARIABLE),
             Self::NotUnderstood => ("not-understood", "a part of it is not understood"),
-            Self::TooIntricate => (
-                "too-intricate",
-                "it is too long or too nested to be looked at",
-            ),
+            Self::TooIntricate => ("too-intricate", "it is too long or too nested to be looked at"),
         }
     }
 

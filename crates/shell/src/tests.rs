@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::ChangeReason;
-use super::Command;
-use super::may_change;
+use super::{ChangeReason, Command, may_change};
 
 mod probes;
 mod touched;
@@ -68,12 +66,9 @@ fn commands_that_only_read_are_known_whatever_holds_them() {
 
 #[test]
 fn a_change_is_found_wherever_it_is_written() {
-    use ChangeReason::ActsElsewhere;
-    use ChangeReason::ChangesFiles;
-    use ChangeReason::NotKnown;
-    use ChangeReason::NotUnderstood;
-    use ChangeReason::SetsVariable;
-    use ChangeReason::WritesOutput;
+    use ChangeReason::{
+        ActsElsewhere, ChangesFiles, NotKnown, NotUnderstood, SetsVariable, WritesOutput,
+    };
     for (text, expected) in [
         ("ls; rm f", ChangesFiles),
         ("ls | tee f", ChangesFiles),
@@ -291,14 +286,8 @@ fn what_follows_a_redirection_without_a_file_is_no_argument() {
     ] {
         assert_eq!(why(text), Some(ChangeReason::NotUnderstood), "{text:?}");
     }
-    for text in [
-        "cat <a",
-        "cat < <(ls)",
-        "ls 2>&1",
-        "ls 2>/dev/null",
-        "cat <<E\na\nE",
-        "cat <<<a",
-    ] {
+    for text in ["cat <a", "cat < <(ls)", "ls 2>&1", "ls 2>/dev/null", "cat <<E\na\nE", "cat <<<a"]
+    {
         assert_eq!(why(text), None, "{text:?}");
     }
 }
@@ -324,9 +313,7 @@ fn nesting_overflows_no_stack_and_takes_no_time() {
     // The stack of a thread that nobody gave a larger one.
     let small = std::thread::Builder::new().stack_size(2 << 20);
     let thread = small.spawn(|| {
-        for count in [
-            3, 15, 16, 24, 46, 47, 48, 95, 191, 383, 384, 385, 12_000, 20_000, 350_000,
-        ] {
+        for count in [3, 15, 16, 24, 46, 47, 48, 95, 191, 383, 384, 385, 12_000, 20_000, 350_000] {
             for text in hostile(count) {
                 changes(&text);
             }

@@ -7,25 +7,15 @@
 use std::collections::BTreeSet;
 
 use bstr::BString;
-use rable::ListItem;
-use rable::ListOperator;
-use rable::Node;
-use rable::NodeKind;
+use rable::{ListItem, ListOperator, Node, NodeKind};
 
-use crate::Command;
-use crate::effects::Effect;
-use crate::effects::Touch;
-use crate::effects::When;
+use crate::effects::{Effect, Touch, When};
 use crate::options::Argument;
-use crate::paths::LastLink;
-use crate::paths::PathEntry;
-use crate::paths::ProjectFiles;
-use crate::paths::ResolvedPath;
-use crate::paths::resolve;
+use crate::paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, resolve};
 use crate::patterns::Word;
 use crate::process::Process;
-use crate::programs;
 use crate::reads::ChangeReason;
+use crate::{Command, programs};
 
 /// Longer text is not parsed.
 const MAX_TEXT_BYTES: usize = 64 << 10;
@@ -42,13 +32,8 @@ const MAX_DIRECTORIES: usize = 8;
 /// Names all patterns of a command line together may look at.
 const MAX_NAMES_TO_MATCH: usize = 100_000;
 
-const NO_FILES: [&[u8]; 5] = [
-    b"/dev/null",
-    b"/dev/stdout",
-    b"/dev/stderr",
-    b"/dev/tty",
-    b"/dev/zero",
-];
+const NO_FILES: [&[u8]; 5] =
+    [b"/dev/null", b"/dev/stdout", b"/dev/stderr", b"/dev/tty", b"/dev/zero"];
 const WRITES_WHERE: &str = "the file it writes to is known only when it runs";
 const RUNS_WHERE: &str = "the directory it runs in is known only when it runs";
 
@@ -114,13 +99,7 @@ impl<'f> Walk<'f> {
         if matches!(&effect, Effect::Writes(path) | Effect::Prints(path) if is_no_file(path)) {
             return;
         }
-        self.touches.push(Touch {
-            effect,
-            program,
-            directory,
-            when: self.when,
-            reason,
-        });
+        self.touches.push(Touch { effect, program, directory, when: self.when, reason });
     }
 
     fn anything(&mut self, program: &[u8], why: &'static str, reason: ChangeReason) {
@@ -280,11 +259,9 @@ impl<'f> Walk<'f> {
     fn node(&mut self, node: &Node) {
         self.redirects(redirects_of(&node.kind));
         match &node.kind {
-            NodeKind::Command {
-                assignments,
-                words,
-                redirects,
-            } => self.simple(assignments, words, redirects),
+            NodeKind::Command { assignments, words, redirects } => {
+                self.simple(assignments, words, redirects);
+            }
             NodeKind::Pipeline { commands, .. } => {
                 let beside = self.when.beside;
                 self.when.beside = beside.or(Some(self.when.command));
@@ -313,48 +290,27 @@ impl<'f> Walk<'f> {
     /// Follows a command whose parts may run or not.
     fn compound(&mut self, node: &Node) {
         match &node.kind {
-            NodeKind::If {
-                condition,
-                then_body,
-                else_body,
-                ..
-            } => self.conditional(|walk| {
+            NodeKind::If { condition, then_body, else_body, .. } => self.conditional(|walk| {
                 walk.item(condition);
                 walk.item(then_body);
                 if let Some(body) = else_body {
                     walk.item(body);
                 }
             }),
-            NodeKind::While {
-                condition, body, ..
-            }
-            | NodeKind::Until {
-                condition, body, ..
-            } => {
+            NodeKind::While { condition, body, .. } | NodeKind::Until { condition, body, .. } => {
                 self.repeated(|walk| {
                     walk.item(condition);
                     walk.item(body);
                 });
             }
-            NodeKind::For {
-                var, words, body, ..
-            }
-            | NodeKind::Select {
-                var, words, body, ..
-            } => {
+            NodeKind::For { var, words, body, .. } | NodeKind::Select { var, words, body, .. } => {
                 self.sets(var);
                 for word in words.iter().flatten() {
                     self.word(word);
                 }
                 self.repeated(|walk| walk.item(body));
             }
-            NodeKind::ForArith {
-                init,
-                cond,
-                incr,
-                body,
-                ..
-            } => {
+            NodeKind::ForArith { init, cond, incr, body, .. } => {
                 for text in [init, cond, incr] {
                     self.expanded(text);
                 }
@@ -417,12 +373,7 @@ impl<'f> Walk<'f> {
             self.when.command += 1;
             match &redirect.kind {
                 NodeKind::Redirect { op, target, .. } => self.redirect(op, target),
-                NodeKind::HereDoc {
-                    delimiter,
-                    content,
-                    quoted,
-                    ..
-                } if !is_no_word(delimiter) => {
+                NodeKind::HereDoc { delimiter, content, quoted, .. } if !is_no_word(delimiter) => {
                     let is_dormant = *quoted || content.contains('\\');
                     self.subscripts(content, if is_dormant { content } else { "" });
                     if !quoted {
@@ -486,10 +437,7 @@ impl<'f> Walk<'f> {
             Some(b"cd") => self.change_directory(rest),
             Some(b"pushd" | b"popd") => self.directories = None,
             Some(b"eval") => {
-                let texts = rest
-                    .iter()
-                    .map(Word::as_literal)
-                    .collect::<Option<Vec<_>>>();
+                let texts = rest.iter().map(Word::as_literal).collect::<Option<Vec<_>>>();
                 match texts {
                     Some(texts) => self.text(&texts.join(&b' ')),
                     None => self.anything(b"eval", WRITES_WHERE, ChangeReason::NotKnown),
@@ -501,9 +449,7 @@ impl<'f> Walk<'f> {
                 }
                 self.program(|walk, directory| {
                     let words = words.iter();
-                    words
-                        .flat_map(|word| walk.expand(directory, word))
-                        .collect()
+                    words.flat_map(|word| walk.expand(directory, word)).collect()
                 });
             }
         }
@@ -514,11 +460,7 @@ impl<'f> Walk<'f> {
         self.when.command += 1;
         for directory in self.possible() {
             let arguments = arguments(self, directory.as_ref());
-            let mut process = Process {
-                walk: self,
-                directory,
-                program: "sh".into(),
-            };
+            let mut process = Process { walk: self, directory, program: "sh".into() };
             process.runs(&arguments);
         }
     }
@@ -605,11 +547,7 @@ fn is_parsable(text: &str) -> bool {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     let words = words.filter(|word| NESTING_WORDS.contains(word));
     // The signs of arithmetic nest where there is any.
-    let signs: &[u8] = if text.contains("((") {
-        b";&|\n!+-*/%^<>=?:,~"
-    } else {
-        b";&|\n!"
-    };
+    let signs: &[u8] = if text.contains("((") { b";&|\n!+-*/%^<>=?:,~" } else { b";&|\n!" };
     let operators = text.bytes().filter(|byte| signs.contains(byte));
     nesting.count() + words.count() <= MAX_NESTING && operators.count() <= MAX_OPERATORS
 }
@@ -621,9 +559,7 @@ fn has_open_subscript(text: &str) -> bool {
     while let Some(line) = lines.next() {
         let open = line.rfind(']').map_or(line, |closed| &line[closed..]);
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        let is_open = open
-            .match_indices('[')
-            .any(|(at, _)| open[..at].ends_with(is_name));
+        let is_open = open.match_indices('[').any(|(at, _)| open[..at].ends_with(is_name));
         if is_open && lines.peek().is_some() {
             return true;
         }

@@ -1,8 +1,7 @@
 //! Reads a word: its text as far as it is known, and what runs to make it.
 
 use bstr::ByteVec;
-use rable::Node;
-use rable::NodeKind;
+use rable::{Node, NodeKind};
 
 use crate::patterns::Word;
 use crate::walk::Walk;
@@ -28,11 +27,7 @@ impl Walk<'_> {
             self.not_understood();
             return Word::default();
         };
-        let mut reader = Reader {
-            walk: self,
-            word: Word::default(),
-            quotes: Quotes::None,
-        };
+        let mut reader = Reader { walk: self, word: Word::default(), quotes: Quotes::None };
         for part in parts {
             reader.part(part, value);
         }
@@ -46,8 +41,7 @@ impl Walk<'_> {
         // A bracket nobody closes is a bracket.
         let closing = word.text.iter().rposition(|byte| *byte == b']');
         let text = &word.text;
-        word.active
-            .retain(|at| text[*at] != b'[' || closing.is_some_and(|end| end > *at + 1));
+        word.active.retain(|at| text[*at] != b'[' || closing.is_some_and(|end| end > *at + 1));
         word.has_tilde = value.starts_with('~');
         word
     }
@@ -165,7 +159,5 @@ impl Reader<'_, '_> {
 
 /// May expanding this text run a command?
 fn runs_something(text: &str) -> bool {
-    ["$(", "`", "<(", ">(", "${", "$["]
-        .iter()
-        .any(|start| text.contains(start))
+    ["$(", "`", "<(", ">(", "${", "$["].iter().any(|start| text.contains(start))
 }

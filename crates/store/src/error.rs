@@ -109,10 +109,7 @@ pub enum StoreError {
 }
 
 fn holder_text(holder: Option<u32>) -> String {
-    holder.map_or_else(
-        || "another process".to_owned(),
-        |pid| format!("process {pid}"),
-    )
+    holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 fn id_text(id: Option<ObjectId>) -> String {
@@ -122,9 +119,5 @@ fn id_text(id: Option<ObjectId>) -> String {
 /// Is this a pack that may not be opened?
 pub fn is_forbidden_pack(error: &herma_fs::Error) -> bool {
     let is_pack = error.path.extension().is_some_and(|end| end == "pack");
-    is_pack
-        && matches!(
-            error.errno(),
-            Some(herma_fs::Errno::ACCESS | herma_fs::Errno::PERM)
-        )
+    is_pack && matches!(error.errno(), Some(herma_fs::Errno::ACCESS | herma_fs::Errno::PERM))
 }

@@ -10,13 +10,10 @@ use crate::ObjectId;
 use crate::layout::git_config;
 use crate::objects::Objects;
 use crate::pack::write::finish;
-use crate::refs::head;
 use crate::refs::head::Head;
-use crate::refs::name;
 use crate::refs::packed::PackedRefs;
-use crate::refs::shallow;
-use crate::repair::rebuild;
-use crate::repair::salvage;
+use crate::refs::{head, name, shallow};
+use crate::repair::{rebuild, salvage};
 
 /// `packed-refs`: every ref is found under its name, and taking one out leaves all the others.
 pub fn packed_refs(bytes: &[u8]) {
@@ -34,10 +31,7 @@ pub fn packed_refs(bytes: &[u8]) {
         let rest =
             PackedRefs::parse(refs.without(&[text])).expect("only whole lines were taken out");
         let kept = all.iter().filter(|(other, _)| other != name);
-        assert!(
-            rest.iter()
-                .eq(kept.map(|(name, id)| (name.as_slice(), *id)))
-        );
+        assert!(rest.iter().eq(kept.map(|(name, id)| (name.as_slice(), *id))));
     }
 }
 
@@ -68,16 +62,9 @@ pub fn pack(directory: &Dir, stem: &str) -> Option<Vec<u8>> {
     let salvaged = salvage::read_what_can_be_read(directory, stem);
     let (entries, trailer) = rebuild::read_pack(directory, stem).ok()?;
     let scan = salvaged.expect("a whole pack can be salvaged, too");
-    let known: Vec<ObjectId> = scan
-        .items
-        .iter()
-        .filter_map(|item| Some(item.object?.1))
-        .collect();
+    let known: Vec<ObjectId> = scan.items.iter().filter_map(|item| Some(item.object?.1)).collect();
     for entry in &entries {
-        assert!(
-            known.contains(&entry.id),
-            "what an index can find, salvage finds"
-        );
+        assert!(known.contains(&entry.id), "what an index can find, salvage finds");
     }
     Some(finish::index(entries.iter().copied(), trailer))
 }
@@ -87,10 +74,7 @@ pub fn pack(directory: &Dir, stem: &str) -> Option<Vec<u8>> {
 pub fn packed_objects(above: Dir, packs: &str) -> (usize, usize) {
     let objects = Objects::in_packs(above, CString::new(packs).expect("a plain name"));
     let (mut good, mut bad) = (0, 0);
-    let ids: Vec<_> = objects
-        .all_ids()
-        .map(|ids| ids.take(2000).collect())
-        .unwrap_or_default();
+    let ids: Vec<_> = objects.all_ids().map(|ids| ids.take(2000).collect()).unwrap_or_default();
     for id in ids {
         let Ok(id) = id else {
             bad += 1;
@@ -107,11 +91,7 @@ pub fn packed_objects(above: Dir, packs: &str) -> (usize, usize) {
             }
             Err(_) => bad += 1,
         }
-        let _ = (
-            objects.read_tree(&id),
-            objects.read_commit(&id),
-            objects.is_whole(&id),
-        );
+        let _ = (objects.read_tree(&id), objects.read_commit(&id), objects.is_whole(&id));
     }
     (good, bad)
 }

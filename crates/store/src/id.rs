@@ -55,12 +55,10 @@ impl ObjectId {
     /// 40 hexadecimal digits.
     pub fn to_hex(self) -> String {
         use fmt::Write;
-        self.0
-            .iter()
-            .fold(String::with_capacity(40), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
+        self.0.iter().fold(String::with_capacity(40), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 
     /// Is this the id of no object?
@@ -137,20 +135,14 @@ mod tests {
     #[test]
     fn project_id_is_the_one_hermes_computes() {
         // sha256(b"/home/you/project")[:16], as Python's hashlib prints it
-        assert_eq!(
-            ProjectId::of(Path::new("/home/you/project")).as_str().len(),
-            16
-        );
+        assert_eq!(ProjectId::of(Path::new("/home/you/project")).as_str().len(), 16);
         assert_eq!(ProjectId::of(Path::new("/")).as_str(), "8a5edab282632443");
     }
 
     #[test]
     fn object_id_reads_only_forty_lower_case_digits() {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-        assert_eq!(
-            ObjectId::from_hex(hex.as_bytes()),
-            Some(ObjectId::EMPTY_TREE)
-        );
+        assert_eq!(ObjectId::from_hex(hex.as_bytes()), Some(ObjectId::EMPTY_TREE));
         assert_eq!(ObjectId::EMPTY_TREE.to_hex(), hex);
         let empty = crate::object::id_of(crate::object::Kind::Blob, b"");
         assert_eq!(empty, Some(ObjectId::EMPTY_BLOB));

@@ -17,10 +17,7 @@ impl IdPrefix {
         }
         let mut padded = [b'0'; 40];
         padded[..hex.len()].copy_from_slice(hex);
-        Some(Self {
-            low: ObjectId::from_hex(&padded)?,
-            digits: hex.len(),
-        })
+        Some(Self { low: ObjectId::from_hex(&padded)?, digits: hex.len() })
     }
 
     /// The smallest id with this prefix.
@@ -39,11 +36,7 @@ impl IdPrefix {
     /// May an id whose first byte is `first` begin with these digits?
     pub fn may_start_with(&self, first: u8) -> bool {
         let ours = self.low.as_bytes()[0];
-        if self.digits == 1 {
-            ours >> 4 == first >> 4
-        } else {
-            ours == first
-        }
+        if self.digits == 1 { ours >> 4 == first >> 4 } else { ours == first }
     }
 }
 
@@ -54,22 +47,13 @@ mod tests {
     #[test]
     fn a_prefix_matches_by_digits_not_by_bytes() {
         let id = ObjectId::EMPTY_TREE; // 4b825d…
-        for hex in [
-            "4",
-            "4b",
-            "4b8",
-            "4b825",
-            "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-        ] {
+        for hex in ["4", "4b", "4b8", "4b825", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"] {
             let prefix = IdPrefix::from_hex(hex.as_bytes()).unwrap();
             assert!(prefix.matches(&id) && prefix.may_start_with(0x4b), "{hex}");
             assert!(prefix.low() <= &id, "{hex}");
         }
         for hex in ["5", "4c", "4b9", "4b825dc642cb6eb9a060e54bf8d69288fbee4905"] {
-            assert!(
-                !IdPrefix::from_hex(hex.as_bytes()).unwrap().matches(&id),
-                "{hex}"
-            );
+            assert!(!IdPrefix::from_hex(hex.as_bytes()).unwrap().matches(&id), "{hex}");
         }
     }
 

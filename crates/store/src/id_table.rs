@@ -18,16 +18,13 @@ fn hash(id: &ObjectId) -> u64 {
 impl IdTable {
     /// The number of an object. `id_of` tells the id of a number that was inserted.
     pub fn find(&self, id: &ObjectId, id_of: impl Fn(usize) -> ObjectId) -> Option<usize> {
-        let found = self
-            .0
-            .find(hash(id), |number| id_of(*number as usize) == *id);
+        let found = self.0.find(hash(id), |number| id_of(*number as usize) == *id);
         found.map(|number| *number as usize)
     }
 
     /// Adds an object that is not in it. No table has more than 2^32 objects, as no pack has.
     pub fn insert(&mut self, id: &ObjectId, number: usize, id_of: impl Fn(usize) -> ObjectId) {
         let number = u32::try_from(number).expect("at most 2^32 objects");
-        self.0
-            .insert_unique(hash(id), number, |number| hash(&id_of(*number as usize)));
+        self.0.insert_unique(hash(id), number, |number| hash(&id_of(*number as usize)));
     }
 }

@@ -3,8 +3,7 @@
 //! A command is one thread but for the pools that walk and write. Where it would only wait, what it does next is begun beside
 //! that; what both of them bring is taken together, so an error of either is an error of the command.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 /// Room for the longest path, one level at a time; reserved, not used, until then.
 const ASIDE_STACK: usize = 32 << 20;
@@ -28,9 +27,7 @@ pub fn in_parallel<A: Send, W>(
         let started = thread.spawn_scoped(scope, run);
         let worked = work();
         let done = match started {
-            Ok(thread) => thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             Err(_) => run(),
         };
         (done.expect("it runs once, here or there"), worked)

@@ -33,12 +33,10 @@ pub mod transfer;
 pub mod verify;
 
 pub use error::StoreError;
-pub use id::ObjectId;
-pub use id::ProjectId;
+pub use id::{ObjectId, ProjectId};
 pub use layout::StoreDirs;
-pub use pack::write::Known;
-pub use pack::write::PackWriter;
 pub use pack::write::finish::PackName;
+pub use pack::write::{Known, PackWriter};
 pub use path::RelPath;
 pub use refs::Refs;
 pub use refs::shallow::Shallow;

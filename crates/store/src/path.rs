@@ -6,8 +6,7 @@
 
 use std::fmt;
 
-use bstr::BStr;
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 
 /// Why a name or path cannot be part of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,10 +60,7 @@ fn looks_like_git(name: &[u8]) -> bool {
     }
     let folded = strip_ignorable(name);
     // NTFS drops trailing dots and spaces, and everything from a colon or backslash on.
-    let end = folded
-        .iter()
-        .position(|b| matches!(b, b':' | b'\\'))
-        .unwrap_or(folded.len());
+    let end = folded.iter().position(|b| matches!(b, b':' | b'\\')).unwrap_or(folded.len());
     let stem = folded[..end].trim_end_with(|c| c == '.' || c == ' ');
     stem.eq_ignore_ascii_case(b".git") || stem.eq_ignore_ascii_case(b"git~1")
 }
@@ -168,11 +164,7 @@ impl fmt::Debug for RelPath {
 /// Escaped for a person: control and direction-changing characters and invalid UTF-8 are spelled out.
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_root() {
-            f.write_str(".")
-        } else {
-            f.write_str(&escape(&self.0))
-        }
+        if self.is_root() { f.write_str(".") } else { f.write_str(&escape(&self.0)) }
     }
 }
 
@@ -229,21 +221,9 @@ mod tests {
             b"\xef\xbb\xbf.git",
         ];
         for name in bad {
-            assert_eq!(
-                check_name(name),
-                Err(BadName::LooksLikeGit),
-                "{}",
-                escape(name)
-            );
+            assert_eq!(check_name(name), Err(BadName::LooksLikeGit), "{}", escape(name));
         }
-        for name in [
-            &b".gitignore"[..],
-            b".github",
-            b"git",
-            b"git~2",
-            b"a.git",
-            b"\xff\xfe",
-        ] {
+        for name in [&b".gitignore"[..], b".github", b"git", b"git~2", b"a.git", b"\xff\xfe"] {
             assert_eq!(check_name(name), Ok(()), "{}", escape(name));
         }
     }
@@ -265,14 +245,7 @@ mod tests {
 
     #[test]
     fn paths_never_leave_the_project() {
-        for path in [
-            &b"/etc"[..],
-            b"a/../b",
-            b"a//b",
-            b"./a",
-            b"a/.git/config",
-            b"a\0b",
-        ] {
+        for path in [&b"/etc"[..], b"a/../b", b"a//b", b"./a", b"a/.git/config", b"a\0b"] {
             assert!(RelPath::new(path).is_err(), "{}", escape(path));
         }
         let path = RelPath::new(*b"a/b/c").unwrap();
@@ -283,9 +256,6 @@ mod tests {
 
     #[test]
     fn escaping_shows_what_a_terminal_would_hide() {
-        assert_eq!(
-            escape(b"a\x1b[31m\n\xff\xe2\x80\xae"),
-            "a\\u{1b}[31m\\n\\xff\\u{202e}"
-        );
+        assert_eq!(escape(b"a\x1b[31m\n\xff\xe2\x80\xae"), "a\\u{1b}[31m\\n\\xff\\u{202e}");
     }
 }

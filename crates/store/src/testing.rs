@@ -1,12 +1,9 @@
 //! What the tests of the store share: a fresh store, and real git as the judge.
 
 use std::path::Path;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 
-use super::StoreDirs;
-use super::layout;
+use super::{StoreDirs, layout};
 
 pub(crate) const STAMP: &str = "20260102-030405";
 

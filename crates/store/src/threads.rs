@@ -7,19 +7,13 @@
 //! A process that is about to fork does wait, with [`wait_until_gone`]: a fork takes along only the thread that forks, and a
 //! lock that a thread on its way out holds at that moment, of the standard library or of C's, stays locked in the child.
 
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::TryLockError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rayon::ThreadBuilder;
-use rayon::ThreadPool;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 
 /// The system gives no threads, for the reason it says.
 #[derive(Debug, thiserror::Error)]
@@ -48,10 +42,7 @@ const START_TRIES: usize = 200;
 const START_PAUSE: Duration = Duration::from_millis(1);
 
 /// Threads whose work is done.
-static LEAVING: Mutex<Leaving> = Mutex::new(Leaving {
-    process: 0,
-    threads: Vec::new(),
-});
+static LEAVING: Mutex<Leaving> = Mutex::new(Leaving { process: 0, threads: Vec::new() });
 
 struct Leaving {
     /// Whose threads they are: a process that was split off knows of them, but has none.
@@ -133,10 +124,7 @@ struct Shared {
 
 impl Shared {
     fn start() -> Self {
-        Self {
-            process: std::process::id(),
-            pool: shared(thread_count(0)).or_else(|| shared(1)),
-        }
+        Self { process: std::process::id(), pool: shared(thread_count(0)).or_else(|| shared(1)) }
     }
 
     /// The pool, unless this process was split off from the one that has its threads: they would never answer.
@@ -225,10 +213,7 @@ impl Threads {
             })
             .build();
         match pool {
-            Ok(pool) => Ok(Self {
-                pool: Some(pool),
-                started,
-            }),
+            Ok(pool) => Ok(Self { pool: Some(pool), started }),
             Err(error) => {
                 join(started);
                 Err(NoThreads(error.to_string()))
@@ -251,9 +236,7 @@ impl Drop for Threads {
 }
 
 fn start(thread: ThreadBuilder, stack: usize) -> std::io::Result<JoinHandle<()>> {
-    thread::Builder::new()
-        .stack_size(stack)
-        .spawn(|| thread.run())
+    thread::Builder::new().stack_size(stack).spawn(|| thread.run())
 }
 
 /// Waits until the threads of all work that is done are gone. For a process that is about to fork.

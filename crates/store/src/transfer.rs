@@ -7,11 +7,8 @@
 use std::collections::HashMap;
 
 use super::error::StoreError;
-use super::object::EntryMode;
-use super::object::Kind;
-use super::object::TreeEntry;
-use super::objects::ObjectError;
-use super::objects::Objects;
+use super::object::{EntryMode, Kind, TreeEntry};
+use super::objects::{ObjectError, Objects};
 use crate::ObjectId;
 use crate::pack::write::PackWriter;
 
@@ -33,11 +30,7 @@ struct Level {
 impl<'a, 'w> Transfer<'a, 'w> {
     /// Copies from one store to the pack of another.
     pub fn new(from: &'a Objects, to: &'a PackWriter<'w>) -> Self {
-        Self {
-            from,
-            to,
-            tried: HashMap::new(),
-        }
+        Self { from, to, tried: HashMap::new() }
     }
 
     /// Copies a commit with its tree, if all of that is whole; otherwise says what is not. Its parents
@@ -87,11 +80,7 @@ impl<'a, 'w> Transfer<'a, 'w> {
             Ok(entries) => (entries, None),
             Err(e) => (Vec::new(), Some(words(&e))),
         };
-        Level {
-            id,
-            left: entries.into_iter(),
-            problem,
-        }
+        Level { id, left: entries.into_iter(), problem }
     }
 
     /// Copies a tree whose entries have all been seen to.
@@ -99,8 +88,7 @@ impl<'a, 'w> Transfer<'a, 'w> {
         if level.problem.is_none() {
             return self.copy(&level.id, Kind::Tree);
         }
-        self.tried
-            .insert((level.id, Kind::Tree), level.problem.clone());
+        self.tried.insert((level.id, Kind::Tree), level.problem.clone());
         Ok(level.problem)
     }
 

@@ -6,21 +6,15 @@
 //! Trees come from a store that may be crafted: every walk is a loop, and the search for paths, which
 //! may meet a damaged object by very many ways, has a limit.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bstr::BString;
 use rayon::prelude::*;
 
-use super::object::EntryMode;
-use super::object::Kind;
-use super::object::TreeEntry;
-use super::objects::ObjectError;
-use super::objects::Objects;
+use super::object::{EntryMode, Kind, TreeEntry};
+use super::objects::{ObjectError, Objects};
 use crate::ObjectId;
 use crate::object::commit::Commit;
 use crate::threads::Threads;
@@ -181,10 +175,9 @@ impl<'a> Survey<'a> {
         let read = |id: &ObjectId| {
             match read_blob(objects, id) {
                 Ok(size) => drop(bytes.fetch_add(size, Ordering::Relaxed)),
-                Err(e) => damaged
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((*id, words(&e))),
+                Err(e) => {
+                    damaged.lock().unwrap_or_else(PoisonError::into_inner).push((*id, words(&e)));
+                }
             }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             each(done, ids.len() as u64).then_some(())
@@ -196,8 +189,7 @@ impl<'a> Survey<'a> {
         };
         self.bytes += bytes.into_inner();
         let found = damaged.into_inner();
-        self.damaged
-            .extend(found.unwrap_or_else(PoisonError::into_inner));
+        self.damaged.extend(found.unwrap_or_else(PoisonError::into_inner));
     }
 
     fn note(&mut self, id: &ObjectId, error: &ObjectError) {
@@ -280,11 +272,7 @@ impl<'a> Survey<'a> {
         let Some(level) = level else {
             return false;
         };
-        let known = if level.is_hurt {
-            &mut self.unclean
-        } else {
-            &mut self.clean
-        };
+        let known = if level.is_hurt { &mut self.unclean } else { &mut self.clean };
         known.insert(level.id);
         level.is_hurt
     }
@@ -292,12 +280,7 @@ impl<'a> Survey<'a> {
     fn level(&self, id: ObjectId, path: usize) -> Level {
         // It was read before; if it cannot be read any more, the next survey says so.
         let entries = self.objects.read_tree(&id).unwrap_or_default();
-        Level {
-            id,
-            path,
-            left: entries.into_iter(),
-            is_hurt: false,
-        }
+        Level { id, path, left: entries.into_iter(), is_hurt: false }
     }
 }
 
@@ -344,16 +327,10 @@ mod tests {
         let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
         let lost = ObjectId::from_bytes([7; 20]);
         let whole = writer.add(Kind::Blob, b"whole").unwrap();
-        let files = [
-            (&b"lost"[..], EntryMode::File, lost),
-            (b"whole", EntryMode::File, whole),
-        ];
+        let files = [(&b"lost"[..], EntryMode::File, lost), (b"whole", EntryMode::File, whole)];
         let mut top = writer.add(Kind::Tree, &tree(&files)).unwrap();
         for _ in 0..60 {
-            let both = [
-                (&b"a"[..], EntryMode::Directory, top),
-                (b"b", EntryMode::Directory, top),
-            ];
+            let both = [(&b"a"[..], EntryMode::Directory, top), (b"b", EntryMode::Directory, top)];
             top = writer.add(Kind::Tree, &tree(&both)).unwrap();
         }
         writer.finish(Durability::Cache).unwrap();

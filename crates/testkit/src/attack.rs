@@ -5,16 +5,12 @@
 //! sooner or later touch the outside; one that holds descriptors never does.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use rustix::fs::CWD;
-use rustix::fs::RenameFlags;
+use rustix::fs::{CWD, RenameFlags};
 
 /// A running attack; it ends, and puts the directory back, when dropped.
 #[derive(Debug)]
@@ -31,17 +27,11 @@ impl SymlinkSwapper {
     /// The link waits beside the victim under a name of its own: put the victim into a directory whose
     /// other entries do not matter to the test. `None`, loudly, where names cannot be exchanged.
     pub fn start(victim: &Path, outside: &Path) -> Option<Self> {
-        let mut name = victim
-            .file_name()
-            .expect("the victim has a name")
-            .to_owned();
+        let mut name = victim.file_name().expect("the victim has a name").to_owned();
         name.push(".swap");
         let link = victim.with_file_name(name);
         symlink(outside, &link).unwrap_or_else(|e| panic!("{}: {e}", link.display()));
-        if swap(victim, &link)
-            .and_then(|()| swap(victim, &link))
-            .is_err()
-        {
+        if swap(victim, &link).and_then(|()| swap(victim, &link)).is_err() {
             crate::skipped("exchange", "this file system cannot exchange two names");
             std::fs::remove_file(&link).expect("the link was just made");
             return None;
@@ -53,12 +43,7 @@ impl SymlinkSwapper {
             let (stop, attempts) = (Arc::clone(&stop), Arc::clone(&attempts));
             move || attack(&victim, &link, &stop, &attempts)
         });
-        Some(Self {
-            stop,
-            attempts,
-            attacker: Some(attacker),
-            link,
-        })
+        Some(Self { stop, attempts, attacker: Some(attacker), link })
     }
 
     /// How many exchanges have been made so far.
@@ -115,10 +100,7 @@ mod tests {
     #[test]
     fn the_directory_is_swapped_often_and_stands_again_at_the_end() {
         let directory = tempfile::tempdir().unwrap();
-        let (victim, outside) = (
-            directory.path().join("src"),
-            directory.path().join("outside"),
-        );
+        let (victim, outside) = (directory.path().join("src"), directory.path().join("outside"));
         std::fs::create_dir(&victim).unwrap();
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(victim.join("inside.txt"), "x").unwrap();
@@ -130,10 +112,7 @@ mod tests {
             seen[usize::from(victim.is_symlink())] = true;
         }
         assert!(swapper.finish() >= 1000);
-        assert_eq!(
-            std::fs::read_to_string(victim.join("inside.txt")).unwrap(),
-            "x"
-        );
+        assert_eq!(std::fs::read_to_string(victim.join("inside.txt")).unwrap(), "x");
         assert!(!victim.is_symlink() && !directory.path().join("src.swap").exists());
     }
 }

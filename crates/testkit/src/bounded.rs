@@ -8,16 +8,10 @@
 
 use std::io;
 use std::io::Read;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Output;
-use std::process::Stdio;
-use std::sync::Once;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
+use std::sync::{Once, mpsc};
 use std::time::Duration;
 
 /// How long somebody else may hold on to what a program that ended wrote to.
@@ -79,11 +73,7 @@ impl Bounded for Child {
                 pipe.recv_timeout(HELD).map_err(held)
             })
         };
-        Ok(Output {
-            status,
-            stdout: said(stdout)?,
-            stderr: said(stderr)?,
-        })
+        Ok(Output { status, stdout: said(stdout)?, stderr: said(stderr)? })
     }
 
     fn bounded_status(mut self) -> io::Result<ExitStatus> {
@@ -119,12 +109,8 @@ fn read_apart(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 /// Kills a child that is still there after [`patience`]. Its descriptor never stands for another process.
 #[cfg(target_os = "linux")]
 fn watch(pid: u32, words: String) {
-    use rustix::event::PollFd;
-    use rustix::event::PollFlags;
-    use rustix::event::Timespec;
-    use rustix::process::Pid;
-    use rustix::process::PidfdFlags;
-    use rustix::process::Signal;
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    use rustix::process::{Pid, PidfdFlags, Signal};
 
     let pid = Pid::from_raw(pid as i32).expect("a process has a number");
     // Kernels before 5.3 have none: there nobody is watched.

@@ -5,21 +5,14 @@
 //! compare.
 
 use std::ffi::OsStr;
-use std::fmt;
-use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use crate::random::Random;
-use crate::tree::Node;
-use crate::tree::Tree;
-use crate::tree::is_at_or_below;
-use crate::tree::remove_all;
-use crate::tree::set_mode;
+use crate::tree::{Node, Tree, is_at_or_below, remove_all, set_mode};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +48,7 @@ pub fn next_edit(random: &mut Random, tree: &Tree) -> Edit {
         6..=7 => any(random, tree, is_file).map(|path| Edit::Append(path, text(random))),
         8..=9 => any(random, tree, |_| true).map(Edit::Delete),
         10..=11 => any(random, tree, is_file).map(|path| {
-            Edit::Chmod(
-                path,
-                *random.pick(&[0o644, 0o755, 0o600, 0o700, 0o640, 0o444]),
-            )
+            Edit::Chmod(path, *random.pick(&[0o644, 0o755, 0o600, 0o700, 0o640, 0o444]))
         }),
         12 => any(random, tree, is_dir)
             .map(|path| Edit::Chmod(path, *random.pick(&[0o755, 0o700, 0o750]))),
@@ -72,11 +62,7 @@ pub fn next_edit(random: &mut Random, tree: &Tree) -> Edit {
 }
 
 fn write(random: &mut Random, tree: &Tree) -> Edit {
-    let existing = if random.one_in(2) {
-        any(random, tree, is_file)
-    } else {
-        None
-    };
+    let existing = if random.one_in(2) { any(random, tree, is_file) } else { None };
     let path = existing.unwrap_or_else(|| free_path(random, tree));
     Edit::Write(path, text(random))
 }
@@ -97,63 +83,32 @@ fn is_dir(node: &Node) -> bool {
 }
 
 fn any(random: &mut Random, tree: &Tree, wanted: impl Fn(&Node) -> bool) -> Option<Vec<u8>> {
-    let paths: Vec<_> = tree
-        .0
-        .iter()
-        .filter(|(_, node)| wanted(node))
-        .map(|(path, _)| path)
-        .collect();
-    if paths.is_empty() {
-        None
-    } else {
-        Some((*random.pick(&paths)).clone())
-    }
+    let paths: Vec<_> =
+        tree.0.iter().filter(|(_, node)| wanted(node)).map(|(path, _)| path).collect();
+    if paths.is_empty() { None } else { Some((*random.pick(&paths)).clone()) }
 }
 
 fn empty_dir(random: &mut Random, tree: &Tree) -> Option<Vec<u8>> {
-    let paths: Vec<_> = tree
-        .0
-        .iter()
-        .filter(|(_, node)| is_dir(node))
-        .map(|(path, _)| path)
-        .collect();
+    let paths: Vec<_> =
+        tree.0.iter().filter(|(_, node)| is_dir(node)).map(|(path, _)| path).collect();
     let empty: Vec<_> = paths
         .into_iter()
-        .filter(|path| {
-            !tree
-                .0
-                .keys()
-                .any(|other| other != *path && is_at_or_below(other, path))
-        })
+        .filter(|path| !tree.0.keys().any(|other| other != *path && is_at_or_below(other, path)))
         .collect();
-    if empty.is_empty() {
-        None
-    } else {
-        Some((*random.pick(&empty)).clone())
-    }
+    if empty.is_empty() { None } else { Some((*random.pick(&empty)).clone()) }
 }
 
 /// A path that is not taken, in a directory that exists.
 fn free_path(random: &mut Random, tree: &Tree) -> Vec<u8> {
-    let directory = if random.one_in(3) {
-        None
-    } else {
-        any(random, tree, is_dir)
-    };
+    let directory = if random.one_in(3) { None } else { any(random, tree, is_dir) };
     let mut prefix = directory.unwrap_or_default();
     if !prefix.is_empty() {
         prefix.push(b'/');
     }
     loop {
-        let stem = random.pick(&[
-            "main", "lib", "read me", "données", "a", "Test", "test", "-x",
-        ]);
+        let stem = random.pick(&["main", "lib", "read me", "données", "a", "Test", "test", "-x"]);
         let ending = random.pick(&["", ".rs", ".txt", ".md", ".d"]);
-        let path = [
-            &prefix[..],
-            format!("{stem}{}{ending}", random.below(40)).as_bytes(),
-        ]
-        .concat();
+        let path = [&prefix[..], format!("{stem}{}{ending}", random.below(40)).as_bytes()].concat();
         if !tree.0.contains_key(&path) {
             return path;
         }
@@ -165,21 +120,13 @@ fn text(random: &mut Random) -> Vec<u8> {
         let length = random.below(5000);
         return random.bytes(length);
     }
-    let lines: Vec<_> = (0..random.below(12))
-        .map(|_| format!("line {}\n", random.below(50)))
-        .collect();
+    let lines: Vec<_> =
+        (0..random.below(12)).map(|_| format!("line {}\n", random.below(50))).collect();
     lines.concat().into_bytes()
 }
 
 fn link_target(random: &mut Random) -> Vec<u8> {
-    let targets = [
-        "a",
-        "../main1.rs",
-        "/etc/hostname",
-        ".",
-        "nowhere/at all",
-        "lib2.txt",
-    ];
+    let targets = ["a", "../main1.rs", "/etc/hostname", ".", "nowhere/at all", "lib2.txt"];
     random.pick(&targets).as_bytes().to_vec()
 }
 
@@ -192,13 +139,7 @@ impl Edit {
                     Some(Node::File { mode, .. }) => *mode,
                     _ => 0o644,
                 };
-                tree.insert(
-                    path,
-                    Node::File {
-                        bytes: text.clone(),
-                        mode,
-                    },
-                );
+                tree.insert(path, Node::File { bytes: text.clone(), mode });
             }
             Self::Append(path, text) => {
                 if let Some(Node::File { bytes, .. }) = tree.0.get_mut(path) {
@@ -213,12 +154,8 @@ impl Edit {
             }
             Self::Symlink(path, target) => tree.insert(path, Node::Link(target.clone())),
             Self::Rename(from, to) => {
-                let moved: Vec<_> = tree
-                    .0
-                    .keys()
-                    .filter(|path| is_at_or_below(path, from))
-                    .cloned()
-                    .collect();
+                let moved: Vec<_> =
+                    tree.0.keys().filter(|path| is_at_or_below(path, from)).cloned().collect();
                 for path in moved {
                     if let Some(node) = tree.0.remove(&path) {
                         tree.0.insert([to, &path[from.len()..]].concat(), node);
@@ -228,10 +165,7 @@ impl Edit {
             Self::SwapKind(path) => {
                 let was_directory = tree.0.get(path).is_some_and(is_dir);
                 tree.remove(path);
-                let file = Node::File {
-                    bytes: SWAPPED_TEXT.to_vec(),
-                    mode: 0o644,
-                };
+                let file = Node::File { bytes: SWAPPED_TEXT.to_vec(), mode: 0o644 };
                 if was_directory {
                     tree.insert(path, file);
                 } else {
@@ -313,11 +247,7 @@ fn write_with(path: &Path, text: &[u8], options: &fs::OpenOptions) -> std::io::R
 
 fn write_file(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
-    write_with(
-        path,
-        text,
-        options.write(true).create(true).truncate(true).mode(0o644),
-    )
+    write_with(path, text, options.write(true).create(true).truncate(true).mode(0o644))
 }
 
 fn append_file(path: &Path, text: &[u8]) -> std::io::Result<()> {
@@ -359,11 +289,7 @@ mod tests {
                     assert_same(&tree, &found, &format!("seed {seed} step {step}: {edit:?}"));
                 }
             }
-            assert_same(
-                &tree,
-                &Tree::read(directory.path()),
-                &format!("seed {seed}"),
-            );
+            assert_same(&tree, &Tree::read(directory.path()), &format!("seed {seed}"));
         }
     }
 

@@ -13,15 +13,12 @@
 //! temporary directory that goes away with the [`TestEnv`]. `HERMES_HOME` does not exist at first,
 //! because that is how a new user's machine looks.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -30,10 +27,7 @@ use crate::faults::Faults;
 use crate::git::Repository;
 use crate::output::Output;
 use crate::terminal::Terminal;
-use crate::tree::Tree;
-use crate::tree::make_pipe;
-use crate::tree::remove_all;
-use crate::tree::set_mode;
+use crate::tree::{Tree, make_pipe, remove_all, set_mode};
 
 /// The world of one test.
 #[derive(Debug)]
@@ -56,28 +50,19 @@ impl TestEnv {
         for name in ["user", "work", "tmp"] {
             fs::create_dir(root.join(name)).expect("the directory is new and ours");
         }
-        Self {
-            _directory: directory,
-            root,
-            program: None,
-            extra: Vec::new(),
-        }
+        Self { _directory: directory, root, program: None, extra: Vec::new() }
     }
 
     /// A world for the program at this path: `TestEnv::with_program(env!("CARGO_BIN_EXE_herma"))`.
     pub fn with_program(program: impl Into<PathBuf>) -> Self {
         let program = program.into();
         let program = program.canonicalize().unwrap_or(program);
-        Self {
-            program: Some(program),
-            ..Self::new()
-        }
+        Self { program: Some(program), ..Self::new() }
     }
 
     /// Sets one more environment variable for every program run from now on.
     pub fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
-        self.extra
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.extra.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
     }
 
     /// The directory everything is in; `$ROOT` in shown output.
@@ -154,11 +139,7 @@ impl TestEnv {
     #[track_caller]
     pub fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new(self.program());
-        command
-            .env_clear()
-            .envs(self.variables())
-            .current_dir(directory)
-            .stdin(Stdio::null());
+        command.env_clear().envs(self.variables()).current_dir(directory).stdin(Stdio::null());
         command
     }
 
@@ -176,41 +157,31 @@ impl TestEnv {
     #[track_caller]
     pub fn script_faults(&self, directory: &Path, script: &str) -> Faults {
         let shell = Faults::new("/bin/sh").args(["-c", script]);
-        self.in_this_world(shell, directory)
-            .env("HERMA", self.program())
+        self.in_this_world(shell, directory).env("HERMA", self.program())
     }
 
     fn in_this_world(&self, faults: Faults, directory: &Path) -> Faults {
         let faults = faults.env_clear().current_dir(directory);
-        self.variables()
-            .iter()
-            .fold(faults, |faults, (name, value)| faults.env(name, value))
+        self.variables().iter().fold(faults, |faults, (name, value)| faults.env(name, value))
     }
 
     /// Runs a prepared command and gives its result this world's words for paths.
     #[must_use = "assert `.success()` or `.code(n)`"]
     #[track_caller]
     pub fn finish(&self, command: &mut Command) -> Output {
-        let output = command
-            .bounded_output()
-            .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let output = command.bounded_output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         Output::new(output, self.words())
     }
 
     /// What paths are called in shown output.
     fn words(&self) -> Vec<(String, &'static str)> {
         let word = |path: PathBuf, word| (path.to_string_lossy().into_owned(), word);
-        vec![
-            word(self.user_home(), "$HOME"),
-            word(self.root.clone(), "$ROOT"),
-        ]
+        vec![word(self.user_home(), "$HOME"), word(self.root.clone(), "$ROOT")]
     }
 
     #[track_caller]
     fn program(&self) -> &Path {
-        self.program
-            .as_deref()
-            .expect("TestEnv::with_program says which program is tested")
+        self.program.as_deref().expect("TestEnv::with_program says which program is tested")
     }
 }
 
@@ -389,10 +360,7 @@ mod tests {
     #[test]
     fn shown_output_has_both_streams_and_the_exit_code() {
         let env = TestEnv::with_program("/bin/sh");
-        let output = env
-            .work_dir("p")
-            .run(["-c", "echo 0123abcd; echo bad >&2; exit 3"])
-            .code(3);
+        let output = env.work_dir("p").run(["-c", "echo 0123abcd; echo bad >&2; exit 3"]).code(3);
         let shown = "[ID]\n------- stderr -------\nbad\n[exit status: 3]\n";
         assert_eq!(output.to_string(), shown);
     }
@@ -417,9 +385,7 @@ mod tests {
         }
         let env = TestEnv::with_program("/bin/sh");
         let project = env.work_dir("p");
-        let outcome = project
-            .faults(["-c", "mkdir $HERMES_HOME; : > f"])
-            .run(Fault::Kill, 2);
+        let outcome = project.faults(["-c", "mkdir $HERMES_HOME; : > f"]).run(Fault::Kill, 2);
         assert!(outcome.hit.is_some() && env.home().is_dir() && !project.exists("f"));
     }
 }

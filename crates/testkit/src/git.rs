@@ -6,16 +6,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::Bounded;
 use crate::output::Output;
-use crate::tree::Node;
-use crate::tree::Tree;
+use crate::tree::{Node, Tree};
 
 /// Is git installed? The calling test counts as skipped if not, and returns.
 pub fn available() -> bool {
@@ -59,9 +56,7 @@ pub struct Repository {
 impl Repository {
     /// The repository whose git directory is `git_dir`. It need not exist yet.
     pub fn at(git_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            git_dir: git_dir.into(),
-        }
+        Self { git_dir: git_dir.into() }
     }
 
     /// Runs `git --git-dir=… args`.
@@ -71,11 +66,7 @@ impl Repository {
     /// If git is not installed: ask [`available`] first.
     #[must_use = "assert `.success()` or `.code(n)`"]
     pub fn git(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
-        let output = self
-            .command()
-            .args(args)
-            .bounded_output()
-            .expect("git is installed");
+        let output = self.command().args(args).bounded_output().expect("git is installed");
         Output::new(output, Vec::new())
     }
 
@@ -130,19 +121,11 @@ impl Repository {
     /// The tree of a commit, in the form of [`Tree::as_git`].
     #[track_caller]
     pub fn tree(&self, commit: &str) -> Tree {
-        let listing = self
-            .git(["ls-tree", "-r", "-z", "--full-tree", commit])
-            .success();
+        let listing = self.git(["ls-tree", "-r", "-z", "--full-tree", commit]).success();
         let mut entries = Vec::new();
-        for line in listing
-            .stdout
-            .split(|b| *b == 0)
-            .filter(|line| !line.is_empty())
-        {
-            let tab = line
-                .iter()
-                .position(|b| *b == b'\t')
-                .expect("ls-tree puts a tab before the path");
+        for line in listing.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+            let tab =
+                line.iter().position(|b| *b == b'\t').expect("ls-tree puts a tab before the path");
             let facts =
                 std::str::from_utf8(&line[..tab]).expect("ls-tree prints mode, kind and id");
             let [mode, _kind, id] = facts.split(' ').collect::<Vec<_>>()[..] else {
@@ -179,17 +162,11 @@ impl Repository {
         // Apart, because git answers while it is still being asked.
         let asking = std::thread::spawn(move || input.write_all(request.as_bytes()));
         let output = child.bounded_output().expect("git can be waited for");
-        asking
-            .join()
-            .expect("asking does not panic")
-            .expect("git reads its input");
+        asking.join().expect("asking does not panic").expect("git reads its input");
         let mut blobs = BTreeMap::new();
         let mut rest = &output.stdout[..];
         while !rest.is_empty() {
-            let end = rest
-                .iter()
-                .position(|b| *b == b'\n')
-                .expect("cat-file answers in lines");
+            let end = rest.iter().position(|b| *b == b'\n').expect("cat-file answers in lines");
             let header = std::str::from_utf8(&rest[..end]).expect("cat-file answers in text");
             let [id, "blob", size] = header.split(' ').collect::<Vec<_>>()[..] else {
                 panic!("git cat-file: {header}");
@@ -219,23 +196,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join("work");
         let mut tree = Tree::of_files([("a", "one"), ("b/c\n", "two\n"), ("empty", "")]);
-        tree.insert(
-            "run",
-            Node::File {
-                bytes: b"#!".to_vec(),
-                mode: 0o755,
-            },
-        );
+        tree.insert("run", Node::File { bytes: b"#!".to_vec(), mode: 0o755 });
         tree.insert("link", Node::Link(b"a".to_vec()));
         tree.write(&work);
         let repository = Repository::at(directory.path().join("git"));
         let run = |args: &[&str]| {
-            let output = repository
-                .command()
-                .arg("--work-tree")
-                .arg(&work)
-                .args(args)
-                .bounded_output();
+            let output =
+                repository.command().arg("--work-tree").arg(&work).args(args).bounded_output();
             assert!(output.unwrap().status.success(), "{args:?}");
         };
         run(&["init", "-q"]);
@@ -243,16 +210,8 @@ mod tests {
         run(&["commit", "-qm", "first"]);
         assert_eq!(repository.tree("HEAD"), tree.as_git());
         repository.fsck();
-        let object = repository
-            .git(["rev-parse", "HEAD:a"])
-            .success()
-            .line()
-            .to_owned();
-        let path = repository
-            .path()
-            .join("objects")
-            .join(&object[..2])
-            .join(&object[2..]);
+        let object = repository.git(["rev-parse", "HEAD:a"]).success().line().to_owned();
+        let path = repository.path().join("objects").join(&object[..2]).join(&object[2..]);
         std::fs::remove_file(path).unwrap();
         let damaged = std::panic::catch_unwind(|| repository.fsck());
         assert!(damaged.is_err(), "a missing object is noticed");

@@ -4,22 +4,17 @@
 //! new commits on `refs/hermes/<project>`, history rewritten by its pruning, everything packed by its
 //! `gc`. The commands and their order are the original's.
 
-use std::fmt;
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fmt, fs};
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
-use crate::Bounded;
 use crate::env::TestEnv;
-use crate::git;
+use crate::{Bounded, git};
 
 /// The patterns Hermes writes to `info/exclude`, in its order.
 pub const EXCLUDES: &str = "node_modules/ dist/ build/ target/ out/ .next/ .nuxt/ __pycache__/ *.pyc *.pyo \
@@ -152,11 +147,7 @@ impl HermesStore {
             for commit in history[..count].iter().rev() {
                 let tree = run(self.plain_git(&["rev-parse", &format!("{commit}^{{tree}}")]))?;
                 let subject = run(self.plain_git(&["log", "-1", "--format=%s", commit]))?;
-                let subject = if subject.is_empty() {
-                    "checkpoint".to_owned()
-                } else {
-                    subject
-                };
+                let subject = if subject.is_empty() { "checkpoint".to_owned() } else { subject };
                 parent = Some(self.commit(&tree, parent.as_deref(), &subject)?);
             }
             if let Some(newest) = parent {
@@ -190,10 +181,8 @@ impl HermesStore {
     }
 
     fn tip(&self, reference: &str) -> Option<String> {
-        let output = self
-            .plain_git(&["rev-parse", "--verify", "-q", reference])
-            .bounded_output()
-            .ok()?;
+        let output =
+            self.plain_git(&["rev-parse", "--verify", "-q", reference]).bounded_output().ok()?;
         let id = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (!id.is_empty()).then_some(id)
     }
@@ -201,13 +190,9 @@ impl HermesStore {
     /// Writes `projects/<hash>.json` in place, as Hermes does.
     fn touch(&self, directory: &Path, project: &str) -> Result<(), Failed> {
         let path = self.store.join("projects").join(format!("{project}.json"));
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0.0, |d| d.as_secs_f64());
-        let created = fs::read_to_string(&path)
-            .ok()
-            .and_then(|text| created_at(&text))
-            .unwrap_or(now);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+        let created =
+            fs::read_to_string(&path).ok().and_then(|text| created_at(&text)).unwrap_or(now);
         let workdir = python_json(directory.as_os_str().as_bytes());
         let text = format!(
             "{{\"workdir\": {workdir}, \"created_at\": {created:?}, \"last_touch\": {now:?}}}"
@@ -220,22 +205,14 @@ impl HermesStore {
         let mut command = git::command();
         command.env("GIT_DIR", &self.store).current_dir(&self.store);
         command
-            .args([
-                "-c",
-                "user.name=Hermes Checkpoint",
-                "-c",
-                "user.email=hermes@local",
-            ])
+            .args(["-c", "user.name=Hermes Checkpoint", "-c", "user.email=hermes@local"])
             .args(args);
         command
     }
 
     fn project_git(&self, directory: &Path, index: &Path, args: &[&str]) -> Command {
         let mut command = self.plain_git(args);
-        command
-            .env("GIT_WORK_TREE", directory)
-            .env("GIT_INDEX_FILE", index)
-            .current_dir(directory);
+        command.env("GIT_WORK_TREE", directory).env("GIT_INDEX_FILE", index).current_dir(directory);
         command
     }
 }
@@ -316,19 +293,13 @@ mod tests {
         let Some(hermes) = HermesStore::new(&env) else {
             return;
         };
-        let project = env
-            .work_dir("p")
-            .files([("a.txt", "0"), ("debug.log", "x"), ("sub/b", "b")]);
-        let first = hermes
-            .take(project.path(), "before write_file")
-            .expect("there is something");
+        let project = env.work_dir("p").files([("a.txt", "0"), ("debug.log", "x"), ("sub/b", "b")]);
+        let first = hermes.take(project.path(), "before write_file").expect("there is something");
         assert_eq!(hermes.take(project.path(), "again"), None);
         let reference = format!("refs/hermes/{}", project_hash(project.path()));
         for n in 1..5 {
             project.write("a.txt", &n.to_string());
-            hermes
-                .take(project.path(), &format!("change {n}"))
-                .expect("it changed");
+            hermes.take(project.path(), &format!("change {n}")).expect("it changed");
         }
         env.fsck();
         assert_eq!(
@@ -337,14 +308,9 @@ mod tests {
         );
         hermes.prune(2);
         env.fsck();
-        let log = env
-            .git(["log", "--format=%s|%an <%ae>", &reference])
-            .success();
+        let log = env.git(["log", "--format=%s|%an <%ae>", &reference]).success();
         let author = "Hermes Checkpoint <hermes@local>";
-        assert_eq!(
-            log.text(),
-            format!("change 4|{author}\nchange 3|{author}\n")
-        );
+        assert_eq!(log.text(), format!("change 4|{author}\nchange 3|{author}\n"));
         env.git(["cat-file", "-e", &first]).code(1);
     }
 

@@ -1,10 +1,8 @@
 //! A session database as the original makes it at schema version 11, and the files beside it.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 /// The tables, indexes and triggers, stated here in the test's own words.
 const DDL: &str = "
@@ -98,18 +96,14 @@ impl HermesSessions {
         let connection = made.connect();
         connection.execute_batch(DDL).expect("the tables");
         for index in ["messages_fts", "messages_fts_trigram"] {
-            connection
-                .execute_batch(&triggers(index))
-                .expect("triggers");
+            connection.execute_batch(&triggers(index)).expect("triggers");
         }
         made
     }
 
     /// The database and directory that are in `home` already.
     pub fn at(home: &Path) -> Self {
-        Self {
-            home: home.to_owned(),
-        }
+        Self { home: home.to_owned() }
     }
 
     /// The database file.
@@ -125,9 +119,7 @@ impl HermesSessions {
     /// A connection as the original has it.
     pub fn connect(&self) -> Connection {
         let connection = Connection::open(self.database()).expect("a database");
-        connection
-            .busy_timeout(std::time::Duration::from_secs(1))
-            .expect("a timeout");
+        connection.busy_timeout(std::time::Duration::from_secs(1)).expect("a timeout");
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")
             .expect("the settings");
@@ -136,9 +128,7 @@ impl HermesSessions {
 
     /// Runs statements.
     pub fn sql(&self, statements: &str) {
-        self.connect()
-            .execute_batch(statements)
-            .expect("the statements run");
+        self.connect().execute_batch(statements).expect("the statements run");
     }
 
     /// Adds a session that began and, if it did, ended at these times, with messages at these times.
@@ -149,9 +139,7 @@ impl HermesSessions {
                    message_count) VALUES (?1, 'cli', 'model-1', ?2, ?3, ?4, ?5)";
         let reason = ended.map(|_| "cli_close");
         let count = messages.len() as i64;
-        transaction
-            .execute(sql, params![id, started, ended, reason, count])
-            .expect("a session");
+        transaction.execute(sql, params![id, started, ended, reason, count]).expect("a session");
         for (n, time) in messages.iter().enumerate() {
             let sql = "INSERT INTO messages (session_id, role, content, timestamp)
                        VALUES (?1, 'user', ?2, ?3)";
@@ -167,14 +155,10 @@ impl HermesSessions {
     pub fn add_message_cut_at_nul(&self, session: &str, text: &str, time: f64) {
         let mut connection = self.connect();
         let transaction = connection.transaction().expect("a transaction");
-        transaction
-            .execute_batch("DROP TRIGGER messages_fts_trigram_insert")
-            .expect("no trigger");
+        transaction.execute_batch("DROP TRIGGER messages_fts_trigram_insert").expect("no trigger");
         let sql = "INSERT INTO messages (session_id, role, content, timestamp)
                    VALUES (?1, 'user', ?2, ?3)";
-        transaction
-            .execute(sql, params![session, text, time])
-            .expect("a message");
+        transaction.execute(sql, params![session, text, time]).expect("a message");
         let id = transaction.last_insert_rowid();
         let beginning = text.split('\0').next().unwrap_or_default();
         transaction
@@ -241,9 +225,8 @@ impl HermesSessions {
     /// The ids of all sessions, sorted.
     pub fn ids(&self) -> Vec<String> {
         let connection = self.connect();
-        let mut statement = connection
-            .prepare("SELECT id FROM sessions ORDER BY id")
-            .expect("a statement");
+        let mut statement =
+            connection.prepare("SELECT id FROM sessions ORDER BY id").expect("a statement");
         let ids = statement.query_map([], |row| row.get(0)).expect("rows");
         ids.map(|id| id.expect("an id")).collect()
     }
@@ -251,9 +234,7 @@ impl HermesSessions {
     /// One number from the database.
     pub fn number(&self, sql: &str) -> i64 {
         let connection = self.connect();
-        connection
-            .query_row(sql, [], |row| row.get(0))
-            .expect("a number")
+        connection.query_row(sql, [], |row| row.get(0)).expect("a number")
     }
 
     /// Checks everything that must always hold: the file, the references and both search indexes.
@@ -264,13 +245,8 @@ impl HermesSessions {
             .query_row("PRAGMA integrity_check", [], |row| row.get(0))
             .expect("an answer");
         assert_eq!(whole, "ok");
-        let mut statement = connection
-            .prepare("PRAGMA foreign_key_check")
-            .expect("a check");
-        assert!(
-            !statement.exists([]).expect("an answer"),
-            "a dangling reference"
-        );
+        let mut statement = connection.prepare("PRAGMA foreign_key_check").expect("a check");
+        assert!(!statement.exists([]).expect("an answer"), "a dangling reference");
         let messages = self.number("SELECT COUNT(*) FROM messages");
         for index in ["messages_fts", "messages_fts_trigram"] {
             let check = format!("INSERT INTO {index}({index}) VALUES('integrity-check')");

@@ -3,13 +3,11 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Bounded;
-use crate::git;
 use crate::hermes::project_hash;
+use crate::{Bounded, git};
 
 /// The patterns of version 1, an older and shorter list.
 const EXCLUDES: &str = "node_modules/\ndist/\nbuild/\n.env\n.env.*\n__pycache__/\n*.pyc\n.git/\n";

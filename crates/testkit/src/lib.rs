@@ -49,9 +49,7 @@ pub mod terminal;
 pub mod tree;
 
 pub use bounded::Bounded;
-pub use env::TestEnv;
-pub use env::WorkDir;
+pub use env::{TestEnv, WorkDir};
 pub use output::Output;
 pub use skips::skipped;
-pub use tree::Node;
-pub use tree::Tree;
+pub use tree::{Node, Tree};

@@ -81,27 +81,14 @@ fn special() -> impl Iterator<Item = Vec<u8>> {
 /// Every byte alone, first, last, in the middle and doubled.
 fn every_byte() -> impl Iterator<Item = Vec<u8>> {
     (1..=255).flat_map(|byte: u8| {
-        [
-            vec![byte],
-            vec![byte, b'x'],
-            vec![b'x', byte],
-            vec![b'x', byte, b'x'],
-            vec![byte, byte],
-        ]
+        [vec![byte], vec![byte, b'x'], vec![b'x', byte], vec![b'x', byte, b'x'], vec![byte, byte]]
     })
 }
 
 /// Names of 255 bytes, the most a directory entry holds, and one less.
 fn longest() -> impl Iterator<Item = Vec<u8>> {
-    let fill: [&[u8]; 7] = [
-        b"a",
-        b" ",
-        b".",
-        b"\n",
-        b"\xff",
-        "é".as_bytes(),
-        "\u{1f4a9}".as_bytes(),
-    ];
+    let fill: [&[u8]; 7] =
+        [b"a", b" ", b".", b"\n", b"\xff", "é".as_bytes(), "\u{1f4a9}".as_bytes()];
     fill.into_iter().flat_map(|part| {
         [254, 255].map(|length| part.iter().copied().cycle().take(length).collect())
     })
@@ -131,15 +118,9 @@ pub fn left_out_by_design(name: &[u8]) -> bool {
     looks_like_git(name)
         || EXCLUDED.contains(&whole)
         || SECRETS.contains(&whole)
-        || EXCLUDED_ENDINGS
-            .iter()
-            .any(|ending| whole.ends_with(ending))
-        || SECRET_BEGINNINGS
-            .iter()
-            .any(|beginning| whole.starts_with(beginning))
-        || [".tfstate", "_history", "credential", "secret"]
-            .iter()
-            .any(|part| whole.contains(part))
+        || EXCLUDED_ENDINGS.iter().any(|ending| whole.ends_with(ending))
+        || SECRET_BEGINNINGS.iter().any(|beginning| whole.starts_with(beginning))
+        || [".tfstate", "_history", "credential", "secret"].iter().any(|part| whole.contains(part))
 }
 
 #[rustfmt::skip] // one word per line would bury the list
@@ -239,10 +220,7 @@ mod tests {
             let path = directory.path().join(std::ffi::OsStr::from_bytes(name));
             std::fs::write(&path, name).unwrap_or_else(|e| panic!("{}: {e}", name.escape_ascii()));
         }
-        assert_eq!(
-            std::fs::read_dir(directory.path()).unwrap().count(),
-            COUNT / 10
-        );
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), COUNT / 10);
     }
 
     #[test]
@@ -273,10 +251,7 @@ mod tests {
     fn the_list_has_every_byte_and_every_promised_kind() {
         let names: BTreeSet<_> = hostile().into_iter().collect();
         for byte in (1..=255).filter(|b| *b != b'/') {
-            assert!(
-                names.iter().any(|name| name.contains(&byte)),
-                "byte {byte:#x}"
-            );
+            assert!(names.iter().any(|name| name.contains(&byte)), "byte {byte:#x}");
         }
         for name in [
             "-rf",
@@ -297,10 +272,7 @@ mod tests {
             "'",
             "\"",
         ] {
-            assert!(
-                names.iter().any(|n| n.starts_with(name.as_bytes())),
-                "{name:?}"
-            );
+            assert!(names.iter().any(|n| n.starts_with(name.as_bytes())), "{name:?}");
         }
         assert!(names.iter().any(|name| name.len() == 255));
         assert_eq!(names, hostile().into_iter().collect());
@@ -311,16 +283,9 @@ mod tests {
         for name in git_lookalikes() {
             assert!(left_out_by_design(&name), "{}", name.escape_ascii());
         }
-        for name in [
-            ".env",
-            ".env.local",
-            "a.pyc",
-            "id_rsa",
-            "x.pem",
-            "target",
-            ".gitignore",
-            "x.log",
-        ] {
+        for name in
+            [".env", ".env.local", "a.pyc", "id_rsa", "x.pem", "target", ".gitignore", "x.log"]
+        {
             assert!(left_out_by_design(name.as_bytes()), "{name}");
         }
         for name in [".gitattributes", "main.rs", "HEAD", "environment", "keys"] {

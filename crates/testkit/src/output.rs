@@ -19,12 +19,7 @@ pub struct Output {
 
 impl Output {
     pub(crate) fn new(output: std::process::Output, paths: Vec<(String, &'static str)>) -> Self {
-        Self {
-            stdout: output.stdout,
-            stderr: output.stderr,
-            status: output.status,
-            paths,
-        }
+        Self { stdout: output.stdout, stderr: output.stderr, status: output.status, paths }
     }
 
     /// Asserts exit code 0.
@@ -38,11 +33,7 @@ impl Output {
     #[track_caller]
     #[allow(clippy::return_self_not_must_use)] // the assertion may be all that is wanted
     pub fn code(self, code: i32) -> Self {
-        assert_eq!(
-            self.status.code(),
-            Some(code),
-            "unexpected exit code of:\n{self}"
-        );
+        assert_eq!(self.status.code(), Some(code), "unexpected exit code of:\n{self}");
         self
     }
 
@@ -65,11 +56,7 @@ impl Output {
     }
 
     fn redacted(&self, bytes: &[u8]) -> String {
-        let paths: Vec<_> = self
-            .paths
-            .iter()
-            .map(|(path, word)| (path.as_str(), *word))
-            .collect();
+        let paths: Vec<_> = self.paths.iter().map(|(path, word)| (path.as_str(), *word)).collect();
         redact(&String::from_utf8_lossy(bytes), &paths)
     }
 }

@@ -7,13 +7,10 @@
 use std::collections::BTreeMap;
 
 use nix::libc;
-use seccompiler::BpfProgram;
-use seccompiler::SeccompAction;
-use seccompiler::SeccompCmpArgLen;
-use seccompiler::SeccompCmpOp;
-use seccompiler::SeccompCondition;
-use seccompiler::SeccompFilter;
-use seccompiler::SeccompRule;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
 
 /// Runs a test in a thread for which every file system is such a one.
 pub fn without_links(test: impl FnOnce() + Send) {
@@ -57,8 +54,7 @@ fn refuse(calls: Calls, errno: i32) {
 
 #[cfg(test)]
 mod tests {
-    use rustix::fs::CWD;
-    use rustix::fs::RenameFlags;
+    use rustix::fs::{CWD, RenameFlags};
     use rustix::io::Errno;
 
     use super::*;

@@ -13,9 +13,7 @@ use std::path::Path;
 /// system that was made for the purpose.
 #[cfg(target_os = "linux")]
 pub fn cut(mount: &Path) -> io::Result<()> {
-    use rustix::ioctl::Opcode;
-    use rustix::ioctl::Setter;
-    use rustix::ioctl::opcode;
+    use rustix::ioctl::{Opcode, Setter, opcode};
 
     /// `FS_IOC_SHUTDOWN`: stops a file system.
     const SHUTDOWN: Opcode = opcode::read::<u32>(b'X', 125);
@@ -49,9 +47,6 @@ mod tests {
     fn a_file_system_that_cannot_be_cut_says_so() {
         // Never a real disk: procfs knows no such request.
         let refused = cut(Path::new("/proc/self")).expect_err("procfs has no power to cut");
-        assert_eq!(
-            refused.raw_os_error(),
-            Some(rustix::io::Errno::NOTTY.raw_os_error())
-        );
+        assert_eq!(refused.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
     }
 }

@@ -27,11 +27,7 @@ impl Random {
 
     /// A number below `limit`; zero when `limit` is zero.
     pub fn below(&mut self, limit: usize) -> usize {
-        if limit == 0 {
-            0
-        } else {
-            ((self.next_number() >> 11) % limit as u64) as usize
-        }
+        if limit == 0 { 0 } else { ((self.next_number() >> 11) % limit as u64) as usize }
     }
 
     /// A number in 0..1.
@@ -51,9 +47,7 @@ impl Random {
 
     /// `length` random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length)
-            .map(|_| (self.next_number() >> 32) as u8)
-            .collect()
+        (0..length).map(|_| (self.next_number() >> 32) as u8).collect()
     }
 
     /// A number around zero with spread one (Box–Muller).
@@ -71,11 +65,7 @@ mod tests {
     fn a_seed_gives_the_same_numbers_again() {
         let numbers = |seed| {
             let mut random = Random::new(seed);
-            [
-                random.next_number(),
-                random.next_number(),
-                random.next_number(),
-            ]
+            [random.next_number(), random.next_number(), random.next_number()]
         };
         assert_eq!(numbers(7), numbers(7));
         assert_ne!(numbers(7), numbers(8));

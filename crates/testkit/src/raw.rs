@@ -1,8 +1,7 @@
 //! What is in the files of a store, whatever their names say and whoever lists them.
 
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// As much of a compressed stream is looked at.
 const LOOK: u64 = 1 << 16;

@@ -14,11 +14,7 @@ pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
     let mut rest = text.as_str();
     let mut inside_word = false;
     while let Some(c) = rest.chars().next() {
-        let found = if inside_word {
-            None
-        } else {
-            variable_part(rest)
-        };
+        let found = if inside_word { None } else { variable_part(rest) };
         if let Some((length, word)) = found {
             out.push_str(word);
             rest = &rest[length..];
@@ -36,10 +32,7 @@ pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
 fn variable_part(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();
     let ends_well = |length: &usize| {
-        !text[*length..]
-            .chars()
-            .next()
-            .is_some_and(|c| c.is_alphanumeric() || c == '_')
+        !text[*length..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_')
     };
     let age = age(bytes).filter(ends_well).map(|length| (length, "[AGE]"));
     let time = || {
@@ -61,11 +54,7 @@ fn digits(bytes: &[u8]) -> usize {
 fn matches(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     let head = bytes.get(..pattern.len())?;
     let equal = |(b, p): (&u8, &u8)| {
-        if *p == b'0' {
-            b.is_ascii_digit()
-        } else {
-            b == p
-        }
+        if *p == b'0' { b.is_ascii_digit() } else { b == p }
     };
     head.iter().zip(pattern).all(equal).then_some(pattern.len())
 }
@@ -107,10 +96,8 @@ fn clock(bytes: &[u8]) -> Option<usize> {
 fn zone(bytes: &[u8]) -> usize {
     let space = usize::from(bytes.first() == Some(&b' '));
     let rest = &bytes[space..];
-    let named = [&b"Z"[..], b"UTC"]
-        .into_iter()
-        .find(|name| rest.starts_with(name))
-        .map(<[u8]>::len);
+    let named =
+        [&b"Z"[..], b"UTC"].into_iter().find(|name| rest.starts_with(name)).map(<[u8]>::len);
     let offset = [&b"+00:00"[..], b"-00:00", b"+0000", b"-0000"];
     named
         .or_else(|| offset.iter().find_map(|pattern| matches(rest, pattern)))
@@ -134,10 +121,7 @@ fn number(bytes: &[u8]) -> Option<usize> {
     if whole == 0 {
         return None;
     }
-    match (
-        bytes.get(whole),
-        digits(bytes.get(whole + 1..).unwrap_or_default()),
-    ) {
+    match (bytes.get(whole), digits(bytes.get(whole + 1..).unwrap_or_default())) {
         (Some(b'.'), fraction) if fraction > 0 => Some(whole + 1 + fraction),
         _ => Some(whole),
     }
@@ -155,20 +139,14 @@ fn age(bytes: &[u8]) -> Option<usize> {
     let short: [&[u8]; 8] = [b"mo", b"min", b"s", b"m", b"h", b"d", b"w", b"y"];
     let articles = [&b"a"[..], b"an", b"one"];
     let amounts = match digits(bytes) {
-        0 => articles
-            .iter()
-            .filter(|a| bytes.starts_with(a))
-            .map(|a| a.len())
-            .max()?,
+        0 => articles.iter().filter(|a| bytes.starts_with(a)).map(|a| a.len()).max()?,
         count => count,
     };
     let space = usize::from(bytes.get(amounts) == Some(&b' '));
     let rest = &bytes[amounts + space..];
     units.iter().chain(&short).find_map(|unit| {
         let after = rest.strip_prefix(*unit)?;
-        after
-            .starts_with(b" ago")
-            .then_some(amounts + space + unit.len() + b" ago".len())
+        after.starts_with(b" ago").then_some(amounts + space + unit.len() + b" ago".len())
     })
 }
 
@@ -180,19 +158,13 @@ mod tests {
     fn what_differs_between_runs_becomes_a_word() {
         for (text, expected) in [
             ("saved 3f2a9c1b04 in 12 ms", "saved [ID] in [TIME]"),
-            (
-                "commit 0123456789012345678901234567890123456789\n",
-                "commit [ID]\n",
-            ),
+            ("commit 0123456789012345678901234567890123456789\n", "commit [ID]\n"),
             ("id:1234567", "id:[ID]"),
             ("2026-11-15T02:28:43Z x", "[TIME] x"),
             ("2026-11-15T02:28:43.123+01:00", "[TIME]"),
             ("2026-11-15 02:28  reason", "[TIME]  reason"),
             ("at 02:28 UTC", "at [TIME] UTC"),
-            (
-                "3m ago, 2 hours ago, just now, a minute ago",
-                "[AGE], [AGE], [AGE], [AGE]",
-            ),
+            ("3m ago, 2 hours ago, just now, a minute ago", "[AGE], [AGE], [AGE], [AGE]"),
             ("took 0.41s.", "took [TIME]."),
             ("[2026-11-15] ok", "[[TIME]] ok"),
         ] {
@@ -219,9 +191,6 @@ mod tests {
     #[test]
     fn paths_of_the_test_are_named() {
         let paths = [("/tmp/x1/user", "$HOME"), ("/tmp/x1", "$ROOT")];
-        assert_eq!(
-            redact("/tmp/x1/user/.a in /tmp/x1/work", &paths),
-            "$HOME/.a in $ROOT/work"
-        );
+        assert_eq!(redact("/tmp/x1/user/.a in /tmp/x1/work", &paths), "$HOME/.a in $ROOT/work");
     }
 }

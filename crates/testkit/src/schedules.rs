@@ -5,10 +5,8 @@
 use std::env;
 use std::sync::Arc;
 
-use shuttle::Config;
-use shuttle::Runner;
-use shuttle::scheduler::PctScheduler;
-use shuttle::scheduler::RandomScheduler;
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, Runner};
 
 /// How many orders each test tries.
 pub const SCHEDULES_VARIABLE: &str = "HERMA_SCHEDULES";

@@ -170,10 +170,7 @@ fn armoured(m: &mut Maker) -> Vec<(&'static str, String)> {
         ("private-key", m.armour("OPENSSH PRIVATE KEY")),
         ("private-key", m.armour("EC PRIVATE KEY")),
         ("private-key", m.armour("PGP PRIVATE KEY BLOCK")),
-        (
-            "private-key",
-            format!("\"private_key\": \"{service_account}\\n\""),
-        ),
+        ("private-key", format!("\"private_key\": \"{service_account}\\n\"")),
         (
             "private-key",
             format!(
@@ -185,11 +182,7 @@ fn armoured(m: &mut Maker) -> Vec<(&'static str, String)> {
         ),
         (
             "age-key",
-            format!(
-                "{}-KEY-1{}",
-                "AGE-SECRET",
-                m.text("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)
-            ),
+            format!("{}-KEY-1{}", "AGE-SECRET", m.text("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),
         ),
     ]
 }

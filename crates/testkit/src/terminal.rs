@@ -11,22 +11,16 @@
 //! ```
 
 use std::fs::File;
-use std::io::Read;
-use std::io::Write;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
-use nix::sys::signal::Signal;
-use nix::sys::signal::kill;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rustix::io::FdFlags;
-use rustix::io::fcntl_setfd;
+use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::Bounded;
 use crate::output::Output;
@@ -59,9 +53,7 @@ impl Terminal {
         }
         let stream = || Stdio::from(pair.slave.try_clone().expect("descriptors are left"));
         command.stdin(stream()).stdout(stream()).stderr(stream());
-        let child = command
-            .bounded_spawn()
-            .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let child = command.bounded_spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         // Only the program may hold this end: its going away ends the reading.
         drop((pair.slave, command));
         let keyboard = File::from(pair.master);
@@ -75,14 +67,7 @@ impl Terminal {
                 }
             }
         });
-        Self {
-            keyboard,
-            screen,
-            shown: Vec::new(),
-            seen: 0,
-            child,
-            paths,
-        }
+        Self { keyboard, screen, shown: Vec::new(), seen: 0, child, paths }
     }
 
     /// Waits until the program has printed this.
@@ -106,9 +91,7 @@ impl Terminal {
 
     /// Ends the input.
     pub fn end_input(&mut self) {
-        self.keyboard
-            .write_all(CONTROL_D)
-            .expect("the program runs");
+        self.keyboard.write_all(CONTROL_D).expect("the program runs");
     }
 
     /// Holds the control key and presses this one. What comes of it is up to the terminal: it sends signals
@@ -151,11 +134,7 @@ impl Terminal {
             self.shown.extend(bytes);
         }
         let text = String::from_utf8_lossy(&self.shown).replace("\r\n", "\n");
-        let output = std::process::Output {
-            status,
-            stdout: text.into_bytes(),
-            stderr: Vec::new(),
-        };
+        let output = std::process::Output { status, stdout: text.into_bytes(), stderr: Vec::new() };
         Output::new(output, self.paths)
     }
 }

@@ -6,15 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt;
 use std::fmt::Write;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 /// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +45,7 @@ impl Tree {
     pub fn of_files<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut tree = Self::new();
         for (path, text) in files {
-            tree.insert(
-                path,
-                Node::File {
-                    bytes: text.into(),
-                    mode: 0o644,
-                },
-            );
+            tree.insert(path, Node::File { bytes: text.into(), mode: 0o644 });
         }
         tree
     }
@@ -64,9 +54,7 @@ impl Tree {
     pub fn insert(&mut self, path: impl AsRef<[u8]>, node: Node) {
         let path = path.as_ref();
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
-            self.0
-                .entry(path[..at].to_vec())
-                .or_insert(Node::Dir { mode: 0o755 });
+            self.0.entry(path[..at].to_vec()).or_insert(Node::Dir { mode: 0o755 });
         }
         self.0.insert(path.to_vec(), node);
     }
@@ -90,11 +78,8 @@ impl Tree {
         for entry in entries {
             let path = entry.expect("a directory can be listed to its end").path();
             let name = path.file_name().expect("an entry has a name").as_bytes();
-            let relative = if prefix.is_empty() {
-                name.to_vec()
-            } else {
-                [prefix, b"/", name].concat()
-            };
+            let relative =
+                if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() };
             let metadata =
                 fs::symlink_metadata(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let mode = metadata.permissions().mode() & 0o7777;
@@ -103,8 +88,7 @@ impl Tree {
                 self.0.insert(relative, Node::Dir { mode });
             } else if metadata.is_symlink() {
                 let target = fs::read_link(&path).expect("a link has a target");
-                self.0
-                    .insert(relative, Node::Link(target.into_os_string().into_vec()));
+                self.0.insert(relative, Node::Link(target.into_os_string().into_vec()));
             } else if metadata.is_file() {
                 let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
                 self.0.insert(relative, Node::File { bytes, mode });
@@ -145,10 +129,7 @@ impl Tree {
                 Node::Link(target) => Node::Link(target.clone()),
                 Node::File { bytes, mode } => {
                     let mode = if mode & 0o100 == 0 { 0o644 } else { 0o755 };
-                    Node::File {
-                        bytes: bytes.clone(),
-                        mode,
-                    }
+                    Node::File { bytes: bytes.clone(), mode }
                 }
             };
             Some((path.clone(), node))
@@ -177,11 +158,7 @@ pub fn diff(expected: &Tree, found: &Tree) -> String {
         };
         line.expect("a string takes everything");
     }
-    for (path, node) in found
-        .0
-        .iter()
-        .filter(|(path, _)| !expected.0.contains_key(*path))
-    {
+    for (path, node) in found.0.iter().filter(|(path, _)| !expected.0.contains_key(*path)) {
         writeln!(text, "+ {}: {node}", path.escape_ascii()).expect("a string takes everything");
     }
     text
@@ -191,10 +168,7 @@ pub fn diff(expected: &Tree, found: &Tree) -> String {
 #[track_caller]
 pub fn assert_same(expected: &Tree, found: &Tree, what: &str) {
     let difference = diff(expected, found);
-    assert!(
-        difference.is_empty(),
-        "{what}\n(- expected, + found)\n{difference}"
-    );
+    assert!(difference.is_empty(), "{what}\n(- expected, + found)\n{difference}");
 }
 
 impl fmt::Display for Node {
@@ -218,8 +192,7 @@ impl fmt::Display for Node {
 
 /// Is `path` the same as `top`, or something below it?
 pub(crate) fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
-    path.strip_prefix(top)
-        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
 /// Makes a named pipe, which nobody should open.
@@ -293,22 +266,10 @@ mod tests {
     fn a_tree_comes_back_from_disk_as_it_was() {
         let directory = tempfile::tempdir().unwrap();
         let mut tree = Tree::of_files([("a.txt", "one"), ("src/deep/b.rs", "fn main() {}\n")]);
-        tree.insert(
-            "run",
-            Node::File {
-                bytes: b"#!".to_vec(),
-                mode: 0o750,
-            },
-        );
+        tree.insert("run", Node::File { bytes: b"#!".to_vec(), mode: 0o750 });
         tree.insert("empty", Node::Dir { mode: 0o700 });
         tree.insert("link", Node::Link(b"src/nowhere".to_vec()));
-        tree.insert(
-            b"\xff\n",
-            Node::File {
-                bytes: vec![0; 3],
-                mode: 0o444,
-            },
-        );
+        tree.insert(b"\xff\n", Node::File { bytes: vec![0; 3], mode: 0o444 });
         tree.insert("locked", Node::Dir { mode: 0o555 });
         tree.write(directory.path());
         assert_same(&tree, &Tree::read(directory.path()), "written and read");

@@ -1,22 +1,14 @@
 //! One file of a gigabyte that nothing makes smaller, saved, changed at one place, and saved again.
 
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::io::BufWriter;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use herma_testkit::random::Random;
 
 use super::disk;
-use super::peers::Borg;
-use super::peers::Git;
-use super::peers::Herma;
-use super::peers::HermaKind;
-use super::peers::Peer;
-use super::peers::Places;
-use super::peers::Restic;
+use super::peers::{Borg, Git, Herma, HermaKind, Peer, Places, Restic};
 use super::results::Recorder;
 use crate::Result;
 

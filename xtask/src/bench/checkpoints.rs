@@ -7,11 +7,7 @@ use std::path::Path;
 use super::ground::Ground;
 use super::measure::time;
 use super::options::Size;
-use super::peers::Git;
-use super::peers::Herma;
-use super::peers::HermaKind;
-use super::peers::Peer;
-use super::peers::Places;
+use super::peers::{Git, Herma, HermaKind, Peer, Places};
 use super::results::Recorder;
 use crate::Result;
 
@@ -44,9 +40,7 @@ pub fn measure(places: &Places, place: &Path, is_full: bool) -> Result<Recorder>
         record: Recorder::new(SUBJECT),
         count: 0,
     };
-    histories
-        .record
-        .about("250 files; each checkpoint changes one; packed before measuring");
+    histories.record.about("250 files; each checkpoint changes one; packed before measuring");
     histories.begin()?;
     let more: &[usize] = if is_full { &MORE_COUNTS } else { &[] };
     for count in COUNTS.iter().chain(more) {
@@ -67,8 +61,7 @@ impl Histories {
                 git.prepare()
             }
             None => {
-                self.record
-                    .note("git is not installed: its rows are missing");
+                self.record.note("git is not installed: its rows are missing");
                 Ok(())
             }
         }

@@ -9,8 +9,7 @@ use std::time::Instant;
 
 use super::peers::Peer;
 use super::results::Recorder;
-use super::saving::NOBODY;
-use super::saving::WALK;
+use super::saving::{NOBODY, WALK};
 use super::walk;
 use crate::Result;
 

@@ -2,11 +2,8 @@
 
 use std::fmt::Write;
 
-use super::hooks;
-use super::keeping;
-use super::latency;
 use super::results::Results;
-use super::saving;
+use super::{hooks, keeping, latency, saving};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
@@ -55,12 +52,7 @@ const COLLECTED: At = (keeping::SUBJECT, keeping::SIZE, keeping::HERMA);
 const BELOW_LIMITS: At = (keeping::SUBJECT, latency::SAVE, latency::BELOW);
 
 const fn goal(name: &'static str, above: At, below: &'static [At], bound: Bound) -> Goal {
-    Goal {
-        name,
-        above,
-        below,
-        bound,
-    }
+    Goal { name, above, below, bound }
 }
 
 /// All of them, in the order they are shown.
@@ -71,12 +63,7 @@ pub const GOALS: &[Goal] = &[
         &[LARGE_WALK],
         Bound::AtMost(0.8),
     ),
-    goal(
-        "80,000 files: 1 file changed / bare walk",
-        LARGE_ONE,
-        &[LARGE_WALK],
-        Bound::AtMost(1.0),
-    ),
+    goal("80,000 files: 1 file changed / bare walk", LARGE_ONE, &[LARGE_WALK], Bound::AtMost(1.0)),
     goal(
         "80,000 files: git / herma, 1 file changed",
         (LARGE, saving::ONE, "git"),
@@ -182,10 +169,7 @@ pub const GOALS: &[Goal] = &[
     goal(
         "6,500 files: hook before a tool / bare walk and program start",
         (hooks::SUBJECT, hooks::BEFORE, "herma"),
-        &[
-            (hooks::SUBJECT, hooks::WALK, "herma"),
-            (hooks::SUBJECT, hooks::START, "herma"),
-        ],
+        &[(hooks::SUBJECT, hooks::WALK, "herma"), (hooks::SUBJECT, hooks::START, "herma")],
         Bound::AtMost(1.5),
     ),
 ];
@@ -205,11 +189,7 @@ impl Goal {
             min += below.min;
         }
         let ratio = above.median / median;
-        Some(Found {
-            ratio,
-            of_minima: above.min / min,
-            is_met: self.bound.is_met(ratio),
-        })
+        Some(Found { ratio, of_minima: above.min / min, is_met: self.bound.is_met(ratio) })
     }
 }
 
@@ -266,11 +246,7 @@ fn memory_row(results: &Results) -> String {
     let name = "1,000,000 files: peak memory";
     let works = [saving::MEMORY, saving::MEMORY_FIRST];
     let peaks = works.map(|work| results.find(HUGE, work, saving::HERMA));
-    let peak = peaks
-        .into_iter()
-        .flatten()
-        .map(|figure| figure.median)
-        .reduce(f64::max);
+    let peak = peaks.into_iter().flatten().map(|figure| figure.median).reduce(f64::max);
     match peak {
         Some(bytes) => format!(
             "| {name} | {:.0} MiB | | < 300 MiB | {} |",
@@ -333,10 +309,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_said() {
         let table = table(&measured(100, 90));
-        assert!(
-            table.contains("| 0.90× | 0.90× | ≤ 0.8× | **no** |"),
-            "{table}"
-        );
+        assert!(table.contains("| 0.90× | 0.90× | ≤ 0.8× | **no** |"), "{table}");
         let missing = table.lines().filter(|line| line.contains("not measured"));
         assert_eq!(missing.count(), GOALS.len());
     }

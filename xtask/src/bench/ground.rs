@@ -6,16 +6,12 @@
 
 use std::fs;
 use std::fs::OpenOptions;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::disk;
 use super::measure::time;
-use super::tree;
+use super::{disk, tree};
 use crate::Result;
 
 /// What the largest directory is called while it is renamed.
@@ -74,15 +70,7 @@ impl Ground {
             return Err(format!("{}: no files to measure with", root.display()).into());
         }
         let largest = largest_directory(&files);
-        Ok(Self {
-            root,
-            twin: None,
-            stamp: None,
-            files,
-            largest,
-            is_renamed: false,
-            changed: 0,
-        })
+        Ok(Self { root, twin: None, stamp: None, files, largest, is_renamed: false, changed: 0 })
     }
 
     /// The tree.
@@ -147,9 +135,7 @@ impl Ground {
 
     /// What the files that change say now, in this tree.
     pub fn content(&self, root: &Path, count: usize) -> Result<Vec<Vec<u8>>> {
-        self.chosen(count)
-            .map(|(path, _)| Ok(fs::read(root.join(path))?))
-            .collect()
+        self.chosen(count).map(|(path, _)| Ok(fs::read(root.join(path))?)).collect()
     }
 
     /// Gives the largest directory another name, or its own one again.
@@ -237,9 +223,7 @@ fn collect_files(root: &Path, directory: &Path, files: &mut Vec<(PathBuf, u64)>)
 /// The first part of the path that most files share.
 fn largest_directory(files: &[(PathBuf, u64)]) -> PathBuf {
     let first = |path: &Path| path.components().next().map(|part| part.as_os_str().into());
-    let in_directories = files
-        .iter()
-        .filter(|(path, _)| path.components().count() > 1);
+    let in_directories = files.iter().filter(|(path, _)| path.components().count() > 1);
     let mut counts: Vec<(PathBuf, usize)> = Vec::new();
     for name in in_directories.filter_map(|(path, _)| first(path)) {
         match counts.last_mut() {

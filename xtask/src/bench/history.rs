@@ -4,8 +4,7 @@
 //! some lines changed, now and then one is added, renamed or removed.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use herma_testkit::random::Random;
@@ -20,11 +19,7 @@ const FILES: usize = 700;
 /// Where the states come from.
 pub enum History {
     /// The newest commits of a repository, oldest first.
-    Commits {
-        git_dir: PathBuf,
-        index: PathBuf,
-        commits: Vec<String>,
-    },
+    Commits { git_dir: PathBuf, index: PathBuf, commits: Vec<String> },
     /// Made up.
     MadeUp(Box<MadeUp>),
 }
@@ -41,11 +36,7 @@ impl History {
     /// The last `steps` commits of a repository. `place` is for git's index.
     pub fn of_repository(repository: &Path, place: &Path, steps: usize) -> Result<Self> {
         let inside = repository.join(".git");
-        let git_dir = if inside.exists() {
-            inside
-        } else {
-            repository.to_owned()
-        };
+        let git_dir = if inside.exists() { inside } else { repository.to_owned() };
         let mut list = git(&git_dir);
         list.args(["rev-list", "--first-parent", "--reverse"]);
         list.arg(format!("--max-count={steps}")).arg("HEAD");
@@ -83,11 +74,7 @@ impl History {
     /// Brings `work` from the state before to this one.
     pub fn step(&mut self, work: &Path, number: usize) -> Result<()> {
         match self {
-            Self::Commits {
-                git_dir,
-                index,
-                commits,
-            } => {
+            Self::Commits { git_dir, index, commits } => {
                 let mut command = git(git_dir);
                 command.env("GIT_INDEX_FILE", index);
                 command.env("GIT_WORK_TREE", work).current_dir(work);

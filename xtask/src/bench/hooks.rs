@@ -2,22 +2,16 @@
 //! in, beside a bare `herma save` there, the bare walk, and a process that only starts. Rounds are interleaved.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::disk;
 use super::measure::time;
 use super::options::Size;
 use super::results::Recorder;
-use super::tree;
-use super::walk;
+use super::{disk, tree, walk};
 use crate::Result;
 
 pub const SUBJECT: &str = "hooks";
@@ -51,11 +45,7 @@ pub fn measure(herma: &Path, place: &Path, rounds: usize) -> Result<Recorder> {
     let mut record = Recorder::new(SUBJECT);
     record.about("nothing changed since the last checkpoint");
     record.tree(walk::walk(&root)?);
-    let hooks = Hooks {
-        herma: herma.to_owned(),
-        root,
-        home,
-    };
+    let hooks = Hooks { herma: herma.to_owned(), root, home };
     time(&mut hooks.save())?;
     // They are short: more of them say more.
     for round in 0..=rounds * 3 {

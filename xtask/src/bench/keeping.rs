@@ -4,20 +4,15 @@
 //! Sizes are those of packs and their indexes. Git gets a copy of the very store, so both pack the same
 //! objects; restic backs up the same states. What is not installed is left out, and the report says so.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::PEAK_MEMORY;
-use super::disk;
 use super::history::History;
-use super::latency;
-use super::measure;
 use super::measure::time;
 use super::options::Options;
-use super::peers::Places;
-use super::peers::install;
+use super::peers::{Places, install};
 use super::results::Recorder;
+use super::{PEAK_MEMORY, disk, latency, measure};
 use crate::Result;
 
 pub const SUBJECT: &str = "keeping";

@@ -6,17 +6,15 @@
 //! block, and each begins only when the cleaning of the one before is over.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use herma_testkit::random::Random;
 
-use super::disk;
 use super::measure::time;
 use super::results::Recorder;
-use super::tree;
+use super::{disk, tree};
 use crate::Result;
 
 /// What is measured, by home.
@@ -29,10 +27,7 @@ pub const AT_SIZE: &str = "herma, at the size limit";
 const HOMES: [(&str, &[[&str; 2]]); 3] = [
     (BELOW, &[["max_snapshots", "100000"]]),
     (AT_COUNT, &[["max_snapshots", "20"]]),
-    (
-        AT_SIZE,
-        &[["max_snapshots", "100000"], ["max_total_size_mb", "10"]],
-    ),
+    (AT_SIZE, &[["max_snapshots", "100000"], ["max_total_size_mb", "10"]]),
 ];
 
 const FILES: usize = 700;
@@ -53,11 +48,7 @@ struct Saver<'a> {
 impl Saver<'_> {
     fn herma(&self, home: &Path) -> Command {
         let mut command = Command::new(self.herma);
-        command
-            .arg("--root")
-            .arg(&self.work)
-            .current_dir(&self.work)
-            .env("HERMES_HOME", home);
+        command.arg("--root").arg(&self.work).current_dir(&self.work).env("HERMES_HOME", home);
         command
     }
 
@@ -71,15 +62,9 @@ impl Saver<'_> {
 /// Measures below `place`.
 pub fn measure(herma: &Path, place: &Path, record: &mut Recorder) -> Result<()> {
     disk::make_anew(place)?;
-    let mut saver = Saver {
-        herma,
-        work: place.join("work"),
-        random: Random::new(1),
-    };
+    let mut saver = Saver { herma, work: place.join("work"), random: Random::new(1) };
     tree::generate(&saver.work, FILES)?;
-    let homes: Vec<PathBuf> = (0..HOMES.len())
-        .map(|at| place.join(format!("home-{at}")))
-        .collect();
+    let homes: Vec<PathBuf> = (0..HOMES.len()).map(|at| place.join(format!("home-{at}"))).collect();
     for ((_, settings), home) in HOMES.iter().zip(&homes) {
         for [key, value] in *settings {
             time(saver.herma(home).args(["config", "set", key, value]))?;

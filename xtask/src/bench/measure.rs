@@ -1,12 +1,9 @@
 //! Times and memory of whole processes.
 
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use nix::sys::resource::UsageWho;
-use nix::sys::resource::getrusage;
+use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::Result;
 
@@ -60,16 +57,11 @@ pub fn time_and_output(command: &mut Command) -> Result<(Duration, String)> {
 fn run(command: &mut Command) -> Result<(Duration, String)> {
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let start = Instant::now();
-    let output = command
-        .spawn()
-        .and_then(std::process::Child::wait_with_output);
+    let output = command.spawn().and_then(std::process::Child::wait_with_output);
     let elapsed = start.elapsed();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
     match output.status.code() {
-        Some(0 | 3) => Ok((
-            elapsed,
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )),
+        Some(0 | 3) => Ok((elapsed, String::from_utf8_lossy(&output.stdout).into_owned())),
         _ => {
             let words = String::from_utf8_lossy(&output.stderr);
             Err(format!("{command:?}: {}\n{words}", output.status).into())
@@ -83,10 +75,7 @@ fn run(command: &mut Command) -> Result<(Duration, String)> {
 /// by a fresh small process: this program, called with `subcommand`.
 pub fn peak_memory(subcommand: &str, command: &Command) -> Result<u64> {
     let mut helper = Command::new(std::env::current_exe()?);
-    helper
-        .arg(subcommand)
-        .arg(command.get_program())
-        .args(command.get_args());
+    helper.arg(subcommand).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => helper.env(name, value),
@@ -96,10 +85,7 @@ pub fn peak_memory(subcommand: &str, command: &Command) -> Result<u64> {
     if let Some(directory) = command.get_current_dir() {
         helper.current_dir(directory);
     }
-    let output = helper
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()?;
+    let output = helper.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(format!("{command:?}: {}", output.status).into());
     }

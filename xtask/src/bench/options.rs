@@ -60,20 +60,11 @@ const SECTIONS: [(&str, Section); 8] = [
 ];
 
 /// What a run does that was not told.
-const USUAL_SECTIONS: [Section; 4] = [
-    Section::Saving,
-    Section::Hooks,
-    Section::Checkpoints,
-    Section::Keeping,
-];
+const USUAL_SECTIONS: [Section; 4] =
+    [Section::Saving, Section::Hooks, Section::Checkpoints, Section::Keeping];
 /// The sizes between the two that are measured in all ways make the curve over the number of files.
-const USUAL_SIZES: [Size; 5] = [
-    Size::Small,
-    Size::Files(1_500),
-    Size::Medium,
-    Size::Files(20_000),
-    Size::Large,
-];
+const USUAL_SIZES: [Size; 5] =
+    [Size::Small, Size::Files(1_500), Size::Medium, Size::Files(20_000), Size::Large];
 
 impl Size {
     fn parse(word: &str) -> Result<Self> {

@@ -8,22 +8,18 @@ mod jj;
 mod restic;
 mod seed;
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::PEAK_MEMORY;
-use super::measure;
+use super::{PEAK_MEMORY, measure};
 use crate::Result;
 
 pub use borg::Borg;
 pub use git::Git;
-pub use herma::Herma;
-pub use herma::Kind as HermaKind;
+pub use herma::{Herma, Kind as HermaKind};
 pub use jj::Jj;
 pub use restic::Restic;
-pub use seed::MOST_FILES as SEED_MOST_FILES;
-pub use seed::Seed;
+pub use seed::{MOST_FILES as SEED_MOST_FILES, Seed};
 
 /// A program that keeps a tree.
 pub trait Peer {

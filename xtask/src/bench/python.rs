@@ -3,26 +3,16 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::machine;
 use super::measure::Series;
-use super::tree;
-use crate::Result;
-use crate::python::HERMES;
-use crate::python::Profile;
-use crate::python::Venv;
-use crate::workspace;
+use super::{machine, tree};
+use crate::python::{HERMES, Profile, Venv};
+use crate::{Result, workspace};
 
 const FILES: usize = 6_000;
-const ROWS: [&str; 5] = [
-    "nothing changed",
-    "one file changed",
-    "at the cap",
-    "list of 20",
-    "restore of 100 files",
-];
+const ROWS: [&str; 5] =
+    ["nothing changed", "one file changed", "at the cap", "list of 20", "restore of 100 files"];
 
 /// Everything that was measured.
 pub struct PythonReport {
@@ -76,10 +66,7 @@ impl PythonReport {
     /// Prints a table.
     pub fn print(&self) {
         println!("\n{}\n", self.machine);
-        println!(
-            "{:<24} {:>14} {:>12} {:>8}",
-            "ms, median", "original", "herma", "faster"
-        );
+        println!("{:<24} {:>14} {:>12} {:>8}", "ms, median", "original", "herma", "faster");
         for (name, original, herma) in &self.rows {
             let ratio = original / herma;
             println!("{name:<24} {original:>14.1} {herma:>12.1} {ratio:>7.1}×");

@@ -7,10 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::goals;
-use super::results::Figure;
-use super::results::Results;
-use super::results::Subject;
-use super::results::Unit;
+use super::results::{Figure, Results, Subject, Unit};
 use crate::Result;
 
 const BEGIN: &str = "<!-- figures -->";
@@ -34,19 +31,12 @@ pub fn write(tables: &str, document: &Path) -> Result<()> {
 fn replace(document: &str, figures: &str) -> Option<String> {
     let (before, rest) = document.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
-    Some(format!(
-        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
-        figures.trim()
-    ))
+    Some(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", figures.trim()))
 }
 
 /// The goals, and whether they are met.
 pub fn summary(results: &Results) -> String {
-    format!(
-        "Machine: {}.\n\n{}\n",
-        results.machine,
-        goals::table(results)
-    )
+    format!("Machine: {}.\n\n{}\n", results.machine, goals::table(results))
 }
 
 /// The goals, and every figure.
@@ -56,10 +46,7 @@ pub fn figures(results: &Results) -> String {
     let mut subjects: Vec<(&String, &Subject)> = results.subjects.iter().collect();
     subjects.sort_by_key(|(name, subject)| (!name.starts_with("saving"), subject.files, *name));
     for (name, subject) in subjects {
-        put(
-            &mut text,
-            format_args!("{}", section(name, subject, results)),
-        );
+        put(&mut text, format_args!("{}", section(name, subject, results)));
     }
     text
 }
@@ -81,12 +68,8 @@ fn section(name: &str, subject: &Subject, results: &Results) -> String {
         ),
     );
     let of_subject = |figure: &&Figure| figure.subject == name;
-    let single: Vec<&Figure> = results
-        .figures
-        .iter()
-        .filter(of_subject)
-        .filter(|figure| figure.at.is_none())
-        .collect();
+    let single: Vec<&Figure> =
+        results.figures.iter().filter(of_subject).filter(|figure| figure.at.is_none()).collect();
     if !single.is_empty() {
         put(&mut text, format_args!("{}", single_table(&single)));
     }
@@ -115,10 +98,7 @@ fn heading(name: &str, subject: &Subject) -> String {
         words.push(format!("{} directories", number(directories as f64)));
     }
     if let Some(bytes) = subject.bytes {
-        words.push(format!(
-            "{} MiB",
-            number((bytes as f64 / 1_048_576.0).max(1.0))
-        ));
+        words.push(format!("{} MiB", number((bytes as f64 / 1_048_576.0).max(1.0))));
     }
     if !subject.about.is_empty() {
         words.push(subject.about.clone());
@@ -180,16 +160,12 @@ fn curve_table(work: &str, figures: &[&Figure]) -> String {
     text.push('\n');
     for name in who {
         let cell = |count: &u64| {
-            let found = figures
-                .iter()
-                .find(|figure| figure.who == name && figure.at == Some(*count));
+            let found =
+                figures.iter().find(|figure| figure.who == name && figure.at == Some(*count));
             found.map_or(String::new(), |figure| amount(figure.median, figure.unit))
         };
         let cells: Vec<String> = counts.iter().map(cell).collect();
-        put(
-            &mut text,
-            format_args!("| {name} | {} |", cells.join(" | ")),
-        );
+        put(&mut text, format_args!("| {name} | {} |", cells.join(" | ")));
     }
     text
 }
@@ -238,15 +214,8 @@ mod tests {
     fn only_what_is_between_the_markers_changes() {
         let document = format!("# T\n\nbefore\n{BEGIN}\nold\n{END}\nafter\n");
         let once = replace(&document, "new\n").unwrap();
-        assert_eq!(
-            once,
-            format!("# T\n\nbefore\n{BEGIN}\n\nnew\n\n{END}\nafter\n")
-        );
-        assert_eq!(
-            replace(&once, "new").unwrap(),
-            once,
-            "a second time is nothing"
-        );
+        assert_eq!(once, format!("# T\n\nbefore\n{BEGIN}\n\nnew\n\n{END}\nafter\n"));
+        assert_eq!(replace(&once, "new").unwrap(), once, "a second time is nothing");
         assert_eq!(replace("no markers", "new"), None);
         assert_eq!(replace(&format!("{END} {BEGIN}"), "new"), None);
     }
@@ -285,10 +254,7 @@ mod tests {
         ] {
             assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
         }
-        assert!(
-            !text.contains("with details"),
-            "paths of a machine are in there"
-        );
+        assert!(!text.contains("with details"), "paths of a machine are in there");
     }
 
     #[test]

@@ -19,16 +19,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::machine;
-use super::measure::Series;
-use super::measure::milliseconds;
+use super::measure::{Series, milliseconds};
 use super::walk::Seen;
 use crate::Result;
 
@@ -101,10 +98,7 @@ impl Results {
         if found.version == VERSION {
             return Ok(found);
         }
-        Ok(Self {
-            version: VERSION,
-            ..Self::default()
-        })
+        Ok(Self { version: VERSION, ..Self::default() })
     }
 
     /// Writes the file.
@@ -145,11 +139,7 @@ impl Recorder {
         let load = machine::load();
         Self {
             name: name.into(),
-            subject: Subject {
-                date: machine::today(),
-                load: [load, load],
-                ..Subject::default()
-            },
+            subject: Subject { date: machine::today(), load: [load, load], ..Subject::default() },
             began: Instant::now(),
             rows: Vec::new(),
         }
@@ -204,12 +194,7 @@ impl Recorder {
     }
 
     fn push(&mut self, work: &str, who: &str, at: Option<u64>, unit: Unit, value: f64) {
-        let row = Row {
-            work: work.to_owned(),
-            who: who.to_owned(),
-            at,
-            unit,
-        };
+        let row = Row { work: work.to_owned(), who: who.to_owned(), at, unit };
         match self.rows.iter_mut().find(|(found, _)| *found == row) {
             Some((_, series)) => series.push(value),
             None => {
@@ -279,9 +264,6 @@ mod tests {
         assert_eq!(again.figures.len(), 1);
         assert!((again.figures[0].median - 2.0).abs() < 1e-9);
         fs::write(&file, "{\"version\"").unwrap();
-        assert!(
-            Results::read(&file).is_err(),
-            "a broken file is not nothing"
-        );
+        assert!(Results::read(&file).is_err(), "a broken file is not nothing");
     }
 }

@@ -7,25 +7,13 @@ mod commands;
 mod restoring;
 
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::cold;
 use super::ground::Ground;
-use super::options::Options;
-use super::options::Size;
-use super::peers::Borg;
-use super::peers::Git;
-use super::peers::Herma;
-use super::peers::HermaKind;
-use super::peers::Jj;
-use super::peers::Peer;
-use super::peers::Places;
-use super::peers::Restic;
-use super::peers::SEED_MOST_FILES;
-use super::peers::Seed;
+use super::options::{Options, Size};
+use super::peers::{Borg, Git, Herma, HermaKind, Jj, Peer, Places, Restic, SEED_MOST_FILES, Seed};
 use super::results::Recorder;
-use super::walk;
+use super::{cold, walk};
 use crate::Result;
 
 pub const WALK: &str = "bare walk";
@@ -97,14 +85,8 @@ impl<'a> Saving<'a> {
         };
         let mut record = Recorder::new(subject(&size.name()));
         record.tree(walk::walk(ground.root())?);
-        let mut saving = Self {
-            options,
-            places,
-            ground,
-            peers: Vec::new(),
-            is_for_everybody,
-            record,
-        };
+        let mut saving =
+            Self { options, places, ground, peers: Vec::new(), is_for_everybody, record };
         saving.choose_peers()?;
         Ok(saving)
     }
@@ -138,8 +120,7 @@ impl<'a> Saving<'a> {
         if self.ground.len() <= SEED_MOST_FILES {
             self.join("hermes-agent", || Seed::new(places, root));
         } else {
-            self.record
-                .note("hermes-agent refuses more than 50,000 files: its rows are missing");
+            self.record.note("hermes-agent refuses more than 50,000 files: its rows are missing");
         }
     }
 
@@ -179,11 +160,7 @@ impl<'a> Saving<'a> {
 
     fn first_saves(&mut self) -> Result<()> {
         // A million files need long enough once.
-        let rounds = if self.ground.len() > ONLY_HERMA {
-            1
-        } else {
-            FIRST_ROUNDS
-        };
+        let rounds = if self.ground.len() > ONLY_HERMA { 1 } else { FIRST_ROUNDS };
         // Nobody waits for the disk because it is the first to read the files.
         self.ground.read()?;
         for round in 1..=rounds {
@@ -271,8 +248,7 @@ impl<'a> Saving<'a> {
                 for peer in &mut self.peers {
                     if CHANGE_PEERS.contains(&peer.name()) {
                         let spent = peer.save()?;
-                        self.record
-                            .time_at(CHANGES, peer.name(), count as u64, spent);
+                        self.record.time_at(CHANGES, peer.name(), count as u64, spent);
                     }
                 }
             }

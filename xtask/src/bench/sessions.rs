@@ -7,22 +7,15 @@
 use std::fs;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use herma_testkit::hermes_sessions::HermesSessions;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::PEAK_MEMORY;
-use super::disk;
-use super::machine;
-use super::measure;
 use super::measure::time;
+use super::{PEAK_MEMORY, disk, machine, measure};
 use crate::Result;
 
 /// Messages of each session.
@@ -48,10 +41,7 @@ pub fn measure(herma: &Path, place: &Path, sessions: usize) -> Result<SessionsRe
     let home = place.join("home");
     prepare(&home, sessions)?;
     let mut prune = Command::new(herma);
-    prune
-        .args(["sessions", "prune", "--yes", "--json", "--home"])
-        .arg(&home)
-        .current_dir(place);
+    prune.args(["sessions", "prune", "--yes", "--json", "--home"]).arg(&home).current_dir(place);
     let (herma_time, herma_memory) = timed_with_memory(&prune)?;
     let left = HermesSessions::at(&home);
     let expected = i64::try_from(sessions / KEPT)?;
@@ -60,11 +50,7 @@ pub fn measure(herma: &Path, place: &Path, sessions: usize) -> Result<SessionsRe
 
     prepare(&home, sessions)?;
     let has_sqlite = Command::new("sqlite3").arg("--version").output().is_ok();
-    let rows = if has_sqlite {
-        Some(timed_with_memory(&delete_rows(&home))?)
-    } else {
-        None
-    };
+    let rows = if has_sqlite { Some(timed_with_memory(&delete_rows(&home))?) } else { None };
     let files = time(
         Command::new("find")
             .arg(home.join("sessions"))
@@ -123,10 +109,7 @@ fn prepare(home: &Path, sessions: usize) -> Result<()> {
     }
     made.sql("PRAGMA wal_checkpoint(TRUNCATE)");
     // The rivals do not make the database smaller either.
-    fs::write(
-        home.join("config.yaml"),
-        "sessions:\n  vacuum_after_prune: false\n",
-    )?;
+    fs::write(home.join("config.yaml"), "sessions:\n  vacuum_after_prune: false\n")?;
     Ok(())
 }
 

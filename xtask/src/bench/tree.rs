@@ -6,8 +6,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_testkit::random::Random;
 
@@ -34,9 +33,7 @@ const NAMES: &[&str] = &[
     "main", "lib", "util", "config", "parser", "server", "client", "model", "view", "index",
     "types", "error", "test", "driver", "core", "net", "io", "cache", "store", "handler",
 ];
-const ENDINGS: &[&str] = &[
-    "rs", "c", "h", "py", "ts", "go", "md", "json", "toml", "txt",
-];
+const ENDINGS: &[&str] = &["rs", "c", "h", "py", "ts", "go", "md", "json", "toml", "txt"];
 
 /// Makes sure that `root` is the generated tree of `files` files.
 pub fn ensure(root: &Path, files: usize) -> Result<()> {
@@ -69,9 +66,7 @@ pub fn generate(root: &Path, files: usize) -> Result<()> {
             symlink(format!("{stem}_{}.{ending}", n.saturating_sub(1)), path)?;
             continue;
         }
-        let size = (SIZE_MEDIAN_LN + SIZE_SPREAD * random.normal())
-            .exp()
-            .min(MAX_SIZE) as usize;
+        let size = (SIZE_MEDIAN_LN + SIZE_SPREAD * random.normal()).exp().min(MAX_SIZE) as usize;
         fill(&mut text, size, &mut random);
         fs::write(path, &text)?;
     }
@@ -124,11 +119,7 @@ mod tests {
         generate(&b, 200).unwrap();
         let tree = Tree::read(&a);
         assert_eq!(tree, Tree::read(&b));
-        assert!(
-            tree.0
-                .keys()
-                .all(|path| path.split(|b| *b == b'/').count() <= MAX_DEPTH + 1)
-        );
+        assert!(tree.0.keys().all(|path| path.split(|b| *b == b'/').count() <= MAX_DEPTH + 1));
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -6,14 +6,11 @@
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
 use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, FileKind};
 use rayon::Scope;
 
 use crate::Result;
@@ -46,10 +43,7 @@ pub fn walk(root: &Path) -> Result<Seen> {
     let root = Dir::open(root)?;
     let counters = Counters::default();
     rayon::scope(|scope| visit(scope, &root, &counters));
-    let error = counters
-        .error
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let error = counters.error.into_inner().unwrap_or_else(PoisonError::into_inner);
     match error {
         Some(error) => Err(error.into()),
         None => Ok(Seen {
@@ -63,10 +57,7 @@ pub fn walk(root: &Path) -> Result<Seen> {
 fn visit<'scope>(scope: &Scope<'scope>, directory: &Dir, counters: &'scope Counters) {
     if let Err(errno) = visit_entries(scope, directory, counters) {
         let message = format!("cannot walk the tree: {errno}");
-        *counters
-            .error
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(message);
+        *counters.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(message);
     }
 }
 
@@ -93,9 +84,7 @@ fn visit_entries<'scope>(
     }
     counters.files.fetch_add(files, Ordering::Relaxed);
     counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-    counters
-        .directories
-        .fetch_add(subdirectories.len() as u64, Ordering::Relaxed);
+    counters.directories.fetch_add(subdirectories.len() as u64, Ordering::Relaxed);
     for name in subdirectories {
         let child = directory.open_dir_for_walk(&name)?;
         scope.spawn(move |scope| visit(scope, &child, counters));

@@ -5,10 +5,8 @@
 //! goes to where npm or pip put things for the user.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -48,9 +46,7 @@ pub const NODE: Package = Package {
 
 pub const CLAUDE: Package = Package {
     directory: "claude-latest",
-    source: Source::Archive {
-        package: "@anthropic-ai/claude-code-{}",
-    },
+    source: Source::Archive { package: "@anthropic-ai/claude-code-{}" },
     version: "2.1.325",
     program: "claude",
 };
@@ -64,18 +60,14 @@ pub const QWEN: Package = npm("qwen24", "@qwen-code/qwen-code", "0.24.4", "qwen"
 
 pub const GOOSE: Package = Package {
     directory: "goose",
-    source: Source::Archive {
-        package: "@aaif/goose-binary-{}",
-    },
+    source: Source::Archive { package: "@aaif/goose-binary-{}" },
     version: "1.52.0",
     program: "bin/goose",
 };
 
 pub const HERMES: Package = Package {
     directory: "hermes",
-    source: Source::Python {
-        package: "hermes-agent",
-    },
+    source: Source::Python { package: "hermes-agent" },
     version: "0.19.0",
     program: "bin/hermes",
 };
@@ -86,12 +78,7 @@ const fn npm(
     version: &'static str,
     program: &'static str,
 ) -> Package {
-    Package {
-        directory,
-        source: Source::Npm { package },
-        version,
-        program,
-    }
+    Package { directory, source: Source::Npm { package }, version, program }
 }
 
 /// The directory the agents are in.
@@ -167,10 +154,9 @@ impl Agents {
         let directory = self.directory.join(package.directory);
         let file = match package.source {
             Source::Archive { .. } => directory.join("package.json"),
-            Source::Npm { package } => directory
-                .join("node_modules")
-                .join(package)
-                .join("package.json"),
+            Source::Npm { package } => {
+                directory.join("node_modules").join(package).join("package.json")
+            }
             Source::Python { .. } => return self.installed_python(package),
         };
         let facts: Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
@@ -184,10 +170,7 @@ impl Agents {
         };
         let python = self.directory.join(package.directory).join("bin/python3");
         let code = "import sys, importlib.metadata as m; print(m.version(sys.argv[1]))";
-        let output = Command::new(python)
-            .args(["-c", code, name])
-            .output()
-            .ok()?;
+        let output = Command::new(python).args(["-c", code, name]).output().ok()?;
         let version = String::from_utf8(output.stdout).ok()?;
         Some(version.trim().to_owned())
     }
@@ -201,9 +184,7 @@ impl Agents {
             let mut pip = Command::new(place.join("bin/pip"));
             return quietly(pip.args(["install", "--quiet", &wanted]));
         }
-        let partial = self
-            .directory
-            .join(format!("{}.partial", package.directory));
+        let partial = self.directory.join(format!("{}.partial", package.directory));
         make_anew(&partial)?;
         match package.source {
             Source::Archive { package: name } => {
@@ -258,10 +239,7 @@ fn platform() -> String {
 
 fn unpack_archive(place: &Path, wanted: &str) -> Result<()> {
     let mut npm = Command::new("npm");
-    quietly(
-        npm.args(["pack", "--loglevel=error", wanted])
-            .current_dir(place),
-    )?;
+    quietly(npm.args(["pack", "--loglevel=error", wanted]).current_dir(place))?;
     let archive = fs::read_dir(place)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "tgz"))
@@ -282,10 +260,8 @@ fn make_anew(directory: &Path) -> Result<()> {
 /// Runs a command and shows what it said only if it failed.
 fn quietly(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{program}: {error}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }

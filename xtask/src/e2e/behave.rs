@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
-use super::LIMIT;
-use super::check;
 use super::check::Findings;
 use super::drivers::Driver;
 use super::heard::Heard;
-use super::project;
 use super::report::Table;
-use super::stage::Setting;
-use super::stage::Stage;
+use super::stage::{Setting, Stage};
+use super::{LIMIT, check, project};
 use crate::Result;
 
 /// Runs each agent on the scene and says what came of it. `bare` leaves Herma out, which only shows that the agent
@@ -60,12 +57,7 @@ fn run_one(
     let mut findings = Findings::default();
     problems.append(&mut stage.blocked(&scenes, &ended));
     if !bare {
-        problems.extend(
-            heard
-                .complaints
-                .iter()
-                .map(|line| format!("hook.log: {line}")),
-        );
+        problems.extend(heard.complaints.iter().map(|line| format!("hook.log: {line}")));
         if problems.is_empty() {
             findings = check::check(&stage, &scene)?;
             problems.append(&mut findings.problems);
@@ -92,9 +84,7 @@ fn delegate(
     driver: &'static dyn Driver,
     bare: bool,
 ) -> Result<(String, Vec<String>)> {
-    let can = driver
-        .call(&project::delegation(), Path::new("/"))
-        .is_some();
+    let can = driver.call(&project::delegation(), Path::new("/")).is_some();
     if bare || !can {
         return Ok(("-".to_owned(), Vec::new()));
     }

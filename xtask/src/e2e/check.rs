@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::project;
 use super::script::Action;
-use super::stage::Scene;
-use super::stage::Stage;
+use super::stage::{Scene, Stage};
 use crate::Result;
 
 /// What was found.
@@ -61,31 +60,20 @@ fn check_steps(stage: &Stage, scene: &Scene, findings: &mut Findings) -> Result<
         .filter(|step| text(step, "kind") == "tool")
         .cloned()
         .collect();
-    let changed: Vec<_> = steps
-        .iter()
-        .filter(|step| text(step, "state") == "changed")
-        .collect();
+    let changed: Vec<_> = steps.iter().filter(|step| text(step, "state") == "changed").collect();
     findings.steps = steps.len();
     findings.changed_steps = changed.len();
     let calls: Vec<_> = scene.iter().flatten().collect();
     let changing = calls.iter().filter(|action| action.changes_files()).count();
     findings.expect(changed.len() == changing, || {
-        format!(
-            "{} steps changed files instead of {changing}",
-            changed.len()
-        )
+        format!("{} steps changed files instead of {changing}", changed.len())
     });
     for action in calls.into_iter().filter(|action| action.changes_files()) {
         let file = touched(action);
-        let knows = |step: &&&Value| {
-            array(step, "files")
-                .iter()
-                .any(|one| text(one, "path") == file)
-        };
+        let knows =
+            |step: &&&Value| array(step, "files").iter().any(|one| text(one, "path") == file);
         let found = changed.iter().filter(knows).count();
-        findings.expect(found > 0, || {
-            format!("no step knows that it changed {file}")
-        });
+        findings.expect(found > 0, || format!("no step knows that it changed {file}"));
     }
     Ok(steps)
 }
@@ -114,11 +102,8 @@ fn check_undo(stage: &Stage, step: &Value, findings: &mut Findings) -> Result<()
     let number = step["number"].to_string();
     stage.sandbox.ask(&["undo", &number])?;
     let mut expected = with_saved_only(&stage.start);
-    for (path, text) in [
-        ("new.txt", "created\n"),
-        ("side.txt", "side\n"),
-        ("edited.txt", "two\n"),
-    ] {
+    for (path, text) in [("new.txt", "created\n"), ("side.txt", "side\n"), ("edited.txt", "two\n")]
+    {
         project::put(&mut expected, path, text);
     }
     expected.remove(b"removed.txt");
@@ -133,9 +118,7 @@ fn check_receipt(stage: &Stage, checkpoint: &str, findings: &mut Findings) -> Re
         let named = array(&receipt, "left_out").iter().any(|entry| {
             Path::new(path).starts_with(text(entry, "path")) && text(entry, "reason") == reason
         });
-        findings.expect(named, || {
-            format!("the receipt does not name {path} as {reason}")
-        });
+        findings.expect(named, || format!("the receipt does not name {path} as {reason}"));
     }
     Ok(())
 }
@@ -157,9 +140,7 @@ pub fn check_restore_of_all(stage: &Stage, scenes: &[Scene]) -> Result<Findings>
     let answer = stage.sandbox.ask(&["steps", "--all"])?;
     findings.steps = array(&answer, "steps").len();
     let (calls, steps) = (scenes.iter().flatten().flatten().count(), findings.steps);
-    findings.expect(steps == calls, || {
-        format!("{calls} calls are {steps} steps")
-    });
+    findings.expect(steps == calls, || format!("{calls} calls are {steps} steps"));
     let list = stage.sandbox.ask(&["list"])?;
     let checkpoints = array(&list, "checkpoints");
     findings.checkpoints = checkpoints.len();
@@ -167,16 +148,9 @@ pub fn check_restore_of_all(stage: &Stage, scenes: &[Scene]) -> Result<Findings>
         findings.problems.push("there is no checkpoint".to_owned());
         return Ok(findings);
     };
-    stage
-        .sandbox
-        .ask(&["restore", text(oldest, "id"), "--all"])?;
+    stage.sandbox.ask(&["restore", text(oldest, "id"), "--all"])?;
     let expected = with_saved_only(&stage.start);
-    compare(
-        stage,
-        &expected,
-        "after `herma restore --all`",
-        &mut findings,
-    );
+    compare(stage, &expected, "after `herma restore --all`", &mut findings);
     Ok(findings)
 }
 
@@ -184,30 +158,20 @@ pub fn check_restore_of_all(stage: &Stage, scenes: &[Scene]) -> Result<Findings>
 /// step knows of itself: how it ended, and whether it is part of the step that let the other one work.
 pub fn check_delegation(stage: &Stage, scenes: &[Scene]) -> Result<(String, Findings)> {
     let answer = stage.sandbox.ask(&["steps", "--all"])?;
-    let step = array(&answer, "steps")
-        .iter()
-        .find(|step| is_deletion(step));
+    let step = array(&answer, "steps").iter().find(|step| is_deletion(step));
     let known = step.map_or("no step".to_owned(), |step| {
-        let place = if step["within"].is_null() {
-            "apart"
-        } else {
-            "within"
-        };
+        let place = if step["within"].is_null() { "apart" } else { "within" };
         format!("{}, {place}", text(step, "state"))
     });
     let mut findings = check_restore_of_all(stage, scenes)?;
-    findings.expect(step.is_some(), || {
-        "what the sub-agent did is no step".to_owned()
-    });
+    findings.expect(step.is_some(), || "what the sub-agent did is no step".to_owned());
     Ok((known, findings))
 }
 
 fn compare(stage: &Stage, expected: &Tree, when: &str, findings: &mut Findings) {
     let found = project::read(&stage.sandbox.workspace());
     if let Some(names) = project::differences(expected, &found) {
-        findings
-            .problems
-            .push(format!("{when} these differ: {names}"));
+        findings.problems.push(format!("{when} these differ: {names}"));
     }
 }
 

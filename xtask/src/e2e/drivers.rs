@@ -16,13 +16,11 @@ mod qwen;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agents::Package;
 use super::sandbox::Sandbox;
-use super::script::Action;
-use super::script::Call;
+use super::script::{Action, Call};
 use crate::Result;
 
 /// An agent that can be run.

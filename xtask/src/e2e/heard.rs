@@ -48,11 +48,8 @@ impl Heard {
         if self.events.is_empty() {
             return "none".to_owned();
         }
-        let words: Vec<_> = self
-            .events
-            .iter()
-            .map(|(event, count)| format!("{event} {count}"))
-            .collect();
+        let words: Vec<_> =
+            self.events.iter().map(|(event, count)| format!("{event} {count}")).collect();
         words.join(", ")
     }
 

@@ -4,8 +4,7 @@
 //! their own switches, and the report says that this was all.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::Result;
 

@@ -2,19 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::LIMIT;
-use super::check;
 use super::drivers::Driver;
 use super::heard::Heard;
-use super::project;
 use super::report::Table;
-use super::stage::Scene;
-use super::stage::Setting;
-use super::stage::Stage;
+use super::stage::{Scene, Setting, Stage};
+use super::{LIMIT, check, project};
 use crate::Result;
 
 /// One agent waits two minutes for a hook, whatever it is told, and does so at each of two calls.
@@ -35,13 +30,8 @@ enum Trouble {
     Crowd,
 }
 
-const ALL: [Trouble; 5] = [
-    Trouble::Missing,
-    Trouble::Killed,
-    Trouble::Failing,
-    Trouble::Slow,
-    Trouble::Crowd,
-];
+const ALL: [Trouble; 5] =
+    [Trouble::Missing, Trouble::Killed, Trouble::Failing, Trouble::Slow, Trouble::Crowd];
 
 impl Trouble {
     const fn word(self) -> &'static str {
@@ -111,9 +101,8 @@ pub fn run(setting: &Setting, drivers: &[&'static dyn Driver]) -> Table {
         let mut rows = Vec::new();
         for driver in drivers {
             let others = ALL.into_iter().filter(|trouble| *trouble != Trouble::Slow);
-            let row: Vec<_> = others
-                .map(|trouble| (trouble, attempt(setting, *driver, trouble)))
-                .collect();
+            let row: Vec<_> =
+                others.map(|trouble| (trouble, attempt(setting, *driver, trouble))).collect();
             rows.push(row);
         }
         for ((driver, mut row), sleeping) in drivers.iter().zip(rows).zip(sleeping) {
@@ -143,10 +132,7 @@ fn attempt(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> 
 }
 
 fn broken(problem: &str) -> Outcome {
-    Outcome {
-        cell: "not run".to_owned(),
-        problems: vec![problem.to_owned()],
-    }
+    Outcome { cell: "not run".to_owned(), problems: vec![problem.to_owned()] }
 }
 
 fn run_one(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> Result<Outcome> {
@@ -166,11 +152,7 @@ fn run_one(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> 
         Ok(())
     })?;
     let mut problems = stage.blocked(&scenes, &ended);
-    let took = ended
-        .iter()
-        .map(|ended| ended.took)
-        .max()
-        .unwrap_or_default();
+    let took = ended.iter().map(|ended| ended.took).max().unwrap_or_default();
     let mut cell = format!("{:.0} s", took.as_secs_f64());
     match trouble {
         Trouble::Missing => {}
@@ -183,10 +165,7 @@ fn run_one(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> 
             problems.extend(findings.problems);
         }
         _ => {
-            let called = fs::read_to_string(&calls)
-                .unwrap_or_default()
-                .lines()
-                .count();
+            let called = fs::read_to_string(&calls).unwrap_or_default().lines().count();
             cell.push_str(&format!(", {called} calls"));
             if called == 0 {
                 problems.push("no hook was called, so this proves nothing".to_owned());

@@ -19,26 +19,17 @@ mod responses;
 
 use std::fs::File;
 use std::io::Write;
-use std::net::Ipv4Addr;
-use std::net::TcpListener;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::script::Answer;
-use super::script::Script;
+use super::script::{Answer, Script};
 use crate::Result;
-use http::Request;
-use http::Response;
+use http::{Request, Response};
 
 /// A running model. It stops when it is dropped.
 pub struct Model {
@@ -71,11 +62,7 @@ impl Model {
                 }
             }
         });
-        Ok(Self {
-            port,
-            over,
-            listening: Some(listening),
-        })
+        Ok(Self { port, over, listening: Some(listening) })
     }
 
     /// Where it is.
@@ -165,10 +152,7 @@ fn about_models() -> Value {
 
 /// The list in a field, empty if there is none.
 fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The text in a field, empty if there is none.

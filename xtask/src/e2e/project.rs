@@ -5,12 +5,10 @@
 
 use std::path::Path;
 
-use herma_testkit::Node;
-use herma_testkit::Tree;
 use herma_testkit::random::Random;
+use herma_testkit::{Node, Tree};
 
-use super::script::Action;
-use super::script::prompt_of;
+use super::script::{Action, prompt_of};
 use crate::Result;
 
 /// Files with their texts.
@@ -42,11 +40,8 @@ const DELETION: &str = "python3 -c \"import os; \
 pub const DELETED_AND_SAVED: [&str; 3] = ["tracked.txt", "untracked.txt", LARGE];
 
 /// What it removes and Herma leaves out, with the reason the receipt gives.
-pub const LEFT_OUT: [(&str, &str); 3] = [
-    ("notes.ignored", "ignored"),
-    (TOO_LARGE, "too-large"),
-    (EXCLUDED, "excluded"),
-];
+pub const LEFT_OUT: [(&str, &str); 3] =
+    [("notes.ignored", "ignored"), (TOO_LARGE, "too-large"), (EXCLUDED, "excluded")];
 
 /// Makes the project and says what is in it.
 pub fn make(workspace: &Path) -> Result<Tree> {
@@ -82,28 +77,17 @@ pub fn read(workspace: &Path) -> Tree {
 /// The scene: a new file, an edit, a shell `rm`, and a deletion by a script.
 pub fn scene() -> Vec<Vec<Action>> {
     vec![
-        vec![Action::Create {
-            path: "new.txt",
-            text: "created\n",
-        }],
+        vec![Action::Create { path: "new.txt", text: "created\n" }],
         vec![Action::Look { path: "edited.txt" }],
-        vec![Action::Edit {
-            path: "edited.txt",
-            old: "one",
-            new: "two",
-        }],
-        vec![Action::Shell {
-            command: "rm removed.txt && echo side > side.txt".to_owned(),
-        }],
+        vec![Action::Edit { path: "edited.txt", old: "one", new: "two" }],
+        vec![Action::Shell { command: "rm removed.txt && echo side > side.txt".to_owned() }],
         vec![deletion()],
     ]
 }
 
 /// A deletion of one file of every sort.
 pub fn deletion() -> Action {
-    Action::Shell {
-        command: DELETION.to_owned(),
-    }
+    Action::Shell { command: DELETION.to_owned() }
 }
 
 /// Two calls, for runs in which each takes long.
@@ -114,9 +98,7 @@ pub fn short_scene() -> Vec<Vec<Action>> {
 
 /// The second scene is left to another agent.
 pub fn delegation() -> Action {
-    Action::Delegate {
-        prompt: prompt_of(2),
-    }
+    Action::Delegate { prompt: prompt_of(2) }
 }
 
 /// An agent lets another one delete files; that one's scene is the second.
@@ -126,10 +108,7 @@ pub fn delegating_scenes() -> Vec<Vec<Vec<Action>>> {
 
 /// Several calls in one message, for two agents that work at the same time.
 pub fn crowded_scene(second: bool) -> Vec<Vec<Action>> {
-    let create = |path| Action::Create {
-        path,
-        text: "created\n",
-    };
+    let create = |path| Action::Create { path, text: "created\n" };
     if second {
         let command = "rm removed.txt && echo side > side.txt".to_owned();
         return vec![vec![
@@ -138,11 +117,7 @@ pub fn crowded_scene(second: bool) -> Vec<Vec<Action>> {
             create("second-2.txt"),
         ]];
     }
-    vec![vec![
-        create("first-1.txt"),
-        deletion(),
-        create("first-2.txt"),
-    ]]
+    vec![vec![create("first-1.txt"), deletion(), create("first-2.txt")]]
 }
 
 /// What a tree becomes when an agent does these things.

@@ -26,11 +26,7 @@ impl Table {
         row.resize(self.head.len() - 1, "-".to_owned());
         row.push(verdict.to_owned());
         self.rows.push(row);
-        self.problems.extend(
-            problems
-                .into_iter()
-                .map(|problem| format!("{name}: {problem}")),
-        );
+        self.problems.extend(problems.into_iter().map(|problem| format!("{name}: {problem}")));
     }
 
     /// Adds a row for something that could not even be tried.
@@ -48,11 +44,8 @@ impl Table {
             })
             .collect();
         let line = |row: &[String]| {
-            let cells: Vec<_> = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, &width)| format!("{cell:width$}"))
-                .collect();
+            let cells: Vec<_> =
+                row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
             println!("| {} |", cells.join(" | "));
         };
         println!();

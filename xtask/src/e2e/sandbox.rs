@@ -5,20 +5,15 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::agents;
-use super::agents::Agents;
-use super::agents::Package;
-use super::process;
+use super::agents::{Agents, Package};
+use super::{agents, process};
 use crate::Result;
 
 /// The world of one run.
@@ -35,9 +30,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Makes a world for a run of this name. `herma` is the program that installs and restores.
     pub fn new(name: &str, agents: &Agents, herma: &Path, keep: bool) -> Result<Self> {
-        let place = tempfile::Builder::new()
-            .prefix(&format!("herma-e2e-{name}-"))
-            .tempdir()?;
+        let place = tempfile::Builder::new().prefix(&format!("herma-e2e-{name}-")).tempdir()?;
         let directory = place.path().canonicalize()?;
         let token = format!("{}-{}", std::process::id(), directory.display());
         for part in ["home", "workspace", "tmp"] {
@@ -159,11 +152,7 @@ impl Sandbox {
         path.push(":");
         path.push(&self.path);
         let mut command = self.command(&self.herma);
-        let output = command
-            .env("PATH", path)
-            .args(&args)
-            .stdin(Stdio::null())
-            .output()?;
+        let output = command.env("PATH", path).args(&args).stdin(Stdio::null()).output()?;
         fs::write(self.directory.join("install.out"), &output.stdout)?;
         fs::write(self.directory.join("install.err"), &output.stderr)?;
         well(&output, &format!("install {agent}"))

@@ -9,18 +9,11 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Make a new file.
-    Create {
-        path: &'static str,
-        text: &'static str,
-    },
+    Create { path: &'static str, text: &'static str },
     /// Look at a file: several agents edit only what they have read.
     Look { path: &'static str },
     /// Replace a text in a file.
-    Edit {
-        path: &'static str,
-        old: &'static str,
-        new: &'static str,
-    },
+    Edit { path: &'static str, old: &'static str, new: &'static str },
     /// Run a command line.
     Shell { command: String },
     /// Let another agent work on a prompt. Not tried with every agent.
@@ -48,10 +41,7 @@ impl Action {
 #[derive(Clone, Debug)]
 pub enum Call {
     /// A tool with named arguments.
-    Tool {
-        name: &'static str,
-        arguments: Value,
-    },
+    Tool { name: &'static str, arguments: Value },
     /// A tool that takes a text as it is.
     Freeform { name: &'static str, input: String },
 }
@@ -92,10 +82,8 @@ pub struct Script {
 impl Script {
     /// The answer to a request whose conversation has had so many rounds of tool calls already.
     pub fn answer(&self, request: &str, rounds: usize) -> Answer {
-        let conversation = self
-            .conversations
-            .iter()
-            .find(|conversation| request.contains(&conversation.word));
+        let conversation =
+            self.conversations.iter().find(|conversation| request.contains(&conversation.word));
         match conversation.and_then(|found| found.messages.get(rounds)) {
             Some(calls) => Answer::Calls(calls.clone()),
             None => Answer::Words("All done.".to_owned()),

@@ -1,7 +1,6 @@
 //! One run of an agent: a world, a project, a model with a script, Herma's hooks, and the agent itself.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,16 +9,10 @@ use herma_testkit::Tree;
 use super::agents::Agents;
 use super::drivers::Driver;
 use super::model::Model;
-use super::process;
 use super::process::Ended;
-use super::project;
 use super::sandbox::Sandbox;
-use super::script::Action;
-use super::script::Call;
-use super::script::Conversation;
-use super::script::Script;
-use super::script::prompt_of;
-use super::script::word_of;
+use super::script::{Action, Call, Conversation, Script, prompt_of, word_of};
+use super::{process, project};
 use crate::Result;
 
 /// What all runs have in common.
@@ -54,11 +47,7 @@ impl Stage {
         if setting.keep {
             eprintln!("   {}", sandbox.directory().display());
         }
-        Ok(Self {
-            driver,
-            sandbox,
-            start,
-        })
+        Ok(Self { driver, sandbox, start })
     }
 
     /// What the agent says its version is.
@@ -140,15 +129,9 @@ impl Stage {
         };
         let conversation = |(index, scene): (usize, &Scene)| Conversation {
             word: word_of(index + 1),
-            messages: scene
-                .iter()
-                .map(calls)
-                .filter(|calls| !calls.is_empty())
-                .collect(),
+            messages: scene.iter().map(calls).filter(|calls| !calls.is_empty()).collect(),
         };
-        Script {
-            conversations: scenes.iter().enumerate().map(conversation).collect(),
-        }
+        Script { conversations: scenes.iter().enumerate().map(conversation).collect() }
     }
 
     fn call(&self, action: &Action) -> Option<Call> {

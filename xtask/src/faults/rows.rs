@@ -21,27 +21,15 @@ pub(super) enum Step {
         filters: &'static [&'static str],
     },
     /// A chore of this program, with its arguments in the size for every change and in full size.
-    Chore {
-        name: &'static str,
-        small: &'static [&'static str],
-        full: &'static [&'static str],
-    },
+    Chore { name: &'static str, small: &'static [&'static str], full: &'static [&'static str] },
 }
 
 const fn program(filters: &'static [&'static str]) -> Step {
-    Step::Tests {
-        package: "herma",
-        binary: "faults",
-        filters,
-    }
+    Step::Tests { package: "herma", binary: "faults", filters }
 }
 
 const fn engine(binary: &'static str, filters: &'static [&'static str]) -> Step {
-    Step::Tests {
-        package: "herma-core",
-        binary,
-        filters,
-    }
+    Step::Tests { package: "herma-core", binary, filters }
 }
 
 /// All ways to die of a save, before and after each call, and writes that are cut short.
@@ -83,11 +71,7 @@ pub(super) const ROWS: [Row; 28] = [
     Row {
         key: "2",
         title: "killed at any call of restore, undo, cleaning and the other commands",
-        steps: &[
-            MOVES,
-            SHAPES,
-            engine("engine", &["step_kills::", "legacy_kills::"]),
-        ],
+        steps: &[MOVES, SHAPES, engine("engine", &["step_kills::", "legacy_kills::"])],
         shows: "old, new, or a mix that `restore --continue` finishes and `undo` reverses",
     },
     Row {
@@ -249,21 +233,13 @@ pub(super) const ROWS: [Row; 28] = [
     Row {
         key: "fuzz",
         title: "input that nobody meant",
-        steps: &[Step::Chore {
-            name: "fuzz",
-            small: &["--replay"],
-            full: &[],
-        }],
+        steps: &[Step::Chore { name: "fuzz", small: &["--replay"], full: &[] }],
         shows: "no parser panics, hangs or takes too much memory",
     },
     Row {
         key: "mutants",
         title: "safety taken away, one thing at a time",
-        steps: &[Step::Chore {
-            name: "faults",
-            small: &["--mutants"],
-            full: &["--mutants"],
-        }],
+        steps: &[Step::Chore { name: "faults", small: &["--mutants"], full: &["--mutants"] }],
         shows: "a test turns red for each",
     },
 ];

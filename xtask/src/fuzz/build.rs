@@ -4,12 +4,10 @@
 //! takes another way through it is not interesting, and counting costs time in building and in running.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// Counts edges, and shows the fuzzer what is compared with what.
 const COVERAGE: [&str; 5] = [
@@ -48,11 +46,7 @@ const PARSERS: [&str; 7] = [
 
 /// Builds the program, and returns where it is.
 pub fn program(sanitizes: bool) -> Result<PathBuf> {
-    let directory = if sanitizes {
-        "build-sanitizer"
-    } else {
-        "build"
-    };
+    let directory = if sanitizes { "build-sanitizer" } else { "build" };
     let directory = workspace::target()?.join("fuzz").join(directory);
     let machine = machine()?;
     fs::create_dir_all(&directory)?;
@@ -80,12 +74,7 @@ pub fn check() -> Result<()> {
     let directory = workspace::target()?.join("fuzz/check");
     let mut cargo = workspace::cargo()?;
     cargo
-        .args([
-            "check",
-            "--manifest-path",
-            "fuzz/Cargo.toml",
-            "--target-dir",
-        ])
+        .args(["check", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"])
         .arg(directory)
         .env("RUSTFLAGS", DOORS);
     workspace::run(&mut cargo)
@@ -106,9 +95,7 @@ fn machine() -> Result<String> {
     let output = Command::new("rustc").arg("-vV").output()?;
     let text = String::from_utf8(output.stdout)?;
     let line = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(line
-        .ok_or("rustc does not say what machine this is")?
-        .to_owned())
+    Ok(line.ok_or("rustc does not say what machine this is")?.to_owned())
 }
 
 /// The targets a program has.

@@ -55,12 +55,7 @@ mod tests {
                    #4\tINITED cov: 68 ft: 74 corp: 3/30b exec/s: 0 rss: 40Mb\n\
                    #600\tNEW    cov: 80 ft: 90 corp: 4/40b lim: 4 exec/s: 0 rss: 41Mb\n\
                    #2097152\tpulse  cov: 80 ft: 91 corp: 5/40b lim: 4 exec/s: 90 rss: 41Mb\n";
-        let crashed = Progress {
-            executions: 2_097_152,
-            edges_of_seeds: 68,
-            edges: 80,
-            corpus: 5,
-        };
+        let crashed = Progress { executions: 2_097_152, edges_of_seeds: 68, edges: 80, corpus: 5 };
         assert_eq!(Progress::read(log), crashed);
         let ended = format!("{log}stat::number_of_executed_units: 2100000\n");
         assert_eq!(Progress::read(&ended).executions, 2_100_000);

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Limits;
 use super::log::Progress;
@@ -83,10 +81,7 @@ pub struct State {
 impl State {
     /// Reads the file; a missing one says that nothing ran.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut state = Self {
-            path: path.to_owned(),
-            records: BTreeMap::new(),
-        };
+        let mut state = Self { path: path.to_owned(), records: BTreeMap::new() };
         if path.exists() {
             let value: Value = serde_json::from_slice(&fs::read(path)?)?;
             for (target, value) in value.as_object().into_iter().flatten() {
@@ -106,9 +101,8 @@ impl State {
     pub fn add(&mut self, target: &str, record: Record) -> Result<()> {
         self.records.insert(target.to_owned(), record);
         let all = self.records.iter();
-        let all: serde_json::Map<_, _> = all
-            .map(|(target, record)| (target.clone(), record.to_json()))
-            .collect();
+        let all: serde_json::Map<_, _> =
+            all.map(|(target, record)| (target.clone(), record.to_json())).collect();
         let new = self.path.with_extension("new");
         fs::write(&new, serde_json::to_vec_pretty(&Value::Object(all))?)?;
         Ok(fs::rename(new, &self.path)?)
@@ -153,19 +147,11 @@ fn thousands(number: u64) -> String {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
-        runs: 1000,
-        seconds: 20,
-    };
+    const LIMITS: Limits = Limits { runs: 1000, seconds: 20 };
 
     fn record(executions: u64, problem: Option<&str>) -> Record {
         Record {
-            progress: Progress {
-                executions,
-                edges_of_seeds: 3,
-                edges: 5,
-                corpus: 2,
-            },
+            progress: Progress { executions, edges_of_seeds: 3, edges: 5, corpus: 2 },
             seconds: 1.5,
             limits: LIMITS,
             problem: problem.map(str::to_owned),
@@ -183,23 +169,14 @@ mod tests {
         let read = State::read(&path).unwrap();
         assert_eq!(read.get("tree"), Some(&record(1_234_567, None)));
         assert_eq!(read.get("pack"), Some(&record(5, Some("exit 77"))));
-        let more = Limits {
-            runs: 2000,
-            seconds: 20,
-        };
+        let more = Limits { runs: 2000, seconds: 20 };
         assert!(record(5, None).is_done(LIMITS), "time was up");
         assert!(!record(5, None).is_done(more));
         assert!(record(2000, None).is_done(more), "as many as are asked for");
         assert!(!record(5, Some("exit 77")).is_done(LIMITS));
         let table = read.table();
-        assert!(
-            table.contains("| `tree` | 1,234,567 | 2 | 823045 | 3 | 5 | 2 |  |"),
-            "{table}"
-        );
-        assert!(
-            table.contains("| 2 targets | 1,234,572 | 3 | | | | | 1 |"),
-            "{table}"
-        );
+        assert!(table.contains("| `tree` | 1,234,567 | 2 | 823045 | 3 | 5 | 2 |  |"), "{table}");
+        assert!(table.contains("| 2 targets | 1,234,572 | 3 | | | | | 1 |"), "{table}");
         fs::write(&path, "{\"tree\":{}}").unwrap();
         assert!(State::read(&path).is_err());
     }

@@ -1,16 +1,11 @@
 //! Lets a target work for so much processor time, and then asks it to stop.
 
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
+use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
-use nix::unistd::SysconfVar;
-use nix::unistd::sysconf;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::Result;
 
@@ -59,12 +54,8 @@ fn used_by(child: &Child) -> Result<Option<f64>> {
     let Some((_, fields)) = line.rsplit_once(')') else {
         return Ok(None);
     };
-    let ticks: Option<u64> = fields
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .map(|field| field.parse::<u64>().ok())
-        .sum();
+    let ticks: Option<u64> =
+        fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().ok()).sum();
     let a_second = sysconf(SysconfVar::CLK_TCK)?.ok_or("the system does not say what a tick is")?;
     Ok(ticks.map(|ticks| ticks as f64 / a_second as f64))
 }

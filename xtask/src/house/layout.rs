@@ -3,18 +3,13 @@
 //! The drawing is in docs/ARCHITECTURE.md, between `<!-- crates -->` and `<!-- /crates -->`: a line `crate -> crates it may use` for
 //! each one. What only tests use is not asked for.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::ARCHITECTURE;
-use super::between;
 use super::modules::Graph;
-use super::read;
-use super::source;
 use super::source::Crate;
-use crate::Result;
-use crate::workspace;
+use super::{ARCHITECTURE, between, read, source};
+use crate::{Result, workspace};
 
 /// Cycles that are still there. May only shrink; the goal is none.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
@@ -40,18 +35,8 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
             "stepping",
         ],
     ),
-    (
-        "shell",
-        &[
-            "effects", "patterns", "process", "programs", "reads", "walk",
-        ],
-    ),
-    (
-        "store",
-        &[
-            "layout", "lock", "object", "objects", "pack", "refs", "repair",
-        ],
-    ),
+    ("shell", &["effects", "patterns", "process", "programs", "reads", "walk"]),
+    ("store", &["layout", "lock", "object", "objects", "pack", "refs", "repair"]),
     ("testkit", &["bounded", "crash", "faults"]),
 ];
 
@@ -66,10 +51,7 @@ pub fn run(args: &[String]) -> Result<()> {
     wrong.extend(unknown_cycles(&crates, KNOWN_CYCLES)?);
     if wrong.is_empty() {
         let cycles = KNOWN_CYCLES.len();
-        println!(
-            "{} crates as drawn, {cycles} known cycles of modules.",
-            crates.len()
-        );
+        println!("{} crates as drawn, {cycles} known cycles of modules.", crates.len());
         return Ok(());
     }
     Err(format!("the layout is not as drawn:\n{}", wrong.join("\n")).into())
@@ -82,9 +64,7 @@ fn drawing(text: &str) -> Result<Drawing> {
     let (_, drawn, _) = between(text, "crates")?;
     let lines = drawn.lines().filter_map(|line| line.split_once("->"));
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-    Ok(lines
-        .map(|(name, uses)| (name.trim().to_owned(), words(uses)))
-        .collect())
+    Ok(lines.map(|(name, uses)| (name.trim().to_owned(), words(uses))).collect())
 }
 
 /// Sentences about crates that are not drawn, or use others than they are drawn with.
@@ -97,24 +77,16 @@ fn against_drawing(crates: &[Crate], drawing: &Drawing) -> Result<Vec<String>> {
         };
         for used in uses(&of.directory)? {
             if !allowed.contains(&used) {
-                wrong.push(format!(
-                    "{} uses {used}, which is not drawn in {ARCHITECTURE}",
-                    of.name
-                ));
+                wrong
+                    .push(format!("{} uses {used}, which is not drawn in {ARCHITECTURE}", of.name));
             }
         }
     }
     let names: BTreeSet<&str> = crates.iter().map(|of| of.name.as_str()).collect();
-    let drawn = drawing
-        .iter()
-        .flat_map(|(name, uses)| uses.iter().chain([name]));
-    let gone: BTreeSet<_> = drawn
-        .filter(|name| !names.contains(name.as_str()))
-        .collect();
-    wrong.extend(
-        gone.iter()
-            .map(|name| format!("{name} is drawn in {ARCHITECTURE}, and no crate")),
-    );
+    let drawn = drawing.iter().flat_map(|(name, uses)| uses.iter().chain([name]));
+    let gone: BTreeSet<_> = drawn.filter(|name| !names.contains(name.as_str())).collect();
+    wrong
+        .extend(gone.iter().map(|name| format!("{name} is drawn in {ARCHITECTURE}, and no crate")));
     Ok(wrong)
 }
 
@@ -136,10 +108,8 @@ fn uses(directory: &Path) -> Result<Vec<String>> {
 
 /// Sentences about cycles that are not known, and known ones that are none any more.
 fn unknown_cycles(crates: &[Crate], known: &[(&str, &[&str])]) -> Result<Vec<String>> {
-    let mut unseen: BTreeSet<(String, BTreeSet<String>)> = known
-        .iter()
-        .map(|(name, modules)| ((*name).to_owned(), owned(modules)))
-        .collect();
+    let mut unseen: BTreeSet<(String, BTreeSet<String>)> =
+        known.iter().map(|(name, modules)| ((*name).to_owned(), owned(modules))).collect();
     let mut wrong = Vec::new();
     for of in crates {
         let graph = Graph::of(of)?;
@@ -152,9 +122,8 @@ fn unknown_cycles(crates: &[Crate], known: &[(&str, &[&str])]) -> Result<Vec<Str
     }
     for (name, modules) in unseen {
         let modules = Vec::from_iter(modules).join(", ");
-        wrong.push(format!(
-            "{name}: {modules} is no cycle any more; take it off the list in xtask"
-        ));
+        wrong
+            .push(format!("{name}: {modules} is no cycle any more; take it off the list in xtask"));
     }
     Ok(wrong)
 }
@@ -189,22 +158,16 @@ mod tests {
     #[test]
     fn crates_may_use_what_is_drawn_and_tests_what_they_like() {
         let a = "[package]\nname = \"herma-c\"\n[dependencies]\nherma-b.workspace = true\nserde = \"1\"\n[dev-dependencies]\nherma-c = \"1\"\n";
-        let files = [
-            ("crates/a/Cargo.toml", a),
-            ("crates/a/src/lib.rs", ""),
-            ("crates/b/src/lib.rs", ""),
-        ];
+        let files =
+            [("crates/a/Cargo.toml", a), ("crates/a/src/lib.rs", ""), ("crates/b/src/lib.rs", "")];
         assert!(wrong(&files).is_empty());
     }
 
     #[test]
     fn a_crate_used_against_the_drawing_is_named() {
         let b = "[target.'cfg(unix)'.dependencies]\nherma-a = { workspace = true }\n";
-        let files = [
-            ("crates/a/src/lib.rs", ""),
-            ("crates/b/Cargo.toml", b),
-            ("crates/b/src/lib.rs", ""),
-        ];
+        let files =
+            [("crates/a/src/lib.rs", ""), ("crates/b/Cargo.toml", b), ("crates/b/src/lib.rs", "")];
         let wrong = wrong(&files);
         assert!(wrong[0].starts_with("b uses a"), "{wrong:?}");
         assert_eq!(wrong.len(), 1);
@@ -231,10 +194,6 @@ mod tests {
         let gone = wrong(&[("a", &["b", "c"]), ("a", &["d", "e"])]);
         assert_eq!(gone.len(), 1);
         assert!(gone[0].contains("no cycle any more"), "{gone:?}");
-        assert_eq!(
-            wrong(&[("a", &["b", "c", "d"])]).len(),
-            2,
-            "a cycle that got smaller"
-        );
+        assert_eq!(wrong(&[("a", &["b", "c", "d"])]).len(), 2, "a cycle that got smaller");
     }
 }

@@ -4,13 +4,10 @@
 //! code has a path to it, from `crate` or through `super`; a name that the root only passes on counts as what it stands for. The
 //! root itself is left out: it is there to know them all.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::source::Crate;
-use super::source::File;
-use super::source::Line;
+use super::source::{Crate, File, Line};
 use crate::Result;
 
 /// Where one module names another: file, line and text.
@@ -53,11 +50,8 @@ impl Graph {
 
     /// The sets of modules of which each one leads to all others.
     pub fn cycles(&self) -> Vec<BTreeSet<String>> {
-        let reached: BTreeMap<&str, BTreeSet<&str>> = self
-            .edges
-            .keys()
-            .map(|from| (from.as_str(), self.reached_from(from)))
-            .collect();
+        let reached: BTreeMap<&str, BTreeSet<&str>> =
+            self.edges.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
         let mut found = BTreeSet::new();
         for (module, others) in &reached {
             let mut cycle: BTreeSet<String> = others
@@ -101,11 +95,8 @@ impl Graph {
 
 /// The names the root has from its modules, with the module each comes from.
 fn passed_on(of: &Crate) -> BTreeMap<String, String> {
-    let roots = of
-        .files
-        .iter()
-        .filter(|file| module_path(&file.path).is_empty());
-    let lines = roots.flat_map(|file| &file.lines);
+    let roots = of.files.iter().filter(|file| module_path(&file.path).is_empty());
+    let lines = roots.flat_map(|file| one_import_a_line(&file.lines));
     let mut names = BTreeMap::new();
     for line in lines.filter(|line| line.indent == 0) {
         let Some((_, path)) = line.text.split_once("use ") else {
@@ -133,11 +124,11 @@ fn module_path(file: &Path) -> Vec<String> {
 }
 
 /// The lines of a file that have a path to something right below the root, and to what.
-fn imports<'f>(file: &'f File, path: &[String]) -> Result<Vec<(&'f Line, String)>> {
+fn imports(file: &File, path: &[String]) -> Result<Vec<(Line, String)>> {
     let mut found = Vec::new();
     // The modules that begin in the file itself, by their indentation.
     let mut inner: Vec<usize> = Vec::new();
-    for line in &file.lines {
+    for line in one_import_a_line(&file.lines) {
         if inner.last() == Some(&line.indent) && line.text == "}" {
             inner.pop();
         }
@@ -147,11 +138,9 @@ fn imports<'f>(file: &'f File, path: &[String]) -> Result<Vec<(&'f Line, String)
             if ups == depth || names[0] == "crate" {
                 let Some(to) = names.get(ups.max(1)) else {
                     let place = format!("{}:{}", file.path.display(), line.number);
-                    return Err(
-                        format!("{place}: one import a line, and none of everything").into(),
-                    );
+                    return Err(format!("{place}: no import of everything").into());
                 };
-                found.push((line, to.clone()));
+                found.push((line.clone(), to.clone()));
             }
         }
         if line.text.ends_with(" {") && line.text.split(' ').rev().nth(2) == Some("mod") {
@@ -159,6 +148,31 @@ fn imports<'f>(file: &'f File, path: &[String]) -> Result<Vec<(&'f Line, String)
         }
     }
     Ok(found)
+}
+
+/// The lines with each `use a::{b, c}` as one line per name.
+fn one_import_a_line(lines: &[Line]) -> Vec<Line> {
+    let mut single = Vec::new();
+    let mut lines = lines.iter();
+    while let Some(line) = lines.next() {
+        let is_group = line.text.split(' ').any(|word| word == "use") && line.text.contains("::{");
+        if !is_group {
+            single.push(line.clone());
+            continue;
+        }
+        let mut text = line.text.clone();
+        while !text.ends_with(';') {
+            let Some(next) = lines.next() else { break };
+            text.push_str(&next.text);
+        }
+        let (path, names) = text.split_once('{').unwrap_or((&text, ""));
+        let names = names.trim_end_matches("};").split(',').map(str::trim);
+        single.extend(names.filter(|name| !name.is_empty()).map(|name| {
+            let text = format!("{path}{name};");
+            Line { number: line.number, indent: line.indent, text }
+        }));
+    }
+    single
 }
 
 /// The paths in a line that begin with `crate` or `super`, as their names.
@@ -176,11 +190,7 @@ fn paths_in(text: &str) -> Vec<Vec<String>> {
             let names = rest[..length].split("::").filter(|name| !name.is_empty());
             paths.push(names.map(str::to_owned).collect());
         }
-        let step = if is_path && begins {
-            length
-        } else {
-            first.len_utf8()
-        };
+        let step = if is_path && begins { length } else { first.len_utf8() };
         before = rest[..step].chars().next_back().unwrap_or(' ');
         rest = &rest[step..];
     }
@@ -196,10 +206,7 @@ mod tests {
         let made = workspace(files);
         let read = Crate::read(made.path().join("crates/a")).unwrap();
         let cycles = Graph::of(&read).unwrap().cycles();
-        cycles
-            .into_iter()
-            .map(|cycle| cycle.into_iter().collect())
-            .collect()
+        cycles.into_iter().map(|cycle| cycle.into_iter().collect()).collect()
     }
 
     #[test]
@@ -208,10 +215,7 @@ mod tests {
             ("crates/a/src/lib.rs", "mod b;\nmod c;\nmod d;\nmod e;\n"),
             ("crates/a/src/b.rs", "use crate::c::C;\n"),
             ("crates/a/src/c/mod.rs", "mod inner;\n"),
-            (
-                "crates/a/src/c/inner.rs",
-                "fn a(b: &super::super::d::D) {}\n",
-            ),
+            ("crates/a/src/c/inner.rs", "fn a(b: &super::super::d::D) {}\n"),
             ("crates/a/src/d.rs", "fn a() -> Option<crate::b::B> {}\n"),
             ("crates/a/src/e.rs", "use super::b::B;\nuse crate::d::D;\n"),
         ]);
@@ -221,10 +225,7 @@ mod tests {
     #[test]
     fn one_way_is_no_cycle() {
         let found = cycles(&[
-            (
-                "crates/a/src/lib.rs",
-                "use b::B;\nmod b;\nmod c;\nfn own() {}\n",
-            ),
+            ("crates/a/src/lib.rs", "use b::B;\nmod b;\nmod c;\nfn own() {}\n"),
             (
                 "crates/a/src/b.rs",
                 "use crate::c::C;\npub(in crate::c) fn a() {}\nmod inner {\n    use super::B;\n}\n",
@@ -240,14 +241,8 @@ mod tests {
     #[test]
     fn a_name_the_root_passes_on_is_the_modules() {
         let found = cycles(&[
-            (
-                "crates/a/src/lib.rs",
-                "pub use b::inner::B as Bee;\nmod b;\nmod c;\n",
-            ),
-            (
-                "crates/a/src/b.rs",
-                "mod d {\n    use super::super::c::C;\n}\n",
-            ),
+            ("crates/a/src/lib.rs", "pub use b::inner::B as Bee;\nmod b;\nmod c;\n"),
+            ("crates/a/src/b.rs", "mod d {\n    use super::super::c::C;\n}\n"),
             ("crates/a/src/c.rs", "use crate::Bee;\n"),
         ]);
         assert_eq!(found, [["b", "c"]]);
@@ -263,25 +258,26 @@ mod tests {
         let graph = Graph::of(&Crate::read(made.path().join("crates/a")).unwrap()).unwrap();
         let cycle = &graph.cycles()[0];
         let inside: Vec<_> = graph.inside(cycle).collect();
-        assert_eq!(
-            inside[0],
-            ("b", "c", &["b.rs:2: use crate::c::C;".to_owned()][..])
-        );
+        assert_eq!(inside[0], ("b", "c", &["b.rs:2: use crate::c::C;".to_owned()][..]));
         assert_eq!(inside.len(), 2);
     }
 
     #[test]
-    fn a_bundle_of_imports_is_refused() {
-        let made = workspace(&[
-            ("crates/a/src/lib.rs", ""),
-            ("crates/a/src/b.rs", "use crate::{c, d};\n"),
+    fn a_group_of_imports_is_each_of_them() {
+        let found = cycles(&[
+            ("crates/a/src/lib.rs", "pub use b::{B, inner::Bee};\nmod b;\nmod c;\nmod d;\n"),
+            ("crates/a/src/b.rs", "pub(crate) use super::{\n    c::C,\n    d,\n};\n"),
+            ("crates/a/src/c.rs", "use crate::{Bee, own};\n"),
+            ("crates/a/src/d.rs", "fn a() {}\n"),
         ]);
+        assert_eq!(found, [["b", "c"]]);
+    }
+
+    #[test]
+    fn an_import_of_everything_is_refused() {
+        let made =
+            workspace(&[("crates/a/src/lib.rs", ""), ("crates/a/src/b.rs", "use crate::*;\n")]);
         let read = Crate::read(made.path().join("crates/a")).unwrap();
-        assert!(
-            Graph::of(&read)
-                .unwrap_err()
-                .to_string()
-                .starts_with("b.rs:1")
-        );
+        assert!(Graph::of(&read).unwrap_err().to_string().starts_with("b.rs:1"));
     }
 }

@@ -4,16 +4,11 @@
 //! docs/ARCHITECTURE.md; `--check` writes nothing, and fails on a limit that is exceeded or a table that tells something else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::ARCHITECTURE;
-use super::between;
-use super::read;
-use super::source;
 use super::source::Crate;
-use crate::Result;
-use crate::workspace;
+use super::{ARCHITECTURE, between, read, source};
+use crate::{Result, workspace};
 
 /// What may not be exceeded.
 struct Limits {
@@ -29,17 +24,12 @@ struct Limits {
 
 /// These may only be lowered.
 const LIMITS: Limits = Limits {
-    total: 84_700, // The goal is 71,000.
+    total: 76_900, // The goal is 71,000.
     crate_lines: 20_000,
     folder_files: 15,
     unsafe_blocks: 7,
-    larger_crates: &[("core", 31_600)],
-    fuller_folders: &[
-        ("cli/mcp", 16),
-        ("fs", 22),
-        ("python", 21),
-        ("sessions", 25),
-    ],
+    larger_crates: &[("core", 28_700)],
+    fuller_folders: &[("cli/mcp", 16), ("fs", 22), ("python", 21), ("sessions", 25)],
 };
 
 /// In percent: so far a crate may be from what the table says.
@@ -102,10 +92,7 @@ impl Size {
             let folder = Path::new(&of.name).join(file.path.parent().unwrap_or(&file.path));
             let folder = folder.to_string_lossy().trim_end_matches('/').to_owned();
             *size.folders.entry(folder).or_default() += 1;
-            let blocks = file
-                .lines
-                .iter()
-                .map(|line| line.text.matches(UNSAFE_BLOCK).count());
+            let blocks = file.lines.iter().map(|line| line.text.matches(UNSAFE_BLOCK).count());
             size.unsafe_blocks += blocks.sum::<usize>();
         }
         size
@@ -113,10 +100,7 @@ impl Size {
 
     /// The folder with the most files.
     fn fullest(&self) -> (&str, usize) {
-        let folders = self
-            .folders
-            .iter()
-            .map(|(name, files)| (name.as_str(), *files));
+        let folders = self.folders.iter().map(|(name, files)| (name.as_str(), *files));
         folders.max_by_key(|(_, files)| *files).unwrap_or_default()
     }
 
@@ -161,20 +145,10 @@ fn exceeded(sizes: &[Size], limits: &Limits) -> Vec<String> {
         }
     }
     let crates = product(sizes).map(|size| (size.name.as_str(), size.lines));
-    wrong.extend(above(
-        crates,
-        limits.crate_lines,
-        limits.larger_crates,
-        "lines",
-    ));
+    wrong.extend(above(crates, limits.crate_lines, limits.larger_crates, "lines"));
     let folders = product(sizes).flat_map(|size| &size.folders);
     let folders = folders.map(|(name, files)| (name.as_str(), *files));
-    wrong.extend(above(
-        folders,
-        limits.folder_files,
-        limits.fuller_folders,
-        "files",
-    ));
+    wrong.extend(above(folders, limits.folder_files, limits.fuller_folders, "files"));
     wrong
 }
 
@@ -203,18 +177,12 @@ fn outdated(table: &str, sizes: &[Size]) -> Vec<String> {
     let mut wrong = Vec::new();
     for size in sizes {
         let name = format!("`{}`", size.name);
-        let rows = table
-            .lines()
-            .map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+        let rows = table.lines().map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
         let mut rows = rows.filter(|row| row.get(1) == Some(&name.as_str()));
-        let written = rows
-            .next()
-            .and_then(|row| row.get(2)?.replace(',', "").parse().ok());
+        let written = rows.next().and_then(|row| row.get(2)?.replace(',', "").parse().ok());
         let apart = written.map(|written: usize| size.lines.abs_diff(written));
         if apart.is_none_or(|apart| apart * 100 > size.lines * TABLE_SLACK) {
-            wrong.push(format!(
-                "{ARCHITECTURE} is older than {name}: run `cargo xtask size`"
-            ));
+            wrong.push(format!("{ARCHITECTURE} is older than {name}: run `cargo xtask size`"));
         }
     }
     wrong
@@ -278,18 +246,9 @@ mod tests {
     fn each_limit_is_kept() {
         let limits = [
             Limits { total: 5, ..NONE },
-            Limits {
-                crate_lines: 4,
-                ..NONE
-            },
-            Limits {
-                folder_files: 1,
-                ..NONE
-            },
-            Limits {
-                unsafe_blocks: 0,
-                ..NONE
-            },
+            Limits { crate_lines: 4, ..NONE },
+            Limits { folder_files: 1, ..NONE },
+            Limits { unsafe_blocks: 0, ..NONE },
         ];
         for limits in limits {
             assert_eq!(exceeded(&sizes(), &limits).len(), 1);
@@ -299,19 +258,12 @@ mod tests {
     #[test]
     fn an_exception_holds_as_long_as_it_is_needed() {
         let with = |crate_lines, larger_crates| {
-            let limits = Limits {
-                crate_lines,
-                larger_crates,
-                ..NONE
-            };
+            let limits = Limits { crate_lines, larger_crates, ..NONE };
             exceeded(&sizes(), &limits)
         };
         assert!(with(4, &[("a", 5)]).is_empty());
         assert_eq!(with(3, &[("a", 4)]), ["a: 5 lines, more than 4"]);
-        assert_eq!(
-            with(5, &[("a", 5)]),
-            ["a needs no exception for its lines any more"]
-        );
+        assert_eq!(with(5, &[("a", 5)]), ["a needs no exception for its lines any more"]);
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! Test code is what stands behind `#[cfg(test)]`, modules with files of their own included, and files that say so by their name.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::read;
 use crate::Result;
@@ -24,7 +23,7 @@ pub struct File {
 }
 
 /// A line of product code.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// From one.
     pub number: usize,
@@ -52,11 +51,7 @@ impl Crate {
         files.retain(|file| !file.path.ancestors().any(|part| tests.contains(part)));
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let name = directory.file_name().unwrap_or_default();
-        Ok(Self {
-            name: name.to_string_lossy().into_owned(),
-            directory,
-            files,
-        })
+        Ok(Self { name: name.to_string_lossy().into_owned(), directory, files })
     }
 
     /// Is it part of what people install?
@@ -119,11 +114,7 @@ pub fn product_lines(text: &str) -> (Vec<Line>, Vec<String>) {
             let item = lines.by_ref().map(|(_, line)| line);
             test_modules.extend(skip_item(item, indent));
         } else if !text.is_empty() && !text.starts_with("//") {
-            product.push(Line {
-                number: at + 1,
-                indent,
-                text: text.to_owned(),
-            });
+            product.push(Line { number: at + 1, indent, text: text.to_owned() });
         }
     }
     (product, test_modules)
@@ -131,19 +122,14 @@ pub fn product_lines(text: &str) -> (Vec<Line>, Vec<String>) {
 
 /// Passes over the item that follows an attribute, and says which module it is if that has a file of its own.
 fn skip_item<'l>(mut lines: impl Iterator<Item = &'l str>, indent: usize) -> Option<String> {
-    let item = lines
-        .find(|line| !line.trim().starts_with("#["))?
-        .trim_end();
+    let item = lines.find(|line| !line.trim().starts_with("#["))?.trim_end();
     if let Some(item) = item.strip_suffix(';') {
         let (_, name) = item.rsplit_once("mod ")?;
         return Some(name.to_owned());
     }
     let is_end = |line: &str| line.get(indent..).is_some_and(|rest| rest.starts_with('}'));
     if !item.ends_with('}') {
-        let blank = |line: &str| {
-            line.get(..indent)
-                .is_some_and(|begin| begin.trim().is_empty())
-        };
+        let blank = |line: &str| line.get(..indent).is_some_and(|begin| begin.trim().is_empty());
         lines.find(|line| is_end(line) && blank(line));
     }
     None
@@ -189,10 +175,7 @@ mod tests {
             ("crates/a/src/tests.rs", "fn a() {}\n"),
         ]);
         let crates = crates(made.path()).unwrap();
-        let paths = crates[0]
-            .files
-            .iter()
-            .map(|file| file.path.to_str().unwrap());
+        let paths = crates[0].files.iter().map(|file| file.path.to_str().unwrap());
         assert_eq!(paths.collect::<Vec<_>>(), ["b/mod.rs", "lib.rs"]);
     }
 }

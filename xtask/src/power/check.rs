@@ -7,13 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use herma_testkit::Tree;
-use herma_testkit::tree;
+use herma_testkit::{Tree, tree};
 
 use super::content;
 use super::world::damage;
-use super::writer::Shared;
-use super::writer::Writer;
+use super::writer::{Shared, Writer};
 use crate::Result;
 
 /// So many files a restore syncs one by one; when there are more, it syncs the file system once.
@@ -85,9 +83,7 @@ fn check_project(writer: &mut Writer, shared: &Shared, verdict: &mut Verdict) ->
     let listed = list(writer)?.0;
     let required: Vec<(String, Arc<Tree>)> = shared.with_ledger(|ledger| {
         let required = ledger.required(writer.number);
-        required
-            .map(|(id, tree)| (id.to_owned(), Arc::clone(tree)))
-            .collect()
+        required.map(|(id, tree)| (id.to_owned(), Arc::clone(tree))).collect()
     });
     let mut there = Vec::new();
     for (id, tree) in &required {
@@ -108,9 +104,7 @@ fn check_project(writer: &mut Writer, shared: &Shared, verdict: &mut Verdict) ->
             .map_err(|failure| failure.words)?;
         writer.present = Arc::clone(tree);
         let wrong = difference(writer, tree);
-        verdict
-            .lost
-            .extend(wrong.map(|wrong| format!("{id} restores wrongly:\n{wrong}")));
+        verdict.lost.extend(wrong.map(|wrong| format!("{id} restores wrongly:\n{wrong}")));
     }
     Ok(())
 }
@@ -140,11 +134,7 @@ fn settle(writer: &mut Writer, verdict: &mut Verdict) -> Result<()> {
         let is_at_an_end = wrong.is_none()
             || (!moving.is_acknowledged && difference(writer, &moving.from).is_none());
         if !is_at_an_end {
-            let told = if moving.is_acknowledged {
-                "told as done"
-            } else {
-                "not answered"
-            };
+            let told = if moving.is_acknowledged { "told as done" } else { "not answered" };
             let wrong = wrong.unwrap_or_default();
             verdict.inexact.push(format!("a restore, {told}:\n{wrong}"));
         }
@@ -155,11 +145,7 @@ fn settle(writer: &mut Writer, verdict: &mut Verdict) -> Result<()> {
         verdict.inexact.push(words.to_owned());
     }
     let (args, end, count): (&[&str], _, _) = if writer.random.one_in(2) {
-        (
-            &["restore", "--continue"],
-            &moving.to,
-            &mut verdict.finished,
-        )
+        (&["restore", "--continue"], &moving.to, &mut verdict.finished)
     } else {
         (&["undo"], &moving.from, &mut verdict.reversed)
     };
@@ -169,9 +155,7 @@ fn settle(writer: &mut Writer, verdict: &mut Verdict) -> Result<()> {
     let done = writer.world.ask(writer.number, args);
     done.map_err(|failure| failure.words)?;
     let wrong = difference(writer, end);
-    verdict
-        .inexact
-        .extend(wrong.map(|wrong| format!("after {args:?}:\n{wrong}")));
+    verdict.inexact.extend(wrong.map(|wrong| format!("after {args:?}:\n{wrong}")));
     Ok(())
 }
 

@@ -3,28 +3,21 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::{fs, io};
 
-use herma_testkit::Node;
-use herma_testkit::Tree;
-use sha1::Digest;
-use sha1::Sha1;
+use herma_testkit::{Node, Tree};
+use sha1::{Digest, Sha1};
 
 /// Makes a directory that contains `old` contain `new`. Nothing is synced.
 pub fn change(root: &Path, old: &Tree, new: &Tree) -> io::Result<()> {
     let at = |path: &[u8]| root.join(OsStr::from_bytes(path));
     // Deepest first, and nothing that only changes its content or mode.
     for (path, node) in old.0.iter().rev() {
-        let stays = new
-            .0
-            .get(path)
-            .is_some_and(|other| is_same_kind(node, other));
+        let stays = new.0.get(path).is_some_and(|other| is_same_kind(node, other));
         match node {
             _ if stays => {}
             Node::Dir { .. } => fs::remove_dir(at(path))?,

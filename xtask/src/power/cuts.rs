@@ -8,23 +8,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use herma_testkit::random::Random;
 
-use super::check::Verdict;
-use super::check::check;
-use super::disk::Disk;
-use super::disk::Mount;
+use super::check::{Verdict, check};
+use super::disk::{Disk, Mount};
 use super::ledger::Ledger;
-use super::world::Program;
-use super::world::World;
-use super::writer::Shared;
-use super::writer::Writer;
+use super::world::{Program, World};
+use super::writer::{Shared, Writer};
 use crate::Result;
 
 /// So many cuts a file system goes through before it is made anew.
@@ -97,10 +91,7 @@ impl Session {
             })
             .collect::<Result<_>>()?;
         disk.sync()?;
-        Ok(Self {
-            writers,
-            shared: Shared::default(),
-        })
+        Ok(Self { writers, shared: Shared::default() })
     }
 }
 
@@ -157,21 +148,11 @@ fn cut_once(disk: &Disk, session: &mut Session, random: &mut Random) -> Result<V
     shared.is_cut.store(false, Ordering::SeqCst);
     let answers = || shared.with_ledger(|ledger| ledger.answers());
     let work = |writer: &mut Writer| writer.work(shared);
-    cut_during(
-        disk,
-        &mut session.writers,
-        work,
-        &shared.is_cut,
-        answers,
-        random,
-    )?;
+    cut_during(disk, &mut session.writers, work, &shared.is_cut, answers, random)?;
     shared.with_ledger(Ledger::power_is_cut);
     disk.power_up()?;
     let mut verdict = check(&mut session.writers, shared);
-    let mut failures = shared
-        .failures
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut failures = shared.failures.lock().unwrap_or_else(PoisonError::into_inner);
     verdict.manual.append(&mut failures);
     Ok(verdict)
 }
@@ -189,10 +170,8 @@ pub fn cut_during<W: Send>(
     let delay = Duration::from_micros(random.below(DELAY) as u64);
     let neighbour = random.next_number();
     thread::scope(|scope| {
-        let working: Vec<_> = writers
-            .iter_mut()
-            .map(|writer| scope.spawn(|| work(writer)))
-            .collect();
+        let working: Vec<_> =
+            writers.iter_mut().map(|writer| scope.spawn(|| work(writer))).collect();
         scope.spawn(|| live_next_door(disk.path(), is_cut, neighbour));
         let start = Instant::now();
         let is_on = || working.iter().any(|writer| !writer.is_finished());

@@ -1,12 +1,10 @@
 //! A small ext4 file system in a file, which can lose its power.
 
-use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use crate::Result;
 
@@ -66,11 +64,7 @@ impl Disk {
     pub fn new(directory: &Path, mount: Mount) -> Result<Self> {
         let mounted_at = directory.join("disk");
         fs::create_dir_all(&mounted_at)?;
-        Ok(Self {
-            image: directory.join("image"),
-            mounted_at,
-            mount,
-        })
+        Ok(Self { image: directory.join("image"), mounted_at, mount })
     }
 
     /// Where it is mounted.
@@ -83,11 +77,7 @@ impl Disk {
         // A new file, so that nothing of the last one shines through.
         let _ = fs::remove_file(&self.image);
         File::create(&self.image)?.set_len(IMAGE_BYTES)?;
-        done(
-            Command::new("mkfs.ext4")
-                .args(["-q", "-F"])
-                .arg(&self.image),
-        )?;
+        done(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&self.image))?;
         self.mount()
     }
 
@@ -136,9 +126,7 @@ impl Drop for Disk {
 
 /// Runs a command that says nothing when all is well.
 fn done(command: &mut Command) -> Result<()> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }

@@ -34,14 +34,11 @@ impl Ledger {
     pub fn acknowledge(&mut self, project: usize, id: &str, tree: &Arc<Tree>, is_named: bool) {
         self.answers += 1;
         let may_be_gone = self.prunes_under_way > 0;
-        let entry = self
-            .entries
-            .entry((project, id.to_owned()))
-            .or_insert_with(|| Acknowledged {
-                tree: Arc::clone(tree),
-                is_named,
-                may_be_gone,
-            });
+        let entry = self.entries.entry((project, id.to_owned())).or_insert_with(|| Acknowledged {
+            tree: Arc::clone(tree),
+            is_named,
+            may_be_gone,
+        });
         entry.is_named |= is_named;
         // Told about once more, it was there just now.
         entry.may_be_gone = may_be_gone;

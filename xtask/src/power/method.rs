@@ -2,22 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use herma_testkit::git;
 use herma_testkit::git::Repository;
-use herma_testkit::hermes::HermesStore;
-use herma_testkit::hermes::project_hash;
+use herma_testkit::hermes::{HermesStore, project_hash};
 
-use super::world::Program;
-use super::world::World;
-use super::world::damage;
-use super::world::id_of;
+use super::world::{Program, World, damage, id_of};
 use crate::Result;
 
 /// Who keeps the states.

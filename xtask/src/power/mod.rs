@@ -24,15 +24,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use cuts::Setup;
-use disk::Disk;
-use disk::Mount;
-use report::print_heads;
-use report::print_row;
-use report::print_summary;
+use disk::{Disk, Mount};
+use report::{print_heads, print_row, print_summary};
 use world::Program;
 
-use crate::Result;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// The first argument of the process that lives in the mount namespace.
 const INSIDE: &str = "--inside";
@@ -100,10 +96,7 @@ impl Options {
                 workspace::target()?.join("release/herma")
             }
         };
-        Ok(Program {
-            path,
-            without_syncs: false,
-        })
+        Ok(Program { path, without_syncs: false })
     }
 }
 
@@ -120,24 +113,14 @@ pub fn run(args: &[String]) -> Result<()> {
     let program = options.program()?;
     println!("seed {}, image on {}", options.seed, options.on.display());
     if options.peers {
-        return peers::run(
-            &program,
-            &options.on,
-            &options.mounts,
-            options.cuts,
-            options.seed,
-        );
+        return peers::run(&program, &options.on, &options.mounts, options.cuts, options.seed);
     }
     print_heads();
     let mut is_good = true;
     for mount in &options.mounts {
         is_good &= run_mount(&options, &program, *mount)?;
     }
-    if is_good {
-        Ok(())
-    } else {
-        Err("power cuts did harm, or the control did none".into())
-    }
+    if is_good { Ok(()) } else { Err("power cuts did harm, or the control did none".into()) }
 }
 
 /// Starts this program once more, where its mounts are nobody else's.
@@ -150,15 +133,9 @@ fn enter(args: &[String]) -> Result<()> {
     }
     let mut command = Command::new("unshare");
     command.args(["-m", "--propagation", "private"]);
-    command
-        .arg(std::env::current_exe()?)
-        .args(["power", INSIDE]);
+    command.arg(std::env::current_exe()?).args(["power", INSIDE]);
     let status = command.args(args).status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("power: {status}").into())
-    }
+    if status.success() { Ok(()) } else { Err(format!("power: {status}").into()) }
 }
 
 fn try_mount(options: &Options) -> Result<()> {

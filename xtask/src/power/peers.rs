@@ -4,34 +4,24 @@
 //! Every cut has a new disk, because most methods do not come through the first one.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use herma_testkit::Tree;
 use herma_testkit::edits::next_edit;
 use herma_testkit::random::Random;
 
-use super::content;
 use super::cuts::cut_during;
-use super::disk::Disk;
-use super::disk::Mount;
-use super::method::Method;
-use super::method::Place;
-use super::race;
+use super::disk::{Disk, Mount};
+use super::method::{Method, Place};
 use super::world::Program;
+use super::{content, race};
 use crate::Result;
 
 /// Projects on a disk, with a writer each.
 pub const PROJECTS: usize = 2;
-const METHODS: [Method; 5] = [
-    Method::Herma,
-    Method::HermaFast,
-    Method::Git,
-    Method::GitCommitted,
-    Method::Seed,
-];
+const METHODS: [Method; 5] =
+    [Method::Herma, Method::HermaFast, Method::Git, Method::GitCommitted, Method::Seed];
 
 /// What the cuts did to one method.
 #[derive(Debug, Default)]
@@ -60,11 +50,7 @@ pub struct Editor {
 impl Editor {
     /// An editor of an empty project.
     pub fn new(number: usize, seed: u64) -> Self {
-        Self {
-            number,
-            random: Random::new(seed),
-            present: Tree::new(),
-        }
+        Self { number, random: Random::new(seed), present: Tree::new() }
     }
 
     /// Changes the project; no two states have the same content.
@@ -106,10 +92,7 @@ pub fn run(program: &Program, on: &Path, mounts: &[Mount], cuts: usize, seed: u6
                 tally.lost,
                 tally.stuck,
             );
-            for said in [tally.said_of_damage, tally.said_of_stuck]
-                .into_iter()
-                .flatten()
-            {
+            for said in [tally.said_of_damage, tally.said_of_stuck].into_iter().flatten() {
                 let start: String = said.chars().take(300).collect();
                 println!("    for example: {}", start.replace('\n', "; "));
             }
@@ -156,9 +139,8 @@ fn cut_often(
 fn cut_once(disk: &Disk, place: &Place, random: &mut Random) -> Result<Vec<(usize, String)>> {
     let acknowledged = Mutex::new(Vec::new());
     let is_cut = AtomicBool::new(false);
-    let mut editors: Vec<Editor> = (0..PROJECTS)
-        .map(|number| Editor::new(number, random.next_number()))
-        .collect();
+    let mut editors: Vec<Editor> =
+        (0..PROJECTS).map(|number| Editor::new(number, random.next_number())).collect();
     let known = || acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
     let work = |editor: &mut Editor| {
         while !is_cut.load(Ordering::SeqCst) {
@@ -170,9 +152,7 @@ fn cut_once(disk: &Disk, place: &Place, random: &mut Random) -> Result<Vec<(usiz
         }
     };
     cut_during(disk, &mut editors, work, &is_cut, || known().len(), random)?;
-    Ok(acknowledged
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner))
+    Ok(acknowledged.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Keeps every project once more, with nothing repaired by hand.

@@ -4,12 +4,10 @@
 //! projects share, after a snapshot and in the background, whatever others do to the store meanwhile.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::method::Method;
-use super::method::Place;
+use super::method::{Method, Place};
 use super::peers::Editor;
 use super::world::Program;
 use crate::Result;
@@ -69,10 +67,7 @@ fn run_once(method: Method, program: &Program, on: &Path, seed: u64) -> Result<O
             }
             collections
         });
-        let saved: Vec<_> = savers
-            .into_iter()
-            .map(thread::ScopedJoinHandle::join)
-            .collect();
+        let saved: Vec<_> = savers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::SeqCst);
         (saved, collector.join())
     });
@@ -90,7 +85,5 @@ fn run_once(method: Method, program: &Program, on: &Path, seed: u64) -> Result<O
 
 /// The snapshots of one saver that were acknowledged.
 fn save_all(mut editor: Editor, place: &Place) -> Vec<(usize, String)> {
-    (0..SNAPSHOTS)
-        .filter_map(|_| editor.edit_and_keep(place).ok())
-        .collect()
+    (0..SNAPSHOTS).filter_map(|_| editor.edit_and_keep(place).ok()).collect()
 }

@@ -47,10 +47,7 @@ pub fn print_row(mount: Mount, what: &str, tally: &Tally) {
 /// The runs of one way to mount, in a sentence.
 pub fn print_summary(mount: Mount, tally: &Tally, control: Option<&Tally>) {
     let control = match control {
-        Some(control) => format!(
-            "without syncs {} of {} cuts did harm",
-            control.bad, control.cuts
-        ),
+        Some(control) => format!("without syncs {} of {} cuts did harm", control.bad, control.cuts),
         None => "no control".to_owned(),
     };
     println!(

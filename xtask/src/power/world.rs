@@ -1,10 +1,7 @@
 //! The store and the projects on a disk, and the program that works on them.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use herma_testkit::git::Repository;
 use serde_json::Value;
@@ -30,10 +27,7 @@ pub struct World {
 impl World {
     /// A world below this directory.
     pub fn new(program: &Program, base: &Path) -> Self {
-        Self {
-            program: program.clone(),
-            base: base.to_owned(),
-        }
+        Self { program: program.clone(), base: base.to_owned() }
     }
 
     /// The directory of a project.
@@ -108,12 +102,7 @@ pub struct Failure {
 fn describe(args: &[&str], output: &Output, answer: Option<&Value>) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let answer = answer.map(Value::to_string).unwrap_or_default();
-    format!(
-        "herma {}: {}: {} {answer}",
-        args.join(" "),
-        output.status,
-        said.trim()
-    )
+    format!("herma {}: {}: {} {answer}", args.join(" "), output.status, said.trim())
 }
 
 /// The id of the checkpoint an answer is about.

@@ -4,22 +4,16 @@
 //! is the project written to the disk, because otherwise nobody could say afterwards what it had been.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use herma_testkit::Node;
-use herma_testkit::Tree;
 use herma_testkit::edits::next_edit;
 use herma_testkit::random::Random;
+use herma_testkit::{Node, Tree};
 
 use super::content;
 use super::ledger::Ledger;
-use super::world::Failure;
-use super::world::World;
-use super::world::id_of;
+use super::world::{Failure, World, id_of};
 use crate::Result;
 
 /// Files that a wide change rewrites: more than a restore syncs one by one.
@@ -79,14 +73,8 @@ pub struct Writer {
 impl Writer {
     /// A writer for a project that does not exist yet.
     pub fn new(number: usize, world: World, random: Random) -> Result<Self> {
-        let writer = Self {
-            number,
-            world,
-            random,
-            present: Arc::default(),
-            moving: None,
-            calls: 0,
-        };
+        let writer =
+            Self { number, world, random, present: Arc::default(), moving: None, calls: 0 };
         std::fs::create_dir_all(writer.path())?;
         Ok(writer)
     }

@@ -75,19 +75,11 @@ fn every_documented_test_command_runs_a_test() {
             commands += usize::from(command.contains("cargo test -p"));
             let name = document.file_name().unwrap_or_default().display();
             let words = in_vain(&command);
-            dead.extend(
-                words
-                    .iter()
-                    .map(|word| format!("{name}: `{command}`: {word}")),
-            );
+            dead.extend(words.iter().map(|word| format!("{name}: `{command}`: {word}")));
         }
     }
     assert!(commands > 50, "only {commands} were found");
-    assert!(
-        dead.is_empty(),
-        "no test is called so:\n{}",
-        dead.join("\n")
-    );
+    assert!(dead.is_empty(), "no test is called so:\n{}", dead.join("\n"));
 }
 
 #[test]
@@ -128,10 +120,7 @@ fn the_names_are_those_of_the_harness() {
     let mut program = std::process::Command::new(std::env::current_exe().unwrap());
     let output = herma_testkit::Bounded::bounded_output(program.arg("--list")).unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    let mut expected: Vec<&str> = said
-        .lines()
-        .filter_map(|l| l.strip_suffix(": test"))
-        .collect();
+    let mut expected: Vec<&str> = said.lines().filter_map(|l| l.strip_suffix(": test")).collect();
     let tests = of_package(&root(), "xtask", Some("--bins")).unwrap();
     let mut found: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
     expected.sort_unstable();
@@ -142,13 +131,8 @@ fn the_names_are_those_of_the_harness() {
 /// A program that a test starts may never end, and what waits for it then waits for ever.
 #[test]
 fn no_test_waits_without_a_bound() {
-    const ENDLESS: [&str; 5] = [
-        ".spawn()",
-        ".output()",
-        ".status()",
-        ".wait_with_output()",
-        ".recv()",
-    ];
+    const ENDLESS: [&str; 5] =
+        [".spawn()", ".output()", ".status()", ".wait_with_output()", ".recv()"];
     let mut found = Vec::new();
     let crates = std::fs::read_dir(root().join("crates")).unwrap();
     let mut directories: Vec<PathBuf> = crates.map(|c| c.unwrap().path().join("tests")).collect();
@@ -174,9 +158,5 @@ fn no_test_waits_without_a_bound() {
             }
         }
     }
-    assert!(
-        found.is_empty(),
-        "use `herma_testkit::Bounded`:\n{}",
-        found.join("\n")
-    );
+    assert!(found.is_empty(), "use `herma_testkit::Bounded`:\n{}", found.join("\n"));
 }

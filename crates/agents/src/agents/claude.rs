@@ -16,8 +16,7 @@ use super::definition::Definition;
 use crate::agent::Agent;
 use crate::event::ToolClass;
 use crate::install::Target;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::claude_events;
+use crate::install::hooks_json::{HooksJson, claude_events};
 use crate::payload::fields::TOP;
 use crate::rules::Rules;
 

@@ -13,24 +13,11 @@
 
 use super::definition::Definition;
 use crate::agent::Agent;
-use crate::event::EventKind;
-use crate::event::ToolClass;
-use crate::install::HookCommand;
-use crate::install::Places;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::own_file::OwnFile;
-use crate::install::own_file::Program;
-use crate::payload::fields::ARGUMENTS;
-use crate::payload::fields::Field;
-use crate::payload::fields::TOP;
-use crate::payload::fields::id;
-use crate::payload::fields::object;
-use crate::payload::fields::path;
-use crate::payload::fields::prompt;
-use crate::payload::fields::value;
-use crate::rules::Rules;
-use crate::rules::server_tool;
+use crate::event::{EventKind, ToolClass};
+use crate::install::own_file::{OwnFile, Program};
+use crate::install::{HookCommand, Places, Scope, Target};
+use crate::payload::fields::{ARGUMENTS, Field, TOP, id, object, path, prompt, value};
+use crate::rules::{Rules, server_tool};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -53,10 +40,7 @@ const RULES: Rules = Rules {
             EventKind::TurnStart,
             "agent_start agent_resume prompt_submit TaskStart TaskResume UserPromptSubmit",
         ),
-        (
-            EventKind::TurnEnd,
-            "agent_end agent_abort agent_error TaskComplete TaskCancel TaskError",
-        ),
+        (EventKind::TurnEnd, "agent_end agent_abort agent_error TaskComplete TaskCancel TaskError"),
         (EventKind::BeforeTool, "tool_call PreToolUse"),
         (EventKind::AfterTool, "tool_result PostToolUse"),
     ],
@@ -65,11 +49,7 @@ const RULES: Rules = Rules {
     sub_agent_if: Some((TOP, "parent_agent_id")),
     prompt: &[("userPromptSubmit", "prompt"), ("taskMetadata", "task")],
     call: &[("tool_call", "id")],
-    tool: &[
-        ("tool_call", "name"),
-        ("toolUse", "toolName"),
-        ("toolUse", "tool"),
-    ],
+    tool: &[("tool_call", "name"), ("toolUse", "toolName"), ("toolUse", "tool")],
     arguments: &["tool_call.input", "toolUse.parameters"],
     directory: &[(TOP, "workspaceRoots")],
     roots: &[(TOP, "workspaceRoots")],
@@ -82,15 +62,9 @@ const RULES: Rules = Rules {
             ask_followup_question submit_and_exit plan_mode_respond act_mode_respond \
             access_mcp_resource load_mcp_documentation condense summarize_task",
         ),
-        (
-            ToolClass::Edit,
-            "editor apply_patch write_to_file replace_in_file delete_file new_rule",
-        ),
+        (ToolClass::Edit, "editor apply_patch write_to_file replace_in_file delete_file new_rule"),
         (ToolClass::Shell, "run_commands execute_command bash"),
-        (
-            ToolClass::Agent,
-            "spawn_agent use_subagents new_task use_skill skills",
-        ),
+        (ToolClass::Agent, "spawn_agent use_subagents new_task use_skill skills"),
         (ToolClass::Mcp, "use_mcp_tool"),
     ],
     known_by: |payload| payload.has((TOP, "clineVersion")),
@@ -114,17 +88,10 @@ const RULES: Rules = Rules {
 
 static TASK: [Field; 1] = [object("taskMetadata", "taskMetadata", &[prompt("task")])];
 
-static CALL: [Field; 3] = [
-    id("id"),
-    id("name"),
-    object("input", "tool_call.input", &ARGUMENTS),
-];
+static CALL: [Field; 3] = [id("id"), id("name"), object("input", "tool_call.input", &ARGUMENTS)];
 
-static TOOL_USE: [Field; 3] = [
-    id("toolName"),
-    id("tool"),
-    object("parameters", "toolUse.parameters", &ARGUMENTS),
-];
+static TOOL_USE: [Field; 3] =
+    [id("toolName"), id("tool"), object("parameters", "toolUse.parameters", &ARGUMENTS)];
 
 /// `UserPromptSubmit` and the `Task` events tell of turns; none of them holds the agent up.
 const EVENTS: [&str; 7] = [
@@ -141,10 +108,9 @@ const EVENTS: [&str; 7] = [
 fn targets(places: &Places, scope: &Scope) -> Vec<Target> {
     let mut directories = match scope {
         Scope::Project(root) => vec![root.join(".clinerules/hooks")],
-        Scope::User => vec![
-            (AGENT.sign)(places).join("hooks"),
-            places.home.join("Documents/Cline/Hooks"),
-        ],
+        Scope::User => {
+            vec![(AGENT.sign)(places).join("hooks"), places.home.join("Documents/Cline/Hooks")]
+        }
     };
     if places.has_cline_documents {
         directories.reverse();

@@ -9,17 +9,11 @@
 
 use super::definition::Definition;
 use crate::agent::Agent;
-use crate::event::EventKind;
-use crate::event::ToolClass;
+use crate::event::{EventKind, ToolClass};
 use crate::install::Target;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::Shape;
+use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
 use crate::install::own_file::OwnFile;
-use crate::payload::fields::ARGUMENTS;
-use crate::payload::fields::TOP;
-use crate::payload::fields::id;
-use crate::payload::fields::object;
+use crate::payload::fields::{ARGUMENTS, TOP, id, object};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -53,14 +47,8 @@ const RULES: Rules = Rules {
             list_agents fetch_copilot_cli_documentation exit_plan_mode Read Grep Glob LS \
             WebFetch WebSearch TodoWrite AskUserQuestion",
         ),
-        (
-            ToolClass::Edit,
-            "create edit str_replace_editor apply_patch Write Edit MultiEdit",
-        ),
-        (
-            ToolClass::Shell,
-            "bash powershell write_bash write_powershell Bash PowerShell",
-        ),
+        (ToolClass::Edit, "create edit str_replace_editor apply_patch Write Edit MultiEdit"),
+        (ToolClass::Shell, "bash powershell write_bash write_powershell Bash PowerShell"),
         (ToolClass::Agent, "task skill write_agent Task Agent Skill"),
     ],
     variables: &["COPILOT_CLI"],

@@ -8,12 +8,9 @@
 
 use super::definition::Definition;
 use crate::agent::Agent;
-use crate::event::EventKind;
-use crate::event::ToolClass;
+use crate::event::{EventKind, ToolClass};
 use crate::install::Target;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::Shape;
+use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
 use crate::install::json::Dialect;
 use crate::payload::fields::TOP;
 use crate::rules::Rules;
@@ -24,10 +21,7 @@ pub(super) static AGENT: Definition = Definition {
     sign: |places| places.config().join("crush"),
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("crush.json");
-        Ok(vec![Target::shared(
-            scope.choose("crush.json", of_user),
-            &HOOKS,
-        )])
+        Ok(vec![Target::shared(scope.choose("crush.json", of_user), &HOOKS)])
     },
     next_step: |_| {
         Some(
@@ -49,10 +43,7 @@ const RULES: Rules = Rules {
             references lsp_diagnostics lsp_references lsp_definition lsp_hover lsp_symbols \
             todos job_output crush_info crush_logs list_mcp_resources read_mcp_resource",
         ),
-        (
-            ToolClass::Edit,
-            "edit multiedit write download lsp_rename lsp_replace_symbol",
-        ),
+        (ToolClass::Edit, "edit multiedit write download lsp_rename lsp_replace_symbol"),
         (ToolClass::Shell, "bash"),
         (ToolClass::Agent, "agent agentic_fetch"),
     ],
@@ -61,8 +52,6 @@ const RULES: Rules = Rules {
 
 static HOOKS: HooksJson = HooksJson {
     dialect: Dialect::Relaxed,
-    shape: Shape::Flat {
-        name: Some("herma"),
-    },
+    shape: Shape::Flat { name: Some("herma") },
     ..HooksJson::like_claude(Agent::Crush, &[HookEvent::new("PreToolUse", 20)])
 };

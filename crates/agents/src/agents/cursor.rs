@@ -9,18 +9,10 @@
 
 use super::definition::Definition;
 use crate::agent::Agent;
-use crate::event::EventKind;
-use crate::event::ToolClass;
+use crate::event::{EventKind, ToolClass};
 use crate::install::Target;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::Shape;
-use crate::payload::fields::EDITED;
-use crate::payload::fields::TOP;
-use crate::payload::fields::command;
-use crate::payload::fields::id;
-use crate::payload::fields::path;
-use crate::payload::fields::value;
+use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
+use crate::payload::fields::{EDITED, TOP, command, id, path, value};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -40,10 +32,7 @@ const RULES: Rules = Rules {
         (EventKind::SessionEnd, "SessionEnd"),
         (EventKind::TurnStart, "beforeSubmitPrompt UserPromptSubmit"),
         (EventKind::TurnEnd, "stop"),
-        (
-            EventKind::BeforeTool,
-            "preToolUse beforeShellExecution beforeMCPExecution",
-        ),
+        (EventKind::BeforeTool, "preToolUse beforeShellExecution beforeMCPExecution"),
         (
             EventKind::AfterTool,
             "postToolUse postToolUseFailure afterShellExecution afterMCPExecution \
@@ -69,10 +58,7 @@ const RULES: Rules = Rules {
             "Read Grep Glob LS SemanticSearch CodebaseSearch WebSearch WebFetch ReadLints \
             TodoWrite AskQuestion ListMcpResources FetchMcpResource",
         ),
-        (
-            ToolClass::Edit,
-            "Write Edit Delete StrReplace MultiEdit EditNotebook ApplyPatch",
-        ),
+        (ToolClass::Edit, "Write Edit Delete StrReplace MultiEdit EditNotebook ApplyPatch"),
         (ToolClass::Shell, "Shell Bash"),
         (ToolClass::Agent, "Task Agent"),
     ],

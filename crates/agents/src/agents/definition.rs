@@ -2,12 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::install::Places;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
+use crate::install::switches::{Files, Question, Verdict};
+use crate::install::{Places, Scope, Target};
 use crate::rules::Rules;
 
 /// An agent.

@@ -11,20 +11,11 @@ use serde_json::Value as Data;
 use super::definition::Definition;
 use crate::agent::Agent;
 use crate::event::ToolClass;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::claude_events;
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
-use crate::install::switches::read_json;
-use crate::payload::fields::TOP;
-use crate::payload::fields::path;
-use crate::payload::fields::prompt;
-use crate::payload::fields::value;
-use crate::rules::Rules;
-use crate::rules::server_tool;
+use crate::install::hooks_json::{HooksJson, claude_events};
+use crate::install::switches::{Files, Question, Verdict, read_json};
+use crate::install::{Scope, Target};
+use crate::payload::fields::{TOP, path, prompt, value};
+use crate::rules::{Rules, server_tool};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -62,11 +53,7 @@ const RULES: Rules = Rules {
         (ToolClass::Agent, "delegate subagent summon__delegate"),
     ],
     known_by: |payload| payload.has((TOP, "matcher_context")),
-    fields: &[
-        prompt("message"),
-        path("working_dir"),
-        value("matcher_context"),
-    ],
+    fields: &[prompt("message"), path("working_dir"), value("matcher_context")],
     ..Rules::COMMON
 };
 

@@ -21,14 +21,8 @@ use serde_json::Value as Data;
 
 use crate::agent::Agent;
 use crate::event::ToolClass;
-use crate::install::NoProjectLevel;
-use crate::install::Places;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
-use crate::install::switches::read_json;
+use crate::install::switches::{Files, Question, Verdict, read_json};
+use crate::install::{NoProjectLevel, Places, Scope, Target};
 use crate::payload::fields;
 use crate::payload::fields::Field;
 use crate::rules::Rules;
@@ -152,8 +146,7 @@ pub fn place_variables() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     use super::*;
     use crate::rules;
@@ -203,11 +196,7 @@ mod tests {
             let rules = agent.rules();
             let mut seen = HashSet::new();
             for name in rules.tools.iter().flat_map(|(_, names)| names.split(' ')) {
-                assert!(
-                    seen.insert(name),
-                    "{} has the tool {name} twice",
-                    agent.title()
-                );
+                assert!(seen.insert(name), "{} has the tool {name} twice", agent.title());
             }
             for (kind, names) in rules.events.iter().chain(rules.more_events) {
                 for name in names.split(' ') {

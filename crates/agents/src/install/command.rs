@@ -9,13 +9,11 @@
 //! A line is ours only if it is one that we would write, to the byte. People may have lines of their own in which
 //! ours occur.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::InstallError;
 use super::words;
-use crate::agent::Agent;
-use crate::agent::Runs;
+use crate::agent::{Agent, Runs};
 
 /// The program to call and where it keeps its things.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,10 +132,7 @@ impl HookCommand {
             .into_iter()
             .flat_map(|event| [(event, Form::AroundTheCall), (event, Form::AtTheCall)])
             .map(|(event, form)| FoundCommand {
-                command: Self {
-                    form,
-                    ..new.clone()
-                },
+                command: Self { form, ..new.clone() },
                 event: event.map(str::to_owned),
             })
             .find(|found| found.command.line(agent, found.event.as_deref()) == line)
@@ -157,11 +152,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 fn quote_if_needed(text: &str) -> String {
-    if is_plain(text) {
-        text.to_owned()
-    } else {
-        quote(text)
-    }
+    if is_plain(text) { text.to_owned() } else { quote(text) }
 }
 
 fn is_plain(word: &str) -> bool {
@@ -180,10 +171,7 @@ mod tests {
     }
 
     fn old(command: &HookCommand) -> HookCommand {
-        HookCommand {
-            form: Form::AtTheCall,
-            ..command.clone()
-        }
+        HookCommand { form: Form::AtTheCall, ..command.clone() }
     }
 
     #[test]

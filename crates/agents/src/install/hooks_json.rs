@@ -13,20 +13,11 @@ mod find;
 
 use serde_json::Value as Data;
 
-use super::command::FoundCommand;
-use super::command::HookCommand;
+use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::json;
-use super::json::Dialect;
-use super::json::Document;
-use super::json::Item;
-use super::json::Json;
-use super::json::Layout;
-use super::json::Node;
-use super::target::Edited;
-use super::target::Found;
-use super::target::Note;
-use super::target::SharedFile;
+use super::json::{Dialect, Document, Item, Json, Layout, Node};
+use super::target::{Edited, Found, Note, SharedFile};
 use crate::agent::Agent;
 
 /// An event to be told of.
@@ -41,11 +32,7 @@ pub(crate) struct HookEvent {
 impl HookEvent {
     /// An event about which everything is told.
     pub(crate) const fn new(name: &'static str, timeout: u64) -> Self {
-        Self {
-            name,
-            timeout,
-            matcher: None,
-        }
+        Self { name, timeout, matcher: None }
     }
 }
 
@@ -194,9 +181,7 @@ impl HooksJson {
 
     /// The whole text of a file that has nothing but ours, without the last line end.
     pub(crate) fn fresh(&self, command: &HookCommand) -> String {
-        let version = self
-            .version
-            .map(|version| ("version", Json::Number(version)));
+        let version = self.version.map(|version| ("version", Json::Number(version)));
         let hooks = ("hooks", self.all_hooks(command));
         Json::object(version.into_iter().chain([hooks])).render(&Layout::own(), "")
     }
@@ -224,9 +209,7 @@ impl HooksJson {
         let timeout = Json::Number(event.timeout);
         match self.shape {
             Shape::Groups => {
-                let matcher = event
-                    .matcher
-                    .map(|text| ("matcher", Json::Text(text.to_owned())));
+                let matcher = event.matcher.map(|text| ("matcher", Json::Text(text.to_owned())));
                 let handler = Json::object([
                     ("type", Json::Text("command".to_owned())),
                     ("command", Json::Text(command.line(self.agent, None))),
@@ -255,10 +238,7 @@ impl HooksJson {
     /// The one to be removed first.
     fn last_of(&self, root: &Node) -> Option<Ours> {
         let order = |ours: &Ours| {
-            let wanted = self
-                .events
-                .iter()
-                .position(|event| event.name == ours.event);
+            let wanted = self.events.iter().position(|event| event.name == ours.event);
             (wanted.map_or(0, |place| place + 1), ours.path.clone())
         };
         self.ours(root).into_iter().max_by_key(order)
@@ -321,19 +301,14 @@ impl HooksJson {
         match document.data.get("version") {
             Some(Data::Number(_)) => Ok(()),
             Some(_) => Err(shape("`version` is no number")),
-            None => Err(shape(
-                "`version` is missing, without which the agent cannot read it",
-            )),
+            None => Err(shape("`version` is missing, without which the agent cannot read it")),
         }
     }
 
     /// Did we put the version into an empty object? The space in front of the bracket says so.
     fn has_our_version(&self, document: &Document) -> bool {
         let root = &document.root;
-        let is_first = root
-            .items()
-            .first()
-            .is_some_and(|item| is_key(item, "version"));
+        let is_first = root.items().first().is_some_and(|item| is_key(item, "version"));
         let was_empty = json::root_was_empty(&document.text, root);
         self.version.is_some() && is_first && root.items().len() == 2 && was_empty
     }
@@ -391,8 +366,7 @@ fn is_key(item: &Item, key: &str) -> bool {
 /// Nothing but what JSON takes for space: other space would make the file one that nobody can read.
 fn is_blank(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.bytes()
-        .all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 fn shape(what: &str) -> InstallError {

@@ -19,14 +19,8 @@ pub mod switches;
 pub(crate) mod target;
 mod words;
 
-pub use command::FoundCommand;
-pub use command::HookCommand;
-pub use error::InstallError;
-pub use error::NoProjectLevel;
+pub use command::{FoundCommand, HookCommand};
+pub use error::{InstallError, NoProjectLevel};
 pub use json::JsonError;
-pub use places::Places;
-pub use places::Scope;
-pub use target::Edited;
-pub use target::Found;
-pub use target::Note;
-pub use target::Target;
+pub use places::{Places, Scope};
+pub use target::{Edited, Found, Note, Target};

@@ -4,16 +4,12 @@
 //! with a checksum of the rest, whatever version wrote them; the others are compared with what would be written
 //! for the command they hold.
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
-use super::command::FoundCommand;
-use super::command::HookCommand;
+use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::hooks_json::HooksJson;
-use super::target::Edited;
-use super::target::Found;
-use super::target::Note;
+use super::target::{Edited, Found, Note};
 
 /// What is in the comment that says whose file it is.
 const MARK: &str =
@@ -102,13 +98,9 @@ impl Program {
 }
 
 fn checksum(head: &str, body: &str) -> String {
-    let sum = Sha256::new()
-        .chain_update(head)
-        .chain_update(body)
-        .finalize();
+    let sum = Sha256::new().chain_update(head).chain_update(body).finalize();
     let hex = sum.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    hex.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
-        .collect()
+    hex.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
 /// Writes the file if the place is free or ours.
@@ -128,10 +120,7 @@ pub(super) fn uninstall(file: &OwnFile, before: &[u8]) -> Edited {
     if file.is_ours(before) {
         return Edited::removed();
     }
-    Edited {
-        after: Some(before.to_vec()),
-        notes: vec![Note::ForeignFile],
-    }
+    Edited { after: Some(before.to_vec()), notes: vec![Note::ForeignFile] }
 }
 
 /// What of ours is in it.
@@ -139,10 +128,5 @@ pub(super) fn look(file: &OwnFile, bytes: &[u8]) -> Found {
     let foreign = !file.is_ours(bytes);
     let commands = file.commands(bytes);
     let present = !foreign || !commands.is_empty();
-    Found {
-        commands,
-        missing: Vec::new(),
-        foreign,
-        present,
-    }
+    Found { commands, missing: Vec::new(), foreign, present }
 }

@@ -1,7 +1,6 @@
 //! Where agents keep their settings.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where this user's settings are.
 #[derive(Clone, Debug)]

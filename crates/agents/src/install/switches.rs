@@ -1,17 +1,13 @@
 //! Other files that decide whether an agent calls us: switches that turn hooks off, and records of what the
 //! user approved. They are only read.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Data;
 
 use super::HookCommand;
-use super::json::Dialect;
-use super::json::Document;
-use super::json::text_of;
-use super::places::Places;
-use super::places::Scope;
+use super::json::{Dialect, Document, text_of};
+use super::places::{Places, Scope};
 use crate::agent::Agent;
 
 /// What the files say about our hooks.

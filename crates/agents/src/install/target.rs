@@ -1,10 +1,8 @@
 //! A file by which an agent is told.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::command::FoundCommand;
-use super::command::HookCommand;
+use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::hooks_json::HooksJson;
 use super::own_file;
@@ -72,17 +70,11 @@ pub struct Found {
 
 impl Edited {
     pub(crate) fn to(text: String) -> Self {
-        Self {
-            after: Some(text.into_bytes()),
-            notes: Vec::new(),
-        }
+        Self { after: Some(text.into_bytes()), notes: Vec::new() }
     }
 
     pub(crate) fn removed() -> Self {
-        Self {
-            after: None,
-            notes: Vec::new(),
-        }
+        Self { after: None, notes: Vec::new() }
     }
 
     pub(crate) fn with_notes(mut self, notes: Vec<Note>) -> Self {
@@ -93,11 +85,7 @@ impl Edited {
 
 impl Target {
     pub(crate) fn shared(path: PathBuf, file: &'static dyn SharedFile) -> Self {
-        Self {
-            paths: vec![path],
-            content: Content::Shared(file),
-            own_directory: None,
-        }
+        Self { paths: vec![path], content: Content::Shared(file), own_directory: None }
     }
 
     /// A plugin in a directory of our own: its hooks, and the manifest that makes it one.
@@ -115,11 +103,7 @@ impl Target {
     }
 
     pub(crate) fn own(paths: Vec<PathBuf>, file: OwnFile) -> Self {
-        Self {
-            paths,
-            content: Content::Own(file),
-            own_directory: None,
-        }
+        Self { paths, content: Content::Own(file), own_directory: None }
     }
 
     fn inside(mut self, directory: &Path) -> Self {
@@ -188,11 +172,6 @@ impl Found {
     ) -> Self {
         let is_missing = |name: &&str| !commands.iter().any(|(event, _)| event == name);
         let missing = wanted.filter(is_missing).map(str::to_owned).collect();
-        Self {
-            missing,
-            foreign: false,
-            present: !commands.is_empty(),
-            commands,
-        }
+        Self { missing, foreign: false, present: !commands.is_empty(), commands }
     }
 }

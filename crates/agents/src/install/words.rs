@@ -59,12 +59,7 @@ mod tests {
     #[test]
     fn quotes_are_resolved_and_operators_stand_alone() {
         let words = split(r#"[ -x 'a b' ]||exit 0;"c\"d"e\ f>>x"#).unwrap();
-        assert_eq!(
-            words,
-            [
-                "[", "-x", "a b", "]", "||", "exit", "0", ";", "c\"de f", ">>", "x"
-            ]
-        );
+        assert_eq!(words, ["[", "-x", "a b", "]", "||", "exit", "0", ";", "c\"de f", ">>", "x"]);
         assert_eq!(split("a 'b"), None);
         assert_eq!(split("''"), Some(vec![String::new()]));
     }

@@ -37,11 +37,7 @@ pub(crate) struct Field {
 }
 
 const fn field(text: Text, key: &'static str) -> Field {
-    Field {
-        key,
-        text,
-        inside: None,
-    }
+    Field { key, text, inside: None }
 }
 
 pub(crate) const fn value(key: &'static str) -> Field {
@@ -70,11 +66,7 @@ const fn patch(key: &'static str) -> Field {
 
 /// An object with a place of its own.
 pub(crate) const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Field {
-    Field {
-        key,
-        text: Text::Value,
-        inside: Some((Some(place), fields)),
-    }
+    Field { key, text: Text::Value, inside: Some((Some(place), fields)) }
 }
 
 impl Field {
@@ -137,8 +129,7 @@ impl Field {
             return Vec::new();
         };
         let own = fields.iter().map(|field| (place, field.key));
-        own.chain(fields.iter().flat_map(Self::all_inside))
-            .collect()
+        own.chain(fields.iter().flat_map(Self::all_inside)).collect()
     }
 }
 
@@ -169,37 +160,20 @@ static COMMON: [Field; 16] = [
     id("tool_use_id"),
     id("tool_call_id"),
     object("tool_input", "tool_input", &ARGUMENTS),
-    object(
-        "params",
-        "params",
-        &[object("arguments", "params.arguments", &MCP)],
-    ),
+    object("params", "params", &[object("arguments", "params.arguments", &MCP)]),
     id("permission_mode"),
     value("timestamp"),
 ];
 
 /// An event of OpenCode's bus, where others have a name.
-pub(crate) static EVENT: [Field; 2] = [
-    id("type"),
-    object("properties", "event.properties", &PROPERTIES),
-];
+pub(crate) static EVENT: [Field; 2] =
+    [id("type"), object("properties", "event.properties", &PROPERTIES)];
 
 static PROPERTIES: [Field; 2] = [
     id("sessionID"),
-    object(
-        "info",
-        "event.properties.info",
-        &[id("id"), id("parentID"), path("directory")],
-    ),
+    object("info", "event.properties.info", &[id("id"), id("parentID"), path("directory")]),
 ];
 
 /// The arguments that a hook of the kind `mcp_tool` is configured to give to a tool of ours.
-static MCP: [Field; 7] = [
-    id("event"),
-    id("tool"),
-    id("session"),
-    id("prompt"),
-    id("turn"),
-    id("id"),
-    path("cwd"),
-];
+static MCP: [Field; 7] =
+    [id("event"), id("tool"), id("session"), id("prompt"), id("turn"), id("id"), path("cwd")];

@@ -3,22 +3,17 @@
 use herma_agents::Agent;
 use serde_json::Value;
 
-use super::command;
-use super::installed;
-use super::target;
+use super::{command, installed, target};
 
 const AGENTS: &str = include_str!("../../../../docs/AGENTS.md");
 
 /// The line in front of the agent's block, and the block.
 fn block(agent: Agent) -> (&'static str, &'static str) {
-    let (_, section) = AGENTS
-        .split_once("\n## Entries to write by hand\n")
-        .expect("there is such a section");
+    let (_, section) =
+        AGENTS.split_once("\n## Entries to write by hand\n").expect("there is such a section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let title = format!("\n**{}**, ", agent.title());
-    let (_, rest) = section
-        .split_once(&title)
-        .unwrap_or_else(|| panic!("{title} is missing"));
+    let (_, rest) = section.split_once(&title).unwrap_or_else(|| panic!("{title} is missing"));
     let (line, rest) = rest.split_once("\n\n```").expect("a block follows");
     let (_, rest) = rest.split_once('\n').expect("its kind is on the line");
     let (text, _) = rest.split_once("\n```").expect("it ends");
@@ -27,14 +22,8 @@ fn block(agent: Agent) -> (&'static str, &'static str) {
 
 #[test]
 fn the_entries_to_write_by_hand_are_those_the_program_writes() {
-    let agents = [
-        Agent::Claude,
-        Agent::Codex,
-        Agent::Qwen,
-        Agent::Cursor,
-        Agent::Crush,
-        Agent::Hermes,
-    ];
+    let agents =
+        [Agent::Claude, Agent::Codex, Agent::Qwen, Agent::Cursor, Agent::Crush, Agent::Hermes];
     for agent in agents {
         let target = target(agent);
         let (line, text) = block(agent);

@@ -1,16 +1,10 @@
 //! What an edit looks like, and what it leaves alone.
 
 use herma_agents::Agent;
-use herma_agents::install::Note;
-use herma_agents::install::Scope;
+use herma_agents::install::{Note, Scope};
 use serde_json::Value;
 
-use super::command;
-use super::installed;
-use super::other_command;
-use super::places;
-use super::target;
-use super::uninstalled;
+use super::{command, installed, other_command, places, target, uninstalled};
 
 /// As it was written before the redirection was put around the call.
 const OLD_LINE: &str = "[ -x '/usr/local/bin/herma' ] || exit 0; '/usr/local/bin/herma' hook claude >/dev/null 2>&1 || :";
@@ -37,10 +31,7 @@ fn a_minified_file_stays_on_one_line() {
 fn comments_stay_with_what_they_are_about() {
     let before = "{\n  \"a\": 1 // one\n}\n";
     let after = installed(&target(Agent::Qwen), Some(before), &command());
-    assert!(
-        after.starts_with("{\n  \"a\": 1, // one\n  \"hooks\": {\n"),
-        "{after}"
-    );
+    assert!(after.starts_with("{\n  \"a\": 1, // one\n  \"hooks\": {\n"), "{after}");
 }
 
 #[test]
@@ -92,11 +83,7 @@ fn more_than_one_of_ours_becomes_one() {
         serde_json::from_str(&installed(&target, Some(&before), &command())).unwrap();
     assert_eq!(after["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
     assert_eq!(after["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], 20);
-    assert_eq!(
-        after["hooks"].get("PermissionRequest"),
-        None,
-        "not an event we want"
-    );
+    assert_eq!(after["hooks"].get("PermissionRequest"), None, "not an event we want");
 }
 
 #[test]
@@ -181,9 +168,7 @@ fn files_of_an_older_version_are_ours() {
         let targets = agent.targets(&places(), &Scope::User).unwrap();
         for target in targets {
             let new = installed(&target, None, &command());
-            let old = new
-                .replace("; { '", "; '")
-                .replace("; } >/dev/null", " >/dev/null");
+            let old = new.replace("; { '", "; '").replace("; } >/dev/null", " >/dev/null");
             let again = target.install(Some(old.as_bytes()), &command()).unwrap();
             assert_eq!(again.after, Some(new.into_bytes()), "{agent:?}");
             assert_eq!(target.uninstall(old.as_bytes()).unwrap().after, None);

@@ -7,14 +7,9 @@
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use herma_agents::Agent;
 use herma_agents::install::HookCommand;
@@ -24,10 +19,7 @@ use herma_testkit::Bounded;
 const STAND_INS: [(&str, &str); 4] = [
     ("killed", "cat > \"$0.got\"; kill -9 $$"),
     ("crashed", "cat > \"$0.got\"; kill -SEGV $$"),
-    (
-        "talks",
-        "cat > \"$0.got\"; echo bad; echo worse >&2; exit 2",
-    ),
+    ("talks", "cat > \"$0.got\"; echo bad; echo worse >&2; exit 2"),
     ("well", "cat > \"$0.got\"; echo '{}'"),
 ];
 
@@ -110,9 +102,7 @@ fn a_here_document_behind_cursors_line_reaches_the_program() {
     for shell in shells() {
         for (name, body) in STAND_INS {
             let program = stand_in(shell, &format!("here-{name}"), body);
-            let line = HookCommand::new(&program, None)
-                .unwrap()
-                .line(Agent::Cursor, None);
+            let line = HookCommand::new(&program, None).unwrap().line(Agent::Cursor, None);
             let line = format!("{line} <<'END'\n{{\"a\": \"$x\"}}\nEND");
             assert_silent(&run(shell, &line, ""), Agent::Cursor, &line);
             let got = std::fs::read(program.with_file_name(format!("here-{name}.got"))).unwrap();

@@ -4,11 +4,7 @@ use herma_agents::Agent;
 use herma_agents::install::Target;
 use serde_json::Value;
 
-use super::assert_round_trip;
-use super::command;
-use super::installed;
-use super::target;
-use super::uninstalled;
+use super::{assert_round_trip, command, installed, target, uninstalled};
 
 fn hermes() -> Target {
     target(Agent::Hermes)
@@ -18,34 +14,19 @@ const GOOD: [(&str, &str); 28] = [
     ("empty", ""),
     ("blank", "\n\n"),
     ("only comments", "# mine\n# all of it\n"),
-    (
-        "other keys",
-        "model:\n  default: x\nterminal:\n  backend: local\n",
-    ),
+    ("other keys", "model:\n  default: x\nterminal:\n  backend: local\n"),
     ("no line end", "model: x"),
     ("no line end but half of one", "# mine\r"),
-    (
-        "no line end in a section",
-        "hooks:\n  pre_tool_call:\n    - command: theirs",
-    ),
-    (
-        "windows line ends",
-        "model: x\r\nhooks:\r\n  pre_tool_call:\r\n    - command: theirs\r\n",
-    ),
+    ("no line end in a section", "hooks:\n  pre_tool_call:\n    - command: theirs"),
+    ("windows line ends", "model: x\r\nhooks:\r\n  pre_tool_call:\r\n    - command: theirs\r\n"),
     ("byte order mark", "\u{feff}model: x\n"),
-    (
-        "comments everywhere",
-        "# a\nmodel: x # fast\n\n# b\nz: [1, 2] # c\n\n# end\n",
-    ),
+    ("comments everywhere", "# a\nmodel: x # fast\n\n# b\nz: [1, 2] # c\n\n# end\n"),
     ("empty hooks", "hooks: {}\nmodel: x\n"),
     ("empty hooks with a comment", "hooks: {}   # none yet\n"),
     ("hooks of nothing", "hooks:\nmodel: x\n"),
     ("hooks of nothing at the end", "model: x\nhooks:"),
     ("an empty list", "hooks:\n  pre_tool_call: []\n"),
-    (
-        "an empty list with a comment",
-        "hooks:\n  pre_llm_call: [] # none\n  pre_tool_call:\n",
-    ),
+    ("an empty list with a comment", "hooks:\n  pre_llm_call: [] # none\n  pre_tool_call:\n"),
     (
         "hooks of others",
         "hooks:\n  pre_tool_call:\n    - matcher: terminal\n      command: theirs --x\n      timeout: 5\n",
@@ -58,27 +39,12 @@ const GOOD: [(&str, &str); 28] = [
         "four spaces",
         "hooks:\n    pre_tool_call:\n        - command: a\n\n    post_tool_call:\n        -   command: b\n\nz: 1\n",
     ),
-    (
-        "flow entries in a list",
-        "hooks:\n  pre_tool_call:\n    - {command: a, timeout: 3}\n",
-    ),
-    (
-        "events we do not want",
-        "hooks:\n  subagent_stop:\n    - command: a\n# next\nmodel: x\n",
-    ),
-    (
-        "a block of text that looks like it",
-        "note: |\n  hooks:\n    pre_tool_call:\nmodel: x\n",
-    ),
-    (
-        "anchors",
-        "base: &b\n  command: a\nhooks:\n  pre_tool_call:\n    - *b\n",
-    ),
+    ("flow entries in a list", "hooks:\n  pre_tool_call:\n    - {command: a, timeout: 3}\n"),
+    ("events we do not want", "hooks:\n  subagent_stop:\n    - command: a\n# next\nmodel: x\n"),
+    ("a block of text that looks like it", "note: |\n  hooks:\n    pre_tool_call:\nmodel: x\n"),
+    ("anchors", "base: &b\n  command: a\nhooks:\n  pre_tool_call:\n    - *b\n"),
     ("a document mark", "---\nmodel: x\n"),
-    (
-        "unicode",
-        "名前: 日本 🦀\nhooks:\n  pre_tool_call:\n    - command: \"ä 'b' \\\"c\\\"\"\n",
-    ),
+    ("unicode", "名前: 日本 🦀\nhooks:\n  pre_tool_call:\n    - command: \"ä 'b' \\\"c\\\"\"\n"),
     (
         "comments between entries",
         "hooks:\n  # before tools\n  pre_tool_call:\n    # first\n    - command: a # x\n    # last\n  # end of hooks\n# rest\nmodel: x\n",
@@ -87,24 +53,15 @@ const GOOD: [(&str, &str); 28] = [
         "written as JSON",
         "{\"model\": {\"default\": \"x\"}, \"hooks\": {\"pre_tool_call\": [{\"command\": \"a\"}]}}",
     ),
-    (
-        "hooks turned on by themselves",
-        "hooks_auto_accept: true\nmodel: x\n",
-    ),
+    ("hooks turned on by themselves", "hooks_auto_accept: true\nmodel: x\n"),
 ];
 
 const BAD: [(&str, &str); 9] = [
     ("a list", "- a\n- b\n"),
     ("broken", "model: [1,\n"),
     ("tabs", "hooks:\n\tpre_tool_call: []\n"),
-    (
-        "hooks on one line",
-        "hooks: {pre_tool_call: [{command: a}]}\n",
-    ),
-    (
-        "an event on one line",
-        "hooks:\n  pre_tool_call: [{command: a}]\n",
-    ),
+    ("hooks on one line", "hooks: {pre_tool_call: [{command: a}]}\n"),
+    ("an event on one line", "hooks:\n  pre_tool_call: [{command: a}]\n"),
     ("hooks are a list", "hooks:\n  - a\n"),
     ("hooks are a text", "hooks: none\n"),
     ("two documents", "a: 1\n---\nb: 2\n"),
@@ -167,11 +124,7 @@ fn ours_come_behind_those_of_others_and_between_marks() {
 /// Hermes writes its file anew when a setting is changed: comments are gone, the order may be another.
 #[test]
 fn ours_are_found_without_their_marks() {
-    for before in [
-        "",
-        "model: x\n",
-        "hooks:\n  pre_tool_call:\n  - command: theirs\n",
-    ] {
+    for before in ["", "model: x\n", "hooks:\n  pre_tool_call:\n  - command: theirs\n"] {
         let after = installed(&hermes(), Some(before), &command());
         let unmarked: String = after
             .split_inclusive('\n')

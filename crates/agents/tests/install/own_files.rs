@@ -3,29 +3,15 @@
 use std::path::Path;
 
 use herma_agents::Agent;
-use herma_agents::install::InstallError;
-use herma_agents::install::Note;
-use herma_agents::install::Scope;
-use herma_agents::install::Target;
+use herma_agents::install::{InstallError, Note, Scope, Target};
 
-use super::assert_round_trip;
-use super::command;
-use super::installed;
-use super::other_command;
-use super::places;
+use super::{assert_round_trip, command, installed, other_command, places};
 
-const AGENTS: [Agent; 5] = [
-    Agent::Gemini,
-    Agent::OpenCode,
-    Agent::Copilot,
-    Agent::Cline,
-    Agent::Goose,
-];
+const AGENTS: [Agent; 5] =
+    [Agent::Gemini, Agent::OpenCode, Agent::Copilot, Agent::Cline, Agent::Goose];
 
 fn files(agent: Agent) -> Vec<Target> {
-    agent
-        .targets(&places(), &Scope::User)
-        .expect("every agent has a user level")
+    agent.targets(&places(), &Scope::User).expect("every agent has a user level")
 }
 
 /// What people may have done to a file of ours, or put in its place.
@@ -141,27 +127,18 @@ fn variables_move_the_files_and_projects_have_their_own() {
     let file = |agent: Agent| agent.targets(&places, &Scope::User).unwrap()[0].paths()[0].clone();
     assert_eq!(file(Agent::Claude), Path::new("/v/claude/settings.json"));
     assert_eq!(file(Agent::Codex), Path::new("/v/codex/hooks.json"));
-    assert_eq!(
-        file(Agent::Copilot),
-        Path::new("/v/copilot/hooks/herma.json")
-    );
+    assert_eq!(file(Agent::Copilot), Path::new("/v/copilot/hooks/herma.json"));
     assert_eq!(file(Agent::Hermes), Path::new("/v/hermes/config.yaml"));
     assert!(file(Agent::Gemini).starts_with("/v/gemini/.gemini/extensions/herma"));
     assert!(file(Agent::Cline).starts_with("/v/cline/hooks"));
-    assert_eq!(
-        file(Agent::Crush),
-        Path::new("/home/user/.config/crush/crush.json")
-    );
+    assert_eq!(file(Agent::Crush), Path::new("/home/user/.config/crush/crush.json"));
 
     let project = Scope::Project("/home/user/p".into());
     for agent in Agent::ALL {
         match agent.targets(&places, &project) {
             Ok(targets) => {
                 let mut paths = targets.iter().flat_map(Target::paths);
-                assert!(
-                    paths.all(|path| path.starts_with("/home/user/p")),
-                    "{agent:?}"
-                );
+                assert!(paths.all(|path| path.starts_with("/home/user/p")), "{agent:?}");
             }
             Err(error) => {
                 assert!([Agent::Gemini, Agent::Goose, Agent::Hermes].contains(&error.agent));

@@ -3,10 +3,8 @@
 use herma_agents::Agent;
 use proptest::prelude::*;
 
-use super::command;
 use super::configurations::AGENTS;
-use super::other_command;
-use super::target;
+use super::{command, other_command, target};
 
 /// White space as an editor leaves it, or nobody would.
 fn space() -> impl Strategy<Value = String> {
@@ -58,10 +56,8 @@ fn wrapped(
     if items.is_empty() {
         return format!("{open}{inner}{close}");
     }
-    let items: Vec<String> = items
-        .into_iter()
-        .map(|(before, item, after)| format!("{before}{item}{after}"))
-        .collect();
+    let items: Vec<String> =
+        items.into_iter().map(|(before, item, after)| format!("{before}{item}{after}")).collect();
     format!("{open}{}{close}", items.join(","))
 }
 
@@ -84,19 +80,10 @@ fn member(
     value: impl Strategy<Value = String> + 'static,
     comments: bool,
 ) -> BoxedStrategy<(String, String, String)> {
-    let around = (
-        trivia(comments),
-        trivia(comments),
-        trivia(comments),
-        trivia(comments),
-    );
+    let around = (trivia(comments), trivia(comments), trivia(comments), trivia(comments));
     (around, key, value)
         .prop_map(|((before, behind_key, before_value, after), key, value)| {
-            (
-                before,
-                format!("{key}{behind_key}:{before_value}{value}"),
-                after,
-            )
+            (before, format!("{key}{behind_key}:{before_value}{value}"), after)
         })
         .boxed()
 }
@@ -119,24 +106,11 @@ fn entries(comments: bool) -> BoxedStrategy<String> {
 fn file(agent: Agent) -> BoxedStrategy<String> {
     let comments = matches!(agent, Agent::Qwen | Agent::Crush);
     let version = agent == Agent::Cursor;
-    let names = [
-        "PreToolUse",
-        "Stop",
-        "preToolUse",
-        "stop",
-        "Other",
-        "SessionStart",
-    ];
+    let names = ["PreToolUse", "Stop", "preToolUse", "stop", "Other", "SessionStart"];
     let events = proptest::sample::subsequence(names.to_vec(), 0..4).prop_flat_map(move |names| {
         let members: Vec<_> = names
             .into_iter()
-            .map(|name| {
-                member(
-                    Just(format!("\"{name}\"")).boxed(),
-                    entries(comments),
-                    comments,
-                )
-            })
+            .map(|name| member(Just(format!("\"{name}\"")).boxed(), entries(comments), comments))
             .collect();
         (members, trivia(comments)).prop_map(|(items, inner)| wrapped("{", items, &inner, "}"))
     });
@@ -147,22 +121,17 @@ fn file(agent: Agent) -> BoxedStrategy<String> {
     let inner = trivia(comments);
     let ends = (trivia(comments), trivia(comments), any::<bool>());
     (others, proptest::option::of(hooks), place, inner, ends)
-        .prop_map(
-            move |(mut members, hooks, place, inner, (before, after, mark))| {
-                if let Some(hooks) = hooks {
-                    members.insert(place.index(members.len() + 1), hooks);
-                }
-                if version && !members.is_empty() {
-                    let version = (String::new(), "\"version\": 1".to_owned(), String::new());
-                    members.insert(place.index(members.len() + 1), version);
-                }
-                let mark = if mark { "\u{feff}" } else { "" };
-                format!(
-                    "{mark}{before}{}{after}",
-                    wrapped("{", members, &inner, "}")
-                )
-            },
-        )
+        .prop_map(move |(mut members, hooks, place, inner, (before, after, mark))| {
+            if let Some(hooks) = hooks {
+                members.insert(place.index(members.len() + 1), hooks);
+            }
+            if version && !members.is_empty() {
+                let version = (String::new(), "\"version\": 1".to_owned(), String::new());
+                members.insert(place.index(members.len() + 1), version);
+            }
+            let mark = if mark { "\u{feff}" } else { "" };
+            format!("{mark}{before}{}{after}", wrapped("{", members, &inner, "}"))
+        })
         .boxed()
 }
 
@@ -217,10 +186,7 @@ proptest! {
 
 fn check_any(agent: Agent, bytes: &[u8]) {
     let scope = herma_agents::install::Scope::User;
-    for target in agent
-        .targets(&super::places(), &scope)
-        .expect("every agent has a user level")
-    {
+    for target in agent.targets(&super::places(), &scope).expect("every agent has a user level") {
         // Refusing is fine; what matters is that it comes back.
         let _ = target.look(bytes);
         if let Ok(edited) = target.install(Some(bytes), &command()) {

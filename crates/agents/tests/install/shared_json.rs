@@ -2,11 +2,8 @@
 
 use herma_agents::Agent;
 
-use super::assert_round_trip;
-use super::command;
-use super::configurations;
 use super::configurations::Expected;
-use super::target;
+use super::{assert_round_trip, command, configurations, target};
 
 fn check(agent: Agent) {
     let target = target(agent);
@@ -68,11 +65,7 @@ fn all_hosts_with_a_json_file_are_checked() {
 fn what_is_not_text_is_refused() {
     for agent in configurations::AGENTS {
         let target = target(agent);
-        assert!(
-            target
-                .install(Some(b"{\"a\": \"\xff\"}"), &command())
-                .is_err()
-        );
+        assert!(target.install(Some(b"{\"a\": \"\xff\"}"), &command()).is_err());
         assert!(target.uninstall(b"{\"a\": \"\xff\"}").is_err());
         let large = vec![b' '; (8 << 20) + 1];
         assert!(target.install(Some(&large), &command()).is_err());

@@ -1,22 +1,13 @@
 //! What else decides whether an agent calls us: approvals, trust, switches.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_agents::Agent;
-use herma_agents::install::HookCommand;
-use herma_agents::install::Scope;
-use herma_agents::install::switches::Files;
-use herma_agents::install::switches::Question;
-use herma_agents::install::switches::Verdict;
-use herma_agents::judge;
+use herma_agents::install::switches::{Files, Question, Verdict};
+use herma_agents::install::{HookCommand, Scope};
+use herma_agents::{Agent, judge};
 
-use super::command;
-use super::installed;
-use super::other_command;
-use super::places;
-use super::target;
+use super::{command, installed, other_command, places, target};
 
 const HOOKS: &str = "/home/user/.codex/hooks.json";
 const CONFIG: &str = "/home/user/.codex/config.toml";
@@ -24,30 +15,12 @@ const PROJECT: &str = "/home/user/project";
 
 /// What Codex 0.166 itself wrote when it was asked to approve [`command`], in a home of its own.
 const APPROVED: [(&str, &str); 6] = [
-    (
-        "post_tool_use:0:0",
-        "04f1dd8be9eeeaba5918c3ca44478a54e0c44d67539bf640f30681e06ccfc289",
-    ),
-    (
-        "pre_tool_use:0:0",
-        "fe1f34ff5719d4ccea034d0785611fc03f5bc60a98153c3844b39d5f2081c5d1",
-    ),
-    (
-        "session_end:0:0",
-        "efaee9b0284a38881719031808c14583c09f8c783b23e501beba61ac968387f9",
-    ),
-    (
-        "session_start:0:0",
-        "6c71b83ad72c1d13708aef9bc2501604d8f7b5f5c2f62a2fce342bb38d136be3",
-    ),
-    (
-        "stop:0:0",
-        "db4b9dd0b1ec2da138fff713399ddb8f363db6e7999dc796eec9f5cd8a2fa912",
-    ),
-    (
-        "user_prompt_submit:0:0",
-        "b000d6d9451e3c933535033a1808140bfe6b22c03abdae6114bfc6c2be934289",
-    ),
+    ("post_tool_use:0:0", "04f1dd8be9eeeaba5918c3ca44478a54e0c44d67539bf640f30681e06ccfc289"),
+    ("pre_tool_use:0:0", "fe1f34ff5719d4ccea034d0785611fc03f5bc60a98153c3844b39d5f2081c5d1"),
+    ("session_end:0:0", "efaee9b0284a38881719031808c14583c09f8c783b23e501beba61ac968387f9"),
+    ("session_start:0:0", "6c71b83ad72c1d13708aef9bc2501604d8f7b5f5c2f62a2fce342bb38d136be3"),
+    ("stop:0:0", "db4b9dd0b1ec2da138fff713399ddb8f363db6e7999dc796eec9f5cd8a2fa912"),
+    ("user_prompt_submit:0:0", "b000d6d9451e3c933535033a1808140bfe6b22c03abdae6114bfc6c2be934289"),
 ];
 
 /// Files that are not on a disk, and links to directories.
@@ -110,15 +83,9 @@ fn hooks(before: Option<&str>, command: &HookCommand) -> String {
 fn codex_trusts_what_it_approved_itself_and_nothing_else() {
     let config = approvals(HOOKS);
     assert_eq!(codex(hooks(None, &command()), &config), Verdict::Fine);
-    assert_eq!(
-        codex(hooks(None, &other_command()), &config),
-        Verdict::NotApprovedAnyMore
-    );
+    assert_eq!(codex(hooks(None, &other_command()), &config), Verdict::NotApprovedAnyMore);
     let elsewhere = approvals("/home/user/other/hooks.json");
-    assert_eq!(
-        codex(hooks(None, &command()), &elsewhere),
-        Verdict::NotApproved
-    );
+    assert_eq!(codex(hooks(None, &command()), &elsewhere), Verdict::NotApproved);
     assert_eq!(codex(hooks(None, &command()), ""), Verdict::NotApproved);
     let slower = hooks(None, &command()).replace("\"timeout\": 20", "\"timeout\": 21");
     assert_eq!(codex(slower, &config), Verdict::NotApprovedAnyMore);
@@ -243,18 +210,9 @@ fn gemini(files: &Fake) -> Verdict {
 fn gemini_trusts_folders_as_the_longest_rule_says() {
     let cases = [
         ("{}", Verdict::WillAsk),
-        (
-            r#"{"/home/user/project": "TRUST_FOLDER"} // mine"#,
-            Verdict::Fine,
-        ),
-        (
-            r#"{"/home/user/project": "DO_NOT_TRUST"}"#,
-            Verdict::NotTrusted,
-        ),
-        (
-            r#"{"/home/user/project": "TRUST_FOLDER", "/home/user": "DO_NOT_TRUST"}"#,
-            Verdict::Fine,
-        ),
+        (r#"{"/home/user/project": "TRUST_FOLDER"} // mine"#, Verdict::Fine),
+        (r#"{"/home/user/project": "DO_NOT_TRUST"}"#, Verdict::NotTrusted),
+        (r#"{"/home/user/project": "TRUST_FOLDER", "/home/user": "DO_NOT_TRUST"}"#, Verdict::Fine),
         (
             r#"{"/home/user/project": "DO_NOT_TRUST", "/home/user": "TRUST_FOLDER"}"#,
             Verdict::NotTrusted,
@@ -275,10 +233,7 @@ fn gemini_without_folder_trust_trusts_everything() {
     let distrusted = Fake::default().with(TRUSTED, r#"{"/home/user": "DO_NOT_TRUST"}"#);
     let off = r#"{"security": {"folderTrust": {"enabled": false}}}"#;
     let on = off.replace("false", "true");
-    assert_eq!(
-        gemini(&distrusted.clone().with(SETTINGS, off)),
-        Verdict::Fine
-    );
+    assert_eq!(gemini(&distrusted.clone().with(SETTINGS, off)), Verdict::Fine);
     assert_eq!(gemini(&distrusted.with(SETTINGS, on)), Verdict::NotTrusted);
 }
 
@@ -293,10 +248,7 @@ fn a_link_does_not_hide_what_gemini_distrusts() {
 fn what_gemini_could_not_read_either_is_not_called_fine() {
     for rules in [r#"{"/home/user": "TRUST_ALL"}"#, "[]", "{", "unreadable"] {
         let verdict = gemini(&Fake::default().with(TRUSTED, rules));
-        assert!(
-            matches!(verdict, Verdict::CannotTell(_)),
-            "{rules}: {verdict:?}"
-        );
+        assert!(matches!(verdict, Verdict::CannotTell(_)), "{rules}: {verdict:?}");
     }
 }
 
@@ -310,23 +262,13 @@ fn the_last_rule_that_matches_disables_the_extension() {
         (r#"["!/*"]"#, Verdict::ExtensionOff),
         (r#"["!/home/user/"]"#, Verdict::Fine),
         (r#"["!/home/user/proj/*"]"#, Verdict::Fine),
-        (
-            r#"["!/home/user/*", "/home/user/project/*"]"#,
-            Verdict::Fine,
-        ),
-        (
-            r#"["/home/user/project/*", "!/home/user/*"]"#,
-            Verdict::ExtensionOff,
-        ),
+        (r#"["!/home/user/*", "/home/user/project/*"]"#, Verdict::Fine),
+        (r#"["/home/user/project/*", "!/home/user/*"]"#, Verdict::ExtensionOff),
         ("[]", Verdict::Fine),
     ];
     for (rules, expected) in cases {
         let text = format!(r#"{{"herma": {{"overrides": {rules}}}}}"#);
-        assert_eq!(
-            gemini(&trusted.clone().with(EXTENSIONS, text)),
-            expected,
-            "{rules}"
-        );
+        assert_eq!(gemini(&trusted.clone().with(EXTENSIONS, text)), expected, "{rules}");
     }
     let other = r#"{"other": {"overrides": ["!/*"]}}"#;
     assert_eq!(gemini(&trusted.with(EXTENSIONS, other)), Verdict::Fine);
@@ -335,15 +277,10 @@ fn the_last_rule_that_matches_disables_the_extension() {
 #[test]
 fn a_switch_in_the_project_counts_too() {
     let hooks = "/home/user/.claude/settings.json";
-    let files = Fake::default().with(
-        "/home/user/project/.claude/settings.local.json",
-        r#"{"disableAllHooks": true}"#,
-    );
+    let files = Fake::default()
+        .with("/home/user/project/.claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     let verdict = ask(Agent::Claude, &files, &Scope::User, hooks);
     assert_eq!(verdict, Verdict::Off("disableAllHooks".to_owned()));
     let nothing = Fake::default();
-    assert_eq!(
-        ask(Agent::Claude, &nothing, &Scope::User, hooks),
-        Verdict::Fine
-    );
+    assert_eq!(ask(Agent::Claude, &nothing, &Scope::User, hooks), Verdict::Fine);
 }

@@ -1,13 +1,9 @@
 //! The recorded payloads and how to call the readers with them.
 
 use std::fmt::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_agents::Agent;
-use herma_agents::Event;
-use herma_agents::Incoming;
-use herma_agents::Surroundings;
+use herma_agents::{Agent, Event, Incoming, Surroundings};
 
 /// The directories of payloads, and whose hook gets them.
 pub(crate) const FORMS: [(&str, Agent); 15] = [
@@ -96,17 +92,11 @@ pub(crate) fn line(event: &Event) -> String {
     add("parent", event.parent_session.clone());
     add("agent", event.sub_agent.clone());
     add("turn", event.turn.clone());
-    add(
-        "prompt",
-        event.prompt.as_ref().map(|prompt| format!("{prompt:?}")),
-    );
+    add("prompt", event.prompt.as_ref().map(|prompt| format!("{prompt:?}")));
     if let Some(tool) = &event.tool {
         add("tool", Some(format!("{}/{}", tool.name, tool.class.word())));
         add("call", tool.call.clone());
-        add(
-            "command",
-            tool.command.as_ref().map(|command| format!("{command:?}")),
-        );
+        add("command", tool.command.as_ref().map(|command| format!("{command:?}")));
         add("paths", paths(&tool.paths));
         add("in", tool.directory.as_ref().map(path));
         add("background", tool.in_background.then(|| "yes".to_owned()));

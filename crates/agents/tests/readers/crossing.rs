@@ -3,28 +3,21 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use herma_agents::Agent;
-use herma_agents::EventKind;
-use herma_agents::Surroundings;
-use herma_agents::ToolClass;
+use herma_agents::{Agent, EventKind, Surroundings, ToolClass};
 
 use crate::corpus;
 
 fn with_variables(variables: &[(&'static str, &str)]) -> Surroundings {
     let mut surroundings = corpus::surroundings(None);
-    let variables = variables
-        .iter()
-        .map(|(name, value)| (*name, OsString::from(value)));
+    let variables = variables.iter().map(|(name, value)| (*name, OsString::from(value)));
     surroundings.variables = variables.collect();
     surroundings
 }
 
 #[test]
 fn copilot_running_claudes_hook_is_copilot() {
-    let copilot = with_variables(&[
-        ("COPILOT_CLI", "1"),
-        ("COPILOT_PROJECT_DIR", "/home/user/project"),
-    ]);
+    let copilot =
+        with_variables(&[("COPILOT_CLI", "1"), ("COPILOT_PROJECT_DIR", "/home/user/project")]);
     for (file, payload) in corpus::files("copilot-pascal") {
         for surroundings in [&copilot, &corpus::surroundings(None)] {
             let event = corpus::event(Agent::Claude, surroundings, &payload);
@@ -34,10 +27,7 @@ fn copilot_running_claudes_hook_is_copilot() {
     let payload = corpus::payload("copilot-pascal", "02-PreToolUse.Write.json");
     let event = corpus::event(Agent::Claude, &copilot, &payload);
     let tool = event.tool.expect("a tool");
-    assert_eq!(
-        (event.kind, tool.class),
-        (EventKind::BeforeTool, ToolClass::Edit)
-    );
+    assert_eq!((event.kind, tool.class), (EventKind::BeforeTool, ToolClass::Edit));
     assert_eq!(tool.paths, [PathBuf::from("/home/user/project/new.txt")]);
     assert_eq!(event.roots, [PathBuf::from("/home/user/project")]);
 }
@@ -51,16 +41,8 @@ fn cursor_running_claudes_hook_is_cursor() {
     for (file, payload) in corpus::files("cursor") {
         let by_claude = corpus::event(Agent::Claude, &surroundings, &payload);
         assert_eq!(by_claude.agent, Agent::Cursor, "{file}");
-        assert_eq!(
-            by_claude.roots,
-            [PathBuf::from("/home/user/project")],
-            "{file}"
-        );
-        assert_eq!(
-            by_claude,
-            corpus::event(Agent::Cursor, &surroundings, &payload),
-            "{file}"
-        );
+        assert_eq!(by_claude.roots, [PathBuf::from("/home/user/project")], "{file}");
+        assert_eq!(by_claude, corpus::event(Agent::Cursor, &surroundings, &payload), "{file}");
     }
 }
 
@@ -71,12 +53,7 @@ fn every_payload_that_tells_is_recognised_whoevers_hook_gets_it() {
         for (file, payload) in corpus::files(form) {
             for named in Agent::ALL {
                 let event = corpus::event(named, &corpus::surroundings(None), &payload);
-                assert_eq!(
-                    event.agent,
-                    agent,
-                    "{form}/{file} at the hook of {}",
-                    named.title()
-                );
+                assert_eq!(event.agent, agent, "{form}/{file} at the hook of {}", named.title());
             }
         }
     }
@@ -107,13 +84,8 @@ fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() 
         (Agent::Cursor, "CURSOR_PROJECT_DIR"),
         (Agent::Crush, "CRUSH_PROJECT_DIR"),
     ];
-    let all: Vec<_> = variables
-        .map(|(agent, name)| (name, format!("/{}", agent.word())))
-        .to_vec();
-    let all: Vec<_> = all
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
+    let all: Vec<_> = variables.map(|(agent, name)| (name, format!("/{}", agent.word()))).to_vec();
+    let all: Vec<_> = all.iter().map(|(name, value)| (*name, value.as_str())).collect();
     for (agent, name) in variables {
         for payload in [&b"{\"workspace_roots\":[\"/other\"]}"[..], b"", b"{"] {
             let incoming = corpus::read(agent, &with_variables(&all), payload);
@@ -129,10 +101,8 @@ fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() 
 
 #[test]
 fn sessions_that_only_a_variable_names_are_known() {
-    for (agent, name) in [
-        (Agent::Gemini, "GEMINI_SESSION_ID"),
-        (Agent::Crush, "CRUSH_SESSION_ID"),
-    ] {
+    for (agent, name) in [(Agent::Gemini, "GEMINI_SESSION_ID"), (Agent::Crush, "CRUSH_SESSION_ID")]
+    {
         let long = "s".repeat(1000);
         let incoming = corpus::read(agent, &with_variables(&[(name, &long)]), b"");
         assert_eq!(incoming.event.session.as_deref(), Some(&long[..256]));
@@ -149,11 +119,8 @@ fn a_call_that_comes_by_two_hooks_has_one_key() {
     for (own, foreign) in pairs {
         let named = corpus::event_of(own);
         let surroundings = corpus::surroundings(named.as_deref());
-        let mut own = corpus::event(
-            Agent::Copilot,
-            &surroundings,
-            &corpus::payload("copilot", own),
-        );
+        let mut own =
+            corpus::event(Agent::Copilot, &surroundings, &corpus::payload("copilot", own));
         let foreign_payload = corpus::payload("copilot-pascal", foreign);
         let foreign = corpus::event(Agent::Claude, &corpus::surroundings(None), &foreign_payload);
         assert_ne!(own.call_key(), foreign.call_key(), "two sessions");
@@ -180,10 +147,7 @@ fn the_end_of_a_call_has_the_key_of_its_beginning() {
     for (form, agent) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
         let mut keys = std::collections::BTreeMap::new();
         for (file, payload) in corpus::files(form) {
-            let named = form
-                .starts_with("copilot")
-                .then(|| corpus::event_of(&file))
-                .flatten();
+            let named = form.starts_with("copilot").then(|| corpus::event_of(&file)).flatten();
             let event = corpus::event(agent, &corpus::surroundings(named.as_deref()), &payload);
             assert_eq!(event.call_key().is_some(), event.tool.is_some());
             match (event.kind, event.call_key()) {

@@ -9,10 +9,7 @@ fn events_of(form: &str, agent: Agent) -> String {
     let mut lines = Vec::new();
     for (file, payload) in corpus::files(form) {
         // Only Copilot's own form needs to be told.
-        let named = form
-            .starts_with("copilot")
-            .then(|| corpus::event_of(&file))
-            .flatten();
+        let named = form.starts_with("copilot").then(|| corpus::event_of(&file)).flatten();
         let event = corpus::event(agent, &corpus::surroundings(named.as_deref()), &payload);
         lines.push(format!("{file}\n  {}", corpus::line(&event)));
     }
@@ -30,13 +27,7 @@ fn every_payload_becomes_the_event_it_tells_of() {
 fn no_payload_is_left_out() {
     let entries = std::fs::read_dir(corpus::payloads()).expect("the payloads");
     let mut there: Vec<String> = entries
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .into_string()
-                .expect("a plain name")
-        })
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name"))
         .filter(|name| name != "README.md")
         .collect();
     there.sort();
@@ -48,11 +39,7 @@ fn no_payload_is_left_out() {
         assert_eq!(events_of(form, agent).lines().count(), 2 * files, "{form}");
     }
     for agent in Agent::ALL {
-        assert!(
-            FORMS.iter().any(|(_, known)| *known == agent),
-            "{} is not tested",
-            agent.title()
-        );
+        assert!(FORMS.iter().any(|(_, known)| *known == agent), "{} is not tested", agent.title());
     }
 }
 
@@ -86,20 +73,9 @@ fn codex_gives_its_old_payload_as_an_argument() {
 #[test]
 fn an_event_whose_name_nobody_knows_is_not_taken_for_a_tool_call() {
     let payload = br#"{"hook_event_name":"PreSomethingNew","session_id":"s","tool_name":"Write","tool_input":{}}"#;
-    for agent in [
-        Agent::Claude,
-        Agent::Codex,
-        Agent::Qwen,
-        Agent::Copilot,
-        Agent::Hermes,
-    ] {
+    for agent in [Agent::Claude, Agent::Codex, Agent::Qwen, Agent::Copilot, Agent::Hermes] {
         let event = corpus::event(agent, &corpus::surroundings(None), payload);
-        assert_eq!(
-            event.kind,
-            herma_agents::EventKind::Other,
-            "{}",
-            agent.title()
-        );
+        assert_eq!(event.kind, herma_agents::EventKind::Other, "{}", agent.title());
         assert_eq!(event.tool, None);
     }
 }
@@ -112,9 +88,6 @@ fn failures_of_tools_and_restarts_of_sessions_are_what_they_were_without_them() 
     assert_eq!(kind(failed), herma_agents::EventKind::AfterTool);
     for source in ["startup", "resume", "clear", "compact"] {
         let started = format!(r#"{{"hook_event_name":"SessionStart","source":"{source}"}}"#);
-        assert_eq!(
-            kind(started.as_bytes()),
-            herma_agents::EventKind::SessionStart
-        );
+        assert_eq!(kind(started.as_bytes()), herma_agents::EventKind::SessionStart);
     }
 }

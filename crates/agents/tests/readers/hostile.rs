@@ -4,48 +4,25 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
-use herma_agents::Agent;
-use herma_agents::Event;
-use herma_agents::EventKind;
-use herma_agents::PayloadProblem;
 use herma_agents::incoming::LARGEST_PAYLOAD;
-use herma_agents::payload::LONGEST_COMMAND;
-use herma_agents::payload::LONGEST_ID;
-use herma_agents::payload::LONGEST_PROMPT;
+use herma_agents::payload::{LONGEST_COMMAND, LONGEST_ID, LONGEST_PROMPT};
+use herma_agents::{Agent, Event, EventKind, PayloadProblem};
 use proptest::prelude::*;
 
 use crate::corpus;
 
 /// What is kept of hostile texts has an end.
 fn assert_bounded(event: &Event) {
-    let ids = [
-        &event.session,
-        &event.parent_session,
-        &event.sub_agent,
-        &event.turn,
-    ];
+    let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
     for id in ids.into_iter().flatten() {
         assert!(id.len() <= LONGEST_ID);
     }
-    assert!(
-        event
-            .prompt
-            .as_ref()
-            .is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT)
-    );
+    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT));
     let mut paths: Vec<&PathBuf> = event.roots.iter().chain(&event.directory).collect();
     if let Some(tool) = &event.tool {
         assert!(tool.name.len() <= LONGEST_ID);
-        assert!(
-            tool.call
-                .as_ref()
-                .is_none_or(|call| call.len() <= LONGEST_ID)
-        );
-        assert!(
-            tool.command
-                .as_ref()
-                .is_none_or(|command| command.len() <= LONGEST_COMMAND)
-        );
+        assert!(tool.call.as_ref().is_none_or(|call| call.len() <= LONGEST_ID));
+        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= LONGEST_COMMAND));
         paths.extend(tool.paths.iter().chain(&tool.directory));
     }
     assert!(paths.len() <= 1002);
@@ -59,10 +36,7 @@ fn assert_careful(agent: Agent, payload: &[u8]) -> PayloadProblem {
     let incoming = corpus::read(agent, &corpus::surroundings(Some("PostToolUse")), payload);
     assert_eq!(incoming.event.agent, agent);
     assert_eq!(incoming.event.kind, EventKind::TurnStart);
-    assert_eq!(
-        incoming.event.directory,
-        Some(PathBuf::from("/started/here"))
-    );
+    assert_eq!(incoming.event.directory, Some(PathBuf::from("/started/here")));
     assert_eq!(incoming.event.tool, None);
     incoming.problem.expect("a problem")
 }
@@ -71,25 +45,16 @@ fn assert_careful(agent: Agent, payload: &[u8]) -> PayloadProblem {
 fn what_cannot_be_read_still_begins_a_turn() {
     for agent in Agent::ALL {
         assert!(matches!(assert_careful(agent, b""), PayloadProblem::Empty));
-        assert!(matches!(
-            assert_careful(agent, b"not json"),
-            PayloadProblem::NotJson(_)
-        ));
+        assert!(matches!(assert_careful(agent, b"not json"), PayloadProblem::NotJson(_)));
         assert!(matches!(
             assert_careful(agent, b"{\"session_id\":\"s\""),
             PayloadProblem::NotJson(_)
         ));
         for value in ["[{\"session_id\":\"s\"}]", "\"{}\"", "1", "true", "null"] {
-            assert!(matches!(
-                assert_careful(agent, value.as_bytes()),
-                PayloadProblem::NotAnObject
-            ));
+            assert!(matches!(assert_careful(agent, value.as_bytes()), PayloadProblem::NotAnObject));
         }
         let deep = format!("{{\"tool_input\":{}", "[".repeat(100_000));
-        assert!(matches!(
-            assert_careful(agent, deep.as_bytes()),
-            PayloadProblem::TooDeep
-        ));
+        assert!(matches!(assert_careful(agent, deep.as_bytes()), PayloadProblem::TooDeep));
     }
 }
 
@@ -112,10 +77,7 @@ fn a_payload_that_breaks_off_with_an_error_says_so() {
     }
     let mut broken = b"{\"session_id\":".chain(Broken);
     let incoming = herma_agents::read(Agent::Goose, &corpus::surroundings(None), &mut broken);
-    assert!(matches!(
-        incoming.problem,
-        Some(PayloadProblem::Unreadable(_))
-    ));
+    assert!(matches!(incoming.problem, Some(PayloadProblem::Unreadable(_))));
     assert_eq!(incoming.size, 14);
 }
 
@@ -131,34 +93,17 @@ fn what_an_agent_writes_after_its_payload_means_nothing_and_is_not_waited_for() 
 
 #[test]
 fn fields_of_the_wrong_type_are_absent_and_cost_nothing_else() {
-    for wrong in [
-        "null",
-        "7",
-        "-1.5",
-        "true",
-        "[]",
-        "[[\"x\"]]",
-        "{}",
-        "{\"a\":[{}]}",
-    ] {
+    for wrong in ["null", "7", "-1.5", "true", "[]", "[[\"x\"]]", "{}", "{\"a\":[{}]}"] {
         let payload = format!(
             "{{\"session_id\":{wrong},\"hook_event_name\":\"PreToolUse\",\"prompt_id\":{wrong},\
              \"tool_name\":\"Bash\",\"tool_use_id\":{wrong},\"cwd\":{wrong},\
              \"tool_input\":{{\"command\":{wrong},\"file_path\":{wrong},\"edits\":{wrong},\"cwd\":{wrong}}},\"extra\":{wrong}}}"
         );
-        let event = corpus::event(
-            Agent::Claude,
-            &corpus::surroundings(None),
-            payload.as_bytes(),
-        );
+        let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload.as_bytes());
         assert_eq!(event.kind, EventKind::BeforeTool, "{wrong}");
         assert_eq!((event.session, event.turn), (None, None), "{wrong}");
         let tool = event.tool.expect("a tool");
-        assert_eq!(
-            (tool.call, tool.command, tool.directory),
-            (None, None, None),
-            "{wrong}"
-        );
+        assert_eq!((tool.call, tool.command, tool.directory), (None, None, None), "{wrong}");
         assert!(tool.paths.is_empty(), "{wrong}");
         assert_eq!(event.directory, Some(PathBuf::from("/started/here")));
     }
@@ -198,26 +143,17 @@ fn long_texts_and_lists_are_cut_and_a_path_is_never_cut() {
          \"tool_input\":{{\"command\":\"{long}\",\"file_path\":\"/{long}\",\"files\":[{}]}}}}",
         files.join(",")
     );
-    let event = corpus::event(
-        Agent::Claude,
-        &corpus::surroundings(None),
-        payload.as_bytes(),
-    );
+    let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload.as_bytes());
     assert_bounded(&event);
     assert_eq!(event.session.map(|session| session.len()), Some(LONGEST_ID));
     assert_eq!(event.directory, Some(PathBuf::from("/started/here")));
     let tool = event.tool.expect("a tool");
-    assert_eq!(
-        tool.command.map(|command| command.len()),
-        Some(LONGEST_COMMAND)
-    );
+    assert_eq!(tool.command.map(|command| command.len()), Some(LONGEST_COMMAND));
     assert_eq!(tool.paths.len(), 1000);
     assert_eq!(tool.paths[0], PathBuf::from("/f0"));
 
-    let twice = payload.replace(
-        "\"tool_input\":",
-        "\"tool_input\":{\"paths\":[\"/first\"]},\"tool_input\":",
-    );
+    let twice = payload
+        .replace("\"tool_input\":", "\"tool_input\":{\"paths\":[\"/first\"]},\"tool_input\":");
     let again = twice.trim_end_matches('}').to_owned() + "},\"tool_input\":{\"path\":\"/last\"}}";
     let event = corpus::event(Agent::Claude, &corpus::surroundings(None), again.as_bytes());
     assert_eq!(event.tool.expect("a tool").paths, [PathBuf::from("/last")]);
@@ -227,11 +163,7 @@ fn long_texts_and_lists_are_cut_and_a_path_is_never_cut() {
 fn recorded() -> impl Strategy<Value = (Agent, Vec<u8>)> {
     let mut all = Vec::new();
     for (form, agent) in corpus::FORMS {
-        all.extend(
-            corpus::files(form)
-                .into_iter()
-                .map(|(_, payload)| (agent, payload)),
-        );
+        all.extend(corpus::files(form).into_iter().map(|(_, payload)| (agent, payload)));
     }
     proptest::sample::select(all)
 }

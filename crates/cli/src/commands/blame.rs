@@ -4,23 +4,17 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::Blame;
-use herma_core::BlameLine;
+use herma_core::{Blame, BlameLine};
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::authors;
-use crate::render::authors::columns;
-use crate::render::authors::explain_steps;
-use crate::render::authors::warn_of_gaps;
-use crate::render::json;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::authors::{columns, explain_steps, warn_of_gaps};
+use crate::render::json::{PathJson, ProjectJson};
 use crate::render::listing::width;
 use crate::render::patch_lines::visible;
 use crate::render::step_report::NamedStepJson;
+use crate::render::{authors, json};
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 use crate::terminal::ui::Ui;
@@ -101,9 +95,7 @@ fn line_json((line, number): (&BlameLine, usize)) -> LineJson {
         steps: origin.author.steps().to_vec(),
         checkpoint: origin.checkpoint.map(|saved| saved.id.to_hex()),
         seconds: origin.time,
-        time: origin
-            .time
-            .and_then(|seconds| time::rfc3339(authors::at(seconds))),
+        time: origin.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The arguments of `herma`, as clap reads them and as the documents are generated from.
 
-use clap::Parser;
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
 use super::about::completions::CompletionsArgs;
 use super::about::doctor::DoctorArgs;
@@ -21,13 +20,10 @@ use super::diff::DiffArgs;
 use super::drop::DropArgs;
 use super::going_back::purge::PurgeArgs;
 use super::going_back::restore::RestoreArgs;
-use super::going_back::undo::RedoArgs;
-use super::going_back::undo::UndoArgs;
+use super::going_back::undo::{RedoArgs, UndoArgs};
 use super::history::HistoryArgs;
 use super::list::ListArgs;
-use super::mark::NameArgs;
-use super::mark::PinArgs;
-use super::mark::UnnameArgs;
+use super::mark::{NameArgs, PinArgs, UnnameArgs};
 use super::resume::ResumeArgs;
 use super::save::SaveArgs;
 use super::sessions::SessionsArgs;
@@ -37,8 +33,7 @@ use super::steps::run::RunArgs;
 use super::steps::step::StepArgs;
 use super::steps::turn::TurnArgs;
 use crate::options::GlobalArgs;
-use crate::settings::Overrides;
-use crate::settings::Problem;
+use crate::settings::{Overrides, Problem};
 
 /// Instant undo for AI agents
 ///
@@ -57,12 +52,7 @@ use crate::settings::Problem;
 /// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
 /// steps that begin meanwhile are known to be part of it.
 #[derive(Parser, Debug)]
-#[command(
-    name = "herma",
-    version,
-    max_term_width = 100,
-    disable_help_subcommand = true
-)]
+#[command(name = "herma", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -152,11 +142,7 @@ impl Command {
             _ => return None,
         };
         problems.iter().find(|problem| {
-            if cleans {
-                problem.concerns_cleaning()
-            } else {
-                problem.concerns_saving()
-            }
+            if cleans { problem.concerns_cleaning() } else { problem.concerns_saving() }
         })
     }
 

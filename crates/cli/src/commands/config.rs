@@ -2,22 +2,14 @@
 
 use std::io::Write;
 
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::render::json::PathJson;
-use crate::settings::ConfigFile;
-use crate::settings::KEYS;
-use crate::settings::Key;
-use crate::settings::Origin;
-use crate::settings::Value;
-use crate::settings::set;
+use crate::settings::{ConfigFile, KEYS, Key, Origin, Value, set};
 use crate::terminal::theme::Label;
 
 /// Show or change the settings
@@ -68,11 +60,7 @@ pub(crate) fn cmd_config(env: &CommandEnv, args: &ConfigArgs) -> Result<Outcome,
 
 fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let settings = &env.settings;
-    let outcome = if settings.problems.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Problems
-    };
+    let outcome = if settings.problems.is_empty() { Outcome::Done } else { Outcome::Problems };
     if env.ui.json {
         env.ui.write_json(&ConfigJson {
             schema: "herma.config/1",
@@ -96,17 +84,12 @@ fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
         };
         let about = format!("# {from}; {}", key.about);
         let about = env.ui.theme.paint(Label::Faint, &about);
-        let setting = format!(
-            "{}: {}",
-            key.full_name(),
-            escape(value.to_string().as_bytes())
-        );
+        let setting = format!("{}: {}", key.full_name(), escape(value.to_string().as_bytes()));
         writeln!(out, "{setting:<36} {about}")?;
     }
     out.finish()?;
     for problem in &settings.problems {
-        env.ui
-            .warning(format_args!("{problem}; the default is used"));
+        env.ui.warning(format_args!("{problem}; the default is used"));
     }
     for warning in &settings.warnings {
         env.ui.warning(warning);
@@ -165,7 +148,6 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, Co
         })?;
     }
     let value = escape(value.to_string().as_bytes());
-    env.ui
-        .status(format_args!("{} is now {value}", key.full_name()));
+    env.ui.status(format_args!("{} is now {value}", key.full_name()));
     Ok(Outcome::Done)
 }

@@ -1,9 +1,7 @@
 //! Which command it is, and what it is given.
 
-use super::cli::Cli;
-use super::cli::Command;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::cli::{Cli, Command};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
@@ -110,8 +108,7 @@ fn report_settings(env: &CommandEnv, command: Option<&Command>) -> Result<(), Co
         return Err(CommandError::from(problem.clone()).with_state(state));
     }
     for problem in &env.settings.problems {
-        env.ui
-            .warning(format_args!("{problem}; the default is used"));
+        env.ui.warning(format_args!("{problem}; the default is used"));
     }
     for warning in &env.settings.warnings {
         env.ui.warning(warning);

@@ -3,15 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::Error;
-use herma_core::Project;
-use herma_core::Spec;
+use herma_core::{Error, Project, Spec};
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_env::find;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome, find};
+use crate::command_error::{CommandError, Kind};
 use crate::commands::mark::MarkJson;
 use crate::render::listing;
 
@@ -40,11 +35,9 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, Com
     let in_words = listing::in_words(&checkpoint);
     if !args.yes {
         if !env.ui.can_ask() {
-            return Err(
-                CommandError::usage(format!("{in_words} would be removed for good"))
-                    .with_state("Nothing was removed: there is no terminal to ask on.")
-                    .with_hint(format!("`herma drop --yes {}`", checkpoint.id)),
-            );
+            return Err(CommandError::usage(format!("{in_words} would be removed for good"))
+                .with_state("Nothing was removed: there is no terminal to ask on.")
+                .with_hint(format!("`herma drop --yes {}`", checkpoint.id)));
         }
         let mut out = env.ui.data();
         listing::write_checkpoints(
@@ -64,8 +57,7 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, Com
         .drop_checkpoint(&checkpoint)
         .map_err(|error| CommandError::from(error).with_state("Nothing was removed."))?;
     if env.ui.json {
-        env.ui
-            .write_json(&MarkJson::new(&project, "drop", None, Some(&checkpoint)))?;
+        env.ui.write_json(&MarkJson::new(&project, "drop", None, Some(&checkpoint)))?;
     }
     env.ui.status(format_args!("Removed {in_words}."));
     Ok(Outcome::Done)
@@ -80,8 +72,7 @@ fn drop_damaged(
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
     if env.ui.json {
-        env.ui
-            .write_json(&MarkJson::new(project, "drop", None, None))?;
+        env.ui.write_json(&MarkJson::new(project, "drop", None, None))?;
     }
     env.ui.status("Removed a damaged checkpoint.");
     Ok(Outcome::Done)

@@ -4,27 +4,18 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::FileHistory;
-use herma_core::Version;
-use herma_core::VersionChange;
+use herma_core::{FileHistory, Version, VersionChange};
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::authors;
-use crate::render::authors::columns;
-use crate::render::authors::explain_steps;
-use crate::render::authors::warn_of_gaps;
-use crate::render::json::CheckpointJson;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
-use crate::render::listing;
+use crate::render::authors::{columns, explain_steps, warn_of_gaps};
+use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
 use crate::render::step_report::NamedStepJson;
+use crate::render::{authors, listing};
 use crate::terminal::theme::Label;
-use crate::terminal::time;
 use crate::terminal::ui::Ui;
-use crate::terminal::units;
+use crate::terminal::{time, units};
 
 /// List every version of a file, newest first, with the step that made it
 ///
@@ -118,25 +109,18 @@ impl From<&Version> for VersionJson {
             deletions: version.deletions,
             bytes: version.size,
             seconds: version.time,
-            time: version
-                .time
-                .and_then(|seconds| time::rfc3339(authors::at(seconds))),
+            time: version.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
         }
     }
 }
 
 fn write_record(out: &mut dyn Write, version: &Version) -> std::io::Result<()> {
     let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-    let id = version
-        .checkpoint
-        .as_ref()
-        .map(|checkpoint| checkpoint.id.to_hex());
+    let id = version.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_hex());
     let steps: Vec<String> = version.author.steps().iter().map(u64::to_string).collect();
     let fields = [
         id.unwrap_or_default(),
-        version
-            .time
-            .map_or(String::new(), |seconds| seconds.to_string()),
+        version.time.map_or(String::new(), |seconds| seconds.to_string()),
         version.author.word().to_owned(),
         steps.join(","),
         version.change.word().to_owned(),
@@ -157,11 +141,8 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
         .filter_map(|version| Some(version.checkpoint.as_ref()?.id))
         .collect();
     let digits = listing::id_digits(&ids);
-    let rows: Vec<[String; 8]> = history
-        .versions
-        .iter()
-        .map(|version| row(version, history, digits))
-        .collect();
+    let rows: Vec<[String; 8]> =
+        history.versions.iter().map(|version| row(version, history, digits)).collect();
     let widest = |column: usize| rows.iter().map(|row| listing::width(&row[column])).max();
     let labels = [
         Label::Number,

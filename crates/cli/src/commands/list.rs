@@ -6,12 +6,9 @@ use clap::Args;
 use herma_core::Checkpoint;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::MAKE_AGAIN;
-use crate::render::json::CheckpointJson;
-use crate::render::json::ProjectJson;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, MAKE_AGAIN};
+use crate::render::json::{CheckpointJson, ProjectJson};
 use crate::render::listing;
 
 /// List the checkpoints of this project, newest first
@@ -42,18 +39,12 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     let listed = project.list_newest(args.limit.unwrap_or(usize::MAX))?;
     let checkpoints = &listed.checkpoints;
     for one in &listed.damaged {
-        let number = one
-            .number
-            .map_or(String::new(), |n| format!("checkpoint {n}, "));
+        let number = one.number.map_or(String::new(), |n| format!("checkpoint {n}, "));
         let text = format!("{number}{} is damaged: {}", one.name, one.what);
         env.ui.warning(herma_store::path::escape(text.as_bytes()));
     }
     let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
-    let outcome = if is_whole {
-        Outcome::Done
-    } else {
-        Outcome::Damaged
-    };
+    let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
         env.ui.write_json(&ListJson {
             schema: "herma.list/1",
@@ -75,8 +66,7 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
         env.ui.status("This project has no checkpoints.");
         env.ui.hint("`herma save` makes the first one.");
     } else if !project.root().is_dir() {
-        env.ui
-            .warning("the directory of this project is not there any more.");
+        env.ui.warning("the directory of this project is not there any more.");
         env.ui.hint(MAKE_AGAIN);
     }
     Ok(outcome)

@@ -2,19 +2,14 @@
 
 use herma_core::cleanup::Cleaned;
 use herma_core::engine::NoProgress;
-use herma_sessions::Access;
-use herma_sessions::auto;
 use herma_sessions::auto::AutoPruned;
-use herma_sessions::resume::ResumeError;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::gc;
 use herma_sessions::resume::gc::Collected;
+use herma_sessions::resume::{ResumeError, ResumeStore, gc};
+use herma_sessions::{Access, auto};
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::conversations;
 
 #[derive(Serialize)]
@@ -41,14 +36,9 @@ pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let done = env.engine.maintain(&NoProgress)?;
     let is_busy = done.is_none() && env.engine.has_store()?;
     if env.ui.json {
-        env.ui
-            .write_json(&to_json(done, is_busy, sessions, records))?;
+        env.ui.write_json(&to_json(done, is_busy, sessions, records))?;
     }
-    Ok(if is_busy {
-        Outcome::Busy
-    } else {
-        Outcome::Done
-    })
+    Ok(if is_busy { Outcome::Busy } else { Outcome::Done })
 }
 
 /// Cleans up the sessions if the settings ask for it and are right. The checkpoints are looked after
@@ -69,12 +59,7 @@ fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
             Err(error) => return Err(error),
         };
         let now = env.now().as_float();
-        Ok(auto::prune_and_vacuum(
-            &mut database,
-            dir.as_ref(),
-            &settings,
-            now,
-        )?)
+        Ok(auto::prune_and_vacuum(&mut database, dir.as_ref(), &settings, now)?)
     };
     prune().map_err(|error| error.message().to_owned())
 }

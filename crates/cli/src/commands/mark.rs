@@ -6,12 +6,9 @@ use herma_core::engine::Project;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_env::find;
+use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
-use crate::render::json::CheckpointJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, ProjectJson};
 use crate::render::listing;
 
 /// Give a checkpoint a name; named checkpoints are never cleaned up
@@ -73,28 +70,19 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, Com
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
-    done(
-        env,
-        &MarkJson::new(&project, "name", Some(&args.name), Some(&checkpoint)),
-    )?;
+    done(env, &MarkJson::new(&project, "name", Some(&args.name), Some(&checkpoint)))?;
     let name = escape(args.name.as_bytes());
     let checkpoint = listing::in_words(&checkpoint);
-    env.ui
-        .status(format_args!("`{name}` is now a name of {checkpoint}."));
+    env.ui.status(format_args!("`{name}` is now a name of {checkpoint}."));
     Ok(Outcome::Done)
 }
 
 pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     project.unname(&args.name)?;
-    done(
-        env,
-        &MarkJson::new(&project, "unname", Some(&args.name), None),
-    )?;
+    done(env, &MarkJson::new(&project, "unname", Some(&args.name), None))?;
     let name = escape(args.name.as_bytes());
-    env.ui.status(format_args!(
-        "`{name}` is no longer a name; its checkpoint stays."
-    ));
+    env.ui.status(format_args!("`{name}` is no longer a name; its checkpoint stays."));
     Ok(Outcome::Done)
 }
 
@@ -102,14 +90,9 @@ pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Comma
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
-    done(
-        env,
-        &MarkJson::new(&project, "pin", None, Some(&checkpoint)),
-    )?;
+    done(env, &MarkJson::new(&project, "pin", None, Some(&checkpoint)))?;
     let checkpoint = listing::in_words(&checkpoint);
-    env.ui.status(format_args!(
-        "Pinned {checkpoint}; cleaning will not remove it."
-    ));
+    env.ui.status(format_args!("Pinned {checkpoint}; cleaning will not remove it."));
     Ok(Outcome::Done)
 }
 
@@ -117,21 +100,12 @@ pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Com
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
-    done(
-        env,
-        &MarkJson::new(&project, "unpin", None, Some(&checkpoint)),
-    )?;
+    done(env, &MarkJson::new(&project, "unpin", None, Some(&checkpoint)))?;
     let checkpoint = listing::in_words(&checkpoint);
-    env.ui.status(format_args!(
-        "Unpinned {checkpoint}; cleaning may remove it."
-    ));
+    env.ui.status(format_args!("Unpinned {checkpoint}; cleaning may remove it."));
     Ok(Outcome::Done)
 }
 
 fn done(env: &CommandEnv, json: &MarkJson<'_>) -> Result<(), CommandError> {
-    if env.ui.json {
-        env.ui.write_json(json)
-    } else {
-        Ok(())
-    }
+    if env.ui.json { env.ui.write_json(json) } else { Ok(()) }
 }

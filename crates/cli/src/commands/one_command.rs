@@ -6,13 +6,9 @@
 
 use std::ffi::OsString;
 
-use clap::Args;
-use clap::Command as Description;
-use clap::FromArgMatches;
-use clap::Parser;
+use clap::{Args, Command as Description, FromArgMatches, Parser};
 
-use crate::commands::cli::Cli;
-use crate::commands::cli::Command;
+use crate::commands::cli::{Cli, Command};
 use crate::options::GlobalArgs;
 
 type Reader = fn(&'static str, &[OsString]) -> Option<Cli>;
@@ -76,10 +72,7 @@ mod tests {
 
     fn line(text: &str) -> Vec<OsString> {
         let words = text.split(' ').filter(|word| !word.is_empty());
-        std::iter::once("herma")
-            .chain(words)
-            .map(OsString::from)
-            .collect()
+        std::iter::once("herma").chain(words).map(OsString::from).collect()
     }
 
     #[test]

@@ -5,22 +5,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use clap::Args;
-use herma_core::SaveOptions;
-use herma_core::Saved;
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::receipt::LeftOut;
+use herma_core::{SaveOptions, Saved};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::CheckpointJson;
-use crate::render::json::LeftOutJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
 use crate::render::listing;
-use crate::render::listing::counted_entries;
-use crate::render::listing::warn_of_losses;
+use crate::render::listing::{counted_entries, warn_of_losses};
 use crate::settings::Overrides;
 use crate::transcript;
 
@@ -118,12 +113,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
             is_new: saved.is_new,
             files: saved.receipt.summary.files,
             bytes: saved.receipt.summary.bytes,
-            left_out: saved
-                .receipt
-                .left_out
-                .iter()
-                .map(LeftOutJson::from)
-                .collect(),
+            left_out: saved.receipt.left_out.iter().map(LeftOutJson::from).collect(),
             notes: saved.notes.clone(),
             saved_again: saved.lost.files,
             lost_packs: saved.lost.packs.clone(),
@@ -139,11 +129,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
 
 /// A save that left something out is not quite done.
 pub(crate) fn outcome(saved: &Saved) -> Outcome {
-    if saved.receipt.summary.is_partial() {
-        Outcome::LeftOut
-    } else {
-        Outcome::Done
-    }
+    if saved.receipt.summary.is_partial() { Outcome::LeftOut } else { Outcome::Done }
 }
 
 fn tell(env: &CommandEnv, saved: &Saved) {
@@ -154,11 +140,9 @@ fn tell(env: &CommandEnv, saved: &Saved) {
             Some(count) => format!("{} changed", listing::changes_in_words(count)),
             None => files,
         };
-        env.ui
-            .status(format_args!("Saved {checkpoint}: {changes}."));
+        env.ui.status(format_args!("Saved {checkpoint}: {changes}."));
     } else {
-        env.ui
-            .status(format_args!("Nothing changed since {checkpoint}."));
+        env.ui.status(format_args!("Nothing changed since {checkpoint}."));
     }
     warn_of_gaps(env, saved);
 }
@@ -175,13 +159,10 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     let all = format!("herma show {}", saved.checkpoint.number);
     if !gaps.is_empty() {
         let count = counted_entries(gaps.len(), "entry is", "entries are");
-        env.ui
-            .warning(format_args!("{count} not in this checkpoint as on disk:"));
-        env.ui
-            .name_some(gaps.iter().map(|entry| in_words(entry)), &all);
+        env.ui.warning(format_args!("{count} not in this checkpoint as on disk:"));
+        env.ui.name_some(gaps.iter().map(|entry| in_words(entry)), &all);
         if gaps.iter().any(|entry| entry.secret.is_some()) {
-            env.ui
-                .detail("A line `!path` in `.hermaignore` saves such a file all the same.");
+            env.ui.detail("A line `!path` in `.hermaignore` saves such a file all the same.");
         }
     }
     if !secrets.is_empty() {
@@ -191,8 +172,7 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
             "saved files look like they hold",
         );
         env.ui.warning(format_args!("{count} a secret:"));
-        env.ui
-            .name_some(secrets.iter().map(|entry| in_words(entry)), &all);
+        env.ui.name_some(secrets.iter().map(|entry| in_words(entry)), &all);
         env.ui.detail(
             "`herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.",
         );

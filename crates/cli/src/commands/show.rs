@@ -10,13 +10,9 @@ use herma_core::worktree::reason::Reason;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_env::find;
+use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
-use crate::render::json::CheckpointJson;
-use crate::render::json::LeftOutJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
 use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -101,11 +97,7 @@ fn write_checkpoint(
     let number = theme.paint(Label::Number, &checkpoint.number.to_string());
     writeln!(out, "Checkpoint {number}  {id}")?;
     let when = time::local(checkpoint.time);
-    writeln!(
-        out,
-        "Saved:    {when} ({})",
-        time::age(checkpoint.time, env.now())
-    )?;
+    writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time, env.now()))?;
     writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
     let facts = &checkpoint.facts;
     let facts = [
@@ -146,10 +138,7 @@ fn write_receipt(
         return writeln!(out, "Its receipt is damaged: its modes cannot be read.");
     }
     if checkpoint.extra.is_none() {
-        writeln!(
-            out,
-            "Saved without a receipt: what was left out is not known."
-        )?;
+        writeln!(out, "Saved without a receipt: what was left out is not known.")?;
     } else {
         writeln!(
             out,
@@ -162,22 +151,14 @@ fn write_receipt(
         let Some(count) = summary.left_out.get(&reason).filter(|count| **count > 0) else {
             continue;
         };
-        let label = if reason.is_rule() {
-            Label::Faint
-        } else {
-            Label::Warning
-        };
+        let label = if reason.is_rule() { Label::Faint } else { Label::Warning };
         let heading = match reason {
             Reason::SavedSecret => format!("Saved, but looks like a secret: {count}"),
             Reason::Identity => format!("Saved, but without their setuid and setgid bits: {count}"),
             _ => format!("Left out, {}: {count}", reason.word()),
         };
         writeln!(out, "{}", ui.theme.paint(label, &heading))?;
-        for entry in receipt
-            .left_out
-            .iter()
-            .filter(|entry| entry.reason == reason)
-        {
+        for entry in receipt.left_out.iter().filter(|entry| entry.reason == reason) {
             match entry.secret {
                 Some(secret) => writeln!(out, "    {} ({secret})", escape(&entry.path))?,
                 None => writeln!(out, "    {}", escape(&entry.path))?,

@@ -7,11 +7,9 @@ use herma_core::error::Error;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::CheckpointJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, ProjectJson};
 use crate::render::listing;
 
 /// How many checkpoints the status shows.
@@ -52,8 +50,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
     listing::write_checkpoints(&mut out, &env.ui, newest, env.now())?;
     out.finish()?;
     if checkpoints.is_empty() {
-        env.ui
-            .hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
+        env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
     } else {
         env.ui.hint(
             "`herma diff` shows what changed since the newest; `herma restore 1` goes back to it; \

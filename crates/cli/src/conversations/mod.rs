@@ -5,15 +5,11 @@ pub(crate) mod pending;
 
 use std::path::Path;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::trust;
-use herma_sessions::Access;
-use herma_sessions::Database;
+use herma_fs::{Dir, FileKind, trust};
+use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 
 /// Opens the database of this home.
 pub(crate) fn open(home: &Path, access: Access) -> Result<Database, CommandError> {

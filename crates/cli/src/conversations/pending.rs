@@ -3,11 +3,7 @@
 use herma_core::Project;
 use herma_core::types::checkpoint::Spec;
 use herma_core::undo::record::UndoRecord;
-use herma_sessions::rewind::Aim;
-use herma_sessions::rewind::Arrival;
-use herma_sessions::rewind::Due;
-use herma_sessions::rewind::Ends;
-use herma_sessions::rewind::Intent;
+use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
 use herma_store::ObjectId;
 
 use crate::command_error::CommandError;
@@ -61,11 +57,7 @@ pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending, Com
 /// Where the files have arrived, and what they left.
 pub(crate) fn arrival(project: &Project<'_>, intent: &Intent, record: &UndoRecord) -> Arrival {
     let is_undo = intent.reversing || intent.aim == Aim::Undo;
-    let stack = if is_undo {
-        &record.future
-    } else {
-        &record.past
-    };
+    let stack = if is_undo { &record.future } else { &record.past };
     let left = stack.last().map(|id| id.to_hex());
     let find = |id: &String| project.find(&Spec::Id(id.clone())).ok();
     let found = left.as_ref().and_then(find);

@@ -19,13 +19,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use herma_agents::Agent;
-use herma_agents::Event;
-use herma_agents::EventKind;
-use herma_agents::Surroundings;
-use herma_fs::background::Half;
-use herma_fs::background::silence;
-use herma_fs::background::split;
+use herma_agents::{Agent, Event, EventKind, Surroundings};
+use herma_fs::background::{Half, silence, split};
 use herma_fs::process::BootMoment;
 use herma_fs::stdin::TimedStdin;
 
@@ -33,8 +28,7 @@ use crate::command_env::CommandEnv;
 use crate::commands::agents::hook::HookArgs;
 use crate::commands::cli::Command;
 use crate::commands::one_command;
-use crate::environment::Environment;
-use crate::environment::agent_variables;
+use crate::environment::{Environment, agent_variables};
 pub(crate) use crate::hook::log::HookLog;
 use crate::settings::Overrides;
 use crate::terminal::ui::Ui;
@@ -162,10 +156,7 @@ fn call(
         directory: Some(environment.directory.clone().unwrap_or_else(|| "/".into())),
         ..environment.clone().with_options(&cli.global)
     };
-    let overrides = Overrides {
-        wait: Some(LOCK_TIMEOUT),
-        ..Overrides::default()
-    };
+    let overrides = Overrides { wait: Some(LOCK_TIMEOUT), ..Overrides::default() };
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {
         // What came of it is in the log, and nobody is there to hear it.
         Ok(env) => drop(work::work(&env, &heard, &log)),

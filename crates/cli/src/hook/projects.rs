@@ -7,15 +7,12 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_agents::Event;
-use herma_agents::EventKind;
+use herma_agents::{Event, EventKind};
 use herma_core::project::has_marker;
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::path::escape;
 
 use super::log::HookLog;
@@ -69,12 +66,7 @@ impl Projects {
         let note = Note::of(event, log);
         let declared = event.roots.first();
         let noted = note.as_ref().and_then(Note::read);
-        let candidates = [
-            declared,
-            noted.as_ref(),
-            event.directory.as_ref(),
-            Some(&env.directory),
-        ];
+        let candidates = [declared, noted.as_ref(), event.directory.as_ref(), Some(&env.directory)];
         for candidate in candidates.into_iter().flatten() {
             // What is above a directory that does not exist is not what was meant.
             if !candidate.is_absolute() || !candidate.is_dir() {
@@ -147,11 +139,7 @@ fn named_by_command(event: &Event) -> Vec<PathBuf> {
         .take(MOST_WORDS)
         .filter_map(|word| {
             let path = base.join(word);
-            let directory = if path.is_dir() {
-                Some(&*path)
-            } else {
-                path.parent()
-            };
+            let directory = if path.is_dir() { Some(&*path) } else { path.parent() };
             herma_fs::dir::canonicalize(directory?).ok()
         })
         .collect();
@@ -220,13 +208,7 @@ impl Note {
         bytes.extend(root.as_os_str().as_bytes());
         let sessions = &self.sessions;
         // Without it the next call goes by what it says itself.
-        let _ = write_file(
-            sessions,
-            sessions,
-            &name_of(&self.key),
-            &bytes,
-            Durability::Cache,
-        );
+        let _ = write_file(sessions, sessions, &name_of(&self.key), &bytes, Durability::Cache);
         forget_old(sessions);
     }
 }

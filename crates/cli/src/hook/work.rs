@@ -4,26 +4,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::ByteSlice;
-use herma_agents::Agent;
-use herma_agents::Event;
-use herma_agents::EventKind;
-use herma_agents::ToolClass;
-use herma_agents::ToolUse;
-use herma_core::Call;
-use herma_core::SaveOptions;
-use herma_core::Saved;
-use herma_core::WhichStep;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Project;
+use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
+use herma_core::engine::{NoProgress, Project};
 use herma_core::error::Error;
-use herma_core::steps::Step;
-use herma_core::steps::StepStart;
+use herma_core::steps::{Step, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{Call, SaveOptions, Saved, WhichStep};
 use herma_store::path::escape;
 
-use super::Heard;
 use super::log::HookLog;
-use super::projects;
+use super::{Heard, projects};
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::transcript;
@@ -59,17 +49,12 @@ fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), Str
     for note in &projects.notes {
         log.came(heard, None, &format!("not saved: {note}"));
     }
-    let mut done = if projects.roots.is_empty() {
-        Err(projects.notes.join("; "))
-    } else {
-        Ok(())
-    };
+    let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
         let shown = root.as_os_str().as_bytes();
         let others = projects.roots.iter().filter(|other| *other != root);
-        let others: Vec<String> = others
-            .map(|other| escape(other.as_os_str().as_bytes()))
-            .collect();
+        let others: Vec<String> =
+            others.map(|other| escape(other.as_os_str().as_bytes())).collect();
         match in_project(env, heard, root, others) {
             Ok(came) => log.came(heard, Some(shown), &came),
             Err(error) => {
@@ -84,9 +69,8 @@ fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), Str
 
 /// A failure with its causes, in one line.
 fn in_full(error: &CommandError) -> String {
-    let parts: Vec<&str> = std::iter::once(error.message())
-        .chain(error.causes().iter().map(String::as_str))
-        .collect();
+    let parts: Vec<&str> =
+        std::iter::once(error.message()).chain(error.causes().iter().map(String::as_str)).collect();
     parts.join(": ")
 }
 
@@ -176,10 +160,7 @@ fn told(env: &CommandEnv, heard: &Heard, saved: Option<&Saved>) -> String {
 
 fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<String, Error> {
     let event = &heard.event;
-    let prompt = event
-        .prompt
-        .as_deref()
-        .filter(|text| !text.trim().is_empty());
+    let prompt = event.prompt.as_deref().filter(|text| !text.trim().is_empty());
     let first_line = prompt.and_then(|text| text.trim().lines().next());
     let reason = match first_line {
         Some(line) => format!("before turn: {line}"),
@@ -194,10 +175,7 @@ fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<
     let turn = project.begin_turn(session, &facts(env, event), prompt)?;
     let options = SaveOptions {
         reason: reason.into(),
-        facts: Facts {
-            turn: Some(turn.turn),
-            ..facts(env, event)
-        },
+        facts: Facts { turn: Some(turn.turn), ..facts(env, event) },
         ..SaveOptions::default()
     };
     let saved = project.save_since(&options, &heard.arrived, &NoProgress)?;
@@ -238,10 +216,7 @@ fn begin_call(
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
     let begun = project.begin_call(
         Call {
-            start: StepStart {
-                also_in: others,
-                ..start(env, project, event, tool)
-            },
+            start: StepStart { also_in: others, ..start(env, project, event, tool) },
             arrived: heard.arrived.clone(),
             repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
             is_outer: &is_outer,
@@ -270,9 +245,7 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
 fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {
     let base = tool.directory.clone().or_else(|| event.directory.clone());
     let shown = |path: &std::path::PathBuf| {
-        let absolute = base
-            .as_ref()
-            .map_or_else(|| path.clone(), |base| base.join(path));
+        let absolute = base.as_ref().map_or_else(|| path.clone(), |base| base.join(path));
         match project.rel_path(&absolute) {
             Ok(inside) => inside.to_string(),
             Err(_) => path.as_os_str().as_bytes().to_str_lossy().into_owned(),

@@ -10,13 +10,8 @@
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
-use clap::Arg;
-use clap::ArgAction;
-use clap::Command;
-use clap::CommandFactory;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use serde_json::{Map, Value, json};
 
 use crate::command_error::CommandError;
 use crate::commands::cli::Cli;
@@ -29,9 +24,7 @@ pub(crate) type Arguments = Map<String, Value>;
 /// The command of these words, among which may be switches.
 pub(super) fn command_of(words: &str) -> &'static Command {
     let names = words.split(' ').filter(|word| !word.starts_with('-'));
-    names.fold(&HERMA, |command, name| {
-        command.find_subcommand(name).unwrap_or(command)
-    })
+    names.fold(&HERMA, |command, name| command.find_subcommand(name).unwrap_or(command))
 }
 
 /// What tools call an argument of a command.
@@ -100,9 +93,7 @@ fn own_property(name: &str) -> Option<Value> {
 }
 
 fn schema_of(command: &Command, arg: &Arg) -> Value {
-    let is_optional = arg
-        .get_num_args()
-        .is_some_and(|count| count.min_values() == 0);
+    let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
     let one = match arg.get_id().as_str() {
         "steps" => json!({"type": "integer", "minimum": 1}),
         "paths" | "keep" | "name" => json!({"type": "string"}),
@@ -149,9 +140,7 @@ fn fits(schema: &Value, value: &Value) -> bool {
     let is = |kind: &Value| match kind.as_str().unwrap_or_default() {
         "boolean" => value.is_boolean(),
         "string" => value.is_string(),
-        "integer" => value
-            .as_i64()
-            .map_or(value.is_u64(), |number| number >= minimum),
+        "integer" => value.as_i64().map_or(value.is_u64(), |number| number >= minimum),
         "array" => value.as_array().is_some_and(|list| {
             let shortest = schema["minItems"].as_u64().unwrap_or(0);
             list.len() as u64 >= shortest && list.iter().all(|one| fits(&schema["items"], one))
@@ -174,11 +163,7 @@ pub(crate) fn command_line(words: &str, arguments: &Arguments) -> Vec<OsString> 
         for value in named.filter_map(|name| arguments.get(name)) {
             let Some(long) = arg.get_long().map(|name| format!("--{name}")) else {
                 // Where something is to stand behind `--`, what comes before it is numbers and ids.
-                let place = if has_last && !arg.is_last_set() {
-                    &mut first
-                } else {
-                    &mut rest
-                };
+                let place = if has_last && !arg.is_last_set() { &mut first } else { &mut rest };
                 place.extend(texts(value));
                 continue;
             };
@@ -193,17 +178,12 @@ pub(crate) fn command_line(words: &str, arguments: &Arguments) -> Vec<OsString> 
     // Numbers before options: `--turn`, whose value may be missing, would take one that follows it for its own.
     let line = words.chain(first).chain(options);
     let separator = (!rest.is_empty()).then(|| "--".to_owned());
-    line.chain(separator)
-        .chain(rest)
-        .map(OsString::from)
-        .collect()
+    line.chain(separator).chain(rest).map(OsString::from).collect()
 }
 
 /// What a person would type for a value.
 fn texts(value: &Value) -> impl Iterator<Item = String> {
-    let values = value
-        .as_array()
-        .map_or(std::slice::from_ref(value), Vec::as_slice);
+    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     values.iter().filter_map(|value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -246,14 +226,8 @@ mod tests {
         let undo = json!({"turn": true, "steps": [3, 5], "paths": ["-a"], "dry_run": true});
         assert_eq!(line("undo", undo), "herma undo 3 5 --turn --dry-run -- -a");
         let diff = json!({"to": "id:b", "from": "id:a", "paths": ["--stat"], "unified": 0});
-        assert_eq!(
-            line("diff", diff),
-            "herma diff id:a id:b --unified=0 -- --stat"
-        );
-        assert_eq!(
-            line("step end", json!({"number": 7})),
-            "herma step end -- 7"
-        );
+        assert_eq!(line("diff", diff), "herma diff id:a id:b --unified=0 -- --stat");
+        assert_eq!(line("step end", json!({"number": 7})), "herma step end -- 7");
         assert_eq!(line("", json!({"root": "/"})), "herma");
     }
 

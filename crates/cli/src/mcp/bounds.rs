@@ -1,8 +1,6 @@
 //! No answer is longer than a client can be expected to read: lists come in pages, and what is cut is said.
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// So many entries of a list come at once unless the client says otherwise.
 const USUAL_PAGE_ENTRIES: usize = 100;
@@ -24,9 +22,7 @@ pub(crate) struct Page {
 
 impl Page {
     fn length(self) -> usize {
-        self.limit
-            .unwrap_or(USUAL_PAGE_ENTRIES)
-            .min(MAX_LIST_ENTRIES)
+        self.limit.unwrap_or(USUAL_PAGE_ENTRIES).min(MAX_LIST_ENTRIES)
     }
 
     /// How long a list must be to have this page, and to show whether more follows.
@@ -130,10 +126,7 @@ mod tests {
             Page { offset, limit }.cut(&mut answer, "list", false);
             answer
         };
-        assert_eq!(
-            cut(1, Some(2)),
-            json!({"list": [2, 3], "offset": 1, "more": true, "total": 5})
-        );
+        assert_eq!(cut(1, Some(2)), json!({"list": [2, 3], "offset": 1, "more": true, "total": 5}));
         assert_eq!(
             cut(3, Some(2)),
             json!({"list": [4, 5], "offset": 3, "more": false, "total": 5})
@@ -147,10 +140,7 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_named() {
         let answer = bound(json!({"actions": vec![0; 1234], "few": [1]}));
-        assert_eq!(
-            answer["actions"].as_array().unwrap().len(),
-            MAX_LIST_ENTRIES
-        );
+        assert_eq!(answer["actions"].as_array().unwrap().len(), MAX_LIST_ENTRIES);
         assert_eq!(answer["truncated"], json!({"actions": 1234}));
         assert_eq!(bound(json!({"few": [1]})), json!({"few": [1]}));
     }
@@ -188,16 +178,10 @@ mod tests {
         ]});
         shorten_reasons(&mut answer);
         let listed = &answer["checkpoints"];
-        assert_eq!(
-            listed[0]["reason"].as_str().unwrap().len(),
-            MAX_REASON_BYTES
-        );
+        assert_eq!(listed[0]["reason"].as_str().unwrap().len(), MAX_REASON_BYTES);
         assert_eq!(listed[0]["reason_truncated"], true);
         assert_eq!(listed[1], json!({"reason": "short"}));
-        assert_eq!(
-            listed[2]["reason_bytes"],
-            "QUJD".repeat(MAX_REASON_BYTES / 4)
-        );
+        assert_eq!(listed[2]["reason_bytes"], "QUJD".repeat(MAX_REASON_BYTES / 4));
         assert_eq!(listed[2]["reason_truncated"], true);
     }
 }

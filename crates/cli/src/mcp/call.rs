@@ -5,27 +5,21 @@
 //! Settings are read for every request.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Parser;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Project;
-use serde_json::Value;
-use serde_json::json;
+use herma_core::engine::{NoProgress, Project};
+use serde_json::{Value, json};
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::commands::cli::Cli;
 use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::settings::Overrides;
-use crate::terminal::answer::Answer;
-use crate::terminal::answer::Parts;
+use crate::terminal::answer::{Answer, Parts};
 use crate::terminal::progress::Listener;
 use crate::terminal::ui::Ui;
 
@@ -141,10 +135,7 @@ fn usage(error: &clap::Error) -> CommandError {
     let message = text.lines().next().unwrap_or_default();
     let message = message.strip_prefix("error: ").unwrap_or(message);
     // What is missing, or does not go together, is listed below a colon.
-    let listed = text
-        .lines()
-        .skip(1)
-        .map_while(|line| line.strip_prefix("  "));
+    let listed = text.lines().skip(1).map_while(|line| line.strip_prefix("  "));
     let listed: Vec<_> = listed.map(str::trim).collect();
     CommandError::usage(format!("{message} {}", listed.join(", ")).trim_end())
 }
@@ -152,9 +143,7 @@ fn usage(error: &clap::Error) -> CommandError {
 impl Called {
     /// The object, with how it ended and what it warned of.
     pub(crate) fn into_value(self) -> Value {
-        let Parts {
-            object, warnings, ..
-        } = self.parts;
+        let Parts { object, warnings, .. } = self.parts;
         let mut value = object.unwrap_or_else(|| json!({"schema": "herma.done/1"}));
         value["outcome"] = word(self.outcome).into();
         value["warnings"] = warnings.into();

@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use herma_fs::socket;
 
-use super::Hub;
-use super::Server;
 use super::call::Caller;
-use super::stopping::Stopping;
-use super::stopping::Wake;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::stopping::{Stopping, Wake};
+use super::{Hub, Server};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::commands::agents::mcp::McpArgs;
 use crate::environment::Environment;

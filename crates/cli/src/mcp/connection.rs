@@ -5,35 +5,21 @@
 //! sense is answered with what is wrong with it.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::io::Write;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::SyncSender;
-use std::sync::mpsc::sync_channel;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Server;
-use super::big_thread;
-use super::lines::Line;
-use super::lines::Lines;
-use super::lines::MAX_LINE_BYTES;
-use super::message;
-use super::message::Incoming;
-use super::message::Request;
-use super::message::RpcError;
+use super::lines::{Line, Lines, MAX_LINE_BYTES};
+use super::message::{Incoming, Request, RpcError};
 use super::outbox::Outbox;
 use super::session::Session;
+use super::{Server, big_thread, message};
 
 /// So many requests of a client wait for their turn; the next line is read when there is room.
 const MAX_WAITING_REQUESTS: usize = 8;
@@ -144,10 +130,7 @@ fn accept(request: Request, session: &Session, pending: &Pending) -> Option<Job>
     let cancelled = Cancelled::default();
     let mut all = pending.all();
     if all.contains_key(&id.to_string()) {
-        let error = RpcError::new(
-            message::INVALID_REQUEST,
-            "a request with this id is under way",
-        );
+        let error = RpcError::new(message::INVALID_REQUEST, "a request with this id is under way");
         return Some(Job::Answer(message::answer_line(&id, Err(error))));
     }
     all.insert(id.to_string(), Arc::clone(&cancelled));

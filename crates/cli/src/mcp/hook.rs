@@ -4,18 +4,12 @@
 //! "${session_id}"`. What an agent does not know it leaves out, empty, or as it stands. Whatever happens, the
 //! answer is one the agent goes on with: a save that failed must not keep it from working.
 
-use herma_agents::Agent;
-use herma_agents::Surroundings;
+use herma_agents::{Agent, Surroundings};
 use herma_fs::process::BootMoment;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::session::Session;
-use super::session::text;
-use crate::hook::Heard;
-use crate::hook::HookLog;
-use crate::hook::work;
+use super::session::{Session, text};
+use crate::hook::{Heard, HookLog, work};
 
 /// The tool's name.
 pub(super) const NAME: &str = "herma_hook";
@@ -102,11 +96,7 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
     let agent = named.as_ref().and_then(Value::as_str);
     let agent = agent.and_then(Agent::from_word).unwrap_or(Agent::Claude);
     let turn = first(&["turn_id", "prompt_id", "turn"]);
-    let turn_name = if agent == Agent::Codex {
-        "turn_id"
-    } else {
-        "prompt_id"
-    };
+    let turn_name = if agent == Agent::Codex { "turn_id" } else { "prompt_id" };
     payload.extend(turn.map(|value| (turn_name.to_owned(), value)));
     let mut input = Map::new();
     input.extend(first(&["command"]).map(|value| ("command".to_owned(), value)));
@@ -153,10 +143,7 @@ mod tests {
         }));
         let event = heard.unwrap().event;
         let tool = event.tool.unwrap();
-        assert_eq!(
-            (event.agent, event.kind),
-            (Agent::Gemini, EventKind::BeforeTool)
-        );
+        assert_eq!((event.agent, event.kind), (Agent::Gemini, EventKind::BeforeTool));
         assert_eq!(tool.command.as_deref(), Some("make"));
     }
 

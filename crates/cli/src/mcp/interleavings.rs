@@ -9,18 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use herma_fs::sync::Mutex;
-use herma_fs::sync::point;
+use herma_fs::sync::{Mutex, point};
 use herma_testkit::schedules::explore;
-use shuttle::sync::atomic::AtomicBool;
-use shuttle::sync::atomic::AtomicUsize;
-use shuttle::sync::atomic::Ordering;
+use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::thread;
 
 use super::outbox::Outbox;
-use super::resources::Hub;
-use super::resources::Resource;
-use super::resources::Subscription;
+use super::resources::{Hub, Resource, Subscription};
 use super::stopping::Stopping;
 
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,9 +1,7 @@
 //! Lines of a limited length from a stream that may send anything.
 
 use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 /// So long a line may be, without its newline.
 pub(crate) const MAX_LINE_BYTES: usize = 8 << 20;
@@ -30,10 +28,7 @@ pub(crate) enum Line<'l> {
 impl<R: Read> Lines<R> {
     /// The lines of `input`.
     pub(crate) fn new(input: R) -> Self {
-        Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
-        }
+        Self { input: BufReader::new(input), line: Vec::new() }
     }
 
     /// Waits for the next line. What stands behind the last newline is one as well.

@@ -1,32 +1,23 @@
 //! The socket: clients come and go, and at the end nothing is left behind.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use herma_fs::Errno;
 use herma_fs::process::effective_uid;
-use herma_fs::socket::Listening;
-use herma_fs::socket::peer_uid;
+use herma_fs::socket::{Listening, peer_uid};
 use serde_json::Value;
 
-use super::LAST_WORDS;
-use super::Server;
-use super::big_thread;
 use super::connection::attend;
-use super::message;
 use super::message::RpcError;
 use super::outbox::Outbox;
 use super::stopping::Wake;
+use super::{LAST_WORDS, Server, big_thread, message};
 
 /// So many clients are served at once.
 const MAX_CLIENTS: usize = 256;
@@ -81,9 +72,7 @@ pub(crate) fn serve_socket(listening: Listening, server: Server, wake: &Wake) ->
                     clients.all().remove(&last);
                 });
                 let full = "there is no room for another client";
-                begun
-                    .map(drop)
-                    .map_err(|_| RpcError::new(message::TOO_MANY, full))
+                begun.map(drop).map_err(|_| RpcError::new(message::TOO_MANY, full))
             });
             if let Err(error) = welcomed {
                 clients.all().remove(&last);

@@ -4,12 +4,10 @@
 //! so that no line, however long or deep, becomes more than itself in memory.
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 /// Not JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;
@@ -83,11 +81,7 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Val
 impl RpcError {
     /// An error with this code.
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// Parameters that make no sense.
@@ -137,11 +131,7 @@ pub(crate) fn parse(line: &[u8]) -> Incoming {
     if envelope.jsonrpc.as_deref() != Some("2.0") {
         return bad(shown, INVALID_REQUEST, "`jsonrpc` must be \"2.0\"".into());
     }
-    Incoming::Request(Request {
-        id: envelope.id,
-        method,
-        params: envelope.params,
-    })
+    Incoming::Request(Request { id: envelope.id, method, params: envelope.params })
 }
 
 /// Can a request be known by this? Other numbers would come back written otherwise, and nobody would know them.
@@ -204,13 +194,7 @@ mod tests {
     fn what_is_no_json_is_told_from_what_is_no_request() {
         let deep = "[".repeat(1 << 20);
         let nested = format!(r#"{{"jsonrpc":"2.0","id":{deep}"#);
-        for line in [
-            &b"{"[..],
-            b"nonsense",
-            b"[[[[",
-            b"{\"a\":\"\xff\"}",
-            nested.as_bytes(),
-        ] {
+        for line in [&b"{"[..], b"nonsense", b"[[[[", b"{\"a\":\"\xff\"}", nested.as_bytes()] {
             assert_eq!(code_of(line), PARSE_ERROR, "{line:?}");
         }
         for line in [
@@ -229,10 +213,7 @@ mod tests {
         ] {
             assert_eq!(code_of(line), INVALID_REQUEST, "{line:?}");
         }
-        let long = format!(
-            r#"{{"jsonrpc":"2.0","method":"list","id":"{}"}}"#,
-            "x".repeat(300)
-        );
+        let long = format!(r#"{{"jsonrpc":"2.0","method":"list","id":"{}"}}"#, "x".repeat(300));
         assert_eq!(code_of(long.as_bytes()), INVALID_REQUEST);
     }
 
@@ -243,10 +224,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(id(r#"{"jsonrpc":"2.0","method":"a"}"#), None);
-        assert_eq!(
-            id(r#"{"jsonrpc":"2.0","method":"a","id":"7"}"#),
-            Some(json!("7"))
-        );
+        assert_eq!(id(r#"{"jsonrpc":"2.0","method":"a","id":"7"}"#), Some(json!("7")));
     }
 
     #[test]
@@ -266,13 +244,7 @@ mod tests {
         };
         assert_eq!(read(r#"{"count":3}"#), Ok(Wanted { count: 3 }));
         assert_eq!(read("{}"), Ok(Wanted { count: 0 }));
-        for bad in [
-            "[3]",
-            "3",
-            r#"{"count":"3"}"#,
-            r#"{"counts":3}"#,
-            r#"{"count":-1}"#,
-        ] {
+        for bad in ["[3]", "3", r#"{"count":"3"}"#, r#"{"counts":3}"#, r#"{"count":-1}"#] {
             assert_eq!(read(bad).unwrap_err().code, INVALID_PARAMS, "{bad}");
         }
     }

@@ -31,19 +31,17 @@ mod session;
 pub(crate) mod stopping;
 pub(crate) mod tools;
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use self::call::Caller;
 use self::connection::attend;
 pub(crate) use self::listener::serve_socket;
 use self::outbox::Outbox;
 pub(crate) use self::resources::Hub;
-use self::stopping::Stopping;
-use self::stopping::Wake;
+use self::stopping::{Stopping, Wake};
 
 /// Deep trees want a stack like that of the main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -71,14 +69,7 @@ pub(crate) fn serve_stdio(server: Server, wake: &Wake) -> io::Result<()> {
     let waker = wake.waker()?;
     big_thread("client").spawn(move || {
         let hang_up = || stopping::wake(&waker);
-        attend(
-            &for_client,
-            0,
-            io::stdin(),
-            io::stdout(),
-            &its_outbox,
-            hang_up,
-        );
+        attend(&for_client, 0, io::stdin(), io::stdout(), &its_outbox, hang_up);
     })?;
     wake.wait();
     // The thread that waits for more input cannot be ended, only left: it has nothing to do any more.

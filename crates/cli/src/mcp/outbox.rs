@@ -4,16 +4,12 @@
 //! does not read only holds up itself. What it is told besides (how far a request is, what has changed) never
 //! waits and never piles up: of the same thing only the latest is kept.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use herma_fs::sync::Condvar;
-use herma_fs::sync::Mutex;
-use herma_fs::sync::MutexGuard;
+use herma_fs::sync::{Condvar, Mutex, MutexGuard};
 
 /// With so many of them waiting, nothing more is done for a client; more than others can cause, so that only its
 /// own requests are held up.
@@ -108,11 +104,8 @@ impl Outbox {
             let written = lines.try_for_each(|line| output.write_all(&line));
             if written.and_then(|()| output.flush()).is_err() {
                 self.change(|state| {
-                    *state = State {
-                        is_broken: true,
-                        is_closed: state.is_closed,
-                        ..State::default()
-                    };
+                    *state =
+                        State { is_broken: true, is_closed: state.is_closed, ..State::default() };
                 });
                 return false;
             }
@@ -139,8 +132,7 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::thread;
+    use std::{io, thread};
 
     use super::*;
 

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{Progress, Stage};
 use herma_fs::sync::Mutex;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::connection::Cancelled;
 use super::message;
@@ -41,12 +38,7 @@ impl RequestProgress {
             token: token.filter(message::is_id),
             outbox: Arc::clone(outbox),
             cancelled: Arc::clone(cancelled),
-            told: Mutex::new(Told {
-                stage: None,
-                before: 0,
-                last: 0,
-                time: Instant::now(),
-            }),
+            told: Mutex::new(Told { stage: None, before: 0, last: 0, time: Instant::now() }),
         }
     }
 

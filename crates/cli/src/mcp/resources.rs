@@ -4,14 +4,11 @@
 //! content is what a tool answers, so there is nothing here but addresses, and who wants to hear of which.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
 
 use herma_fs::sync::Mutex;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::message;
 use super::message::RpcError;
@@ -35,16 +32,8 @@ pub(super) struct Kind {
 }
 
 pub(super) const KINDS: [Kind; 3] = [
-    Kind {
-        name: "checkpoints",
-        tool: "herma_list",
-        title: "The newest checkpoints",
-    },
-    Kind {
-        name: "steps",
-        tool: "herma_steps",
-        title: "The newest steps of agents",
-    },
+    Kind { name: "checkpoints", tool: "herma_list", title: "The newest checkpoints" },
+    Kind { name: "steps", tool: "herma_steps", title: "The newest steps of agents" },
     Kind {
         name: "status",
         tool: "herma_status",
@@ -81,9 +70,7 @@ pub(super) fn of_project(root: &Path) -> Vec<Value> {
 
 /// The resources of any project, as `resources/templates/list` has them.
 pub(super) fn templates() -> Vec<Value> {
-    describe("uriTemplate", |kind| {
-        format!("{SCHEME}{}{{+root}}", kind.name)
-    })
+    describe("uriTemplate", |kind| format!("{SCHEME}{}{{+root}}", kind.name))
 }
 
 fn describe(address: &str, of: impl Fn(&Kind) -> String) -> Vec<Value> {
@@ -168,8 +155,7 @@ impl Hub {
                 }
                 let about = params.to_string();
                 let method = "notifications/resources/updated";
-                one.outbox
-                    .notify(about, message::notification_line(method, &params));
+                one.outbox.notify(about, message::notification_line(method, &params));
             }
         });
     }
@@ -230,8 +216,7 @@ mod tests {
     #[test]
     fn only_what_was_asked_for_is_heard() {
         let (hub, outbox) = (Hub::default(), Arc::default());
-        hub.subscribe(subscription(1, "herma://checkpoints/a", &outbox))
-            .unwrap();
+        hub.subscribe(subscription(1, "herma://checkpoints/a", &outbox)).unwrap();
         hub.publish(&["steps"], Some(Path::new("/a")));
         hub.publish(&["checkpoints"], Some(Path::new("/b")));
         hub.end(2, |_| true);
@@ -259,10 +244,7 @@ mod tests {
         outbox.write_to(&mut heard);
         let heard = String::from_utf8(heard).unwrap();
         assert_eq!(heard.lines().count(), 2);
-        assert!(
-            heard.lines().next().unwrap().contains("acknowledged"),
-            "{heard}"
-        );
+        assert!(heard.lines().next().unwrap().contains("acknowledged"), "{heard}");
     }
 
     #[test]

@@ -3,37 +3,24 @@
 //! Both ways to begin are understood: the handshake of the revisions up to 2025-11-25, and the requests of
 //! 2026-07-28 that carry their version with them.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Server;
-use super::arguments;
 use super::arguments::Arguments;
-use super::bounds::Page;
-use super::bounds::bound;
-use super::bounds::shorten_reasons;
+use super::bounds::{Page, bound, shorten_reasons};
 use super::connection::Cancelled;
-use super::hook;
-use super::message;
-use super::message::Request;
-use super::message::RpcError;
+use super::message::{Request, RpcError};
 use super::outbox::Outbox;
 use super::progress::RequestProgress;
-use super::resources;
-use super::resources::Resource;
-use super::resources::Subscription;
-use super::tools;
+use super::resources::{Resource, Subscription};
 use super::tools::Tool;
-use crate::command_env::CommandEnv;
-use crate::command_env::find;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use super::{Server, arguments, hook, message, resources, tools};
+use crate::command_env::{CommandEnv, find};
+use crate::command_error::{CommandError, Kind};
 use crate::render::json::text as as_text;
 use crate::terminal::progress::Listener;
 
@@ -95,11 +82,7 @@ struct Filter {
 impl Session {
     /// A client that has said nothing yet.
     pub(super) fn new(server: &Arc<Server>, client: u64, outbox: &Arc<Outbox>) -> Self {
-        Self {
-            server: Arc::clone(server),
-            client,
-            outbox: Arc::clone(outbox),
-        }
+        Self { server: Arc::clone(server), client, outbox: Arc::clone(outbox) }
     }
 
     /// Carries out a request. `None` if it is not answered: it stays open, or was cancelled.
@@ -126,11 +109,7 @@ impl Session {
             method => self.describe(method, &params, is_modern).map(Some),
         };
         let answer = answer.transpose()?;
-        Some(if is_modern {
-            answer.map(as_modern)
-        } else {
-            answer
-        })
+        Some(if is_modern { answer.map(as_modern) } else { answer })
     }
 
     /// Everything that is soon answered.
@@ -302,9 +281,7 @@ impl Session {
                 continue;
             };
             // Whatever it looks like, it is a checkpoint, and neither a path nor an option.
-            let typed = named
-                .as_str()
-                .map_or_else(|| named.to_string(), str::to_owned);
+            let typed = named.as_str().map_or_else(|| named.to_string(), str::to_owned);
             let id = caller.look(root, |_, project| Ok(find(project, &typed)?.id))?;
             *named = format!("id:{}", id.to_hex()).into();
         }
@@ -469,10 +446,7 @@ mod tests {
     #[test]
     fn a_known_revision_is_agreed_on_and_an_unknown_one_is_answered_with_ours() {
         let agreed = |version: &str| {
-            let params = Params {
-                protocol_version: Some(version.to_owned()),
-                ..Params::default()
-            };
+            let params = Params { protocol_version: Some(version.to_owned()), ..Params::default() };
             initialize(&params)["protocolVersion"].clone()
         };
         for known in HANDSHAKE {

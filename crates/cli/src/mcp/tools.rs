@@ -3,18 +3,10 @@
 //! Agents see few of them, with words that are written for them. Programs that want everything
 //! (`herma mcp --all-tools`) see the others, too, and more options of the same ones, in the words of the commands.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use self::Effect::MovesFiles;
-use self::Effect::Notes;
-use self::Effect::Reads;
-use self::Effect::Removes;
-use self::Effect::Saves;
-use self::Effect::Steps;
-use super::arguments::Arguments;
-use super::arguments::command_of;
-use super::arguments::property;
+use self::Effect::{MovesFiles, Notes, Reads, Removes, Saves, Steps};
+use super::arguments::{Arguments, command_of, property};
 use super::hook;
 
 /// A tool that is a command.
@@ -137,14 +129,7 @@ const fn tool(
     effect: Effect,
     options: &'static str,
 ) -> Tool {
-    Tool {
-        name,
-        command,
-        effect,
-        list: None,
-        options,
-        for_agents: None,
-    }
+    Tool { name, command, effect, list: None, options, for_agents: None }
 }
 
 impl Tool {
@@ -238,9 +223,7 @@ impl Tool {
         }
         let command = command_of(self.command);
         let names = words.iter().flat_map(|words| words.split_whitespace());
-        names
-            .filter_map(|name| Some((name.to_owned(), property(command, name)?)))
-            .collect()
+        names.filter_map(|name| Some((name.to_owned(), property(command, name)?))).collect()
     }
 
     fn describe(&self, has_all: bool) -> Value {
@@ -321,11 +304,7 @@ mod tests {
             let mut words = tool.command.split(' ');
             let name = words.rfind(|word| !word.starts_with('-'));
             let (name, command) = (name.unwrap(), command_of(tool.command));
-            assert!(
-                name.is_empty() || command.get_name() == name,
-                "{}",
-                tool.name
-            );
+            assert!(name.is_empty() || command.get_name() == name, "{}", tool.name);
             let for_agents = tool.for_agents.as_ref().map(|words| words.options);
             let all = [tool.options, for_agents.unwrap_or_default()];
             for option in all.iter().flat_map(|words| words.split_whitespace()) {

@@ -7,8 +7,7 @@ use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 
 use super::listing::fit;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::terminal::time;
 use crate::terminal::ui::Ui;
@@ -18,19 +17,12 @@ const NAME_COLUMNS: usize = 16;
 
 /// The moment so many seconds after 1970.
 pub(crate) const fn at(seconds: i64) -> Timestamp {
-    Timestamp {
-        seconds,
-        nanos: 0,
-        offset_minutes: 0,
-    }
+    Timestamp { seconds, nanos: 0, offset_minutes: 0 }
 }
 
 /// When something was first seen, for a column.
 pub(crate) fn when(seconds: Option<i64>) -> String {
-    seconds.map_or_else(
-        || "not saved yet".to_owned(),
-        |seconds| time::local(at(seconds)),
-    )
+    seconds.map_or_else(|| "not saved yet".to_owned(), |seconds| time::local(at(seconds)))
 }
 
 /// `step 3`, `steps 3, 4`.

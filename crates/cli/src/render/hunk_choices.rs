@@ -30,11 +30,7 @@ pub(crate) struct Choices<'t> {
 impl<'t> Choices<'t> {
     pub(crate) fn new(parts: Vec<Hunk<'t>>) -> Self {
         let answers = vec![None; parts.len()];
-        Self {
-            parts,
-            answers,
-            at: 0,
-        }
+        Self { parts, answers, at: 0 }
     }
 
     /// Goes to the next hunk that is not decided, and returns its place; `None` if all are.
@@ -94,9 +90,7 @@ impl<'t> Choices<'t> {
     /// The hunks that were said yes to.
     pub(crate) fn chosen(&self) -> Vec<&Hunk<'t>> {
         let all = self.parts.iter().zip(&self.answers);
-        all.filter(|(_, answer)| **answer == Some(Answer::Yes))
-            .map(|(hunk, _)| hunk)
-            .collect()
+        all.filter(|(_, answer)| **answer == Some(Answer::Yes)).map(|(hunk, _)| hunk).collect()
     }
 }
 

@@ -179,10 +179,9 @@ impl From<&LeftOut> for LeftOutJson {
         Self {
             path: PathJson::new(&left_out.path),
             reason: left_out.reason.word(),
-            secret: left_out.secret.map(|found| SecretJson {
-                kind: found.kind.word(),
-                line: found.line,
-            }),
+            secret: left_out
+                .secret
+                .map(|found| SecretJson { kind: found.kind.word(), line: found.line }),
         }
     }
 }

@@ -3,11 +3,9 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::Checkpoint;
-use herma_core::Lost;
-use herma_core::ObjectId;
 use herma_core::types::checkpoint::ChangeCount;
 use herma_core::types::clock::Timestamp;
+use herma_core::{Checkpoint, Lost, ObjectId};
 use herma_store::path::escape;
 
 use crate::terminal::theme::Label;
@@ -22,10 +20,7 @@ pub(crate) fn id_digits(ids: &[ObjectId]) -> usize {
     let mut hex: Vec<String> = ids.iter().map(|id| id.to_hex()).collect();
     hex.sort_unstable();
     hex.dedup();
-    let longest_shared = hex
-        .windows(2)
-        .map(|pair| shared_prefix(&pair[0], &pair[1]))
-        .max();
+    let longest_shared = hex.windows(2).map(|pair| shared_prefix(&pair[0], &pair[1])).max();
     longest_shared.map_or(MIN_DIGITS, |shared| (shared + 1).clamp(MIN_DIGITS, 40))
 }
 
@@ -42,21 +37,14 @@ pub(crate) fn short_id(id: ObjectId, digits: usize) -> String {
 
 /// `checkpoint 3 (7f2c1ab)`, for sentences.
 pub(crate) fn in_words(checkpoint: &Checkpoint) -> String {
-    format!(
-        "checkpoint {} ({})",
-        checkpoint.number,
-        short_id(checkpoint.id, MIN_DIGITS)
-    )
+    format!("checkpoint {} ({})", checkpoint.number, short_id(checkpoint.id, MIN_DIGITS))
 }
 
 /// `3 files, +10/-2`.
 pub(crate) fn changes_in_words(count: ChangeCount) -> String {
     let plural = if count.files == 1 { "" } else { "s" };
     if count.lines_known {
-        format!(
-            "{} file{plural}, +{}/-{}",
-            count.files, count.insertions, count.deletions
-        )
+        format!("{} file{plural}, +{}/-{}", count.files, count.insertions, count.deletions)
     } else {
         format!("{} file{plural}", count.files)
     }
@@ -82,11 +70,8 @@ pub(crate) fn warn_of_losses(ui: &Ui, lost: &Lost) {
         ui.warning(format_args!("{count} saved again."));
     }
     if !lost.packs.is_empty() {
-        let count = counted_entries(
-            lost.packs.len(),
-            "pack of the store is",
-            "packs of the store are",
-        );
+        let count =
+            counted_entries(lost.packs.len(), "pack of the store is", "packs of the store are");
         ui.warning(format_args!("{count} gone or not as at the last save:"));
         ui.name_some(
             lost.packs.iter().map(|pack| escape(pack.as_bytes())),
@@ -111,11 +96,8 @@ pub(crate) fn write_checkpoints(
 ) -> io::Result<()> {
     let ids: Vec<_> = checkpoints.iter().map(|checkpoint| checkpoint.id).collect();
     let digits = id_digits(&ids);
-    let number_width = checkpoints
-        .iter()
-        .map(|checkpoint| checkpoint.number.to_string().len())
-        .max()
-        .unwrap_or(1);
+    let number_width =
+        checkpoints.iter().map(|checkpoint| checkpoint.number.to_string().len()).max().unwrap_or(1);
     for checkpoint in checkpoints {
         let number = format!("{:>number_width$}", checkpoint.number);
         let id = short_id(checkpoint.id, digits);
@@ -123,9 +105,7 @@ pub(crate) fn write_checkpoints(
         let age = format!("{:<14}", time::age(checkpoint.time, now));
         let tail = tail(checkpoint);
         let used = [&number, &id, &when, &age, &tail].map(|part| width(part) + 2);
-        let room = ui
-            .width
-            .map(|columns| columns.saturating_sub(used.iter().sum()));
+        let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
         let reason = fit(&escape(&checkpoint.subject()), room);
         let theme = ui.theme;
         writeln!(
@@ -154,12 +134,7 @@ fn tail(checkpoint: &Checkpoint) -> String {
     if checkpoint.receipt_damaged {
         parts.push("[its modes cannot be read]".to_owned());
     }
-    parts.extend(
-        checkpoint
-            .names
-            .iter()
-            .map(|name| format!("[{}]", escape(name.as_bytes()))),
-    );
+    parts.extend(checkpoint.names.iter().map(|name| format!("[{}]", escape(name.as_bytes()))));
     parts.join(" ")
 }
 
@@ -228,18 +203,9 @@ mod tests {
 
     #[test]
     fn counts_read_as_words() {
-        let count = ChangeCount {
-            files: 1,
-            insertions: 10,
-            deletions: 2,
-            lines_known: true,
-        };
+        let count = ChangeCount { files: 1, insertions: 10, deletions: 2, lines_known: true };
         assert_eq!(changes_in_words(count), "1 file, +10/-2");
-        let unknown = ChangeCount {
-            files: 3,
-            lines_known: false,
-            ..count
-        };
+        let unknown = ChangeCount { files: 3, lines_known: false, ..count };
         assert_eq!(changes_in_words(unknown), "3 files");
     }
 }

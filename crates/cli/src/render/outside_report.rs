@@ -2,8 +2,7 @@
 
 use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
-use herma_core::steps::outside::Outside;
-use herma_core::steps::outside::OutsideChange;
+use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
@@ -42,8 +41,7 @@ pub(crate) fn of_step(step: u64, outside: &Outside) -> Vec<OutsideJson> {
 /// The same of several steps.
 pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<OutsideJson> {
     let all = steps.iter();
-    all.flat_map(|one| of_step(one.step, &one.outside))
-        .collect()
+    all.flat_map(|one| of_step(one.step, &one.outside)).collect()
 }
 
 /// What a step changed outside checkpoints, a line each: all files together, then what happened to repositories.
@@ -73,10 +71,7 @@ pub(crate) struct PassedJson {
 
 impl From<&OutsideOfStep> for PassedJson {
     fn from(passed: &OutsideOfStep) -> Self {
-        Self {
-            step: passed.step,
-            unseen: passed.outside.unseen,
-        }
+        Self { step: passed.step, unseen: passed.outside.unseen }
     }
 }
 

@@ -1,22 +1,13 @@
 //! Choosing what to take back, hunk by hunk, as `git add -p` does.
 
-use herma_core::Preview;
-use herma_core::TakeBackPlan;
-use herma_diff::Change;
-use herma_diff::PatchLine;
-use herma_diff::PatchLineKind;
-use herma_diff::PatchOptions;
-use herma_diff::Side;
-use herma_diff::lines::hunks;
+use herma_core::{Preview, TakeBackPlan};
 use herma_diff::lines::hunks::apply_chosen;
-use herma_diff::lines::is_binary;
-use herma_diff::patch;
+use herma_diff::lines::{hunks, is_binary};
+use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
 
-use super::hunk_choices::Choices;
-use super::hunk_choices::Heard;
+use super::hunk_choices::{Choices, Heard};
 use super::patch_lines::write_patch_line;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 use crate::terminal::ui::Ui;
 
 const CONTEXT: usize = 3;
@@ -128,9 +119,7 @@ fn one_file(
 fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool, CommandError> {
     while let Some(at) = choices.next_open() {
         let mut out = ui.data();
-        choices
-            .present()
-            .render(&mut |line| write_patch_line(&mut out, ui, line))?;
+        choices.present().render(&mut |line| write_patch_line(&mut out, ui, line))?;
         out.finish()?;
         let letters = if choices.present().split().len() > 1 {
             "y,n,q,a,d,s,j,k,?"
@@ -157,15 +146,9 @@ fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>, CommandErr
     if change.from.is_some() || change.is_type_change() || old.id == new.id {
         return Ok(None);
     }
-    let old = preview
-        .old_side()
-        .content(&change.path, &old.id, MAX_FILE_BYTES)?;
-    let new = preview
-        .new_side()
-        .content(&change.path, &new.id, MAX_FILE_BYTES)?;
-    Ok(old
-        .zip(new)
-        .filter(|(old, new)| !is_binary(old) && !is_binary(new)))
+    let old = preview.old_side().content(&change.path, &old.id, MAX_FILE_BYTES)?;
+    let new = preview.new_side().content(&change.path, &new.id, MAX_FILE_BYTES)?;
+    Ok(old.zip(new).filter(|(old, new)| !is_binary(old) && !is_binary(new)))
 }
 
 fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<(), CommandError> {
@@ -189,14 +172,7 @@ pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<(), CommandErr
     for path in &preview.modes {
         let bytes = format!("permissions or directory: {path}");
         let kind = PatchLineKind::Header;
-        write_patch_line(
-            &mut out,
-            ui,
-            PatchLine {
-                kind,
-                bytes: bytes.as_bytes(),
-            },
-        )?;
+        write_patch_line(&mut out, ui, PatchLine { kind, bytes: bytes.as_bytes() })?;
     }
     Ok(out.finish()?)
 }

@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::io::Write;
 
-use herma_diff::PatchLine;
-use herma_diff::PatchLineKind;
+use herma_diff::{PatchLine, PatchLineKind};
 use herma_store::path::is_hidden;
 
 use crate::terminal::theme::Label;

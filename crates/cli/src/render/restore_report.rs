@@ -3,34 +3,21 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::OutsideOfStep;
-use herma_core::Restored;
 use herma_core::engine::Project;
-use herma_core::restore::Action;
-use herma_core::restore::ActionKind;
-use herma_core::restore::Kept;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::Plan;
+use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
 use herma_core::worktree::reason::Reason;
+use herma_core::{OutsideOfStep, Restored};
 use serde::Serialize;
 
-use super::json::CheckpointJson;
-use super::json::PathJson;
-use super::json::ProjectJson;
-use super::listing;
-use super::listing::counted;
-use super::listing::warn_of_losses;
-use super::outside_report;
-use super::outside_report::OutsideJson;
-use super::outside_report::PassedJson;
-use super::told::Told;
-use super::told::TranscriptJson;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::json::{CheckpointJson, PathJson, ProjectJson};
+use super::listing::{counted, warn_of_losses};
+use super::outside_report::{OutsideJson, PassedJson};
+use super::told::{Told, TranscriptJson};
+use super::{listing, outside_report};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::terminal::theme::Label;
-use crate::terminal::ui::SHOWN_NAMES;
-use crate::terminal::ui::Ui;
+use crate::terminal::ui::{SHOWN_NAMES, Ui};
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +75,7 @@ pub(crate) fn report_plan(
     warn_of_receipt(&env.ui, plan);
     let outcome = outcome(plan, &plan.kept);
     if env.ui.json {
-        env.ui
-            .write_json(&to_json(project, plan, &plan.kept, None, &told))?;
+        env.ui.write_json(&to_json(project, plan, &plan.kept, None, &told))?;
         return told.tell(env, outcome);
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
@@ -99,9 +85,7 @@ pub(crate) fn report_plan(
         tell_of_nothing(&env.ui, &plan.kept, &target, false);
     } else {
         let count = counted(plan.actions.len(), "change");
-        env.ui.status(format_args!(
-            "{count} would restore {target}. Nothing was changed."
-        ));
+        env.ui.status(format_args!("{count} would restore {target}. Nothing was changed."));
     }
     told.tell(env, outcome)
 }
@@ -142,9 +126,7 @@ pub(crate) fn report_restored(
         counted(restored.written, "file"),
         restored.removed,
     ));
-    env.ui.status(format_args!(
-        "`{what_reverses}` brings back the state from before."
-    ));
+    env.ui.status(format_args!("`{what_reverses}` brings back the state from before."));
     told.tell(env, outcome)
 }
 
@@ -168,9 +150,7 @@ fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str, root_made: bool) {
         ui.status(format_args!("Nothing to do: the files are as in {target}."));
     } else {
         let but = but.join(", ");
-        ui.status(format_args!(
-            "Nothing was changed: {but}, the rest is as in {target}."
-        ));
+        ui.status(format_args!("Nothing was changed: {but}, the rest is as in {target}."));
     }
 }
 
@@ -246,14 +226,7 @@ fn report_no_files(
         })?;
     }
     let is_whole = outside.is_empty();
-    told.tell(
-        env,
-        if is_whole {
-            Outcome::Done
-        } else {
-            Outcome::LeftOut
-        },
-    )
+    told.tell(env, if is_whole { Outcome::Done } else { Outcome::LeftOut })
 }
 
 fn outcome(plan: &Plan, kept: &[Kept]) -> Outcome {
@@ -273,9 +246,7 @@ fn is_partial(kept: &[Kept]) -> bool {
 fn warn_of_receipt(ui: &Ui, plan: &Plan) {
     if plan.receipt_damaged {
         let target = listing::in_words(&plan.target);
-        ui.warning(format_args!(
-            "the modes of {target}, or what it left out, cannot be read"
-        ));
+        ui.warning(format_args!("the modes of {target}, or what it left out, cannot be read"));
         ui.detail("Files that are there keep the modes they have, others get the usual ones.");
         ui.detail("`herma checkpoints repair` looks for what is lost.");
     }
@@ -345,11 +316,7 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -
         }
         Format::Lines => {
             // A person gets the first names; a program reading lines gets them all.
-            let limit = if ui.is_terminal {
-                SHOWN_NAMES
-            } else {
-                usize::MAX
-            };
+            let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
             for action in plan.actions.iter().take(limit) {
                 let word = format!("{:<6}", action.kind.word());
                 let word = ui.theme.paint(label(action.kind), &word);

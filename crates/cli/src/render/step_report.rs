@@ -3,26 +3,18 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::ListedStep;
-use herma_core::ObjectId;
 use herma_core::engine::Project;
-use herma_core::steps::Step;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
+use herma_core::steps::{Step, StepChoice, StepEnd};
 use herma_core::types::clock::Timestamp;
+use herma_core::{ListedStep, ObjectId};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::authors::at;
-use super::json::ChangesJson;
-use super::json::PathJson;
-use super::listing;
-use super::listing::MIN_DIGITS;
-use super::listing::changes_in_words;
-use super::listing::short_id;
-use super::listing::width;
-use super::outside_report;
+use super::json::{ChangesJson, PathJson};
+use super::listing::{MIN_DIGITS, changes_in_words, short_id, width};
 use super::outside_report::OutsideJson;
+use super::{listing, outside_report};
 use crate::command_error::CommandError;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -130,10 +122,7 @@ impl StepJson {
 
 /// One step and what it changed.
 pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep, CommandError> {
-    let choice = StepChoice {
-        numbers: vec![number],
-        ..StepChoice::default()
-    };
+    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     let mut found = project.steps(&choice)?;
     found.retain(|listed| listed.step.number == number);
     let which = herma_core::WhichStep::Number(number);
@@ -159,9 +148,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             return;
         }
         (StepEnd::Changed(_), Some(count)) if count.files == 0 => {
-            ui.status(format_args!(
-                "Step {number} changed permissions or empty directories."
-            ));
+            ui.status(format_args!("Step {number} changed permissions or empty directories."));
         }
         (StepEnd::Changed(_), Some(count)) => {
             let changes = changes_in_words(count);
@@ -177,9 +164,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
         }
         (_, _) => {
             let why = why_unknown(listed);
-            ui.status(format_args!(
-                "What step {number} changed is not known: {why}."
-            ));
+            ui.status(format_args!("What step {number} changed is not known: {why}."));
             if listed.is_damaged {
                 ui.hint("`herma checkpoints repair` mends what can be mended.");
             }
@@ -193,9 +178,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             "Under way at the same time: {others}. Some of this may not be step {number}'s."
         ));
     }
-    ui.status(format_args!(
-        "`herma undo {number}` takes back only this and keeps later edits."
-    ));
+    ui.status(format_args!("`herma undo {number}` takes back only this and keeps later edits."));
 }
 
 /// Why it cannot be told what a step changed.
@@ -218,10 +201,7 @@ fn warn_of_outside(ui: &Ui, outside: &[String]) {
 fn between(step: &Step) -> String {
     let after = step.after().map(|after| {
         let before = short_id(step.before.checkpoint, MIN_DIGITS);
-        format!(
-            " --name-only id:{before} id:{}",
-            short_id(after, MIN_DIGITS)
-        )
+        format!(" --name-only id:{before} id:{}", short_id(after, MIN_DIGITS))
     });
     after.unwrap_or_default()
 }
@@ -255,9 +235,7 @@ pub(crate) fn write_lines(
         };
         let tail = tail(listed);
         let used = [&number, &when, &age, &agent, &tool, &tail].map(|part| width(part) + 2);
-        let room = ui
-            .width
-            .map(|columns| columns.saturating_sub(used.iter().sum()));
+        let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
         let why = listing::fit(&escape(why(&listed.step).as_bytes()), room);
         let theme = ui.theme;
         writeln!(
@@ -320,11 +298,8 @@ fn why(step: &Step) -> String {
 fn why_whole(step: &Step) -> String {
     if let (true, Some(after)) = (step.kind.is_move(), step.after()) {
         let paths: Vec<_> = step.part.paths.iter().map(ToString::to_string).collect();
-        let paths = if paths.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", paths.join(", "))
-        };
+        let paths =
+            if paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
         return format!("to {}{paths}", short_id(after, MIN_DIGITS));
     }
     let start = &step.start;
@@ -382,10 +357,7 @@ mod tests {
     #[test]
     fn many_overlaps_are_counted() {
         assert_eq!(overlaps(&[3]), "3");
-        assert_eq!(
-            overlaps(&[1, 2, 3, 4, 5, 6, 7]),
-            "1, 2, 3, 4, 5, and 2 more"
-        );
+        assert_eq!(overlaps(&[1, 2, 3, 4, 5, 6, 7]), "1, 2, 3, 4, 5, and 2 more");
     }
 
     #[test]

@@ -2,36 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use herma_core::Extent;
-use herma_core::RelPath;
-use herma_core::Restored;
-use herma_core::StepOutcome;
-use herma_core::TakeBackPlan;
-use herma_core::TakenBack;
-use herma_core::WhyLeft;
 use herma_core::engine::Project;
 use herma_core::restore::KeptWhy;
 use herma_core::steps::Doubt;
-use herma_core::undo::reversal::Conflicts;
-use herma_core::undo::reversal::Decided;
-use herma_core::undo::reversal::Outcome as Becomes;
+use herma_core::undo::reversal::{Conflicts, Decided, Outcome as Becomes};
+use herma_core::{Extent, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft};
 use serde::Serialize;
 
-use super::json::CheckpointJson;
-use super::json::PathJson;
-use super::json::ProjectJson;
+use super::json::{CheckpointJson, PathJson, ProjectJson};
 use super::listing::counted;
 use super::outside_report;
 use super::outside_report::OutsideJson;
 use super::patch_choice::write_preview;
-use super::restore_report::Format;
-use super::restore_report::report_plan;
-use super::restore_report::report_restored;
-use super::restore_report::write_files;
-use super::told::Told;
-use super::told::TranscriptJson;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::restore_report::{Format, report_plan, report_restored, write_files};
+use super::told::{Told, TranscriptJson};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::terminal::ui::Ui;
 
@@ -130,8 +115,7 @@ pub(crate) fn report_planned(
         return Ok(outcome);
     }
     if env.ui.json {
-        env.ui
-            .write_json(&to_json(project, plan, None, true, &told))?;
+        env.ui.write_json(&to_json(project, plan, None, true, &told))?;
         return told.tell(env, outcome(plan));
     }
     match format {
@@ -151,16 +135,9 @@ pub(crate) fn report_planned(
     tell(&env.ui, plan);
     let count = counted(plan.reversed.changes.len(), "change");
     if !plan.is_empty() {
-        env.ui.status(format_args!(
-            "{count} would take back {}. Nothing was changed.",
-            what(plan)
-        ));
+        env.ui.status(format_args!("{count} would take back {}. Nothing was changed.", what(plan)));
     }
-    let would = [
-        "would be undone in part",
-        "would not be undone",
-        "Nothing to take back.",
-    ];
+    let would = ["would be undone in part", "would not be undone", "Nothing to take back."];
     tell_outcomes(&env.ui, plan, would);
     told.tell(env, outcome(plan))
 }
@@ -198,15 +175,10 @@ pub(crate) fn report_taken_back(
             restored.removed
         ));
     }
-    let was = [
-        "was undone in part",
-        "was not undone",
-        "Nothing to take back.",
-    ];
+    let was = ["was undone in part", "was not undone", "Nothing to take back."];
     tell_outcomes(&env.ui, plan, was);
     if taken.restored.is_some() {
-        env.ui
-            .status("`herma undo` brings back the state from before.");
+        env.ui.status("`herma undo` brings back the state from before.");
     }
     told.tell(env, outcome_of(taken))
 }
@@ -223,11 +195,9 @@ fn what(plan: &TakeBackPlan) -> String {
         ([], []) => "what changed since".to_owned(),
         ([], part) => format!("a part of {}", steps_in_words(part)),
         (whole, []) => steps_in_words(whole),
-        (whole, part) => format!(
-            "{} and a part of {}",
-            steps_in_words(whole),
-            steps_in_words(part)
-        ),
+        (whole, part) => {
+            format!("{} and a part of {}", steps_in_words(whole), steps_in_words(part))
+        }
     }
 }
 
@@ -242,10 +212,8 @@ fn steps_in_words(steps: &[u64]) -> String {
 /// Says of each step that is not wholly undone what is left of it, and why.
 fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [&str; 3]) {
     let outcomes = plan.outcomes();
-    let left: Vec<&StepOutcome> = outcomes
-        .iter()
-        .filter(|outcome| outcome.extent != Extent::Whole)
-        .collect();
+    let left: Vec<&StepOutcome> =
+        outcomes.iter().filter(|outcome| outcome.extent != Extent::Whole).collect();
     if plan.is_empty() && left.is_empty() {
         ui.status(if plan.outside.is_empty() {
             nothing
@@ -258,26 +226,14 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [
             Extent::Whole | Extent::Part => in_part,
             Extent::Nothing => not_at_all,
         };
-        let mut names: Vec<String> = outcome
-            .left
-            .iter()
-            .take(SHOWN)
-            .map(|(path, _)| path.to_string())
-            .collect();
+        let mut names: Vec<String> =
+            outcome.left.iter().take(SHOWN).map(|(path, _)| path.to_string()).collect();
         let more = outcome.left.len() - names.len();
         if more > 0 {
             names.push(format!("{more} more"));
         }
-        let stay = if outcome.left.len() == 1 {
-            "stays as it is"
-        } else {
-            "stay as they are"
-        };
-        ui.status(format_args!(
-            "Step {} {verb}: {} {stay}.",
-            outcome.step,
-            in_a_row(&names)
-        ));
+        let stay = if outcome.left.len() == 1 { "stays as it is" } else { "stay as they are" };
+        ui.status(format_args!("Step {} {verb}: {} {stay}.", outcome.step, in_a_row(&names)));
     }
 }
 
@@ -307,11 +263,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
             let mut conflicts = plan.reversed.conflicts.iter();
             conflicts.any(|c| c.path == **path && c.decided == Decided::Theirs)
         };
-        paths
-            .iter()
-            .filter(|path| !overwritten(path))
-            .cloned()
-            .collect()
+        paths.iter().filter(|path| !overwritten(path)).cloned().collect()
     };
     name_all(ui, "Kept, edited by hand since:", &stays(&plan.by_hand));
     name_all(ui, "Kept, changed by other steps:", &stays(&plan.by_others));
@@ -326,25 +278,19 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
     if !plan.reversed.kept.is_empty() {
         ui.status("Not touched, because a checkpoint says nothing about them:");
         let lines = plan.reversed.kept.iter();
-        ui.name_some(
-            lines.map(|(path, reason)| format!("{path} ({})", reason.word())),
-            "--json",
-        );
+        ui.name_some(lines.map(|(path, reason)| format!("{path} ({})", reason.word())), "--json");
     }
     let left = |decided| {
         let conflicts = plan.reversed.conflicts.iter();
         conflicts.filter(move |c| (c.decided == Decided::Left) == decided)
     };
-    let decided: Vec<String> = left(false)
-        .map(|c| format!("{} ({}): {}", c.path, c.decided.word(), c.why))
-        .collect();
+    let decided: Vec<String> =
+        left(false).map(|c| format!("{} ({}): {}", c.path, c.decided.word(), c.why)).collect();
     if !decided.is_empty() {
         ui.status("Conflicts that were decided:");
         ui.name_some(decided.into_iter(), "--json");
     }
-    let open: Vec<String> = left(true)
-        .map(|c| format!("{}: {}", c.path, c.why))
-        .collect();
+    let open: Vec<String> = left(true).map(|c| format!("{}: {}", c.path, c.why)).collect();
     if !open.is_empty() {
         ui.warning(format_args!(
             "{} left as {}:",
@@ -377,9 +323,7 @@ fn tell_doubts(ui: &Ui, plan: &TakeBackPlan) {
 /// Names the other projects the same calls worked in.
 fn tell_of_others(ui: &Ui, plan: &TakeBackPlan) {
     for other in &plan.also_in {
-        ui.status(format_args!(
-            "What these steps did in {other}, a project of its own, stays."
-        ));
+        ui.status(format_args!("What these steps did in {other}, a project of its own, stays."));
         ui.hint(format_args!("`herma -C {other} steps` lists it."));
     }
 }
@@ -393,11 +337,7 @@ fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
 
 /// What could not be taken back makes it a partial success.
 fn outcome(plan: &TakeBackPlan) -> Outcome {
-    let is_open = plan
-        .reversed
-        .conflicts
-        .iter()
-        .any(|conflict| conflict.decided == Decided::Left);
+    let is_open = plan.reversed.conflicts.iter().any(|conflict| conflict.decided == Decided::Left);
     let is_whole = plan.reversed.kept.is_empty() && plan.outside.is_empty();
     if is_open || !is_whole || !plan.unattributed.is_empty() {
         Outcome::LeftOut
@@ -435,9 +375,7 @@ fn to_json(
     let reversed = &plan.reversed;
     let from = |to: &RelPath| {
         let mut renamed = reversed.renamed.iter();
-        renamed
-            .find(|(_, then)| then == to)
-            .map(|(now, _)| path(now))
+        renamed.find(|(_, then)| then == to).map(|(now, _)| path(now))
     };
     TakeBackJson {
         schema: "herma.take-back/1",
@@ -469,10 +407,7 @@ fn to_json(
         kept: reversed
             .kept
             .iter()
-            .map(|(at, reason)| KeptJson {
-                reason: reason.word(),
-                path: path(at),
-            })
+            .map(|(at, reason)| KeptJson { reason: reason.word(), path: path(at) })
             .collect(),
         outside: outside_report::of_steps(&plan.outside),
         by_hand: plan.by_hand.iter().map(path).collect(),
@@ -482,10 +417,7 @@ fn to_json(
         uncertain_steps: plan
             .doubts
             .iter()
-            .map(|(step, doubt)| DoubtJson {
-                step: *step,
-                why: doubt.word(),
-            })
+            .map(|(step, doubt)| DoubtJson { step: *step, why: doubt.word() })
             .collect(),
         target: restored.map(|restored| (&restored.target).into()),
         safety: restored.and_then(|restored| restored.safety.as_ref().map(Into::into)),

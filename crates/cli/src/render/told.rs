@@ -2,14 +2,12 @@
 
 use herma_fs::Dir;
 use herma_sessions::rewind;
-use herma_sessions::rewind::Followed;
-use herma_sessions::rewind::LeftAlone;
+use herma_sessions::rewind::{Followed, LeftAlone};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::listing::counted;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 
 /// What happened to a conversation, as programs read it.
@@ -40,20 +38,12 @@ pub(crate) struct Told {
 impl Told {
     /// None was concerned.
     pub(crate) const fn nothing() -> Self {
-        Self {
-            followed: None,
-            left_alone: Vec::new(),
-            is_plan: false,
-            error: None,
-        }
+        Self { followed: None, left_alone: Vec::new(), is_plan: false, error: None }
     }
 
     /// The files moved, and the conversation did not.
     pub(crate) fn failed(error: CommandError) -> Self {
-        Self {
-            error: Some(error),
-            ..Self::nothing()
-        }
+        Self { error: Some(error), ..Self::nothing() }
     }
 
     /// It followed the files.
@@ -82,10 +72,10 @@ impl Told {
     /// As programs read it.
     pub(crate) fn to_json(&self) -> Option<TranscriptJson> {
         let followed = self.followed.as_ref()?;
-        let left = self.left_alone.iter().map(|left| NotRewoundJson {
-            name: left.name.clone(),
-            why: left.why,
-        });
+        let left = self
+            .left_alone
+            .iter()
+            .map(|left| NotRewoundJson { name: left.name.clone(), why: left.why });
         Some(TranscriptJson {
             session: followed.session.clone(),
             messages_cut: followed.cut.messages,
@@ -138,18 +128,15 @@ impl Told {
                 words(cut.messages)
             ));
         } else if back.messages > 0 || back.jsonl_bytes > 0 {
-            env.ui.status(format_args!(
-                "Brought back {} of the conversation.",
-                words(back.messages)
-            ));
+            env.ui
+                .status(format_args!("Brought back {} of the conversation.", words(back.messages)));
         } else if cut.messages > 0 || cut.jsonl_bytes > 0 {
             env.ui.status(format_args!(
                 "Rewound the conversation by {}; `herma undo` brings them back.",
                 words(cut.messages)
             ));
         } else {
-            env.ui
-                .status("The conversation was where it should be already.");
+            env.ui.status("The conversation was where it should be already.");
         }
     }
 }

@@ -5,12 +5,9 @@
 
 use herma_agents::yaml;
 use herma_agents::yaml::Lines;
-use serde_json::Map;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
-use super::keys::CHECKPOINTS;
-use super::keys::Key;
-use super::keys::Value;
+use super::keys::{CHECKPOINTS, Key, Value};
 
 /// Why the file is left for the user to edit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,10 +24,7 @@ pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, Cannot
     let mut lines = Lines::of(text);
     match lines.key_at(0..lines.len(), 0, key.section) {
         None => {
-            let section = [
-                format!("{}:", key.section),
-                format!("  {}: {value}", key.name),
-            ];
+            let section = [format!("{}:", key.section), format!("  {}: {value}", key.name)];
             lines.replace(lines.len()..lines.len(), section);
         }
         Some(header) => {
@@ -39,11 +33,7 @@ pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, Cannot
     }
     let edited = lines.text();
     let after = read(&edited)?;
-    if after == expected(before, key, value) {
-        Ok(edited)
-    } else {
-        refuse("its layout is unusual")
-    }
+    if after == expected(before, key, value) { Ok(edited) } else { refuse("its layout is unusual") }
 }
 
 /// The whole file as values, to compare before and after.
@@ -123,11 +113,7 @@ fn set_in_block(
 
 /// The value, and the comment behind it with the space before it.
 fn split_comment(rest: &str) -> (&str, &str) {
-    let quote = rest
-        .trim_start()
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '"' | '\''));
+    let quote = rest.trim_start().chars().next().filter(|c| matches!(c, '"' | '\''));
     // In a quoted value `#` is text up to the closing quote; the last one on the line closes it or
     // stands in the comment, and then the check after the edit notices.
     let from = quote.and_then(|quote| rest.rfind(quote)).unwrap_or(0);
@@ -168,10 +154,7 @@ mod tests {
             edit(text, "secrets", &["on"]).unwrap(),
             "checkpoints:\n  enabled: true\n  secrets: true\n\n# next\nmodel: x\n"
         );
-        assert_eq!(
-            edit("", "secrets", &["no"]).unwrap(),
-            "checkpoints:\n  secrets: false\n"
-        );
+        assert_eq!(edit("", "secrets", &["no"]).unwrap(), "checkpoints:\n  secrets: false\n");
         assert_eq!(
             edit("model: x", "secrets", &["no"]).unwrap(),
             "model: x\ncheckpoints:\n  secrets: false\n"

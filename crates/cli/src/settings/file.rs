@@ -4,12 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::Error;
-use herma_fs::Result;
-use herma_fs::publish::Temp;
-use herma_fs::publish::sweep;
+use herma_fs::publish::{Temp, sweep};
+use herma_fs::{Dir, Errno, Error, Result};
 
 /// A configuration larger than this is not one.
 const MAX_BYTES: u64 = 1 << 20;
@@ -25,10 +21,7 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// Finds the file of this home.
     pub(crate) fn open(home: &Path) -> Result<Self> {
-        let missing = Self {
-            directory: None,
-            name: "config.yaml".to_owned(),
-        };
+        let missing = Self { directory: None, name: "config.yaml".to_owned() };
         // Resolving fails only where the home cannot exist either.
         let path = herma_fs::dir::canonicalize(&home.join("config.yaml"))?;
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -113,10 +106,7 @@ mod tests {
         let file = ConfigFile::open(&home).unwrap();
         assert_eq!(file.read().unwrap(), None);
         assert!(file.replace(&home, None, "a: 1\n").unwrap());
-        assert_eq!(
-            std::fs::metadata(&home).unwrap().permissions().mode() & 0o777,
-            0o700
-        );
+        assert_eq!(std::fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o700);
         let text = ConfigFile::open(&home).unwrap().read().unwrap();
         assert_eq!(text.as_deref(), Some("a: 1\n"));
     }
@@ -142,11 +132,7 @@ mod tests {
         let path = temp.path().join("config.yaml");
         std::fs::write(&path, "theirs: 1\n").unwrap();
         let file = ConfigFile::open(temp.path()).unwrap();
-        assert!(
-            !file
-                .replace(temp.path(), Some("old: 1\n"), "ours: 1\n")
-                .unwrap()
-        );
+        assert!(!file.replace(temp.path(), Some("old: 1\n"), "ours: 1\n").unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs: 1\n");
     }
 }

@@ -67,8 +67,7 @@ impl Key {
 
     /// The key with this name in this section.
     pub(crate) fn find_in(section: &str, name: &str) -> Option<&'static Self> {
-        KEYS.iter()
-            .find(|key| key.section == section && key.name == name)
+        KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
     /// The name with its section: `checkpoints.enabled`.
@@ -140,9 +139,9 @@ impl Key {
                 word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
             }
             (Default::Days(_), [word]) => word.parse().ok().map(Value::Number),
-            (Default::EmptyList, words) => flow_list(words)
-                .or_else(|| Some(words.to_vec()))
-                .map(Value::List),
+            (Default::EmptyList, words) => {
+                flow_list(words).or_else(|| Some(words.to_vec())).map(Value::List)
+            }
             _ => None,
         }
     }
@@ -188,21 +187,11 @@ pub(crate) const CHECKPOINTS: &str = "checkpoints";
 pub(crate) const SESSIONS: &str = "sessions";
 
 const fn key(name: &'static str, default: Default, about: &'static str) -> Key {
-    Key {
-        section: CHECKPOINTS,
-        name,
-        default,
-        about,
-    }
+    Key { section: CHECKPOINTS, name, default, about }
 }
 
 const fn session_key(name: &'static str, default: Default, about: &'static str) -> Key {
-    Key {
-        section: SESSIONS,
-        name,
-        default,
-        about,
-    }
+    Key { section: SESSIONS, name, default, about }
 }
 
 /// The keys that no save looks at.
@@ -252,18 +241,8 @@ mod tests {
     fn wrong_types_are_refused_not_guessed_at() {
         assert_eq!(key("enabled").read(&json!("yes")), Some(Value::Bool(true)));
         assert_eq!(key("enabled").read(&json!(1)), None);
-        assert_eq!(
-            key("max_snapshots").read(&json!(7.0)),
-            Some(Value::Number(7))
-        );
-        for bad in [
-            json!(-1),
-            json!("7"),
-            json!(1.5),
-            json!(true),
-            json!([1]),
-            json!(1e300),
-        ] {
+        assert_eq!(key("max_snapshots").read(&json!(7.0)), Some(Value::Number(7)));
+        for bad in [json!(-1), json!("7"), json!(1.5), json!(true), json!([1]), json!(1e300)] {
             assert_eq!(key("max_snapshots").read(&bad), None, "{bad}");
         }
         for bad in [json!("*.bin"), json!([1]), json!([["a"]])] {
@@ -319,13 +298,7 @@ mod tests {
         assert!(CLEANING.iter().all(|name| Key::find(name).is_some()));
         let others: Vec<_> = KEYS.iter().filter(|key| key.is_about_saving()).collect();
         let others: Vec<_> = others.iter().map(|key| key.name).collect();
-        let expected = [
-            "enabled",
-            "max_file_size_mb",
-            "exclude",
-            "include",
-            "secrets",
-        ];
+        let expected = ["enabled", "max_file_size_mb", "exclude", "include", "secrets"];
         assert_eq!(others, expected);
     }
 

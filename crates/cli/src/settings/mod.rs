@@ -10,22 +10,16 @@ mod keys;
 pub(crate) mod read;
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use edit::CannotEdit;
-pub(crate) use edit::set;
+pub(crate) use edit::{CannotEdit, set};
 pub(crate) use file::ConfigFile;
-use herma_core::types::settings::Keeping;
-use herma_core::types::settings::Settings;
-use herma_core::worktree::rules::ExcludeSettings;
-use herma_core::worktree::rules::SecretRules;
+use herma_core::types::settings::{Keeping, Settings};
+use herma_core::worktree::rules::{ExcludeSettings, SecretRules};
 use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
-pub(crate) use keys::KEYS;
-pub(crate) use keys::Key;
-pub(crate) use keys::Value;
+pub(crate) use keys::{KEYS, Key, Value};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,24 +106,13 @@ impl Loaded {
     }
 
     fn defaults(file: PathBuf) -> Self {
-        let values = KEYS
-            .iter()
-            .map(|key| ((key.section, key.name), (key.default(), Origin::Default)));
-        Self {
-            file,
-            values: values.collect(),
-            problems: Vec::new(),
-            warnings: Vec::new(),
-        }
+        let values =
+            KEYS.iter().map(|key| ((key.section, key.name), (key.default(), Origin::Default)));
+        Self { file, values: values.collect(), problems: Vec::new(), warnings: Vec::new() }
     }
 
     fn problem(&mut self, line: Option<u64>, what: String) {
-        self.problems.push(Problem {
-            file: self.file.clone(),
-            line,
-            what,
-            key: None,
-        });
+        self.problems.push(Problem { file: self.file.clone(), line, what, key: None });
     }
 
     /// Every setting in force, in the order of [`KEYS`].
@@ -155,8 +138,7 @@ impl Loaded {
     /// Turns automatic saves on or off for this session, whatever the file says.
     pub(crate) fn switch(&mut self, on: bool) {
         let place = (keys::CHECKPOINTS, "enabled");
-        self.values
-            .insert(place, (Value::Bool(on), Origin::Session));
+        self.values.insert(place, (Value::Bool(on), Origin::Session));
     }
 
     fn bool(&self, name: &str) -> bool {
@@ -213,11 +195,7 @@ impl Loaded {
                 secrets: self.secrets(),
                 ..ExcludeSettings::default()
             },
-            durability: if overrides.fast {
-                Durability::Ordered
-            } else {
-                Durability::Synced
-            },
+            durability: if overrides.fast { Durability::Ordered } else { Durability::Synced },
             lock_wait: overrides.wait.unwrap_or(Duration::from_secs(10)),
             keeping: self.keeping(),
             ..Settings::default()
@@ -245,9 +223,7 @@ impl Loaded {
             max_snapshots: self
                 .stated("max_snapshots")
                 .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
-            max_total_size: self
-                .stated("max_total_size_mb")
-                .map(|mb| mb.saturating_mul(1 << 20)),
+            max_total_size: self.stated("max_total_size_mb").map(|mb| mb.saturating_mul(1 << 20)),
             min_free_disk: self.megabytes("min_free_disk_mb"),
             retention_days: self.small_number("retention_days"),
             auto_prune: self.bool("auto_prune"),

@@ -4,22 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 use herma_store::path::escape;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-use super::KEYS;
-use super::Loaded;
-use super::Origin;
-use super::Problem;
-use super::Value;
-use super::keys::CHECKPOINTS;
-use super::keys::Key;
-use super::keys::SESSIONS;
+use super::keys::{CHECKPOINTS, Key, SESSIONS};
+use super::{KEYS, Loaded, Origin, Problem, Value};
 
 /// The file, reduced to the sections that are ours.
 #[derive(Default)]
@@ -137,11 +127,8 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
         return;
     }
     let Some(key) = Key::find_in(CHECKPOINTS, name) else {
-        let known: Vec<_> = KEYS
-            .iter()
-            .filter(|key| key.section == CHECKPOINTS)
-            .map(|key| key.name)
-            .collect();
+        let known: Vec<_> =
+            KEYS.iter().filter(|key| key.section == CHECKPOINTS).map(|key| key.name).collect();
         loaded.warnings.push(format!(
             "{}{}: there is no setting `checkpoints.{}`; there are {}",
             loaded.file.display(),
@@ -302,24 +289,13 @@ mod tests {
     }
 
     fn problems(text: &str) -> Vec<String> {
-        load(text)
-            .problems
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        load(text).problems.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn empty_files_and_other_sections_change_nothing() {
-        for text in [
-            "",
-            "\n",
-            "# hi\n",
-            "---\n",
-            "\u{feff}",
-            "checkpoints:\n",
-            "checkpoints: ~\n",
-        ] {
+        for text in ["", "\n", "# hi\n", "---\n", "\u{feff}", "checkpoints:\n", "checkpoints: ~\n"]
+        {
             assert_eq!(set_in_file(text), [""; 0], "{text:?}");
         }
         let other = "model: x\nproviders:\n  - {a: [1, 2]}\nsessions:\n  nonsense: {}\n1: 2\n";
@@ -329,10 +305,7 @@ mod tests {
     #[test]
     fn the_shorthand_turns_automatic_saves_on_and_off() {
         assert_eq!(set_in_file("checkpoints: true\n"), ["enabled true Some(1)"]);
-        assert_eq!(
-            set_in_file("\ncheckpoints: off\n"),
-            ["enabled false Some(2)"]
-        );
+        assert_eq!(set_in_file("\ncheckpoints: off\n"), ["enabled false Some(2)"]);
     }
 
     #[test]
@@ -374,16 +347,10 @@ mod tests {
     #[test]
     fn the_section_about_sessions_is_read_and_the_rest_of_it_is_hermes_s_business() {
         let text = "sessions:\n  auto_prune: on\n  retention_days: 30\n  other: [1]\n";
-        assert_eq!(
-            set_in_file(text),
-            ["auto_prune true Some(2)", "retention_days 30 Some(3)"]
-        );
+        assert_eq!(set_in_file(text), ["auto_prune true Some(2)", "retention_days 30 Some(3)"]);
         let loaded = load(text);
         assert_eq!(loaded.warnings, [""; 0]);
-        assert_eq!(
-            loaded.sessions().map(|sessions| sessions.retention_days),
-            Some(30)
-        );
+        assert_eq!(loaded.sessions().map(|sessions| sessions.retention_days), Some(30));
         assert_eq!(load("").sessions(), None);
         let wrong = load("sessions:\n  retention_days: soon\n");
         assert!(wrong.problems[0].concerns_sessions() && !wrong.problems[0].concerns_saving());
@@ -396,11 +363,7 @@ mod tests {
     fn unknown_keys_of_our_section_are_warned_about() {
         let loaded = load("checkpoints:\n  max_snapshot: 3\n");
         assert_eq!(loaded.problems, []);
-        assert!(
-            loaded.warnings[0].contains("`checkpoints.max_snapshot`"),
-            "{:?}",
-            loaded.warnings
-        );
+        assert!(loaded.warnings[0].contains("`checkpoints.max_snapshot`"), "{:?}", loaded.warnings);
     }
 
     #[test]

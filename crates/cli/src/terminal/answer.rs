@@ -1,12 +1,8 @@
 //! What a command would have printed, for somebody who asked from within the program.
 
-use std::fmt;
-use std::io;
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use serde_json::Value;
 
@@ -39,11 +35,7 @@ pub(crate) struct Parts {
 impl Answer {
     /// An empty one that keeps so many bytes of text, for a command that reports to `listener`.
     pub(crate) fn new(listener: Listener, max_text_bytes: usize) -> Arc<Self> {
-        Arc::new(Self {
-            parts: Mutex::default(),
-            listener,
-            max_text_bytes,
-        })
+        Arc::new(Self { parts: Mutex::default(), listener, max_text_bytes })
     }
 
     fn parts(&self) -> MutexGuard<'_, Parts> {
@@ -81,9 +73,7 @@ impl Answer {
 
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
-            .field("parts", &self.parts)
-            .finish_non_exhaustive()
+        f.debug_struct("Answer").field("parts", &self.parts).finish_non_exhaustive()
     }
 }
 

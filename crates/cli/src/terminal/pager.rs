@@ -5,9 +5,7 @@
 
 use std::io;
 use std::io::Write;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -41,13 +39,7 @@ impl Output {
     }
 
     fn new(pager: Option<(usize, String)>, stdout: Box<dyn Write>) -> Self {
-        Self {
-            held_back: Vec::new(),
-            lines: 0,
-            pager,
-            running: None,
-            stdout,
-        }
+        Self { held_back: Vec::new(), lines: 0, pager, running: None, stdout }
     }
 
     /// Writes out the rest and waits until the reader is done with it.
@@ -120,13 +112,8 @@ impl Drop for Output {
 )]
 fn start(command: &str) -> io::Result<Child> {
     let mut words = command.split_whitespace();
-    let program = words
-        .next()
-        .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    let child = Command::new(program)
-        .args(words)
-        .stdin(Stdio::piped())
-        .spawn()?;
+    let program = words.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let child = Command::new(program).args(words).stdin(Stdio::piped()).spawn()?;
     // Control-C belongs to the pager now: it must not leave it alone with the terminal.
     let ignored = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, ignored);

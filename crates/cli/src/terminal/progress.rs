@@ -4,23 +4,15 @@
 //! this for every file, so the common case is one atomic load.
 
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{Progress, Stage};
 use herma_fs::foreground::is_ignored;
 use signal_hook::SigId;
-use signal_hook::consts::SIGHUP;
-use signal_hook::consts::SIGINT;
-use signal_hook::consts::SIGTERM;
-use signal_hook::flag::register;
-use signal_hook::flag::register_conditional_shutdown;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::low_level::unregister;
 
 /// How long a command may take in silence.
@@ -64,10 +56,8 @@ impl TerminalProgress {
         for signal in heard() {
             // Without the handlers a signal ends the program at once, which is safe as well.
             let flag = || Arc::clone(&new.cancelled);
-            let handlers = [
-                register_conditional_shutdown(signal, 130, flag()),
-                register(signal, flag()),
-            ];
+            let handlers =
+                [register_conditional_shutdown(signal, 130, flag()), register(signal, flag())];
             new.handlers.extend(handlers.into_iter().flatten());
         }
         new
@@ -96,10 +86,7 @@ impl TerminalProgress {
             is_shown,
             started: Instant::now(),
             next_drawing: AtomicU64::new(SILENCE.as_millis() as u64),
-            state: Mutex::new(State {
-                stage: None,
-                has_drawn: false,
-            }),
+            state: Mutex::new(State { stage: None, has_drawn: false }),
             cancelled: Arc::new(AtomicBool::new(false)),
             handlers: Vec::new(),
             deaf,
@@ -125,8 +112,7 @@ impl TerminalProgress {
         }
         let next = elapsed + PAUSE.as_millis() as u64;
         let won =
-            self.next_drawing
-                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed);
+            self.next_drawing.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed);
         if won.is_err() {
             return;
         }
@@ -143,9 +129,7 @@ impl TerminalProgress {
 /// background does not hear the Control-C of the one in front, and one that is to outlive its terminal
 /// (`nohup`) not the end of that.
 fn heard() -> impl Iterator<Item = i32> {
-    [SIGINT, SIGTERM, SIGHUP]
-        .into_iter()
-        .filter(|signal| !is_ignored(*signal))
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal))
 }
 
 /// `Scanning: 12,345 files` and the like.
@@ -212,13 +196,7 @@ mod tests {
     fn the_line_says_what_is_known() {
         assert_eq!(line(None, 0, None), "Scanning");
         assert_eq!(line(Some(Stage::Saving), 3, None), "Saving: 3 files");
-        assert_eq!(
-            line(Some(Stage::Restoring), 3, Some(9)),
-            "Restoring: 3 of 9 files"
-        );
-        assert_eq!(
-            line(Some(Stage::Merging), 3, None),
-            "Merging packs: 3 objects"
-        );
+        assert_eq!(line(Some(Stage::Restoring), 3, Some(9)), "Restoring: 3 of 9 files");
+        assert_eq!(line(Some(Stage::Merging), 3, None), "Merging packs: 3 objects");
     }
 }

@@ -77,10 +77,7 @@ mod tests {
     #[test]
     fn without_colour_the_text_is_untouched() {
         assert_eq!(Theme::new(false).paint(Label::Error, "Error:"), "Error:");
-        assert_eq!(
-            Theme::new(true).paint(Label::Added, "+x"),
-            "\x1b[32m+x\x1b[0m"
-        );
+        assert_eq!(Theme::new(true).paint(Label::Added, "+x"), "\x1b[32m+x\x1b[0m");
         assert_eq!(Theme::new(true).paint(Label::Added, ""), "");
     }
 }

@@ -12,10 +12,7 @@ pub(crate) fn local(time: Timestamp) -> String {
 
 fn format_in(time: Timestamp, zone: &TimeZone) -> String {
     match jiff::Timestamp::from_second(time.seconds) {
-        Ok(moment) => moment
-            .to_zoned(zone.clone())
-            .strftime("%Y-%m-%d %H:%M:%S")
-            .to_string(),
+        Ok(moment) => moment.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         // A store can claim any year; the number is all that can be said about such a one.
         Err(_) => format!("@{}", time.seconds),
     }
@@ -72,20 +69,14 @@ mod tests {
     use super::*;
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp {
-            seconds,
-            nanos: 0,
-            offset_minutes: 0,
-        }
+        Timestamp { seconds, nanos: 0, offset_minutes: 0 }
     }
 
     #[test]
     fn ages_use_one_unit() {
-        let ages: Vec<_> = [
-            0, 9, 10, 59, 60, 119, 3600, 86_399, 86_400, 5_184_000, 63_072_000,
-        ]
-        .map(|seconds| age(at(0), at(seconds)))
-        .into();
+        let ages: Vec<_> = [0, 9, 10, 59, 60, 119, 3600, 86_399, 86_400, 5_184_000, 63_072_000]
+            .map(|seconds| age(at(0), at(seconds)))
+            .into();
         let expected = [
             "just now",
             "just now",
@@ -108,17 +99,7 @@ mod tests {
     fn lengths_of_time_have_one_unit() {
         let all = ["90s", "10m", "2h", "3d", "1w"].map(|text| parse_length(text).unwrap());
         assert_eq!(all, [90, 600, 7200, 259_200, 604_800]);
-        for bad in [
-            "",
-            "10",
-            "m",
-            "-1m",
-            "1.5h",
-            "10 m",
-            "10mm",
-            "9999999999s",
-            "1é",
-        ] {
+        for bad in ["", "10", "m", "-1m", "1.5h", "10 m", "10mm", "9999999999s", "1é"] {
             assert!(parse_length(bad).is_err(), "{bad}");
         }
     }
@@ -126,10 +107,7 @@ mod tests {
     #[test]
     fn times_no_calendar_has_are_shown_as_numbers() {
         assert_eq!(format_in(at(0), &TimeZone::UTC), "1970-01-01 00:00:00");
-        assert_eq!(
-            format_in(at(i64::MAX), &TimeZone::UTC),
-            format!("@{}", i64::MAX)
-        );
+        assert_eq!(format_in(at(i64::MAX), &TimeZone::UTC), format!("@{}", i64::MAX));
         assert_eq!(rfc3339(at(0)).as_deref(), Some("1970-01-01T00:00:00Z"));
         assert_eq!(rfc3339(at(i64::MIN)), None);
     }

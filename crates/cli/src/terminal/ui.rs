@@ -6,11 +6,9 @@
 
 use std::fmt::Display;
 use std::io;
-use std::io::BufRead;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
@@ -18,12 +16,10 @@ use signal_hook::consts::SIGINT;
 use super::answer::Answer;
 use super::pager::Output;
 use super::progress::TerminalProgress;
-use super::theme::Label;
-use super::theme::Theme;
+use super::theme::{Label, Theme};
 use crate::command_error::CommandError;
 use crate::environment::Environment;
-use crate::options::ColorChoice;
-use crate::options::GlobalArgs;
+use crate::options::{ColorChoice, GlobalArgs};
 
 /// How many names are shown to a person before "and N more".
 pub(crate) const SHOWN_NAMES: usize = 20;
@@ -62,11 +58,8 @@ impl Ui {
             ColorChoice::Auto => is_terminal && !environment.no_color,
         };
         let is_terminal = environment.stdout_is_terminal;
-        let pager = if global.no_pager || global.json {
-            String::new()
-        } else {
-            environment.pager.clone()
-        };
+        let pager =
+            if global.no_pager || global.json { String::new() } else { environment.pager.clone() };
         Self {
             theme: Theme::new(colored(is_terminal)),
             words_theme: Theme::new(colored(environment.stderr_is_terminal)),
@@ -141,10 +134,7 @@ impl Ui {
 
     /// Says what to type next.
     pub(crate) fn hint(&self, text: impl Display) {
-        self.status(format_args!(
-            "{} {text}",
-            self.words_theme.paint(Label::Hint, "Hint:")
-        ));
+        self.status(format_args!("{} {text}", self.words_theme.paint(Label::Hint, "Hint:")));
     }
 
     /// Says what the user should know even when quiet.

@@ -6,30 +6,20 @@
 
 use std::path::Path;
 
-use herma_core::SaveOptions;
-use herma_core::State;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Project;
+use herma_core::engine::{NoProgress, Project};
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
+use herma_core::{SaveOptions, State};
 use herma_fs::Dir;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Error as SessionsError;
-use herma_sessions::rewind::Aim;
-use herma_sessions::rewind::Arrival;
-use herma_sessions::rewind::Due;
-use herma_sessions::rewind::Ends;
-use herma_sessions::rewind::Intent;
+use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
+use herma_sessions::{Access, Database, Error as SessionsError};
 use herma_store::ObjectId;
 use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::conversations;
-use crate::conversations::pending::Pending;
-use crate::conversations::pending::arrival;
-use crate::conversations::pending::pending;
+use crate::conversations::pending::{Pending, arrival, pending};
 use crate::render::told::Told;
 
 /// A command that moves files, and what it means for a conversation.
@@ -47,13 +37,7 @@ impl<'e> Following<'e> {
         env: &'e CommandEnv,
         project: &'e Project<'e>,
     ) -> Result<Self, CommandError> {
-        let mut following = Self {
-            env,
-            project,
-            files: None,
-            ends: None,
-            intent: None,
-        };
+        let mut following = Self { env, project, files: None, ends: None, intent: None };
         let opened = conversations::directory(&env.home).and_then(|files| {
             let id = project.id().as_str();
             let ends = files.as_ref().map(|files| Ends::open(files, id));
@@ -117,10 +101,9 @@ impl<'e> Following<'e> {
         if let Pending::Due(..) = self.pending()? {
             return Err(error);
         }
-        self.env.ui.warning(format_args!(
-            "an interrupted rewind cannot be finished: {}",
-            error.message()
-        ));
+        self.env
+            .ui
+            .warning(format_args!("an interrupted rewind cannot be finished: {}", error.message()));
         Ok(())
     }
 
@@ -227,11 +210,7 @@ impl<'e> Following<'e> {
             ..SaveOptions::default()
         };
         let saved = self.project.save(&options, &NoProgress)?;
-        Ok(Arrival {
-            at: None,
-            left: Some(saved.checkpoint.id.to_hex()),
-            alone: true,
-        })
+        Ok(Arrival { at: None, left: Some(saved.checkpoint.id.to_hex()), alone: true })
     }
 
     /// Takes back a rewind, or repeats one, beside which no file had to change: there is no restore to undo

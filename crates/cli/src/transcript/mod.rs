@@ -3,16 +3,9 @@
 
 mod following;
 
-use herma_core::types::checkpoint::Checkpoint;
-use herma_core::types::checkpoint::Transcript;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::rewind;
-use herma_sessions::rewind::Aim;
-use herma_sessions::rewind::Followed;
-use herma_sessions::rewind::Place;
-use herma_sessions::rewind::Rewound;
-use herma_sessions::rewind::TranscriptMark;
+use herma_core::types::checkpoint::{Checkpoint, Transcript};
+use herma_sessions::rewind::{Aim, Followed, Place, Rewound, TranscriptMark};
+use herma_sessions::{Access, Database, rewind};
 
 pub(crate) use self::following::Following;
 use crate::command_env::CommandEnv;
@@ -25,11 +18,7 @@ pub(crate) fn mark(env: &CommandEnv, session: Option<&str>) -> Option<Transcript
     let database = Database::open(&env.home.join("state.db"), Access::Read).ok()?;
     let files = conversations::directory(&env.home).ok()?;
     let mark = rewind::mark(&database, files.as_ref(), session?).ok()??;
-    Some(Transcript {
-        message: mark.message_id,
-        messages: mark.messages,
-        bytes: mark.jsonl_bytes,
-    })
+    Some(Transcript { message: mark.message_id, messages: mark.messages, bytes: mark.jsonl_bytes })
 }
 
 /// The conversation that goes along with a restore, if one does.
@@ -54,9 +43,7 @@ impl Conversation {
             return Err(refused("this checkpoint was not taken for a session"));
         };
         let Some(mark) = facts.transcript else {
-            return Err(refused(
-                "this checkpoint does not say how far its conversation had come",
-            ));
+            return Err(refused("this checkpoint does not say how far its conversation had come"));
         };
         let mark = TranscriptMark {
             message_id: mark.message,
@@ -77,11 +64,8 @@ impl Conversation {
         let files = conversations::directory(&env.home)?;
         let cut = rewind::plan(&database, files.as_ref(), session, *mark)
             .map_err(|error| CommandError::from(error).with_state("Nothing was changed."))?;
-        let followed = Followed {
-            session: Some(session.clone()),
-            cut,
-            brought_back: Rewound::default(),
-        };
+        let followed =
+            Followed { session: Some(session.clone()), cut, brought_back: Rewound::default() };
         Told::planned(files.as_ref(), followed)
     }
 

@@ -1,21 +1,13 @@
 //! `herma acp`: an editor and an agent that do not notice it, and saves that come first.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
+use herma_testkit::{Bounded, TestEnv};
 use serde_json::Value;
 
-use super::json;
-use super::shell;
-use super::test_env;
+use super::{json, shell, test_env};
 
 /// An agent that opens a session and, given a prompt, says how many checkpoints there are before it changes a
 /// file itself and asks the editor to write another one.
@@ -65,11 +57,7 @@ impl Session {
         let mut child = command.bounded_spawn().expect("it can be started");
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("it has a pipe"));
-        Self {
-            child,
-            input,
-            output,
-        }
+        Self { child, input, output }
     }
 
     fn send(&mut self, message: &Value) {
@@ -120,15 +108,9 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
     let env = test_env();
     let project = project(&env);
     let mut session = Session::start(&env, &["--name", "fake"], &["python3", "-c", AGENT]);
-    assert_eq!(
-        session.prompt(&project),
-        serde_json::json!(["before prompt"])
-    );
+    assert_eq!(session.prompt(&project), serde_json::json!(["before prompt"]));
     assert_eq!(session.receive()["method"], "fs/write_text_file");
-    assert_eq!(
-        reasons(&project),
-        ["before write_text_file", "before prompt"]
-    );
+    assert_eq!(reasons(&project), ["before write_text_file", "before prompt"]);
     project.write("b.txt", "written by the editor\n");
     session.send(&serde_json::json!({"id": "w", "result": null}));
     assert_eq!(session.receive()["result"]["stopReason"], "end_turn");
@@ -142,11 +124,7 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
     assert_eq!(facts["turn"], list["checkpoints"][1]["facts"]["turn"]);
     assert_eq!(facts["tool"], "write_text_file");
     project.run(["restore", "2"]).success();
-    assert_eq!(
-        project.read("a.txt"),
-        "one\n",
-        "the state before the prompt"
-    );
+    assert_eq!(project.read("a.txt"), "one\n", "the state before the prompt");
     assert!(!project.exists("b.txt"));
 }
 
@@ -171,10 +149,7 @@ fn every_byte_passes_in_both_directions() {
     writer.join().unwrap();
     assert_eq!(session.finish().0, 0);
     assert!(said == saying, "the editor gets what the agent said");
-    assert!(
-        elsewhere.read_bytes("heard") == bytes,
-        "the agent gets what was sent"
-    );
+    assert!(elsewhere.read_bytes("heard") == bytes, "the agent gets what was sent");
 }
 
 #[test]
@@ -186,12 +161,7 @@ fn a_save_that_fails_holds_nothing_up() {
     std::fs::write(env.home().join("checkpoints"), "not a directory").unwrap();
     let echo = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)";
     let mut session = Session::start(&env, &[], &["python3", "-c", echo]);
-    for directory in [
-        project.path().to_str().unwrap(),
-        "/not/there",
-        "relative",
-        "",
-    ] {
+    for directory in [project.path().to_str().unwrap(), "/not/there", "relative", ""] {
         let load = serde_json::json!({"id": 1, "method": "session/load",
             "params": {"cwd": directory, "sessionId": "s"}});
         let prompt =
@@ -222,11 +192,7 @@ fn a_save_that_takes_long_holds_nothing_up_for_ever() {
         serde_json::json!({"id": 2, "method": "session/prompt", "params": {"sessionId": "s"}});
     for message in [load, prompt] {
         session.send(&message);
-        assert_eq!(
-            session.receive(),
-            message,
-            "passed on while the store is locked"
-        );
+        assert_eq!(session.receive(), message, "passed on while the store is locked");
     }
     lock.unlock().unwrap();
     let (_, said) = session.finish();
@@ -320,10 +286,7 @@ fn signals_reach_the_agent() {
         let mut line = String::new();
         session.output.read_line(&mut line).unwrap();
         let kill = format!("kill -{signal} {}", session.child.id());
-        let killed = shell(&env, &project)
-            .args(["-c", &kill])
-            .bounded_status()
-            .unwrap();
+        let killed = shell(&env, &project).args(["-c", &kill]).bounded_status().unwrap();
         assert!(killed.success());
         session.output.read_line(&mut line).unwrap();
         assert_eq!(line, "ready\ncaught\n");
@@ -336,11 +299,6 @@ fn an_agent_that_is_not_there_is_said_to_be_missing() {
     let env = test_env();
     let project = project(&env);
     let output = project.run(["acp", "--", "no-such-agent"]).code(127);
-    assert!(
-        output
-            .error_text()
-            .contains("there is no command `no-such-agent`"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("there is no command `no-such-agent`"), "{output}");
     project.run(["acp"]).code(2);
 }

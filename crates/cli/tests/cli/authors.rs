@@ -2,31 +2,20 @@
 
 use std::sync::Arc;
 
-use herma_core::Clock;
-use herma_core::Engine;
-use herma_core::EngineOptions;
-use herma_core::Settings;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::clock::Timestamp;
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
+use herma_core::{Clock, Engine, EngineOptions, Settings, WhichStep};
+use herma_testkit::{TestEnv, WorkDir};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 struct Fixed;
 
 impl Clock for Fixed {
     fn now(&self) -> Timestamp {
-        Timestamp {
-            seconds: 1_700_000_000,
-            nanos: 0,
-            offset_minutes: 0,
-        }
+        Timestamp { seconds: 1_700_000_000, nanos: 0, offset_minutes: 0 }
     }
 }
 
@@ -58,9 +47,7 @@ fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engi
 
 fn end(project: &WorkDir<'_>, (engine, number): &(Engine, u64)) {
     let opened = engine.project(project.path()).expect("a project");
-    opened
-        .end_step(&WhichStep::Number(*number), &NoProgress)
-        .expect("its end");
+    opened.end_step(&WhichStep::Number(*number), &NoProgress).expect("its end");
 }
 
 fn step(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str, work: impl FnOnce()) {
@@ -71,14 +58,10 @@ fn step(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str, work: imp
 
 /// Two agents and a person in one file.
 fn shared(env: &TestEnv) -> WorkDir<'_> {
-    let project = env
-        .work_dir("project")
-        .files([("cart.py", "def total(items):\n    return sum(items)\n")]);
+    let project =
+        env.work_dir("project").files([("cart.py", "def total(items):\n    return sum(items)\n")]);
     step(env, &project, "claude", "t1", || {
-        project.write(
-            "cart.py",
-            "import math\n\ndef total(items):\n    return math.fsum(items)\n",
-        );
+        project.write("cart.py", "import math\n\ndef total(items):\n    return math.fsum(items)\n");
     });
     project.write(
         "cart.py",
@@ -135,10 +118,7 @@ fn every_version_is_listed_with_its_step() {
     ");
     let records = project.run(["history", "cart.py", "-z"]).success();
     assert_eq!(records.text().matches('\0').count(), 5, "{records}");
-    assert!(
-        records.text().contains("\tstep\t2\tchanged\t3\t0\t"),
-        "{records}"
-    );
+    assert!(records.text().contains("\tstep\t2\tchanged\t3\t0\t"), "{records}");
     assert!(records.error_text().is_empty(), "{records}");
 }
 
@@ -146,29 +126,20 @@ fn every_version_is_listed_with_its_step() {
 fn a_diff_of_steps_shows_what_they_changed_and_nothing_else() {
     let env = test_env();
     let project = shared(&env);
-    let session = project
-        .run(["diff", "--session", "of codex", "--stat"])
-        .success();
+    let session = project.run(["diff", "--session", "of codex", "--stat"]).success();
     insta::assert_snapshot!(session, @r"
     cart.py   | +3 -0
     notes.txt | +1 -0
     2 files changed, +4/-0
     ");
     let turn = project.run(["diff", "--turn", "t1"]).success();
-    assert!(
-        turn.text()
-            .contains("\n-    return sum(items)\n+    return math.fsum(items)\n")
-    );
+    assert!(turn.text().contains("\n-    return sum(items)\n+    return math.fsum(items)\n"));
     assert!(!turn.text().contains("cents"), "{turn}");
     let last = project.run(["diff", "--name-only", "--turn"]).success();
     assert_eq!(last.text(), "cart.py\nnotes.txt\n");
-    let some = project
-        .run(["diff", "--step", "2", "--name-only", "notes.txt"])
-        .success();
+    let some = project.run(["diff", "--step", "2", "--name-only", "notes.txt"]).success();
     assert_eq!(some.text(), "notes.txt\n");
-    let agent = project
-        .run(["diff", "--agent", "claude", "--name-status"])
-        .success();
+    let agent = project.run(["diff", "--agent", "claude", "--name-status"]).success();
     assert_eq!(agent.text(), "M\tcart.py\n");
 }
 
@@ -177,15 +148,10 @@ fn steps_and_checkpoints_do_not_go_together() {
     let env = test_env();
     let project = shared(&env);
     let refused = project.run(["diff", "--step", "1", "2"]).code(2);
-    assert!(
-        refused.error_text().contains("Hint: Name either"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("Hint: Name either"), "{refused}");
     project.run(["diff", "--step", "9"]).code(10);
     project.run(["diff", "--session", "nobody"]).code(10);
-    project
-        .run(["diff", "--step", "1", "--", "missing"])
-        .code(1);
+    project.run(["diff", "--step", "1", "--", "missing"]).code(1);
 }
 
 #[test]
@@ -205,10 +171,7 @@ fn what_cannot_be_attributed_is_named_and_the_exit_code_says_so() {
     [exit status: 3]
     ");
     let blame = project.run(["blame", "a"]).success();
-    assert!(
-        blame.text().contains("unattributed  claude, codex"),
-        "{blame}"
-    );
+    assert!(blame.text().contains("unattributed  claude, codex"), "{blame}");
 }
 
 #[test]
@@ -224,19 +187,14 @@ fn authors_reach_programs() {
         .iter()
         .map(|line| line["author"].as_str().unwrap())
         .collect();
-    let expected = [
-        "step", "step", "hand", "earlier", "step", "step", "step", "hand",
-    ];
+    let expected = ["step", "step", "hand", "earlier", "step", "step", "step", "hand"];
     assert_eq!(authors, expected);
     assert_eq!(blame["lines"][6]["steps"][0], 2);
     assert_eq!(blame["lines"][6]["text"], "def count(items):\n");
     assert_eq!(blame["steps"][1]["agent"], "codex");
     let history = json(&project.run(["history", "--json", "cart.py"]).success());
     assert_eq!(history["schema"], "herma.history/1");
-    assert_eq!(
-        history["versions"][0]["checkpoint"],
-        serde_json::Value::Null
-    );
+    assert_eq!(history["versions"][0]["checkpoint"], serde_json::Value::Null);
     assert_eq!(history["versions"][1]["steps"][0], 2);
     assert_eq!(history["versions"][4]["change"], "added");
     let diff = json(&project.run(["diff", "--json", "--step", "2"]).success());

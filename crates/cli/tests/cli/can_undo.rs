@@ -2,8 +2,7 @@
 
 use herma_testkit::env::WorkDir;
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 /// A project that leaves two things out.
 fn fill(project: WorkDir<'_>) -> WorkDir<'_> {
@@ -52,9 +51,7 @@ fn a_program_with_arguments_needs_no_shell() {
     project.run(["can-undo", "--", "rm", "$X"]).success();
     project.run(["can-undo", "--", "rm $X"]).code(3);
     project.run(["can-undo"]).code(2);
-    project
-        .run(["can-undo", "--shell", "ls", "--", "ls"])
-        .code(2);
+    project.run(["can-undo", "--shell", "ls", "--", "ls"]).code(2);
 }
 
 #[test]
@@ -67,10 +64,7 @@ fn paths_are_meant_from_the_directory_the_user_is_in() {
     assert_eq!(answer["changes"][0]["path"], "src/main.rs");
     let outside = ["can-undo", "-C", "src", "--", "rm", "../../x"];
     let output = project.run(outside).code(1);
-    assert!(
-        output.text().ends_with("/x: it is not in the project\n"),
-        "{output}"
-    );
+    assert!(output.text().ends_with("/x: it is not in the project\n"), "{output}");
 }
 
 #[test]

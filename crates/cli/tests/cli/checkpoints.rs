@@ -1,9 +1,6 @@
 //! `herma checkpoints`: status, clear and gc.
 
-use super::json;
-use super::random_text;
-use super::test_env;
-use super::without_sizes;
+use super::{json, random_text, test_env, without_sizes};
 
 /// Three checkpoints of one project, one of another that is deleted afterwards.
 fn two_projects(env: &herma_testkit::TestEnv) {
@@ -46,10 +43,7 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     Last cleaning: never
     ");
     let table = status.text().lines().find(|line| line.contains("WORKDIR"));
-    let heading = format!(
-        "  {:<60}  COMMITS    LAST TOUCH  STATE          SIZE",
-        "WORKDIR"
-    );
+    let heading = format!("  {:<60}  COMMITS    LAST TOUCH  STATE          SIZE", "WORKDIR");
     assert_eq!(table, Some(heading.as_str()));
 
     let list = env.work_dir("").run(["checkpoints", "list"]).success();
@@ -61,13 +55,9 @@ fn status_shows_as_many_projects_as_asked_for() {
     let env = test_env();
     two_projects(&env);
     let here = env.work_dir("");
-    let one = here
-        .run(["checkpoints", "status", "--limit", "1"])
-        .success();
+    let one = here.run(["checkpoints", "status", "--limit", "1"]).success();
     assert!(one.text().contains("\n  and 1 more: --limit 2\n"), "{one}");
-    let default = here
-        .run(["checkpoints", "status", "--limit", "0"])
-        .success();
+    let default = here.run(["checkpoints", "status", "--limit", "0"]).success();
     assert!(!default.text().contains(" more:"), "{default}");
 }
 
@@ -162,10 +152,7 @@ fn clear_asks_and_keeps_what_is_no_checkpoint() {
     terminal.wait_for("Proceed? [y/N]: ");
     terminal.answer("n");
     let aborted = terminal.finish().code(1);
-    assert!(
-        aborted.text().ends_with("Proceed? [y/N]: n\nAborted.\n"),
-        "{aborted}"
-    );
+    assert!(aborted.text().ends_with("Proceed? [y/N]: n\nAborted.\n"), "{aborted}");
     let mut terminal = shop.in_terminal(["checkpoints", "clear"]);
     terminal.wait_for("Proceed? [y/N]: ");
     terminal.end_input();
@@ -177,10 +164,7 @@ fn clear_asks_and_keeps_what_is_no_checkpoint() {
     terminal.wait_for("Proceed? [y/N]: ");
     terminal.answer("YES");
     let cleared = terminal.finish().success();
-    assert!(
-        cleared.text().contains("\nCleared. Reclaimed "),
-        "{cleared}"
-    );
+    assert!(cleared.text().contains("\nCleared. Reclaimed "), "{cleared}");
     assert!(cleared.text().ends_with("\n  session.yaml\n"), "{cleared}");
     assert!(base.join("session.yaml").exists() && !env.store().exists());
     assert!(shop.exists("cart.txt"), "the project itself is not touched");
@@ -196,9 +180,6 @@ fn clear_without_questions_and_twice() {
     assert_eq!(json["deleted"], true);
     assert!(json["bytes_freed"].as_u64() > Some(1000));
     let again = shop.run(["checkpoints", "clear"]).success();
-    assert_eq!(
-        again.text(),
-        "Nothing to clear — checkpoint base does not exist.\n"
-    );
+    assert_eq!(again.text(), "Nothing to clear — checkpoint base does not exist.\n");
     shop.run(["save"]).success();
 }

@@ -1,16 +1,11 @@
 //! `herma checkpoints verify` and `repair`, and what `herma doctor` says about the store.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "damage is done behind the program's back"
-)]
+#![allow(clippy::disallowed_methods, reason = "damage is done behind the program's back")]
 
 use std::path::PathBuf;
 
 use herma_testkit::TestEnv;
 
-use super::json;
-use super::random_text;
-use super::test_env;
+use super::{json, random_text, test_env};
 
 fn packs(env: &TestEnv, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(env.store().join("objects/pack")).expect("the store is there");
@@ -30,11 +25,7 @@ fn damage(path: &PathBuf) {
 
 fn record(env: &TestEnv) -> PathBuf {
     let mut entries = std::fs::read_dir(env.store().join("projects")).expect("the store is there");
-    entries
-        .next()
-        .expect("the store is there")
-        .expect("the store is there")
-        .path()
+    entries.next().expect("the store is there").expect("the store is there").path()
 }
 
 #[test]
@@ -42,22 +33,11 @@ fn a_whole_store_is_said_to_be_whole() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
-    let output = project
-        .run(["checkpoints", "verify", "--read-data"])
-        .success();
-    assert!(
-        output.text().starts_with("Checked 1 checkpoint, "),
-        "{output}"
-    );
-    assert!(
-        output.text().ends_with("\nEverything is in order.\n"),
-        "{output}"
-    );
+    let output = project.run(["checkpoints", "verify", "--read-data"]).success();
+    assert!(output.text().starts_with("Checked 1 checkpoint, "), "{output}");
+    assert!(output.text().ends_with("\nEverything is in order.\n"), "{output}");
     let repair = project.run(["checkpoints", "repair"]).success();
-    assert!(
-        repair.text().starts_with("There was nothing to mend.\n"),
-        "{repair}"
-    );
+    assert!(repair.text().starts_with("There was nothing to mend.\n"), "{repair}");
 }
 
 #[test]
@@ -71,21 +51,12 @@ fn damaged_files_are_named_and_the_other_checkpoints_stay_usable() {
     let largest = largest.max_by_key(|path| path.metadata().unwrap().len());
     damage(&largest.unwrap());
 
-    let output = project
-        .run(["checkpoints", "verify", "--read-data"])
-        .code(12);
-    assert!(
-        output.text().contains("/work/project: checkpoint 1 ("),
-        "{output}"
-    );
+    let output = project.run(["checkpoints", "verify", "--read-data"]).code(12);
+    assert!(output.text().contains("/work/project: checkpoint 1 ("), "{output}");
     assert!(output.text().contains("\n  big.txt\n"), "{output}");
     let hint = "`herma checkpoints repair` mends what can be mended.";
     assert!(output.error_text().contains(hint), "{output}");
-    let json = json(
-        &project
-            .run(["checkpoints", "verify", "--read-data", "--json"])
-            .code(12),
-    );
+    let json = json(&project.run(["checkpoints", "verify", "--read-data", "--json"]).code(12));
     assert_eq!(json["schema"], "herma.checkpoints-verify/1");
     assert_eq!(json["damaged"].as_array().unwrap().len(), 1);
     assert_eq!(json["damaged"][0]["paths"][0]["path"], "big.txt");
@@ -105,10 +76,7 @@ fn repair_heals_from_the_project_on_disk_and_verify_is_clean_afterwards() {
     damage(&packs(&env, ".pack")[0]);
     project.run(verify).code(12);
     let repair = project.run(["checkpoints", "repair"]).success();
-    assert!(
-        repair.text().contains("\nStored 1 object again"),
-        "{repair}"
-    );
+    assert!(repair.text().contains("\nStored 1 object again"), "{repair}");
     project.run(verify).success();
     let saved = project.run(["save"]).success();
     assert!(!saved.error_text().contains("gone"), "{saved}");
@@ -137,16 +105,9 @@ fn a_step_whose_checkpoints_are_damaged_says_so() {
     project.run(["save"]).success();
     damage(&packs(&env, ".pack")[0]);
     let ran = project.run(["run", "--", "sh", "-c", "echo other > big.txt"]);
-    assert!(
-        ran.error_text()
-            .contains("is not known: its checkpoints are damaged."),
-        "{ran}"
-    );
+    assert!(ran.error_text().contains("is not known: its checkpoints are damaged."), "{ran}");
     let steps = project.run(["steps"]).success();
-    assert!(
-        steps.text().contains("[its checkpoints are damaged]"),
-        "{steps}"
-    );
+    assert!(steps.text().contains("[its checkpoints are damaged]"), "{steps}");
 }
 
 #[test]
@@ -205,32 +166,19 @@ fn gc_and_prune_without_refs_delete_nothing_and_say_what_to_type() {
     }
     let before = packs(&env, ".pack");
     std::fs::remove_dir_all(env.store().join("refs")).expect("the store is there");
-    for command in [
-        &["checkpoints", "gc"][..],
-        &["checkpoints", "prune", "--max-snapshots", "1", "--force"],
-    ] {
+    for command in
+        [&["checkpoints", "gc"][..], &["checkpoints", "prune", "--max-snapshots", "1", "--force"]]
+    {
         let refused = project.run(command).code(12);
-        assert!(
-            refused.error_text().contains("Nothing was deleted."),
-            "{refused}"
-        );
-        assert!(
-            refused.error_text().contains("herma checkpoints repair"),
-            "{refused}"
-        );
+        assert!(refused.error_text().contains("Nothing was deleted."), "{refused}");
+        assert!(refused.error_text().contains("herma checkpoints repair"), "{refused}");
     }
     assert_eq!(packs(&env, ".pack"), before);
     let doctor = project.run(["doctor"]).code(1);
-    assert!(
-        doctor.text().contains("refs is damaged: it is missing"),
-        "{doctor}"
-    );
+    assert!(doctor.text().contains("refs is damaged: it is missing"), "{doctor}");
     let repaired = project.run(["checkpoints", "repair"]).success();
     assert!(repaired.text().contains("Made refs/herma/"), "{repaired}");
-    assert!(
-        repaired.text().ends_with("Everything is in order.\n"),
-        "{repaired}"
-    );
+    assert!(repaired.text().ends_with("Everything is in order.\n"), "{repaired}");
     project.run(["restore", "3"]).success();
     assert_eq!(project.read("a.txt"), random_text(0, 100));
     project.run(["checkpoints", "gc"]).success();
@@ -247,18 +195,12 @@ fn a_garbled_configuration_is_named_with_what_to_type_and_made_again() {
         for command in ["save", "list", "undo"] {
             let refused = project.run([command]).code(12);
             assert!(refused.error_text().contains(file), "{refused}");
-            assert!(
-                refused.error_text().contains("herma checkpoints repair"),
-                "{refused}"
-            );
+            assert!(refused.error_text().contains("herma checkpoints repair"), "{refused}");
         }
         let doctor = project.run(["doctor"]).code(1);
         assert!(doctor.text().contains(file), "{doctor}");
         let repaired = project.run(["checkpoints", "repair"]).success();
-        assert!(
-            repaired.text().contains(&format!("Mended {file}: ")),
-            "{repaired}"
-        );
+        assert!(repaired.text().contains(&format!("Mended {file}: ")), "{repaired}");
         assert!(repaired.text().contains("herma/set-aside/"), "{repaired}");
         project.run(["list"]).success();
         project.run(["doctor"]).success();

@@ -3,9 +3,7 @@
 use herma_testkit::TestEnv;
 use herma_testkit::hermes_v1::HermesV1;
 
-use super::json;
-use super::test_env;
-use super::without_sizes;
+use super::{json, test_env, without_sizes};
 
 /// A home in which version 1 took two checkpoints of a project, and the first save made an archive of it.
 fn archived(env: &TestEnv) -> bool {
@@ -70,11 +68,7 @@ fn archives_are_named_and_deleted_when_asked_for() {
     ");
     let nothing = here.run(["checkpoints", "clear-legacy"]).success();
     assert_eq!(nothing.text(), "No legacy archives to clear.\n");
-    let json = json(
-        &here
-            .run(["checkpoints", "clear-legacy", "--json"])
-            .success(),
-    );
+    let json = json(&here.run(["checkpoints", "clear-legacy", "--json"]).success());
     assert_eq!(json["schema"], "herma.checkpoints-clear-legacy/1");
     assert_eq!(json["deleted"], 0);
     here.run(["restore", "1"]).success();
@@ -97,10 +91,7 @@ fn history_from_before_the_single_store_can_be_brought_in() {
     old.run(["restore", "2"]).success();
     assert_eq!(old.read("a.txt"), "one\n");
     env.fsck();
-    let json = json(
-        &old.run(["checkpoints", "import-legacy", "--json"])
-            .success(),
-    );
+    let json = json(&old.run(["checkpoints", "import-legacy", "--json"]).success());
     assert_eq!(json["schema"], "herma.checkpoints-import-legacy/1");
     assert_eq!(json["repositories"][0]["checkpoints"], 0);
     assert_eq!(json["repositories"][0]["skipped"], 2);
@@ -115,12 +106,8 @@ fn an_archive_past_its_time_goes_and_gives_back_what_is_no_repository() {
     }
     let base = env.home().join("checkpoints");
     let archive = || {
-        let names = std::fs::read_dir(&base)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        names
-            .into_iter()
-            .find(|path| path.to_string_lossy().contains("/legacy-"))
+        let names = std::fs::read_dir(&base).unwrap().map(|entry| entry.unwrap().path());
+        names.into_iter().find(|path| path.to_string_lossy().contains("/legacy-"))
     };
     let path = archive().expect("the first save made it");
     std::fs::write(path.join("session.yaml"), "id: session\n").unwrap();
@@ -130,16 +117,9 @@ fn an_archive_past_its_time_goes_and_gives_back_what_is_no_repository() {
 
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(8 * 86_400);
     let times = std::fs::FileTimes::new().set_modified(old);
-    std::fs::File::open(&path)
-        .unwrap()
-        .set_times(times)
-        .unwrap();
+    std::fs::File::open(&path).unwrap().set_times(times).unwrap();
     let dry = here.run(["checkpoints", "prune", "--dry-run"]).success();
-    assert!(
-        dry.text()
-            .contains("Legacy archives past their time:\n  legacy-"),
-        "{dry}"
-    );
+    assert!(dry.text().contains("Legacy archives past their time:\n  legacy-"), "{dry}");
     assert!(archive().is_some());
     let pruned = here.run(["checkpoints", "prune"]).success();
     assert!(pruned.text().contains("\nDeleted stale:   1\n"), "{pruned}");
@@ -153,10 +133,7 @@ fn beside(env: &TestEnv, name: &str, workdir: &std::path::Path, days: u64) -> st
     std::fs::create_dir_all(repository.join("objects/aa")).expect("a new directory");
     let files = [
         ("HEAD", b"ref: refs/heads/master\n".to_vec()),
-        (
-            "HERMES_WORKDIR",
-            format!("{}\n", workdir.display()).into_bytes(),
-        ),
+        ("HERMES_WORKDIR", format!("{}\n", workdir.display()).into_bytes()),
         ("objects/aa/object", vec![b'x'; 20_000]),
     ];
     for (file, content) in files {
@@ -164,14 +141,7 @@ fn beside(env: &TestEnv, name: &str, workdir: &std::path::Path, days: u64) -> st
     }
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
     let times = std::fs::FileTimes::new().set_modified(then);
-    for path in [
-        "HEAD",
-        "HERMES_WORKDIR",
-        "objects/aa/object",
-        "objects/aa",
-        "objects",
-        ".",
-    ] {
+    for path in ["HEAD", "HERMES_WORKDIR", "objects/aa/object", "objects/aa", "objects", "."] {
         let file = std::fs::File::open(repository.join(path)).expect("a new directory");
         file.set_times(times).expect("a new directory");
     }
@@ -194,29 +164,15 @@ fn repositories_of_version_1_beside_the_store_are_sized_swept_and_announced() {
     assert!(shown.text().contains("\n  version 1      39."), "{shown}");
 
     let dry = here.run(["checkpoints", "prune", "--dry-run"]).success();
-    assert!(
-        dry.text()
-            .contains("Repositories of version 1 to delete:\n"),
-        "{dry}"
-    );
+    assert!(dry.text().contains("Repositories of version 1 to delete:\n"), "{dry}");
     assert!(old.exists());
     let pruned = here.run(["checkpoints", "prune"]).success();
     assert!(pruned.text().contains("\nScanned:         3\n"), "{pruned}");
     assert!(pruned.text().contains("\nDeleted stale:   1\n"), "{pruned}");
-    assert!(
-        !old.exists() && young.exists(),
-        "one that was used lately stays"
-    );
+    assert!(!old.exists() && young.exists(), "one that was used lately stays");
 
-    let cleared = here
-        .run(["checkpoints", "clear-legacy", "--force"])
-        .success();
-    assert!(
-        cleared
-            .text()
-            .contains("Found 1 legacy archive(s), total 19."),
-        "{cleared}"
-    );
+    let cleared = here.run(["checkpoints", "clear-legacy", "--force"]).success();
+    assert!(cleared.text().contains("Found 1 legacy archive(s), total 19."), "{cleared}");
     assert!(cleared.text().contains("Deleted 1 archive(s)"), "{cleared}");
     assert!(!young.exists());
 
@@ -237,17 +193,11 @@ fn a_repository_of_version_1_goes_with_its_project_when_that_was_deleted_for_sur
     let list = json(&here.run(["checkpoints", "--json"]).success());
     let projects = list["projects"].as_array().unwrap();
     let ends = |project: &&serde_json::Value| project["workdir"].to_string().contains("gone");
-    let id = projects.iter().find(ends).unwrap()["hash"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = projects.iter().find(ends).unwrap()["hash"].as_str().unwrap().to_owned();
     let known = beside(&env, &id, gone.path(), 1);
     let unknown = beside(&env, &"d".repeat(16), &gone.path().join("other"), 1);
     std::fs::remove_dir_all(gone.path()).unwrap();
     let pruned = here.run(["checkpoints", "prune", "--force"]).success();
     assert!(pruned.text().contains("\nDeleted orphan:  2\n"), "{pruned}");
-    assert!(
-        !known.exists() && unknown.exists(),
-        "nobody knows where that one was"
-    );
+    assert!(!known.exists() && unknown.exists(), "nobody knows where that one was");
 }

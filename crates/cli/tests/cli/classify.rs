@@ -1,7 +1,6 @@
 //! `herma classify`
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 #[test]
 fn a_command_is_said_to_read_or_to_change() {
@@ -10,10 +9,7 @@ fn a_command_is_said_to_read_or_to_change() {
     let reads = project.run(["classify", "--", "grep a b 2>&1 | head"]);
     assert_eq!(reads.success().text(), "reads-only\n");
     let changes = project.run(["classify", "--", "ls; git restore ."]);
-    assert_eq!(
-        changes.code(1).text(),
-        "may-change\n`git`: it changes files\n"
-    );
+    assert_eq!(changes.code(1).text(), "may-change\n`git`: it changes files\n");
     let words = project.run(["classify", "--", "echo", "> f"]).success();
     assert_eq!(words.text(), "reads-only\n");
     let unknown = project.run(["classify", "--json", "--", "make", "clean"]);

@@ -1,10 +1,8 @@
 //! `herma config` and the settings file.
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
+use herma_testkit::{Bounded, TestEnv};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 #[allow(clippy::disallowed_methods)]
 fn write_config(env: &TestEnv, text: &str) {
@@ -19,23 +17,12 @@ fn read_config(env: &TestEnv) -> String {
 #[test]
 fn show_tells_where_each_setting_comes_from() {
     let env = test_env();
-    write_config(
-        &env,
-        "model: x\ncheckpoints:\n  max_snapshots: 50\n  exclude: ['*.bin']\n",
-    );
-    let output = env
-        .work_dir("project")
-        .run(["config", "show", "--json"])
-        .success();
+    write_config(&env, "model: x\ncheckpoints:\n  max_snapshots: 50\n  exclude: ['*.bin']\n");
+    let output = env.work_dir("project").run(["config", "show", "--json"]).success();
     let json = json(&output);
     assert_eq!(json["schema"], "herma.config/1");
     let settings = json["settings"].as_array().unwrap();
-    let of = |key: &str| {
-        settings
-            .iter()
-            .find(|setting| setting["key"] == key)
-            .unwrap()
-    };
+    let of = |key: &str| settings.iter().find(|setting| setting["key"] == key).unwrap();
     assert_eq!(of("checkpoints.max_snapshots")["value"], 50);
     assert_eq!(of("checkpoints.max_snapshots")["line"], 3);
     // Hooks save unless somebody says no, so that is what is shown.
@@ -55,14 +42,9 @@ fn one_session_switches_saves_on_or_off_whatever_the_file_says() {
         let output = command.bounded_output().expect("herma starts");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let settings = json["settings"].as_array().unwrap();
-        let enabled = settings
-            .iter()
-            .find(|setting| setting["key"] == "checkpoints.enabled")
-            .unwrap();
-        (
-            enabled["value"].as_bool().unwrap(),
-            enabled["origin"].as_str().unwrap().to_owned(),
-        )
+        let enabled =
+            settings.iter().find(|setting| setting["key"] == "checkpoints.enabled").unwrap();
+        (enabled["value"].as_bool().unwrap(), enabled["origin"].as_str().unwrap().to_owned())
     };
     let session = |on: bool| (on, "session".to_owned());
     assert_eq!(shown(&[], Some("off")), session(false));
@@ -72,9 +54,7 @@ fn one_session_switches_saves_on_or_off_whatever_the_file_says() {
     assert_eq!(shown(&[], None), (false, "file".to_owned()));
     assert_eq!(shown(&[], Some("1")), session(true));
     assert_eq!(shown(&[], Some("perhaps")), (false, "file".to_owned()));
-    project
-        .run(["config", "show", "--checkpoints=perhaps"])
-        .code(2);
+    project.run(["config", "show", "--checkpoints=perhaps"]).code(2);
 }
 
 #[test]
@@ -101,10 +81,7 @@ fn a_mistake_in_the_settings_does_not_stop_reading() {
     write_config(&env, "checkpoints: {max_snapshots: [\n");
     let output = env.work_dir("project").run(["list", "--json"]);
     assert_ne!(output.status.code(), Some(1), "{output}");
-    assert!(
-        output.error_text().contains("not readable as YAML"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("not readable as YAML"), "{output}");
 }
 
 #[test]
@@ -112,9 +89,7 @@ fn set_changes_one_line_and_keeps_the_rest() {
     let env = test_env();
     write_config(&env, "# mine\ncheckpoints: true # on\nmodel: x\n");
     let project = env.work_dir("project");
-    let output = project
-        .run(["config", "set", "checkpoints.max_snapshots", "7"])
-        .success();
+    let output = project.run(["config", "set", "checkpoints.max_snapshots", "7"]).success();
     assert_eq!(output.error_text(), "checkpoints.max_snapshots is now 7\n");
     assert_eq!(
         read_config(&env),
@@ -126,13 +101,8 @@ fn set_changes_one_line_and_keeps_the_rest() {
 fn set_makes_the_file_when_there_is_none() {
     let env = test_env();
     let project = env.work_dir("project");
-    project
-        .run(["config", "set", "exclude", "*.bin", "data/"])
-        .success();
-    assert_eq!(
-        read_config(&env),
-        "checkpoints:\n  exclude: [\"*.bin\", \"data/\"]\n"
-    );
+    project.run(["config", "set", "exclude", "*.bin", "data/"]).success();
+    assert_eq!(read_config(&env), "checkpoints:\n  exclude: [\"*.bin\", \"data/\"]\n");
 }
 
 #[test]
@@ -141,22 +111,11 @@ fn set_refuses_what_it_does_not_know_or_cannot_edit() {
     let text = "checkpoints: {enabled: true}\n";
     write_config(&env, text);
     let project = env.work_dir("project");
-    project
-        .run(["config", "set", "checkpoints.nonsense", "1"])
-        .code(2);
-    project
-        .run(["config", "set", "checkpoints.max_snapshots", "-1"])
-        .code(2);
-    project
-        .run(["config", "set", "checkpoints.max_snapshots"])
-        .code(2);
-    let output = project
-        .run(["config", "set", "checkpoints.max_snapshots", "1"])
-        .code(1);
-    assert!(
-        output.error_text().contains("The file is as it was."),
-        "{output}"
-    );
+    project.run(["config", "set", "checkpoints.nonsense", "1"]).code(2);
+    project.run(["config", "set", "checkpoints.max_snapshots", "-1"]).code(2);
+    project.run(["config", "set", "checkpoints.max_snapshots"]).code(2);
+    let output = project.run(["config", "set", "checkpoints.max_snapshots", "1"]).code(1);
+    assert!(output.error_text().contains("The file is as it was."), "{output}");
     assert_eq!(read_config(&env), text);
 }
 
@@ -170,12 +129,8 @@ fn an_option_after_a_value_is_an_option() {
     project.run(set.chain([other.as_os_str()])).success();
     let text = std::fs::read_to_string(other.join("config.yaml")).unwrap();
     assert_eq!(text, "checkpoints:\n  max_snapshots: 5\n");
-    project
-        .run(["config", "set", "checkpoints.exclude", "--odd"])
-        .code(2);
-    project
-        .run(["config", "set", "checkpoints.exclude", "--", "--odd"])
-        .success();
+    project.run(["config", "set", "checkpoints.exclude", "--odd"]).code(2);
+    project.run(["config", "set", "checkpoints.exclude", "--", "--odd"]).success();
 }
 
 #[test]
@@ -184,9 +139,7 @@ fn a_lower_limit_of_size_holds_for_files_that_were_saved_before() {
     let project = env.work_dir("project").files([("small", "one\n")]);
     project.write("large", &"x".repeat(2 << 20));
     project.run(["save"]).success();
-    project
-        .run(["config", "set", "max_file_size_mb", "1"])
-        .success();
+    project.run(["config", "set", "max_file_size_mb", "1"]).success();
     let lower = json(&project.run(["save", "--json"]).code(3));
     assert_eq!(lower["is_new"], true);
     assert_eq!(lower["left_out"][0]["path"], "large");

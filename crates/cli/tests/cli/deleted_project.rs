@@ -1,9 +1,6 @@
 //! The directory of the project itself was deleted.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a directory is deleted, and a shell started in it"
-)]
+#![allow(clippy::disallowed_methods, reason = "a directory is deleted, and a shell started in it")]
 
 use super::test_env;
 
@@ -24,21 +21,12 @@ fn undo_makes_a_deleted_project_again_from_wherever_it_is_called() {
     let said = refused.error_text();
     assert!(said.contains("is not there any more"), "{said}");
     assert!(said.contains("`herma undo` makes it again"), "{said}");
-    elsewhere
-        .run(["-C".as_ref(), at.as_os_str(), "undo".as_ref()])
-        .success();
+    elsewhere.run(["-C".as_ref(), at.as_os_str(), "undo".as_ref()]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 
     // The newest one is the state without any file.
     delete();
-    elsewhere
-        .run([
-            "--root".as_ref(),
-            at.as_os_str(),
-            "restore".as_ref(),
-            "2".as_ref(),
-        ])
-        .success();
+    elsewhere.run(["--root".as_ref(), at.as_os_str(), "restore".as_ref(), "2".as_ref()]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 
     // In the directory that is gone, as in a shell that is still there.
@@ -71,15 +59,10 @@ fn a_project_that_is_gone_is_said_to_be_and_one_without_files_is_made_again() {
     assert!(said.contains("`herma restore N` as at another"), "{said}");
     let made = elsewhere.run(["-C", at, "restore", "1"]).success();
     let said = made.error_text();
-    assert!(
-        said.contains("Made the project's directory again"),
-        "{said}"
-    );
+    assert!(said.contains("Made the project's directory again"), "{said}");
     assert!(path.is_dir());
     std::fs::remove_dir(&path).unwrap();
-    let made = elsewhere
-        .run(["-C", at, "restore", "1", "--json"])
-        .success();
+    let made = elsewhere.run(["-C", at, "restore", "1", "--json"]).success();
     assert_eq!(super::json(&made)["root_made"], true);
     let again = elsewhere.run(["-C", at, "restore", "1"]).success();
     assert!(again.error_text().contains("Nothing to do"), "{again}");

@@ -1,15 +1,12 @@
 //! `herma diff`
 
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
+use herma_testkit::{TestEnv, WorkDir};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 fn edited(env: &TestEnv) -> WorkDir<'_> {
     let project =
-        env.work_dir("project")
-            .files([("a.txt", "one\n"), ("1", "x\n"), ("gone", "y\n")]);
+        env.work_dir("project").files([("a.txt", "one\n"), ("1", "x\n"), ("gone", "y\n")]);
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
     project.write("new.txt", "new\n");
@@ -23,9 +20,7 @@ fn the_default_is_from_the_newest_checkpoint_to_the_present() {
     let project = edited(&env);
     let output = project.run(["diff"]).success();
     assert!(output.text().contains("\n-one\n+two\n"), "{output}");
-    let names = project
-        .run(["diff", "--name-status", "--no-renames"])
-        .success();
+    let names = project.run(["diff", "--name-status", "--no-renames"]).success();
     assert_eq!(names.text(), "M\ta.txt\nD\tgone\nA\tnew.txt\n");
     let names = project.run(["diff", "--name-only", "-z"]).success();
     assert_eq!(names.text(), "a.txt\0gone\0new.txt\0");
@@ -49,12 +44,7 @@ fn an_argument_that_is_nothing_at_all_is_reported() {
     let env = test_env();
     let project = edited(&env);
     let output = project.run(["diff", "naem"]).code(10);
-    assert!(
-        output
-            .error_text()
-            .contains("neither a checkpoint nor a file"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("neither a checkpoint nor a file"), "{output}");
     project.run(["diff", "7"]).code(10);
 }
 
@@ -66,13 +56,7 @@ fn a_piped_patch_is_exact() {
     project.write_bytes("a.txt", b"\x1b[31m\xff\n");
     let output = project.run(["diff"]).success();
     let wanted = b"\n-one\n+\x1b[31m\xff\n";
-    assert!(
-        output
-            .stdout
-            .windows(wanted.len())
-            .any(|part| part == wanted),
-        "{output}"
-    );
+    assert!(output.stdout.windows(wanted.len()).any(|part| part == wanted), "{output}");
 }
 
 #[test]

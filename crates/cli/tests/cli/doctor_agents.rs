@@ -8,11 +8,9 @@
 use std::fs;
 
 use herma_testkit::TestEnv;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 fn write(env: &TestEnv, path: &str, text: &str) {
     let path = env.user_home().join(path);
@@ -43,47 +41,28 @@ fn only(env: &TestEnv, about: &str) -> (String, String, String) {
 fn codex_is_trusted_only_for_the_call_that_was_approved() {
     let env = test_env();
     let project = env.work_dir("project");
-    let install = |program: &str| {
-        project
-            .run(["install", "codex", "--binary", program])
-            .success()
-    };
+    let install = |program: &str| project.run(["install", "codex", "--binary", program]).success();
     install("/usr/bin/true");
     let (level, text, hint) = only(&env, "codex");
-    assert!(
-        level == "attention" && text.ends_with("but not approved"),
-        "{text}"
-    );
-    assert!(
-        hint.contains("/hooks") && hint.contains("--trust"),
-        "{hint}"
-    );
+    assert!(level == "attention" && text.ends_with("but not approved"), "{text}");
+    assert!(hint.contains("/hooks") && hint.contains("--trust"), "{hint}");
 
     let hooks = env.user_home().join(".codex/hooks.json");
     let approvals = approved_by_codex(&fs::read_to_string(&hooks).unwrap(), &hooks);
     write(&env, ".codex/config.toml", &approvals);
     let (level, text, _) = only(&env, "codex");
-    assert!(
-        level == "fine" && text.contains("approved, never heard of"),
-        "{text}"
-    );
+    assert!(level == "fine" && text.contains("approved, never heard of"), "{text}");
 
     install("/usr/bin/env");
     let (level, text, _) = only(&env, "codex");
-    assert!(
-        level == "attention" && text.contains("not approved any more"),
-        "{text}"
-    );
+    assert!(level == "attention" && text.contains("not approved any more"), "{text}");
     install("/usr/bin/true");
     assert_eq!(only(&env, "codex").0, "fine");
 
     let newer = approvals.replace("sha256:", "sha512:");
     write(&env, ".codex/config.toml", &newer);
     let (level, text, _) = only(&env, "codex");
-    assert!(
-        level == "attention" && text.contains("cannot tell"),
-        "{text}"
-    );
+    assert!(level == "attention" && text.contains("cannot tell"), "{text}");
 
     project.run(["uninstall", "codex"]).success();
     let left = fs::read_to_string(env.user_home().join(".codex/config.toml")).unwrap();
@@ -126,10 +105,7 @@ fn gemini_is_asked_about_the_folder_and_the_extension() {
     let project = env.work_dir("project");
     project.run(["install", "gemini"]).success();
     let (level, _, hint) = only(&env, "gemini");
-    assert!(
-        level == "fine" && hint.contains("asks whether to trust"),
-        "{hint}"
-    );
+    assert!(level == "fine" && hint.contains("asks whether to trust"), "{hint}");
     let trust = |level: &str| {
         let rules = json!({ project.path().to_str().unwrap(): level });
         write(&env, ".gemini/trustedFolders.json", &rules.to_string());
@@ -139,10 +115,7 @@ fn gemini_is_asked_about_the_folder_and_the_extension() {
     assert!(level == "fine" && hint.is_empty(), "{text} {hint}");
     trust("DO_NOT_TRUST");
     let (level, text, hint) = only(&env, "gemini");
-    assert!(
-        level == "attention" && text.contains("does not trust"),
-        "{text}"
-    );
+    assert!(level == "attention" && text.contains("does not trust"), "{text}");
     assert!(hint.contains("/permissions"), "{hint}");
     let rules = json!({"herma": {"overrides": ["!/*"]}});
     let path = ".gemini/extensions/extension-enablement.json";
@@ -156,9 +129,7 @@ fn gemini_is_asked_about_the_folder_and_the_extension() {
 fn what_a_project_has_of_its_own_is_named() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one")]);
-    project
-        .run(["install", "claude", "cursor", "codex", "--project"])
-        .success();
+    project.run(["install", "claude", "cursor", "codex", "--project"]).success();
     let (level, text, _) = only(&env, "claude");
     assert_eq!(level, "fine");
     assert!(
@@ -166,20 +137,14 @@ fn what_a_project_has_of_its_own_is_named() {
         "{text}"
     );
     let (_, text, hint) = only(&env, "codex");
-    assert!(
-        text.contains("does not trust this project"),
-        "{text} {hint}"
-    );
+    assert!(text.contains("does not trust this project"), "{text} {hint}");
     project.run(["install", "claude"]).success();
     let both = said(&env, "claude");
     assert_eq!(both.len(), 2, "{both:?}");
     assert!(!both[0].1.contains("this project") && both[1].1.contains("this project"));
     fs::write(project.path().join(".cursor/hooks.json"), "{").unwrap();
     let (level, text, _) = only(&env, "cursor");
-    assert!(
-        level == "attention" && text.contains("project/.cursor/hooks.json"),
-        "{text}"
-    );
+    assert!(level == "attention" && text.contains("project/.cursor/hooks.json"), "{text}");
     let elsewhere = env.work_dir("elsewhere").run(["doctor"]);
     assert!(!elsewhere.text().contains("this project in"), "{elsewhere}");
 }

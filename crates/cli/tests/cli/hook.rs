@@ -6,19 +6,14 @@
 )]
 
 use std::io::Write;
-use std::process::Child;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
-use serde_json::Value;
-use serde_json::json;
+use herma_testkit::{Bounded, TestEnv};
+use serde_json::{Value, json};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 /// An agent's process, which calls its hook.
 struct Agent<'a> {
@@ -89,10 +84,7 @@ fn answered(child: Child, expected: &str) {
 }
 
 fn claude<'a>(project: &'a WorkDir<'a>) -> Agent<'a> {
-    Agent {
-        project,
-        host: "claude",
-    }
+    Agent { project, host: "claude" }
 }
 
 fn steps(project: &WorkDir<'_>) -> Vec<Value> {
@@ -107,8 +99,7 @@ fn checkpoints(project: &WorkDir<'_>) -> usize {
 
 /// A project with one file, and a marker that makes it one.
 fn repository(env: &TestEnv) -> WorkDir<'_> {
-    env.work_dir("project")
-        .files([("a.txt", "one\n"), (".git/HEAD", "")])
+    env.work_dir("project").files([("a.txt", "one\n"), (".git/HEAD", "")])
 }
 
 /// Waits for what a detached half is going to do.
@@ -125,18 +116,12 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
 fn a_session_that_wants_no_checkpoints_gets_none() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let agent = Agent {
-        project: &project,
-        host: "claude",
-    };
+    let agent = Agent { project: &project, host: "claude" };
     let payload = json!({
         "session_id": "s-1", "cwd": project.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go",
     });
     let saved = || {
-        json(&project.run(["list", "--json"]).success())["checkpoints"]
-            .as_array()
-            .unwrap()
-            .len()
+        json(&project.run(["list", "--json"]).success())["checkpoints"].as_array().unwrap().len()
     };
     agent.sends(&["--checkpoints=off"], payload.to_string().as_bytes());
     assert_eq!(saved(), 0);
@@ -210,10 +195,7 @@ fn nonsense_on_the_command_line_is_answered_as_well() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     let agent = claude(&project);
     agent.sends(&["--no-such-option", "PreToolUse", "x"], b"{}");
-    let nobody = Agent {
-        project: &project,
-        host: "nobody",
-    };
+    let nobody = Agent { project: &project, host: "nobody" };
     nobody.sends(&[], b"{}");
     let log = std::fs::read_to_string(env.home().join("herma/hooks/hook.log")).unwrap();
     assert!(log.contains("no agent is called \"nobody\""), "{log}");
@@ -299,19 +281,13 @@ fn a_session_that_goes_on_elsewhere_is_saved_there() {
     let first = env.work_dir("first").files([("a.txt", "one\n")]);
     let second = env.work_dir("second").files([("b.txt", "one\n")]);
     for project in [&first, &second] {
-        let agent = Agent {
-            project,
-            host: "codex",
-        };
+        let agent = Agent { project, host: "codex" };
         let event = |event: &str, more: Value| {
             let mut payload = json!({
                 "session_id": "s", "turn_id": "t", "model": "m", "cwd": project.path(),
                 "hook_event_name": event,
             });
-            payload
-                .as_object_mut()
-                .unwrap()
-                .extend(more.as_object().unwrap().clone());
+            payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             agent.says(&payload);
         };
         event("UserPromptSubmit", json!({"prompt": "go"}));
@@ -370,9 +346,7 @@ fn a_payload_that_is_complete_counts_though_its_sender_stays() {
 fn a_tool_that_works_in_another_project_has_that_one_saved_too() {
     let env = test_env();
     let project = repository(&env);
-    let other = env
-        .work_dir("other")
-        .files([("b.txt", "one\n"), ("go.mod", "")]);
+    let other = env.work_dir("other").files([("b.txt", "one\n"), ("go.mod", "")]);
     let agent = claude(&project);
     let edit = json!({"file_path": other.join("b.txt"), "old_string": "one", "new_string": "two"});
     agent.before("1", "Edit", &edit);
@@ -387,10 +361,9 @@ fn a_tool_that_works_in_another_project_has_that_one_saved_too() {
 fn a_call_that_works_in_a_worktree_within_the_project_is_a_step_of_both() {
     let env = test_env();
     let project = repository(&env).files([("pkg/package.json", "{}"), ("pkg/c.txt", "one\n")]);
-    let worktree = env.work_dir("project/.claude/worktrees/w1").files([
-        ("b.txt", "one\n"),
-        (".git", "gitdir: /elsewhere/.git/worktrees/w1\n"),
-    ]);
+    let worktree = env
+        .work_dir("project/.claude/worktrees/w1")
+        .files([("b.txt", "one\n"), (".git", "gitdir: /elsewhere/.git/worktrees/w1\n")]);
     let agent = claude(&project);
     let edit =
         json!({"file_path": worktree.join("b.txt"), "old_string": "one", "new_string": "two"});
@@ -433,12 +406,7 @@ fn calls_at_the_same_time_are_all_noted() {
         })
         .collect();
     for (mut child, payload) in calls {
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(payload.as_bytes())
-            .unwrap();
+        child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
         answered(child, "");
     }
     assert_eq!(steps(&project).len(), 8);
@@ -472,10 +440,7 @@ fn a_turn_that_is_told_before_every_request_is_one_turn() {
     agent.before("1", "Bash", &json!({"command": "make"}));
     agent.event("UserPromptSubmit", &prompt);
     assert_eq!(steps(&project)[0]["state"], "open");
-    agent.event(
-        "UserPromptSubmit",
-        &json!({"prompt": "again", "prompt_id": "p-2"}),
-    );
+    agent.event("UserPromptSubmit", &json!({"prompt": "again", "prompt_id": "p-2"}));
     assert_eq!(steps(&project)[0]["state"], "unknown");
 }
 
@@ -506,10 +471,7 @@ fn an_agent_of_an_agent_may_go_on_when_the_turn_ends() {
 fn where_no_end_is_told_the_next_call_ends_the_last_one() {
     let env = test_env();
     let project = repository(&env);
-    let agent = Agent {
-        project: &project,
-        host: "crush",
-    };
+    let agent = Agent { project: &project, host: "crush" };
     let call = |command: &str| {
         agent.says(&json!({
             "event": "PreToolUse", "session_id": "s-1", "cwd": project.path(),
@@ -530,26 +492,15 @@ fn cursor_gets_an_empty_object_and_nobody_else_does() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     for (host, payload) in [
         ("cursor", "{"),
-        (
-            "cursor",
-            "{\"hook_event_name\":\"preToolUse\",\"tool_name\":\"Shell\"}",
-        ),
+        ("cursor", "{\"hook_event_name\":\"preToolUse\",\"tool_name\":\"Shell\"}"),
         (
             "claude",
             "{\"cursor_version\":\"2.1\",\"hook_event_name\":\"preToolUse\",\"tool_name\":\"Shell\"}",
         ),
     ] {
-        let agent = Agent {
-            project: &project,
-            host,
-        };
+        let agent = Agent { project: &project, host };
         let mut child = agent.start(&[]);
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(payload.as_bytes())
-            .unwrap();
+        child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
         answered(child, "{}\n");
     }
 }
@@ -574,23 +525,15 @@ fn a_save_that_takes_too_long_goes_on_without_the_agent() {
     let agent = claude(&project);
     agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
     let id = json(&project.run(["list", "--json"]).success())["project"]["id"].clone();
-    let lock = env
-        .store()
-        .join(format!("herma/projects/{}/lock", id.as_str().unwrap()));
-    let held = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open(lock)
-        .unwrap();
+    let lock = env.store().join(format!("herma/projects/{}/lock", id.as_str().unwrap()));
+    let held = std::fs::File::options().read(true).write(true).open(lock).unwrap();
     held.lock().unwrap();
     // Somebody has the project, and the answer comes all the same.
     agent.before("1", "Bash", &json!({"command": "rm a.txt"}));
     assert!(steps(&project).is_empty());
     held.unlock().unwrap();
     eventually("the step is noted", || !steps(&project).is_empty());
-    eventually("it is marked as late", || {
-        steps(&project)[0]["late"] == true
-    });
+    eventually("it is marked as late", || steps(&project)[0]["late"] == true);
 }
 
 #[test]
@@ -661,10 +604,7 @@ fn a_command_that_goes_on_in_the_background_is_not_called_over() {
 fn a_call_of_another_session_does_not_end_a_call() {
     let env = test_env();
     let project = repository(&env);
-    let crush = Agent {
-        project: &project,
-        host: "crush",
-    };
+    let crush = Agent { project: &project, host: "crush" };
     let call = |session: &str, id: &str| {
         let payload = json!({"event": "PreToolUse", "session_id": session, "cwd": project.path(),
             "tool_name": "bash", "tool_call_id": id, "tool_input": {"command": "make"}});
@@ -687,11 +627,7 @@ fn with_limit(env: &TestEnv, max_snapshots: usize) -> herma_core::Engine {
         home: env.home(),
         user_home: None,
         clock: std::sync::Arc::new(herma_core::types::clock::FixedClock(
-            herma_core::types::clock::Timestamp {
-                seconds,
-                nanos: 0,
-                offset_minutes: 0,
-            },
+            herma_core::types::clock::Timestamp { seconds, nanos: 0, offset_minutes: 0 },
         )),
         settings: herma_core::Settings {
             keeping: herma_core::types::settings::Keeping {
@@ -715,10 +651,8 @@ fn twenty_projects_saved_by_commands_hooks_and_programs_keep_what_their_own_limi
     let settings = "checkpoints:\n  max_snapshots: 4\n";
     std::fs::write(env.home().join("config.yaml"), settings).unwrap();
     let names: Vec<String> = (0..20).map(|number| format!("project-{number}")).collect();
-    let projects: Vec<_> = names
-        .iter()
-        .map(|name| env.work_dir(name).files([(".git/HEAD", "")]))
-        .collect();
+    let projects: Vec<_> =
+        names.iter().map(|name| env.work_dir(name).files([(".git/HEAD", "")])).collect();
     // Programs ask for fewer than the settings allow, for more, and for any number.
     let asked = |number: usize| [1, 2, 5, 6, 100, 0][number / 3 % 6];
     let save = |number: usize, round: usize| {
@@ -736,8 +670,7 @@ fn twenty_projects_saved_by_commands_hooks_and_programs_keep_what_their_own_limi
                 let engine = with_limit(&env, asked(number));
                 let root = engine.project(project.path()).unwrap();
                 let options = herma_core::SaveOptions::default();
-                root.save(&options, &herma_core::engine::NoProgress)
-                    .unwrap();
+                root.save(&options, &herma_core::engine::NoProgress).unwrap();
             }
         }
     };

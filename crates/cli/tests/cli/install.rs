@@ -6,17 +6,12 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
+use herma_testkit::{Output, TestEnv, Tree};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 const SETTINGS: &str = "{\n  \"model\": \"opus\"\n}\n";
 
@@ -66,17 +61,10 @@ fn the_home_is_as_before_after_uninstalling_every_agent() {
     let installed = Tree::read(env.user_home());
     assert_ne!(installed, before);
     run(&env, &install).success();
-    assert_eq!(
-        Tree::read(env.user_home()),
-        installed,
-        "a second time nothing changes"
-    );
+    assert_eq!(Tree::read(env.user_home()), installed, "a second time nothing changes");
     run(&env, &["uninstall", "--all"]).success();
     assert_eq!(Tree::read(env.user_home()), before);
-    assert!(
-        !env.home().join("config.yaml").exists(),
-        "Hermes had no configuration"
-    );
+    assert!(!env.home().join("config.yaml").exists(), "Hermes had no configuration");
 }
 
 #[test]
@@ -94,12 +82,7 @@ fn the_installed_command_runs_this_program_and_never_fails() {
     let shell = |line: &str| env.finish(super::shell(&env, &project).args(["-c", line]));
     let output = shell(&format!("echo '{{}}' | {{ {line}; }}")).success();
     assert_eq!((output.text(), output.error_text()), ("", ""));
-    let failing = [
-        "/nonexistent/herma",
-        "/bin/false",
-        "/dev/null",
-        "/usr/bin/kill",
-    ];
+    let failing = ["/nonexistent/herma", "/bin/false", "/dev/null", "/usr/bin/kill"];
     for program_that_fails in failing {
         let line = line.replace(program, program_that_fails);
         let output = shell(&line).success();
@@ -139,11 +122,7 @@ fn mode_and_owner_stay() {
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o640)).unwrap();
     // Only the superuser can give a file away; for everybody else the owner is the same anyway.
     let given = std::os::unix::fs::chown(&settings, Some(12345), Some(54321)).is_ok();
-    let owner = |path: &Path| {
-        fs::metadata(path)
-            .map(|meta| (meta.uid(), meta.gid()))
-            .unwrap()
-    };
+    let owner = |path: &Path| fs::metadata(path).map(|meta| (meta.uid(), meta.gid())).unwrap();
     let before = owner(&settings);
     assert!(!given || before == (12345, 54321));
     run(&env, &["install", "claude"]).success();
@@ -173,11 +152,7 @@ fn a_read_only_file_is_named_and_nothing_changes() {
 #[test]
 fn broken_json_is_named_and_nothing_changes() {
     let env = test_env();
-    write(
-        &env,
-        ".claude/settings.json",
-        "{\n  \"a\": 1\n  \"b\": 2\n}\n",
-    );
+    write(&env, ".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     let before = Tree::read(env.user_home());
     insta::assert_snapshot!(run(&env, &["install", "claude"]).code(1), @"
     ------- stderr -------
@@ -196,17 +171,9 @@ fn broken_json_is_named_and_nothing_changes() {
 #[test]
 fn a_dry_run_prints_a_patch_and_changes_nothing() {
     let env = test_env();
-    write(
-        &env,
-        ".config/crush/crush.json",
-        "{\n  // mine\n  \"a\": 1\n}\n",
-    );
+    write(&env, ".config/crush/crush.json", "{\n  // mine\n  \"a\": 1\n}\n");
     let before = Tree::read(env.user_home());
-    let output = run(
-        &env,
-        &["install", "crush", "--dry-run", "--binary", "/opt/herma"],
-    )
-    .success();
+    let output = run(&env, &["install", "crush", "--dry-run", "--binary", "/opt/herma"]).success();
     insta::assert_snapshot!(output, @r#"
     --- $HOME/.config/crush/crush.json
     +++ $HOME/.config/crush/crush.json
@@ -243,11 +210,7 @@ fn the_copy_is_the_first_state_and_stays_when_the_file_was_edited() {
     let backup = settings.with_file_name("settings.json.herma-backup");
     run(&env, &["install", "claude"]).success();
     run(&env, &["install", "claude", "--binary", "/opt/other/herma"]).success();
-    assert_eq!(
-        text(&backup),
-        SETTINGS,
-        "a later install does not touch the copy"
-    );
+    assert_eq!(text(&backup), SETTINGS, "a later install does not touch the copy");
     let edited = text(&settings).replace("opus", "sonnet");
     write(&env, ".claude/settings.json", &edited);
     run(&env, &["uninstall", "claude"]).success();
@@ -263,10 +226,7 @@ fn files_of_ours_that_were_changed_stay_and_are_named() {
     let edited = text(&file).replace("20", "60");
     write(&env, ".copilot/hooks/herma.json", &edited);
     let output = run(&env, &["uninstall", "copilot"]).code(3);
-    assert!(
-        output.error_text().contains("changed by somebody else"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("changed by somebody else"), "{output}");
     assert_eq!(text(&file), edited);
     run(&env, &["install", "copilot"]).code(1);
 }
@@ -359,10 +319,7 @@ fn doctor_says_what_is_installed_and_what_keeps_it_from_working() {
     let (level, words, hint) = of("codex");
     assert!(level == "attention" && words.contains("not approved") && hint.contains("--trust"));
     let (level, words, _) = of("cursor");
-    assert!(
-        level == "fine" && words.contains("ago (before-tool)"),
-        "{words}"
-    );
+    assert!(level == "fine" && words.contains("ago (before-tool)"), "{words}");
     let (level, words, hint) = of("goose");
     assert!(level == "wrong" && words.contains("/gone/herma"), "{words}");
     assert!(hint.contains("herma install goose"));
@@ -391,19 +348,10 @@ done
     let path = format!("{}:/usr/bin:/bin", codex.parent().unwrap().display());
     env.set("PATH", path);
     let output = run(&env, &["install", "codex", "--trust"]).success();
-    assert!(
-        !output.error_text().contains("`/hooks`"),
-        "nothing is left to do: {output}"
-    );
+    assert!(!output.error_text().contains("`/hooks`"), "nothing is left to do: {output}");
     let asked = text(&env.user_home().join("asked"));
-    let write = asked
-        .lines()
-        .find(|line| line.contains("batchWrite"))
-        .unwrap();
-    assert!(
-        write.contains("\"k1\":{\"trusted_hash\":\"h1\"}") && !write.contains("k2"),
-        "{write}"
-    );
+    let write = asked.lines().find(|line| line.contains("batchWrite")).unwrap();
+    assert!(write.contains("\"k1\":{\"trusted_hash\":\"h1\"}") && !write.contains("k2"), "{write}");
     assert!(
         write.contains("\"keyPath\":\"hooks.state\"")
             && write.contains("\"mergeStrategy\":\"upsert\"")

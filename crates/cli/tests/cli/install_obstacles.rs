@@ -23,9 +23,7 @@ fn what_is_in_the_place_of_a_file_is_named() {
         match what {
             "directory" => fs::create_dir(&settings).unwrap(),
             "pipe" => {
-                let made = std::process::Command::new("mkfifo")
-                    .arg(&settings)
-                    .bounded_status();
+                let made = std::process::Command::new("mkfifo").arg(&settings).bounded_status();
                 assert!(made.unwrap().success());
             }
             _ => fs::write(&settings, vec![b' '; (8 << 20) + 1]).unwrap(),

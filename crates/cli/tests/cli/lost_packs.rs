@@ -5,8 +5,7 @@
     reason = "a test prepares its files with std"
 )]
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 use herma_testkit::env::TestEnv;
 
 fn packs(env: &TestEnv) -> Vec<std::path::PathBuf> {
@@ -17,11 +16,7 @@ fn packs(env: &TestEnv) -> Vec<std::path::PathBuf> {
 #[test]
 fn files_that_were_missing_in_the_store_are_saved_again_and_counted() {
     let env = test_env();
-    let files = [
-        ("a.txt", "one\n"),
-        ("b/c.txt", "two\n"),
-        ("d.txt", "three\n"),
-    ];
+    let files = [("a.txt", "one\n"), ("b/c.txt", "two\n"), ("d.txt", "three\n")];
     let project = env.work_dir("project").files(files);
     project.run(["save"]).success();
     for pack in packs(&env) {
@@ -29,19 +24,10 @@ fn files_that_were_missing_in_the_store_are_saved_again_and_counted() {
     }
     let saved = project.run(["save"]).success();
     let said = saved.error_text();
-    assert!(
-        said.contains("3 files were missing in the store and were saved again."),
-        "{said}"
-    );
+    assert!(said.contains("3 files were missing in the store and were saved again."), "{said}");
     assert!(said.contains("1 pack of the store is gone"), "{said}");
     assert!(said.contains("herma checkpoints verify"), "{said}");
-    assert!(
-        !project
-            .run(["save"])
-            .success()
-            .error_text()
-            .contains("missing")
-    );
+    assert!(!project.run(["save"]).success().error_text().contains("missing"));
     for pack in packs(&env) {
         std::fs::remove_file(pack).unwrap();
     }

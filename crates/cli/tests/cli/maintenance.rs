@@ -1,10 +1,8 @@
 //! Cleaning that nobody asked for: what a save starts in the background.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 fn count(project: &herma_testkit::WorkDir<'_>) -> usize {
     let list = json(&project.run(["list", "--json"]).success());
@@ -16,16 +14,11 @@ fn saves_keep_the_store_within_its_limits_by_themselves() {
     let mut env = test_env();
     env.set("HERMA_NO_BACKGROUND", "");
     let project = env.work_dir("project");
-    project
-        .run(["config", "set", "max_snapshots", "2"])
-        .success();
+    project.run(["config", "set", "max_snapshots", "2"]).success();
     for step in 0..6 {
         project.write("a.txt", &format!("{step}\n"));
         let saved = project.run(["save"]).success();
-        assert!(
-            saved.error_text().starts_with("Saved checkpoint 1 ("),
-            "{saved}"
-        );
+        assert!(saved.error_text().starts_with("Saved checkpoint 1 ("), "{saved}");
     }
     let deadline = Instant::now() + Duration::from_secs(60);
     // What was saved while a cleaning ran is the business of the one after the next save.
@@ -52,9 +45,7 @@ fn saves_keep_the_store_within_its_limits_by_themselves() {
 fn without_leave_nothing_runs_in_the_background() {
     let env = test_env();
     let project = env.work_dir("project");
-    project
-        .run(["config", "set", "max_snapshots", "2"])
-        .success();
+    project.run(["config", "set", "max_snapshots", "2"]).success();
     for step in 0..6 {
         project.write("a.txt", &format!("{step}\n"));
         project.run(["save"]).success();
@@ -62,10 +53,7 @@ fn without_leave_nothing_runs_in_the_background() {
     assert_eq!(count(&project), 6);
 
     let silent = project.run(["maintain"]).success();
-    assert!(
-        silent.stdout.is_empty() && silent.stderr.is_empty(),
-        "{silent}"
-    );
+    assert!(silent.stdout.is_empty() && silent.stderr.is_empty(), "{silent}");
     assert_eq!(count(&project), 2);
     let doctor = project.run(["doctor"]).success();
     assert!(doctor.text().contains("cleaning   last "), "{doctor}");
@@ -79,8 +67,5 @@ fn maintenance_is_not_for_people() {
     let help = project.run(["-h"]).success();
     assert!(!help.text().contains("maintain"), "{help}");
     project.run(["maintain"]).success();
-    assert!(
-        !env.home().exists(),
-        "without a store there is nothing to do"
-    );
+    assert!(!env.home().exists(), "without a store there is nothing to do");
 }

@@ -1,25 +1,14 @@
 //! A small client of `herma mcp`, and servers for it to talk to.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
-use serde_json::Value;
-use serde_json::json;
+use herma_testkit::{Bounded, TestEnv};
+use serde_json::{Value, json};
 
 /// Nothing here takes that long; whoever waits longer waits for ever.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -86,9 +75,8 @@ impl Server {
     /// Sends a signal by its name.
     #[allow(clippy::disallowed_methods)]
     pub(super) fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args(["-s", name, &self.pid().to_string()])
-            .bounded_status();
+        let sent =
+            Command::new("kill").args(["-s", name, &self.pid().to_string()]).bounded_status();
         assert!(sent.expect("kill runs").success());
     }
 
@@ -142,9 +130,7 @@ impl Piped {
     #[track_caller]
     #[allow(clippy::disallowed_methods)]
     pub(super) fn terminate(mut self) -> ExitStatus {
-        let sent = Command::new("kill")
-            .arg(self.child.id().to_string())
-            .bounded_status();
+        let sent = Command::new("kill").arg(self.child.id().to_string()).bounded_status();
         assert!(sent.expect("kill runs").success());
         let mut ended = None;
         wait_until("the server ends", || {
@@ -158,9 +144,7 @@ impl Piped {
     #[track_caller]
     pub(super) fn finish(self) -> (String, ExitStatus) {
         let Self { mut child, client } = self;
-        let Client {
-            mut reader, writer, ..
-        } = client;
+        let Client { mut reader, writer, .. } = client;
         drop(writer);
         let mut rest = String::new();
         reader.read_to_string(&mut rest).expect("it speaks UTF-8");
@@ -181,13 +165,7 @@ pub(super) struct Client<R, W> {
 
 impl<R: BufRead, W: Write> Client<R, W> {
     fn new(reader: R, writer: W) -> Self {
-        Self {
-            reader,
-            writer,
-            last: 0,
-            root: None,
-            events: Vec::new(),
-        }
+        Self { reader, writer, last: 0, root: None, events: Vec::new() }
     }
 
     /// Sends bytes as they are.
@@ -229,10 +207,7 @@ impl<R: BufRead, W: Write> Client<R, W> {
 
     /// Asks and waits for what comes back.
     #[track_caller]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "`json!` makes values, one for each call"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "`json!` makes values, one for each call")]
     pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, &params);
         let answer = self.answer();
@@ -260,23 +235,14 @@ impl<R: BufRead, W: Write> Client<R, W> {
     #[track_caller]
     pub(super) fn code(&mut self, method: &str, params: Value) -> i64 {
         let error = self.refused(method, params);
-        assert!(
-            error["message"]
-                .as_str()
-                .is_some_and(|text| !text.is_empty())
-        );
+        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()));
         error["code"].as_i64().expect("every error has a code")
     }
 
     /// What a request for a tool says.
     #[track_caller]
     pub(super) fn for_tool(&self, name: &str, mut arguments: Value) -> Value {
-        let is_of_store = [
-            "herma_sessions_",
-            "herma_store",
-            "herma_prune",
-            "herma_hook",
-        ];
+        let is_of_store = ["herma_sessions_", "herma_store", "herma_prune", "herma_hook"];
         if !is_of_store.iter().any(|start| name.starts_with(start))
             && arguments.get("root").is_none()
             && let (Some(root), Some(fields)) = (&self.root, arguments.as_object_mut())

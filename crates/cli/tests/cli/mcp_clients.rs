@@ -6,11 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use herma_testkit::env::WorkDir;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::mcp_client::Server;
-use super::mcp_client::wait_until;
+use super::mcp_client::{Server, wait_until};
 use super::test_env;
 
 /// The id of a checkpoint.
@@ -82,16 +80,9 @@ fn eight_clients_at_once_lose_no_checkpoint() {
         begun.into_iter().map(|one| one.join().unwrap()).collect()
     });
     let made: BTreeSet<String> = workers.iter().flatten().cloned().collect();
-    assert_eq!(
-        made.len(),
-        workers.iter().map(BTreeSet::len).sum::<usize>(),
-        "each is one's own"
-    );
+    assert_eq!(made.len(), workers.iter().map(BTreeSet::len).sum::<usize>(), "each is one's own");
     assert!(made.len() >= 25, "only {} were made", made.len());
-    let lost: Vec<_> = made
-        .difference(&listed(&server, &project))
-        .cloned()
-        .collect();
+    let lost: Vec<_> = made.difference(&listed(&server, &project)).cloned().collect();
     assert_eq!(lost, [""; 0]);
     // They write while others save: what was read half-way is in a pack, and nobody needs it.
     env.repository().fsck_but_dangling();
@@ -114,10 +105,7 @@ fn a_client_that_dies_in_the_middle_harms_nobody() {
             dying.send(br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","par"#);
         }
         drop(dying);
-        assert_eq!(
-            witness.tool("herma_status", json!({}))["schema"],
-            "herma.status/1"
-        );
+        assert_eq!(witness.tool("herma_status", json!({}))["schema"], "herma.status/1");
     }
     // Every client has one of these, which is there as long as the client's other thread is.
     let writers = || {
@@ -160,16 +148,10 @@ fn what_one_does_others_hear_of() {
     let nothing: [Value; 0] = [];
     let root = json!({"root": other.path()});
     assert_eq!(heard_after("herma_save", root), nothing);
-    assert_eq!(
-        heard_after("herma_save", json!({})),
-        std::slice::from_ref(&checkpoints)
-    );
+    assert_eq!(heard_after("herma_save", json!({})), std::slice::from_ref(&checkpoints));
     assert_eq!(heard_after("herma_save", json!({})), nothing, "nothing new");
     let begin = json!({"call": "c"});
-    assert_eq!(
-        heard_after("herma_step_begin", begin.clone()),
-        std::slice::from_ref(&steps)
-    );
+    assert_eq!(heard_after("herma_step_begin", begin.clone()), std::slice::from_ref(&steps));
     project.write("a.txt", "two\n");
     let both = [checkpoints.clone(), steps.clone()];
     assert_eq!(heard_after("herma_step_end", begin), both);
@@ -230,11 +212,7 @@ fn a_client_that_does_not_listen_holds_nobody_up_and_hears_of_it_later() {
     slow.call("ping", json!({}));
     let heard = &slow.events;
     assert!((1..=40).contains(&heard.len()), "{heard:?}");
-    assert!(
-        heard
-            .iter()
-            .all(|event| event["params"] == uri("checkpoints", &project))
-    );
+    assert!(heard.iter().all(|event| event["params"] == uri("checkpoints", &project)));
 }
 
 #[test]
@@ -299,10 +277,7 @@ fn one_client_too_many_is_told_so() {
     clients.last_mut().unwrap().call("ping", json!({}));
     let mut one_too_many = server.connect();
     let refused = one_too_many.line().expect("it is told why");
-    assert_eq!(
-        (&refused["id"], &refused["error"]["code"]),
-        (&Value::Null, &json!(-32006))
-    );
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32006)));
     assert_eq!(one_too_many.line(), None);
     drop(clients.pop());
     wait_until("there is room again", || {

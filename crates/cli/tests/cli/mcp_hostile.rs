@@ -1,17 +1,13 @@
 //! `herma mcp` and requests that nobody sends by accident: nothing ends the server, leaves the project, or
 //! becomes an option of a command.
 
-use std::io::BufRead;
-use std::io::Write;
+use std::io::{BufRead, Write};
 
 use herma_testkit::env::WorkDir;
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::mcp_client::Client;
-use super::mcp_client::Piped;
-use super::mcp_client::Server;
+use super::mcp_client::{Client, Piped, Server};
 use super::test_env;
 
 /// The error of a line that is sent as it is.
@@ -28,10 +24,8 @@ fn lines_that_are_no_requests_are_answered_and_the_connection_goes_on() {
     let server = Server::start(&env);
     let mut client = server.connect();
     let huge = vec![b'x'; (8 << 20) + 1];
-    let deep = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"list","params":{}"#,
-        "[".repeat(1 << 20)
-    );
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"list","params":{}"#, "[".repeat(1 << 20));
     let deep_value = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"arguments":{{"a":{}{}}}}}}}"#,
         "[".repeat(100_000),
@@ -40,10 +34,7 @@ fn lines_that_are_no_requests_are_answered_and_the_connection_goes_on() {
     let cases: [(&[u8], i64); 10] = [
         (b"{", -32700),
         (b"\xff\xfe", -32700),
-        (
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
-            -32700,
-        ),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"list\",\"params\":{\"root\":\"\xff\"}}",
             -32700,
@@ -80,10 +71,7 @@ fn parameters_of_the_wrong_kind_are_refused() {
         ("herma_restore", json!({"checkpoint": true})),
         ("herma_restore", json!({"checkpoint": -1})),
         ("herma_restore", json!({"checkpoint": 1, "dry_run": true})),
-        (
-            "herma_restore",
-            json!({"checkpoint": 1, "conflicts": "maybe"}),
-        ),
+        ("herma_restore", json!({"checkpoint": 1, "conflicts": "maybe"})),
         ("herma_restore", json!({"checkpoint": 1, "paths": "a.txt"})),
         ("herma_restore", json!({"checkpoint": 1, "paths": []})),
         ("herma_restore", json!({"checkpoint": 1, "paths": null})),
@@ -115,25 +103,13 @@ fn parameters_of_the_wrong_kind_are_refused() {
         ("no.such", json!({}), -32601),
         ("tools/call", json!([1]), -32602),
         ("tools/call", json!("x"), -32602),
-        (
-            "tools/call",
-            json!({"name": "herma_list", "arguments": [1]}),
-            -32602,
-        ),
+        ("tools/call", json!({"name": "herma_list", "arguments": [1]}), -32602),
         ("tools/call", json!({"name": ["herma_list"]}), -32602),
         ("tools/call", json!({}), -32602),
         ("resources/subscribe", json!({"uri": 1}), -32602),
-        (
-            "resources/subscribe",
-            json!({"uri": "herma://everything/"}),
-            -32602,
-        ),
+        ("resources/subscribe", json!({"uri": "herma://everything/"}), -32602),
     ] {
-        assert_eq!(
-            client.code(method, params.clone()),
-            code,
-            "{method} {params}"
-        );
+        assert_eq!(client.code(method, params.clone()), code, "{method} {params}");
     }
     assert_eq!(project.read("a.txt"), "two\n", "nothing was put back");
     let list = client.tool("herma_list", json!({}));
@@ -160,19 +136,13 @@ fn what_looks_like_an_option_is_none() {
     let server = Server::start(&env);
     let mut client = server.connect();
     client.root = Some(project.path().to_owned());
-    let saved = client.tool(
-        "herma_save",
-        json!({"reason": "--name=x", "agent": "--json"}),
-    );
+    let saved = client.tool("herma_save", json!({"reason": "--name=x", "agent": "--json"}));
     assert_eq!(saved["checkpoint"]["reason"], "--name=x");
     assert_eq!(saved["checkpoint"]["names"], json!([]));
     assert_eq!(saved["checkpoint"]["facts"]["agent"], "--json");
     project.write("a.txt", "two\n");
     project.write("--all", "a file\n");
-    let plan = client.tool(
-        "herma_plan_restore",
-        json!({"checkpoint": 1, "paths": ["--all"]}),
-    );
+    let plan = client.tool("herma_plan_restore", json!({"checkpoint": 1, "paths": ["--all"]}));
     assert_eq!(plan["actions"][0]["path"], "--all", "{plan}");
     assert_eq!(plan["actions"].as_array().unwrap().len(), 1);
     for checkpoint in ["--help", "--continue", "-h", "--"] {
@@ -181,10 +151,7 @@ fn what_looks_like_an_option_is_none() {
         client.fails("herma_diff", json!({"from": checkpoint}));
     }
     let step = json!({"call": "--unknown", "paths": ["--within=7"]});
-    assert_eq!(
-        client.tool("herma_step_begin", step)["step"]["call"],
-        "--unknown"
-    );
+    assert_eq!(client.tool("herma_step_begin", step)["step"]["call"], "--unknown");
     client.tool("herma_step_end", json!({"call": "--unknown"}));
 }
 
@@ -192,9 +159,7 @@ fn what_looks_like_an_option_is_none() {
 fn paths_stay_in_the_project() {
     let env = test_env();
     let outside = env.work_dir("outside").files([("secret", "theirs\n")]);
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("dir/b.txt", "one\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("dir/b.txt", "one\n")]);
     let server = Server::start(&env);
     let mut client = server.connect();
     client.root = Some(project.path().to_owned());
@@ -216,15 +181,8 @@ fn paths_stay_in_the_project() {
     project.remove("dir");
     project.symlink("../outside", "dir");
     outside.write("b.txt", "theirs\n");
-    client.tool(
-        "herma_restore",
-        json!({"checkpoint": 1, "paths": ["dir/b.txt"], "all": true}),
-    );
-    assert_eq!(
-        outside.read("b.txt"),
-        "theirs\n",
-        "what a link leads to is not touched"
-    );
+    client.tool("herma_restore", json!({"checkpoint": 1, "paths": ["dir/b.txt"], "all": true}));
+    assert_eq!(outside.read("b.txt"), "theirs\n", "what a link leads to is not touched");
     for root in ["/", "/proc", "/nonexistent"] {
         client.fails("herma_save", json!({"root": root}));
     }
@@ -232,11 +190,7 @@ fn paths_stay_in_the_project() {
     let linked = env.root().join("linked");
     std::os::unix::fs::symlink(project.path(), &linked).unwrap();
     let status = client.tool("herma_status", json!({"root": linked}));
-    assert_eq!(
-        status["project"]["path"],
-        json!(project.path()),
-        "one project, whichever way"
-    );
+    assert_eq!(status["project"]["path"], json!(project.path()), "one project, whichever way");
 }
 
 /// JSON of all kinds, with words the server knows among those it does not.
@@ -309,11 +263,7 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
     };
     let called = (tool, any::<i64>(), any_json()).prop_map(move |(name, id, arguments)| {
-        request((
-            "tools/call",
-            json!(id),
-            json!({"name": name, "arguments": arguments}),
-        ))
+        request(("tools/call", json!(id), json!({"name": name, "arguments": arguments})))
     });
     let asked = (method, any_json(), any_json()).prop_map(request);
     let request = prop_oneof![called, asked];
@@ -330,18 +280,13 @@ fn survives(project: &WorkDir<'_>, server: &mut Piped, lines: &[Vec<u8>]) {
         server.client.send(line);
         server.client.send(b"\n");
     }
-    server
-        .client
-        .send(b"{\"jsonrpc\":\"2.0\",\"id\":\"alive?\",\"method\":\"ping\"}\n");
+    server.client.send(b"{\"jsonrpc\":\"2.0\",\"id\":\"alive?\",\"method\":\"ping\"}\n");
     loop {
         let answer = server.client.answer();
         if answer["id"] == "alive?" && answer["result"] == json!({}) {
             break;
         }
-        assert_ne!(
-            answer["error"]["code"], -32603,
-            "a mistake of ours: {answer}"
-        );
+        assert_ne!(answer["error"]["code"], -32603, "a mistake of ours: {answer}");
     }
     assert_eq!(project.read("a.txt"), "one\n");
 }
@@ -352,11 +297,8 @@ fn random_lines_never_end_the_server() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     let server = Piped::start(&env, project.path(), &["mcp", "--all-tools"]);
-    let config = ProptestConfig {
-        cases: 48,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config =
+        ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let server = std::cell::RefCell::new(server);
     runner

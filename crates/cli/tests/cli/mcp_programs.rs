@@ -3,20 +3,15 @@
 use std::os::unix::fs::PermissionsExt;
 
 use herma_testkit::hermes_sessions::HermesSessions;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::json as printed;
-use super::mcp_client::Piped;
-use super::mcp_client::Server;
-use super::test_env;
+use super::mcp_client::{Piped, Server};
+use super::{json as printed, test_env};
 
 #[test]
 fn a_project_is_opened_saved_compared_and_put_back() {
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("Makefile", "")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("Makefile", "")]);
     let server = Server::start(&env);
     let mut client = server.connect();
     let inside = project.join("src");
@@ -28,45 +23,24 @@ fn a_project_is_opened_saved_compared_and_put_back() {
 
     let saved = client.tool("herma_save", json!({"reason": "first", "agent": "claude"}));
     assert_eq!(saved["schema"], "herma.save/1");
-    assert_eq!(
-        (&saved["is_new"], &saved["outcome"]),
-        (&json!(true), &json!("done"))
-    );
+    assert_eq!((&saved["is_new"], &saved["outcome"]), (&json!(true), &json!("done")));
     project.write("a.txt", "two\n");
     project.write("b.txt", "new\n");
 
     let diff = client.tool("herma_diff", json!({"patch": true, "unified": 0}));
     assert_eq!((&diff["total"], &diff["more"]), (&json!(2), &json!(false)));
     let patch = diff["patch"].as_str().unwrap();
-    assert!(
-        patch.contains("-one\n+two\n") && patch.contains("+new\n"),
-        "{patch}"
-    );
-    let cut = client.tool(
-        "herma_diff",
-        json!({"patch": true, "max_bytes": 10, "limit": 1}),
-    );
-    assert_eq!(
-        (&cut["patch_truncated"], &cut["more"]),
-        (&json!(true), &json!(true))
-    );
+    assert!(patch.contains("-one\n+two\n") && patch.contains("+new\n"), "{patch}");
+    let cut = client.tool("herma_diff", json!({"patch": true, "max_bytes": 10, "limit": 1}));
+    assert_eq!((&cut["patch_truncated"], &cut["more"]), (&json!(true), &json!(true)));
     assert_eq!(cut["patch"].as_str().unwrap().len(), 10);
-    assert_eq!(
-        client.tool("herma_diff", json!({"paths": ["b.txt"]}))["total"],
-        1
-    );
+    assert_eq!(client.tool("herma_diff", json!({"paths": ["b.txt"]}))["total"], 1);
 
     let plan = client.tool("herma_plan_restore", json!({"checkpoint": 1}));
     assert_eq!(plan["actions"].as_array().unwrap().len(), 2, "{plan}");
     assert_eq!(project.read("a.txt"), "two\n", "a plan changes nothing");
-    let restored = client.tool(
-        "herma_restore",
-        json!({"checkpoint": saved["checkpoint"]["id"]}),
-    );
-    assert_eq!(
-        (&restored["written"], &restored["removed"]),
-        (&json!(1), &json!(1))
-    );
+    let restored = client.tool("herma_restore", json!({"checkpoint": saved["checkpoint"]["id"]}));
+    assert_eq!((&restored["written"], &restored["removed"]), (&json!(1), &json!(1)));
     assert_eq!(project.read("a.txt"), "one\n");
     let planned = client.tool("herma_undo", json!({"dry_run": true}));
     assert_eq!(planned["dry_run"], true);
@@ -80,16 +54,10 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     assert_eq!(shown["schema"], "herma.show/1");
     assert_eq!(client.tool("herma_status", json!({}))["checkpoints"], 2);
     assert_eq!(
-        client.tool("herma_store_status", json!({}))["projects"]
-            .as_array()
-            .unwrap()
-            .len(),
+        client.tool("herma_store_status", json!({}))["projects"].as_array().unwrap().len(),
         1
     );
-    assert_eq!(
-        client.tool("herma_prune", json!({"dry_run": true}))["dry_run"],
-        true
-    );
+    assert_eq!(client.tool("herma_prune", json!({"dry_run": true}))["dry_run"], true);
     env.fsck();
 }
 
@@ -97,33 +65,16 @@ fn a_project_is_opened_saved_compared_and_put_back() {
 fn an_answer_is_what_the_command_prints() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    project
-        .run(["save", "-m", "first", "--name", "start"])
-        .success();
+    project.run(["save", "-m", "first", "--name", "start"]).success();
     project.write("a.txt", "two\n");
     project.run(["save", "-m", "second"]).success();
-    let mut server = Piped::start(
-        &env,
-        env.root(),
-        &["mcp", "--all-tools", "--root", "work/project"],
-    );
+    let mut server =
+        Piped::start(&env, env.root(), &["mcp", "--all-tools", "--root", "work/project"]);
     let commands: [(&str, Value, &[&str]); 4] = [
         ("herma_list", json!({}), &["list", "--json"]),
-        (
-            "herma_show",
-            json!({"checkpoint": "start"}),
-            &["show", "start", "--json"],
-        ),
-        (
-            "herma_diff",
-            json!({"from": 2, "to": 1, "patch": false}),
-            &["diff", "2", "1", "--json"],
-        ),
-        (
-            "herma_plan_restore",
-            json!({"checkpoint": 2}),
-            &["restore", "2", "--dry-run", "--json"],
-        ),
+        ("herma_show", json!({"checkpoint": "start"}), &["show", "start", "--json"]),
+        ("herma_diff", json!({"from": 2, "to": 1, "patch": false}), &["diff", "2", "1", "--json"]),
+        ("herma_plan_restore", json!({"checkpoint": 2}), &["restore", "2", "--dry-run", "--json"]),
     ];
     for (tool, params, command) in commands {
         let mut answered = server.client.tool(tool, params);
@@ -165,35 +116,21 @@ fn steps_and_turns_are_recorded_and_taken_back() {
     let server = Server::start(&env);
     let mut client = server.connect();
     client.root = Some(project.path().to_owned());
-    let turn = client.tool(
-        "herma_turn_begin",
-        json!({"session": "s-1", "agent": "claude", "prompt": "do it"}),
-    );
-    assert_eq!(
-        (&turn["schema"], &turn["turn"]["count"]),
-        (&json!("herma.turn/1"), &json!(1))
-    );
+    let turn = client
+        .tool("herma_turn_begin", json!({"session": "s-1", "agent": "claude", "prompt": "do it"}));
+    assert_eq!((&turn["schema"], &turn["turn"]["count"]), (&json!("herma.turn/1"), &json!(1)));
     let edit = json!({
         "session": "s-1", "agent": "claude", "tool": "Edit", "call": "c-1",
         "paths": ["a.txt"],
     });
     let begun = client.tool("herma_step_begin", edit);
-    assert_eq!(
-        (&begun["step"]["number"], &begun["step"]["state"]),
-        (&json!(1), &json!("open"))
-    );
+    assert_eq!((&begun["step"]["number"], &begun["step"]["state"]), (&json!(1), &json!("open")));
     project.write("a.txt", "two\n");
     let ended = client.tool("herma_step_end", json!({"call": "c-1"}));
     assert_eq!(ended["step"]["changes"]["files"], 1);
     let steps = client.tool("herma_steps", json!({"session": "s-1"}));
-    assert_eq!(
-        (steps["steps"].as_array().unwrap().len(), &steps["more"]),
-        (1, &json!(false))
-    );
-    assert_eq!(
-        client.tool("herma_turn_end", json!({"session": "s-1"}))["turn"]["over"],
-        true
-    );
+    assert_eq!((steps["steps"].as_array().unwrap().len(), &steps["more"]), (1, &json!(false)));
+    assert_eq!(client.tool("herma_turn_end", json!({"session": "s-1"}))["turn"]["over"], true);
     project.write("by_hand.txt", "mine\n");
     let undone = client.tool("herma_undo", json!({"steps": [1]}));
     assert_eq!(undone["schema"], "herma.take-back/1");
@@ -201,14 +138,8 @@ fn steps_and_turns_are_recorded_and_taken_back() {
     assert!(project.exists("by_hand.txt"), "a person's file stays");
     let changed = client.tool("herma_diff", json!({"session": "s-1"}));
     assert_eq!(changed["schema"], "herma.diff-steps/1");
-    assert_eq!(
-        client.fails("herma_step_end", json!({"number": 1})),
-        "failed"
-    );
-    assert_eq!(
-        client.fails("herma_step_end", json!({"call": "c-1"})),
-        "not-found"
-    );
+    assert_eq!(client.fails("herma_step_end", json!({"number": 1})), "failed");
+    assert_eq!(client.fails("herma_step_end", json!({"call": "c-1"})), "not-found");
     assert_eq!(client.fails("herma_step_end", json!({})), "usage");
     assert_eq!(client.fails("herma_turn_begin", json!({})), "usage");
 }
@@ -225,53 +156,25 @@ fn conversations_are_listed_searched_and_removed() {
     let mut client = server.connect();
     let first = client.tool("herma_sessions_list", json!({"limit": 2}));
     assert_eq!(first["schema"], "herma.sessions-list/1");
-    assert_eq!(
-        (first["sessions"].as_array().unwrap().len(), &first["more"]),
-        (2, &json!(true))
-    );
+    assert_eq!((first["sessions"].as_array().unwrap().len(), &first["more"]), (2, &json!(true)));
     let rest = client.tool("herma_sessions_list", json!({"limit": 2, "offset": 2}));
-    assert_eq!(
-        (&rest["sessions"][0]["id"], &rest["more"]),
-        (&json!("alpha"), &json!(false))
-    );
+    assert_eq!((&rest["sessions"][0]["id"], &rest["more"]), (&json!("alpha"), &json!(false)));
     let shown = client.tool("herma_sessions_show", json!({"session": "alpha"}));
-    assert_eq!(
-        (&shown["session"]["id"], &shown["total"]),
-        (&json!("alpha"), &json!(1))
-    );
-    assert_eq!(
-        client.tool("herma_sessions_stats", json!({}))["sessions"],
-        3
-    );
-    let renamed = client.tool(
-        "herma_sessions_rename",
-        json!({"session": "beta", "title": ["--force"]}),
-    );
+    assert_eq!((&shown["session"]["id"], &shown["total"]), (&json!("alpha"), &json!(1)));
+    assert_eq!(client.tool("herma_sessions_stats", json!({}))["sessions"], 3);
+    let renamed =
+        client.tool("herma_sessions_rename", json!({"session": "beta", "title": ["--force"]}));
     assert_eq!(renamed["title"], "--force", "a text is never an option");
     let found = client.tool("herma_sessions_search", json!({"words": ["message"]}));
     assert_eq!(found["schema"], "herma.sessions-search/1");
-    let plan = client.tool(
-        "herma_sessions_prune",
-        json!({"older_than": 1, "title": "force", "dry_run": true}),
-    );
-    assert_eq!(
-        (&plan["dry_run"], &plan["sessions"]),
-        (&json!(true), &json!(1))
-    );
+    let plan = client
+        .tool("herma_sessions_prune", json!({"older_than": 1, "title": "force", "dry_run": true}));
+    assert_eq!((&plan["dry_run"], &plan["sessions"]), (&json!(true), &json!(1)));
     client.tool("herma_sessions_delete", json!({"session": "gamma"}));
-    assert_eq!(
-        client.fails("herma_sessions_delete", json!({"session": "gamma"})),
-        "not-found"
-    );
-    client.tool(
-        "herma_sessions_prune",
-        json!({"older_than": 1, "title": "force"}),
-    );
+    assert_eq!(client.fails("herma_sessions_delete", json!({"session": "gamma"})), "not-found");
+    client.tool("herma_sessions_prune", json!({"older_than": 1, "title": "force"}));
     assert_eq!(sessions.ids(), ["alpha"]);
-    assert_eq!(
-        client.fails("herma_sessions_list", json!({"older": 1})),
-        "usage"
-    );
+    assert_eq!(client.fails("herma_sessions_list", json!({"older": 1})), "usage");
 }
 
 #[test]
@@ -283,18 +186,12 @@ fn a_rollback_that_somebody_typed_is_answered_as_in_a_chat() {
     let server = Server::start(&env);
     let mut client = server.connect();
     client.root = Some(project.path().to_owned());
-    let listed = client.tool(
-        "herma_slash",
-        json!({"text": "/rollback", "platform": "plain"}),
-    );
+    let listed = client.tool("herma_slash", json!({"text": "/rollback", "platform": "plain"}));
     assert_eq!(listed["action"], "list");
     let text = listed["text"].as_str().unwrap();
     assert!(text.contains("before write_file"), "{text}");
     let restored = client.tool("herma_slash", json!({"text": "/rollback 1"}));
-    assert_eq!(
-        (&restored["ok"], &restored["written"]),
-        (&json!(true), &json!(1))
-    );
+    assert_eq!((&restored["ok"], &restored["written"]), (&json!(true), &json!(1)));
     assert_eq!(project.read("a.txt"), "one\n");
     let unclear = client.tool("herma_slash", json!({"text": "--help"}));
     assert_eq!(unclear["action"], "usage", "a text is never an option");
@@ -313,20 +210,12 @@ fn what_was_herma_serve_says_what_it_is_now() {
 fn the_socket_is_the_users_alone() {
     let env = test_env();
     let server = Server::start(&env);
-    let mode = std::fs::metadata(&server.path)
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = std::fs::metadata(&server.path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let open = env.work_dir("open");
     open.chmod("", 0o777);
     let refused = open.run(["mcp", "--socket", "s"]).code(1);
-    assert!(
-        refused
-            .error_text()
-            .contains("can be written by other users"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("can be written by other users"), "{refused}");
     open.write("below/file", "");
     open.chmod("below", 0o700);
     let refused = open.run(["mcp", "--socket", "below/s"]).code(1);
@@ -336,10 +225,7 @@ fn the_socket_is_the_users_alone() {
     own.chmod("", 0o700);
     own.write("s", "mine");
     let refused = own.run(["mcp", "--socket", "s"]).code(1);
-    assert!(
-        refused.error_text().contains("it is no socket"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("it is no socket"), "{refused}");
     assert_eq!(own.read("s"), "mine");
 }
 
@@ -349,17 +235,11 @@ fn a_live_server_is_not_replaced_and_a_dead_one_is() {
     let first = Server::start(&env);
     let path = first.path.to_str().unwrap().to_owned();
     let refused = env.work_dir("w").run(["mcp", "--socket", &path]).code(11);
-    assert!(
-        refused.error_text().contains("is listening on"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("is listening on"), "{refused}");
     assert_eq!(first.connect().call("ping", json!({})), json!({}));
     first.signal("KILL");
     first.wait();
-    assert!(
-        std::fs::symlink_metadata(&path).is_ok(),
-        "a killed server leaves its socket"
-    );
+    assert!(std::fs::symlink_metadata(&path).is_ok(), "a killed server leaves its socket");
     let second = Server::start(&env);
     assert_eq!(second.connect().call("ping", json!({})), json!({}));
 }
@@ -406,11 +286,7 @@ fn without_a_socket_the_end_of_the_input_is_the_end() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].take())
         .collect();
-    assert_eq!(
-        ids,
-        [json!(2), json!(3), json!("last")],
-        "everything is answered first"
-    );
+    assert_eq!(ids, [json!(2), json!(3), json!("last")], "everything is answered first");
 }
 
 #[test]
@@ -422,10 +298,7 @@ fn resources_are_what_the_tools_answer() {
     let client = &mut server.client;
     let listed = client.call("resources/list", json!({}));
     let templates = client.call("resources/templates/list", json!({}));
-    assert_eq!(
-        templates["resourceTemplates"][0]["uriTemplate"],
-        "herma://checkpoints{+root}"
-    );
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "herma://checkpoints{+root}");
     let schemas = ["herma.list/1", "herma.steps/1", "herma.status/1"];
     for (resource, schema) in listed["resources"].as_array().unwrap().iter().zip(schemas) {
         let read = client.call("resources/read", json!({"uri": resource["uri"]}));
@@ -440,11 +313,7 @@ fn resources_are_what_the_tools_answer() {
         ("file:///etc/passwd", -32602),
         ("", -32602),
     ] {
-        assert_eq!(
-            client.code("resources/read", json!({"uri": uri})),
-            code,
-            "{uri}"
-        );
+        assert_eq!(client.code("resources/read", json!({"uri": uri})), code, "{uri}");
     }
 }
 
@@ -461,14 +330,8 @@ fn a_program_of_the_newest_revision_hears_of_changes_until_it_cancels() {
     let acknowledged = client.line().unwrap();
     let subscription = "io.modelcontextprotocol/subscriptionId";
     assert_eq!(
-        (
-            &acknowledged["method"],
-            &acknowledged["params"]["_meta"][subscription]
-        ),
-        (
-            &json!("notifications/subscriptions/acknowledged"),
-            &json!(listen)
-        )
+        (&acknowledged["method"], &acknowledged["params"]["_meta"][subscription]),
+        (&json!("notifications/subscriptions/acknowledged"), &json!(listen))
     );
     let save = |text: &str| {
         project.write("a.txt", text);
@@ -478,10 +341,7 @@ fn a_program_of_the_newest_revision_hears_of_changes_until_it_cancels() {
     client.call("ping", json!({}));
     assert_eq!(client.events.len(), 1);
     let heard = &client.events[0]["params"];
-    assert_eq!(
-        (&heard["uri"], &heard["_meta"][subscription]),
-        (&json!(uri), &json!(listen))
-    );
+    assert_eq!((&heard["uri"], &heard["_meta"][subscription]), (&json!(uri), &json!(listen)));
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": listen}});
     client.send(format!("{cancel}\n").as_bytes());
     client.call("tools/call", save("three\n"));
@@ -505,10 +365,7 @@ fn a_program_that_listens_and_does_not_read_keeps_nobody_from_stopping_the_serve
         client.ask("subscriptions/listen", &json!({"notifications": {}}));
     }
     let begun = client.line();
-    assert!(
-        begun.is_some(),
-        "the first line is read, and none behind it"
-    );
+    assert!(begun.is_some(), "the first line is read, and none behind it");
     for _ in 0..4 {
         client.ask("tools/call", &diff);
         client.ask("subscriptions/listen", &json!({"notifications": {}}));

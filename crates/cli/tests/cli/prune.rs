@@ -1,12 +1,8 @@
 //! `herma checkpoints prune`.
 
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
+use herma_testkit::{TestEnv, Tree};
 
-use super::json;
-use super::random_text;
-use super::test_env;
-use super::without_sizes;
+use super::{json, random_text, test_env, without_sizes};
 
 /// A project with six checkpoints, and two more that were deleted, with one each.
 fn with_orphans(env: &TestEnv) {
@@ -24,17 +20,9 @@ fn with_orphans(env: &TestEnv) {
 
 fn states(env: &TestEnv) -> Vec<(String, u64)> {
     let json = json(&env.work_dir("").run(["checkpoints", "--json"]).success());
-    let projects = json["projects"]
-        .as_array()
-        .expect("the test made it")
-        .iter();
+    let projects = json["projects"].as_array().expect("the test made it").iter();
     let mut states: Vec<_> = projects
-        .map(|p| {
-            (
-                p["state"].to_string(),
-                p["commits"].as_u64().expect("the test made it"),
-            )
-        })
+        .map(|p| (p["state"].to_string(), p["commits"].as_u64().expect("the test made it")))
         .collect();
     states.sort();
     states
@@ -125,10 +113,7 @@ fn force_deletes_orphans_and_keep_orphans_does_not() {
     let here = env.work_dir("");
     let keep = ["checkpoints", "prune", "-f", "--keep-orphans"];
     let kept = here.run(keep).success();
-    assert!(
-        kept.text().contains("\n  delete_orphans:    False\n"),
-        "{kept}"
-    );
+    assert!(kept.text().contains("\n  delete_orphans:    False\n"), "{kept}");
     assert_eq!(counts(&env), [6, 1, 1]);
     let json = json(&here.run(["checkpoints", "prune", "-y", "--json"]).success());
     assert_eq!(json["deleted_orphan"], 2);
@@ -165,10 +150,7 @@ fn a_yes_is_about_what_was_shown_and_nothing_else() {
     let output = terminal.finish().success();
     assert!(output.text().contains("\nDeleted orphan:  1\n"), "{output}");
     let word = |state: &str, count| (format!("\"{state}\""), count);
-    assert_eq!(
-        states(&env),
-        [word("live", 1), word("live", 2), word("orphan", 1)]
-    );
+    assert_eq!(states(&env), [word("live", 1), word("live", 2), word("orphan", 1)]);
 }
 
 #[test]
@@ -179,19 +161,11 @@ fn a_limit_that_cannot_be_reached_is_named() {
     shop.run(["save"]).success();
     let flags = ["checkpoints", "prune", "--max-size-mb", "1"];
     let output = shop.run(flags).code(3);
-    assert!(
-        output
-            .error_text()
-            .contains("the store stays over its size limit"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("the store stays over its size limit"), "{output}");
     shop.run(["restore", "1"]).success();
     write_config(&env, "checkpoints: {max_total_size_mb: 1}\n");
     let doctor = shop.run(["doctor"]).code(3);
-    assert!(
-        doctor.text().contains("over the limit of 1.0 MB"),
-        "{doctor}"
-    );
+    assert!(doctor.text().contains("over the limit of 1.0 MB"), "{doctor}");
 }
 
 #[test]
@@ -214,21 +188,13 @@ fn a_dry_run_and_a_run_say_alike_which_protected_checkpoints_exceed_the_limit() 
     assert_eq!(planned["over"], done["over"]);
     assert!(!done["dropped"].as_array().unwrap().is_empty(), "{done}");
     let said = done["over"].as_str().unwrap();
-    for part in [
-        "(the newest of its project)",
-        "(named)",
-        "(pinned)",
-        "must stay; what may go has",
-    ] {
+    for part in ["(the newest of its project)", "(named)", "(pinned)", "must stay; what may go has"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     shop.run(["show", "four"]).success();
     let again = json(&shop.run(prune).code(3));
-    assert_eq!(
-        again["dropped"],
-        serde_json::json!([]),
-        "nothing for nothing"
-    );
+    assert_eq!(again["dropped"], serde_json::json!([]), "nothing for nothing");
 }
 
 /// Says that the last cleaning was forty days ago, which a clock that jumped would look like.
@@ -267,28 +233,19 @@ fn a_clock_that_jumped_is_believed_only_when_somebody_says_so() {
     let said = planned.error_text();
     assert!(said.contains("whether the clock is right"), "{planned}");
     let output = shop.run(prune).code(3);
-    assert!(
-        output
-            .text()
-            .contains("Note: the clock is more than 30 days ahead"),
-        "{output}"
-    );
+    assert!(output.text().contains("Note: the clock is more than 30 days ahead"), "{output}");
     shop.run(["maintain"]).success();
     shop.run(prune).success();
 
     make_clock_doubtful(&env);
-    shop.run(["checkpoints", "prune", "--retention-days", "-1"])
-        .success();
+    shop.run(["checkpoints", "prune", "--retention-days", "-1"]).success();
 
     make_clock_doubtful(&env);
     let mut terminal = shop.in_terminal(prune);
     terminal.wait_for(" now? [y/N]: ");
     terminal.answer("y");
     let output = terminal.finish().success();
-    assert!(
-        output.text().contains("\nNo checkpoint has to go.\n"),
-        "{output}"
-    );
+    assert!(output.text().contains("\nNo checkpoint has to go.\n"), "{output}");
 }
 
 #[test]
@@ -296,16 +253,11 @@ fn negative_days_turn_the_age_rule_off() {
     let env = test_env();
     let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
     shop.run(["save"]).success();
-    shop.run(["config", "set", "retention_days", "-1"])
-        .success();
+    shop.run(["config", "set", "retention_days", "-1"]).success();
     let json = json(&shop.run(["checkpoints", "prune", "--json"]).success());
     assert_eq!(json["limits"]["retention_days"], 0);
     let text = shop.run(["checkpoints", "prune", "--retention-days", "-5"]);
-    assert!(
-        text.success()
-            .text()
-            .contains("\n  retention_days:    -5\n")
-    );
+    assert!(text.success().text().contains("\n  retention_days:    -5\n"));
     let status = shop.run(["checkpoints"]).success();
     assert!(!status.text().contains("without use"), "{status}");
 }
@@ -316,10 +268,7 @@ fn with_settings_that_cannot_be_read_nothing_is_dropped() {
     with_orphans(&env);
     write_config(&env, "checkpoints:\n  max_snapshots: many\n");
     let output = env.work_dir("").run(["checkpoints", "prune", "-f"]).code(1);
-    assert!(
-        output.error_text().contains("Nothing was removed."),
-        "{output}"
-    );
+    assert!(output.error_text().contains("Nothing was removed."), "{output}");
     env.work_dir("").run(["maintain"]).code(1);
     assert_eq!(counts(&env), [6, 1, 1]);
 }

@@ -1,12 +1,8 @@
 //! `herma purge`
 
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
+use herma_testkit::{Bounded, Output, TestEnv, WorkDir};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 /// A key in two of three checkpoints, and a copy of it in one.
 fn leaky(env: &TestEnv) -> WorkDir<'_> {
@@ -23,12 +19,10 @@ fn leaky(env: &TestEnv) -> WorkDir<'_> {
 /// What was printed, without how many bytes were freed: times are in what is compressed.
 fn without_sizes(output: &Output) -> String {
     let lines = output.to_string();
-    let lines = lines
-        .lines()
-        .map(|line| match line.split_once(" any more") {
-            Some((before, _)) => format!("{before} any more[SIZE]."),
-            None => line.to_owned(),
-        });
+    let lines = lines.lines().map(|line| match line.split_once(" any more") {
+        Some((before, _)) => format!("{before} any more[SIZE]."),
+        None => line.to_owned(),
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -125,37 +119,20 @@ fn programs_hear_the_same() {
     let env = test_env();
     let project = leaky(&env);
     let old = json(&project.run(["list", "--json"]).success());
-    let plan = json(
-        &project
-            .run(["purge", "--dry-run", "--json", "key.txt"])
-            .success(),
-    );
-    assert_eq!(
-        (&plan["schema"], &plan["dry_run"]),
-        (&"herma.purge/1".into(), &true.into())
-    );
+    let plan = json(&project.run(["purge", "--dry-run", "--json", "key.txt"]).success());
+    assert_eq!((&plan["schema"], &plan["dry_run"]), (&"herma.purge/1".into(), &true.into()));
     assert_eq!(plan["paths"][0]["versions"], 2);
     assert!(plan.get("rewritten").is_none());
-    let output = project
-        .run(["purge", "--yes", "--copies", "--json", "key.txt"])
-        .success();
+    let output = project.run(["purge", "--yes", "--copies", "--json", "key.txt"]).success();
     let done = json(&output);
-    assert_eq!(
-        (&done["gone"], &done["checkpoints"]),
-        (&2.into(), &2.into())
-    );
+    assert_eq!((&done["gone"], &done["checkpoints"]), (&2.into(), &2.into()));
     assert_eq!(done["copies"][0]["path"], "old/key.bak");
     assert_eq!(done["copies"][0]["removed"], true);
     assert_eq!(done["rewritten"].as_array().map(Vec::len), Some(2));
     assert_eq!(done["rewritten"][1]["old"], old["checkpoints"][0]["id"]);
     let gone = done["rewritten"][1]["old"].as_str().unwrap();
     let error = project.run(["show", gone]).code(10);
-    assert!(
-        error
-            .error_text()
-            .contains("was rewritten by `herma purge`"),
-        "{error}"
-    );
+    assert!(error.error_text().contains("was rewritten by `herma purge`"), "{error}");
 }
 
 #[test]
@@ -180,10 +157,7 @@ fn a_purge_that_finds_nothing_exits_with_10_for_programs_too() {
         let flag = if dry_run { "--dry-run" } else { "--yes" };
         project.run(["purge", flag, "no-such"]).code(10);
         let answer = json(&project.run(["purge", flag, "--json", "no-such"]).code(10));
-        assert_eq!(
-            answer["schema"], "herma.purge/1",
-            "one answer, not an error"
-        );
+        assert_eq!(answer["schema"], "herma.purge/1", "one answer, not an error");
         assert_eq!(answer["paths"][0]["checkpoints"], 0);
     }
 }
@@ -201,14 +175,8 @@ fn an_interrupted_purge_is_announced_until_it_is_finished() {
     assert_eq!(purge.expect("it is named")["level"], "attention");
     for command in [&["list"][..], &["checkpoints", "verify"]] {
         let said = project.run(command).success();
-        assert!(
-            said.error_text().contains("a purge was not finished"),
-            "{said}"
-        );
-        assert!(
-            said.error_text().contains("`herma checkpoints gc`"),
-            "{said}"
-        );
+        assert!(said.error_text().contains("a purge was not finished"), "{said}");
+        assert!(said.error_text().contains("`herma checkpoints gc`"), "{said}");
     }
     project.run(["checkpoints", "gc"]).success();
     let said = project.run(["list"]).success();
@@ -226,9 +194,7 @@ fn what_people_wrote_is_named_as_not_searched() {
     let plan = ["purge", "--dry-run", "--json", "key.txt"];
     assert_eq!(texts(&plan), serde_json::json!(["reasons"]));
     project.run(["run", "--", "true"]).success();
-    project
-        .run(["resume", "save", "s1", "--task", "x"])
-        .success();
+    project.run(["resume", "save", "s1", "--task", "x"]).success();
     let all = serde_json::json!(["reasons", "steps", "resume-records"]);
     assert_eq!(texts(&plan), all);
     let said = project.run(["purge", "--yes", "key.txt"]).code(3);
@@ -243,18 +209,11 @@ fn the_advice_for_a_copy_in_another_project_works_when_typed() {
     let project = leaky(&env);
     let other = env.work_dir("the other").files([("it's mine", "secret\n")]);
     other.run(["save"]).success();
-    let said = project
-        .run(["purge", "--yes", "--copies", "key.txt"])
-        .code(3);
+    let said = project.run(["purge", "--yes", "--copies", "key.txt"]).code(3);
     let advice = said.error_text();
-    let advice = advice
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("herma --root "));
+    let advice = advice.lines().find_map(|line| line.trim().strip_prefix("herma --root "));
     let words = std::process::Command::new("sh")
-        .args([
-            "-c",
-            &format!("printf '%s\\n' --root {} --yes", advice.expect("a command")),
-        ])
+        .args(["-c", &format!("printf '%s\\n' --root {} --yes", advice.expect("a command"))])
         .bounded_output()
         .unwrap();
     let words = String::from_utf8(words.stdout).unwrap();
@@ -269,9 +228,7 @@ fn files_still_on_disk_in_other_projects_are_named() {
     let project = leaky(&env);
     let other = env.work_dir("other").files([("theirs", "secret\n")]);
     other.run(["save"]).success();
-    let said = project
-        .run(["purge", "--yes", "--everywhere", "key.txt"])
-        .success();
+    let said = project.run(["purge", "--yes", "--everywhere", "key.txt"]).success();
     let place = format!("theirs of {}", other.path().display());
     let warning =
         format!("Warning: {place} is still on disk, and the next save there may save it again");
@@ -294,9 +251,7 @@ fn a_damaged_checkpoint_of_another_project_is_named_with_its_project() {
     for file in files().into_iter().filter(|file| !before.contains(file)) {
         std::fs::remove_file(file).unwrap();
     }
-    let said = project
-        .run(["purge", "--yes", "--copies", "key.txt"])
-        .code(12);
+    let said = project.run(["purge", "--yes", "--copies", "key.txt"]).code(12);
     let place = other.path().display().to_string();
     let text = said.error_text();
     let named = text.split("cannot all be read:").nth(1);

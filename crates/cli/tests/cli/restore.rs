@@ -1,14 +1,11 @@
 //! `herma restore`, `undo` and `redo`.
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 #[test]
 fn restore_undo_and_redo_go_there_and_back() {
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
     project.write("new.txt", "new\n");
@@ -21,9 +18,7 @@ fn restore_undo_and_redo_go_there_and_back() {
     let restored = project.run(["rollback", "1"]).success();
     assert_eq!(restored.text(), plan.text(), "the plan is what was done");
     assert!(
-        restored
-            .error_text()
-            .ends_with("`herma undo` brings back the state from before.\n"),
+        restored.error_text().ends_with("`herma undo` brings back the state from before.\n"),
         "{restored}"
     );
     assert_eq!(project.read("a.txt"), "one\n");
@@ -38,19 +33,13 @@ fn restore_undo_and_redo_go_there_and_back() {
 #[test]
 fn only_the_named_paths_are_restored_and_kept_ones_stay() {
     let env = test_env();
-    let files = [
-        ("a.txt", "one\n"),
-        ("sub/b.txt", "one\n"),
-        ("sub/c.txt", "one\n"),
-    ];
+    let files = [("a.txt", "one\n"), ("sub/b.txt", "one\n"), ("sub/c.txt", "one\n")];
     let project = env.work_dir("project").files(files);
     project.run(["save"]).success();
     for (path, _) in files {
         project.write(path, "two\n");
     }
-    project
-        .run(["restore", "1", "sub", "--keep", "sub/c.txt"])
-        .success();
+    project.run(["restore", "1", "sub", "--keep", "sub/c.txt"]).success();
     let contents = files.map(|(path, _)| project.read(path));
     assert_eq!(contents, ["two\n", "one\n", "two\n"]);
 }
@@ -75,10 +64,7 @@ fn without_an_interrupted_restore_there_is_nothing_to_continue() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     let output = project.run(["restore", "--continue"]).success();
-    assert_eq!(
-        output.error_text(),
-        "No restore of this project was interrupted.\n"
-    );
+    assert_eq!(output.error_text(), "No restore of this project was interrupted.\n");
 }
 
 #[test]
@@ -104,35 +90,21 @@ fn a_file_no_checkpoint_holds_is_named_with_its_reason_and_not_called_restored()
     ] {
         let refused = project.run(arguments).code(10);
         assert!(refused.error_text().contains(words), "{refused}");
-        assert!(
-            refused.error_text().contains("Nothing was changed."),
-            "{refused}"
-        );
+        assert!(refused.error_text().contains("Nothing was changed."), "{refused}");
     }
-    let refused = json(
-        &project
-            .run(["restore", "first", "secrets.yaml", "--json"])
-            .code(10),
-    );
+    let refused = json(&project.run(["restore", "first", "secrets.yaml", "--json"]).code(10));
     assert_eq!(refused["error"]["message"], words);
     let refused = project.run(["slash", "/rollback first secrets.yaml"]);
-    assert!(
-        refused.to_string().contains("left it out (secret)"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("left it out (secret)"), "{refused}");
     assert!(!refused.to_string().contains('✅'), "{refused}");
 
     project.write("a.txt", "two\n");
-    let both = project
-        .run(["restore", "first", "a.txt", "secrets.yaml"])
-        .code(3);
+    let both = project.run(["restore", "first", "a.txt", "secrets.yaml"]).code(3);
     assert_eq!(
         both.text(),
         "write  a.txt\nmiss   secrets.yaml (the checkpoint left it out (secret))\n"
     );
-    let again = project
-        .run(["restore", "first", "a.txt", "secrets.yaml"])
-        .code(3);
+    let again = project.run(["restore", "first", "a.txt", "secrets.yaml"]).code(3);
     assert!(
         again
             .error_text()
@@ -140,23 +112,17 @@ fn a_file_no_checkpoint_holds_is_named_with_its_reason_and_not_called_restored()
         "{again}"
     );
     project.write("a.txt", "two\n");
-    let shown = project
-        .run(["slash", "/rollback first a.txt secrets.yaml"])
-        .code(3);
+    let shown = project.run(["slash", "/rollback first a.txt secrets.yaml"]).code(3);
     assert!(shown.text().contains("✅ Restored a.txt from"), "{shown}");
-    assert!(
-        shown.text().contains("Not restored: secrets.yaml"),
-        "{shown}"
-    );
+    assert!(shown.text().contains("Not restored: secrets.yaml"), "{shown}");
 }
 
 /// Its own session has work there that nobody saved in the project around it.
 #[test]
 fn a_worktree_in_the_project_is_named_once_and_never_reset() {
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("wt/x.txt", "in the project\n")]);
+    let project =
+        env.work_dir("project").files([("a.txt", "one\n"), ("wt/x.txt", "in the project\n")]);
     project.run(["save", "--name", "before"]).success();
     project.write("wt/.git", "gitdir: /p/.git/worktrees/wt\n");
     project.write("wt/x.txt", "another session's\n");

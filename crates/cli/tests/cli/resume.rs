@@ -7,13 +7,11 @@
 
 use std::path::PathBuf;
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
+use herma_testkit::{Bounded, TestEnv};
 use serde_json::json as value;
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 fn base(env: &TestEnv) -> PathBuf {
     env.home().join("checkpoints")
@@ -27,11 +25,7 @@ fn put(env: &TestEnv, name: &str, bytes: &[u8]) {
 
 fn git(project: &WorkDir<'_>, args: &[&str]) -> String {
     let mut command = herma_testkit::git::command();
-    let output = command
-        .current_dir(project.path())
-        .args(args)
-        .bounded_output()
-        .unwrap();
+    let output = command.current_dir(project.path()).args(args).bounded_output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
@@ -105,10 +99,7 @@ fn a_record_is_saved_updated_shown_and_deleted() {
     let record = &updated["record"];
     assert_eq!(record["status"], "completed");
     assert_eq!(record["progress"].as_array().unwrap().len(), 3);
-    assert_eq!(
-        record["state"],
-        value!({"tests_status": "3 failing", "pushed": "yes"})
-    );
+    assert_eq!(record["state"], value!({"tests_status": "3 failing", "pushed": "yes"}));
     assert_eq!(record["blocked"], value!([]));
     assert_eq!(record["unresolved"], value!(["yes"]));
     assert_eq!(
@@ -129,13 +120,10 @@ fn what_is_not_there_exits_with_ten_and_says_what_hermes_says() {
     for _ in 0..2 {
         let show = project.run(["resume", "show", "s1"]).code(10);
         assert!(
-            show.error_text()
-                .starts_with("Error: No checkpoint exists for session s1\n"),
+            show.error_text().starts_with("Error: No checkpoint exists for session s1\n"),
             "{show}"
         );
-        let update = project
-            .run(["resume", "update", "s1", "--task", "x"])
-            .code(10);
+        let update = project.run(["resume", "update", "s1", "--task", "x"]).code(10);
         let text = "Error: No checkpoint exists for session s1. Use 'write' first.\n";
         assert!(update.error_text().starts_with(text), "{update}");
         let empty = project.run(["resume", "list"]).success();
@@ -159,9 +147,7 @@ fn facts_about_the_project_are_added() {
         return;
     }
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
     git(&project, &["init", "-q", "-b", "topic/x"]);
     git(&project, &["add", "."]);
     git(&project, &["commit", "-qm", "first"]);
@@ -171,24 +157,12 @@ fn facts_about_the_project_are_added() {
     project.run(["save", "--session", "s1"]).success();
     project.write("b.txt", "two\n");
     project.write("new.txt", "x\n");
-    let args = [
-        "resume",
-        "save",
-        "s1",
-        "--task",
-        "t",
-        "--state",
-        "last_commit=mine",
-        "--json",
-    ];
+    let args = ["resume", "save", "s1", "--task", "t", "--state", "last_commit=mine", "--json"];
     let state = json(&project.run(args).success())["record"]["state"].clone();
     let newest = json(&project.run(["list", "--json"]).success());
     assert_eq!(state["active_branch"], "topic/x");
     assert_eq!(state["last_commit"], "mine", "what the caller says wins");
-    assert_eq!(
-        state["files_changed"],
-        value!(["a.txt", "b.txt", "new.txt"])
-    );
+    assert_eq!(state["files_changed"], value!(["a.txt", "b.txt", "new.txt"]));
     assert_eq!(state["newest_checkpoint"], newest["checkpoints"][0]["id"]);
     assert_eq!(state["working_directory"], project.path().to_str().unwrap());
 
@@ -197,10 +171,7 @@ fn facts_about_the_project_are_added() {
     let state = json(&project.run(update).success())["record"]["state"].clone();
     assert_eq!(state["last_commit"], commit);
 
-    git(
-        &project,
-        &["worktree", "add", "-q", "-b", "other", "../tree"],
-    );
+    git(&project, &["worktree", "add", "-q", "-b", "other", "../tree"]);
     let tree = env.work_dir("tree");
     let state = json(&tree.run(update).success())["record"]["state"].clone();
     assert_eq!(
@@ -210,10 +181,7 @@ fn facts_about_the_project_are_added() {
 
     project.write(".git/HEAD", "ref: ../../x\n");
     let output = project.run(update).success();
-    assert!(
-        output.error_text().contains("is not in the record"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("is not in the record"), "{output}");
 }
 
 #[test]
@@ -224,48 +192,26 @@ fn a_record_can_come_from_json_with_keys_nobody_knows() {
         "r.json",
         r#"{"z": [1, {"k": null}], "task": "t", "state": {"rate": 1.5}, "decisions": ["2026-04-22"], "created": "x"}"#,
     );
-    let args = [
-        "resume",
-        "save",
-        "s1",
-        "--no-facts",
-        "--from-json",
-        "r.json",
-        "--decision",
-        "on",
-    ];
+    let args = ["resume", "save", "s1", "--no-facts", "--from-json", "r.json", "--decision", "on"];
     project.run(args).success();
     let text = std::fs::read_to_string(base(&env).join("s1.yaml")).unwrap();
-    assert!(
-        text.contains("decisions:\n- '2026-04-22'\n- 'on'\n"),
-        "{text}"
-    );
+    assert!(text.contains("decisions:\n- '2026-04-22'\n- 'on'\n"), "{text}");
     assert!(text.contains("state:\n  rate: 1.5\n"), "{text}");
     assert!(text.ends_with("z:\n- 1\n- k: null\n"), "{text}");
     for bad in ["[]", "{", r#"{"task": 3}"#] {
         project.write("bad.json", bad);
-        project
-            .run(["resume", "save", "s2", "--from-json", "bad.json"])
-            .code(2);
+        project.run(["resume", "save", "s2", "--from-json", "bad.json"]).code(2);
     }
-    project
-        .run(["resume", "save", "s2", "--from-json", "none.json"])
-        .code(1);
+    project.run(["resume", "save", "s2", "--from-json", "none.json"]).code(1);
 }
 
 #[test]
 fn records_are_listed_newest_first_and_what_is_none_is_named() {
     let env = test_env();
     let project = env.work_dir("project");
-    put(
-        &env,
-        "old.yaml",
-        b"task: \"old\\e[2J\\nline\"\nupdated: 2020-01-01\n",
-    );
+    put(&env, "old.yaml", b"task: \"old\\e[2J\\nline\"\nupdated: 2020-01-01\n");
     put(&env, "torn.yaml", b"task: 'half");
-    project
-        .run(["resume", "save", "new", "--task", "t", "--no-facts"])
-        .success();
+    project.run(["resume", "save", "new", "--task", "t", "--no-facts"]).success();
     let output = project.run(["resume", "list"]).code(3);
     insta::assert_snapshot!(output, @r"
     new  in_progress  [AGE]  t
@@ -279,18 +225,10 @@ fn records_are_listed_newest_first_and_what_is_none_is_named() {
     assert_eq!(listed["records"][1]["updated_seconds"], 1_577_836_800);
     assert_eq!(listed["problems"][0]["file"], "torn.yaml");
     let null = project.run(["resume", "list", "-z"]).code(3);
-    assert!(
-        null.text()
-            .ends_with("\0old\tin_progress\t0\t0\t1577836800\told[2J line\0"),
-        "{null}"
-    );
+    assert!(null.text().ends_with("\0old\tin_progress\t0\t0\t1577836800\told[2J line\0"), "{null}");
     project.run(["resume", "show", "torn"]).code(12);
-    project
-        .run(["resume", "update", "torn", "--task", "x"])
-        .code(12);
-    let replaced = project
-        .run(["resume", "save", "torn", "--task", "x", "--no-facts"])
-        .success();
+    project.run(["resume", "update", "torn", "--task", "x"]).code(12);
+    let replaced = project.run(["resume", "save", "torn", "--task", "x", "--no-facts"]).success();
     assert!(replaced.error_text().contains("set-aside/"), "{replaced}");
 }
 
@@ -329,16 +267,7 @@ fn the_next_session_is_told_what_the_one_before_was_doing() {
     let env = test_env();
     let project = env.work_dir("project");
     project
-        .run([
-            "resume",
-            "save",
-            "s1",
-            "--task",
-            "t",
-            "--no-facts",
-            "--progress",
-            "a=pending",
-        ])
+        .run(["resume", "save", "s1", "--task", "t", "--no-facts", "--progress", "a=pending"])
         .success();
     let output = project.run(["resume", "inject", "s3", "--parent", "s2", "--parent", "s1"]);
     insta::assert_snapshot!(output.success(), @r"
@@ -351,30 +280,10 @@ fn the_next_session_is_told_what_the_one_before_was_doing() {
     Progress:
       [ ] a
     ");
-    project
-        .run([
-            "resume",
-            "save",
-            "s4",
-            "--task",
-            "t",
-            "--no-facts",
-            "--parent",
-            "s1",
-        ])
-        .success();
+    project.run(["resume", "save", "s4", "--task", "t", "--no-facts", "--parent", "s1"]).success();
     let told = json(&project.run(["resume", "inject", "s4", "--json"]).success());
     assert_eq!(told["from"], "s1");
-    project
-        .run([
-            "resume",
-            "update",
-            "s1",
-            "--status",
-            "completed",
-            "--no-facts",
-        ])
-        .success();
+    project.run(["resume", "update", "s1", "--status", "completed", "--no-facts"]).success();
     assert_eq!(project.run(["resume", "inject", "s4"]).success().text(), "");
 }
 
@@ -382,39 +291,25 @@ fn the_next_session_is_told_what_the_one_before_was_doing() {
 fn defect_22_records_survive_the_first_store_cleaning_and_clearing() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    project
-        .run(["resume", "save", "s1", "--task", "t", "--no-facts"])
-        .success();
+    project.run(["resume", "save", "s1", "--task", "t", "--no-facts"]).success();
     put(&env, "torn.yaml", b"- x\n");
     let record = std::fs::read(base(&env).join("s1.yaml")).unwrap();
     project.run(["save"]).success();
     project.run(["resume", "gc"]).success();
     project.run(["checkpoints", "prune", "--force"]).success();
     project.run(["checkpoints", "gc"]).success();
-    project
-        .run(["checkpoints", "clear-legacy", "--yes"])
-        .success();
+    project.run(["checkpoints", "clear-legacy", "--yes"]).success();
     let cleared = project.run(["checkpoints", "clear", "--yes"]).success();
-    assert!(
-        cleared.text().ends_with("\n  s1.yaml\n  set-aside\n"),
-        "{cleared}"
-    );
+    assert!(cleared.text().ends_with("\n  s1.yaml\n  set-aside\n"), "{cleared}");
     assert_eq!(std::fs::read(base(&env).join("s1.yaml")).unwrap(), record);
-    assert_eq!(
-        std::fs::read_dir(base(&env).join("set-aside"))
-            .unwrap()
-            .count(),
-        1
-    );
+    assert_eq!(std::fs::read_dir(base(&env).join("set-aside")).unwrap().count(), 1);
 }
 
 #[test]
 fn deleting_asks_on_a_terminal() {
     let env = test_env();
     let project = env.work_dir("project");
-    project
-        .run(["resume", "save", "s1", "--task", "t", "--no-facts"])
-        .success();
+    project.run(["resume", "save", "s1", "--task", "t", "--no-facts"]).success();
     let mut terminal = project.in_terminal(["resume", "delete", "s1"]);
     terminal.wait_for("Remove the resume record of session s1? [y/N] ");
     terminal.answer("n");
@@ -427,19 +322,14 @@ fn a_status_nobody_knows_is_refused_with_those_that_are_known() {
     let env = test_env();
     let project = env.work_dir("project");
     for (bad, known) in [
-        (
-            r#"{"task": "t", "status": "done"}"#,
-            "in_progress, completed, blocked, cancelled",
-        ),
+        (r#"{"task": "t", "status": "done"}"#, "in_progress, completed, blocked, cancelled"),
         (
             r#"{"task": "t", "progress": [{"step": "a", "status": "done"}]}"#,
             "pending, in_progress, completed, cancelled",
         ),
     ] {
         project.write("bad.json", bad);
-        let refused = project
-            .run(["resume", "save", "s1", "--from-json", "bad.json"])
-            .code(2);
+        let refused = project.run(["resume", "save", "s1", "--from-json", "bad.json"]).code(2);
         assert!(refused.error_text().contains(known), "{refused}");
         assert!(!base(&env).join("s1.yaml").exists());
     }
@@ -449,9 +339,7 @@ fn a_status_nobody_knows_is_refused_with_those_that_are_known() {
 fn maintenance_removes_records_that_have_served_their_time_once_a_day() {
     let env = test_env();
     let project = env.work_dir("project");
-    project
-        .run(["resume", "save", "fresh", "--task", "t"])
-        .success();
+    project.run(["resume", "save", "fresh", "--task", "t"]).success();
     let stale = base(&env).join("stale.yaml");
     let removed = |record: &str| {
         std::fs::write(&stale, record).unwrap();

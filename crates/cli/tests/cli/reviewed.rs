@@ -1,33 +1,22 @@
 //! What a hostile review of the commands found, one test each.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "damage is done behind the program's back"
-)]
+#![allow(clippy::disallowed_methods, reason = "damage is done behind the program's back")]
 
 use std::path::PathBuf;
 
 use herma_testkit::TestEnv;
 
-use super::json;
-use super::random_text;
-use super::test_env;
+use super::{json, random_text, test_env};
 
 fn packs(env: &TestEnv) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(env.store().join("objects/pack")).expect("the test made it");
     let paths = entries.map(|entry| entry.expect("the test made it").path());
-    paths
-        .filter(|path| path.extension().is_some_and(|e| e == "pack"))
-        .collect()
+    paths.filter(|path| path.extension().is_some_and(|e| e == "pack")).collect()
 }
 
 /// Makes one object unreadable, in every pack it is in.
 fn rot(env: &TestEnv, id: &str) {
     for path in packs(env) {
-        let listed = env.git([
-            "verify-pack",
-            "-v",
-            path.to_str().expect("the test made it"),
-        ]);
+        let listed = env.git(["verify-pack", "-v", path.to_str().expect("the test made it")]);
         let line = listed.text().lines().find(|line| line.starts_with(id));
         let Some(line) = line else { continue };
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -52,15 +41,10 @@ fn write_config(env: &TestEnv, text: &str) {
 /// The id a ref of the first project holds.
 fn ref_of(env: &TestEnv, leaf: &str) -> String {
     let projects = env.store().join("refs/herma");
-    let project = std::fs::read_dir(projects)
-        .expect("the test made it")
-        .next()
-        .expect("the test made it");
+    let project =
+        std::fs::read_dir(projects).expect("the test made it").next().expect("the test made it");
     let file = project.expect("the test made it").path().join(leaf);
-    std::fs::read_to_string(file)
-        .expect("the test made it")
-        .trim()
-        .to_owned()
+    std::fs::read_to_string(file).expect("the test made it").trim().to_owned()
 }
 
 #[test]
@@ -149,10 +133,7 @@ fn a_mistake_in_what_is_kept_does_not_stop_a_save() {
         write_config(&env, &format!("checkpoints:\n  {key}: many\n"));
         let project = env.work_dir("project").files([("a.txt", "one\n")]);
         let saved = project.run(["save"]).success();
-        assert!(
-            saved.error_text().contains("; the default is used"),
-            "{saved}"
-        );
+        assert!(saved.error_text().contains("; the default is used"), "{saved}");
         project.run(["checkpoints", "prune"]).code(1);
         project.run(["maintain"]).code(1);
         // What decides which files are saved is another matter, and none of the cleaning's.
@@ -214,9 +195,7 @@ fn limits_below_zero_are_refused_alike() {
     for flag in ["--max-size-mb", "--max-snapshots"] {
         let refused = project.run(["checkpoints", "prune", flag, "-5"]).code(2);
         assert!(refused.error_text().contains("'-5'"), "{refused}");
-        project
-            .run(["checkpoints", "prune", flag, "0", "--dry-run"])
-            .success();
+        project.run(["checkpoints", "prune", flag, "0", "--dry-run"]).success();
     }
     let days = ["checkpoints", "prune", "--retention-days", "-1"];
     project.run(days).success();
@@ -226,26 +205,18 @@ fn limits_below_zero_are_refused_alike() {
 fn maintenance_answers_programs_with_one_object() {
     let env = test_env();
     let project = env.work_dir("project");
-    project
-        .run(["config", "set", "max_snapshots", "2"])
-        .success();
+    project.run(["config", "set", "max_snapshots", "2"]).success();
     for step in 0..4 {
         project.write("a.txt", &format!("{step}\n"));
         project.run(["save"]).success();
     }
     let done = json(&project.run(["maintain", "--json"]).success());
     assert_eq!(done["schema"], "herma.maintain/1");
-    assert_eq!(
-        (&done["cleaned"], &done["dropped"]),
-        (&true.into(), &2.into())
-    );
+    assert_eq!((&done["cleaned"], &done["dropped"]), (&true.into(), &2.into()));
     let nowhere = env.root().join("nowhere");
     let arguments = ["--home", nowhere.to_str().unwrap(), "maintain", "--json"];
     let nothing = json(&project.run(arguments).success());
-    assert_eq!(
-        (&nothing["cleaned"], &nothing["busy"]),
-        (&false.into(), &false.into())
-    );
+    assert_eq!((&nothing["cleaned"], &nothing["busy"]), (&false.into(), &false.into()));
 }
 
 #[test]
@@ -263,11 +234,7 @@ fn what_looks_like_an_old_repository_and_is_none_is_named() {
     let other =
         "project 00000000000000bb (legacy-20200101-000000) was skipped: it is no repository";
     assert!(words.contains(other), "{output}");
-    let listed = json(
-        &project
-            .run(["checkpoints", "import-legacy", "--json"])
-            .code(3),
-    );
+    let listed = json(&project.run(["checkpoints", "import-legacy", "--json"]).code(3));
     assert_eq!(listed["repositories"].as_array().unwrap().len(), 2);
 }
 
@@ -280,10 +247,7 @@ fn doctor_and_status_agree_that_a_replaced_project_is_not_gone() {
     here.run(["save"]).success();
     env.work_dir("").remove("old");
     let doctor = here.run(["doctor"]).code(3);
-    assert!(
-        doctor.text().contains("looks like this directory"),
-        "{doctor}"
-    );
+    assert!(doctor.text().contains("looks like this directory"), "{doctor}");
     for link in [false, true] {
         if link {
             env.work_dir("").remove("old");
@@ -296,9 +260,6 @@ fn doctor_and_status_agree_that_a_replaced_project_is_not_gone() {
         assert!(doctor.text().contains("0 of them gone"), "{doctor}");
         let status = json(&here.run(["checkpoints", "--json"]).success());
         let projects = status["projects"].as_array().unwrap();
-        assert!(
-            projects.iter().all(|one| one["state"] == "live"),
-            "{status}"
-        );
+        assert!(projects.iter().all(|one| one["state"] == "live"), "{status}");
     }
 }

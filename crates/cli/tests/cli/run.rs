@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 use herma_testkit::Bounded;
 
 #[test]
@@ -56,11 +55,7 @@ fn the_exit_code_is_the_command_s() {
     run("kill -KILL $$").code(128 + 9);
     run("kill -TERM $$").code(128 + 15);
     let states = project.run(["steps", "--all", "-z"]).success();
-    assert_eq!(
-        states.text().matches("\tunchanged\t").count(),
-        4,
-        "{states}"
-    );
+    assert_eq!(states.text().matches("\tunchanged\t").count(), 4, "{states}");
     assert_eq!(states.text().matches("\tchanged\t").count(), 1, "{states}");
 }
 
@@ -81,11 +76,7 @@ fn a_command_that_cannot_be_run_is_told_apart_as_a_shell_does() {
     [exit status: 126]
     ");
     let states = project.run(["steps", "--all", "-z"]).success();
-    assert_eq!(
-        states.text().matches("\tunchanged\t").count(),
-        2,
-        "{states}"
-    );
+    assert_eq!(states.text().matches("\tunchanged\t").count(), 2, "{states}");
 }
 
 #[test]
@@ -108,10 +99,7 @@ fn streams_directory_and_environment_reach_the_command() {
     let id = status["project"]["id"].as_str().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let directory = project.join("sub");
-    assert_eq!(
-        printed,
-        format!("{}\ngot hello\n{id}\n", directory.display())
-    );
+    assert_eq!(printed, format!("{}\ngot hello\n{id}\n", directory.display()));
     assert_eq!(output.stderr, b"step 1\n");
 }
 
@@ -129,9 +117,7 @@ fn without_a_save_before_it_the_command_is_not_run() {
     assert!(words.contains("The command was not run.\n"), "{refused}");
     assert!(words.contains("--anyway"), "{refused}");
 
-    let anyway = project
-        .run(["run", "--anyway", "--", "touch", "ran"])
-        .success();
+    let anyway = project.run(["run", "--anyway", "--", "touch", "ran"]).success();
     assert!(project.exists("ran"));
     assert!(anyway.error_text().contains("cannot be undone"), "{anyway}");
 }
@@ -140,27 +126,14 @@ fn without_a_save_before_it_the_command_is_not_run() {
 fn the_checkpoint_before_it_can_be_named() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let run = [
-        "run",
-        "--name",
-        "before",
-        "--",
-        "sh",
-        "-c",
-        "echo 2 > a.txt",
-    ];
+    let run = ["run", "--name", "before", "--", "sh", "-c", "echo 2 > a.txt"];
     project.run(run).success();
     project.run(["restore", "before"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
     project.write("a.txt", "three\n");
-    let taken = project
-        .run(["run", "--name", "before", "--", "touch", "ran"])
-        .code(1);
+    let taken = project.run(["run", "--name", "before", "--", "touch", "ran"]).code(1);
     assert!(!project.exists("ran"), "{taken}");
-    assert!(
-        taken.error_text().contains("belongs to checkpoint"),
-        "{taken}"
-    );
+    assert!(taken.error_text().contains("belongs to checkpoint"), "{taken}");
     let open = project.run(["steps", "--all", "-z"]).success();
     assert!(!open.text().contains("\topen\t"), "{open}");
 }
@@ -193,35 +166,20 @@ fn a_command_under_a_command_is_part_of_it() {
     other.set("HERMA_STEP_PROJECT", own);
     let elsewhere = other.work_dir("elsewhere");
     let begun = elsewhere.run(["step", "begin"]).success();
-    assert!(
-        begun
-            .error_text()
-            .contains("`HERMA_STEP` is no step's number"),
-        "{begun}"
-    );
+    assert!(begun.error_text().contains("`HERMA_STEP` is no step's number"), "{begun}");
 }
 
 #[test]
 fn programs_read_the_end_from_the_last_line() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let run = [
-        "run",
-        "--json",
-        "--",
-        "sh",
-        "-c",
-        "echo said; echo 2 > a.txt; kill -HUP $$",
-    ];
+    let run = ["run", "--json", "--", "sh", "-c", "echo said; echo 2 > a.txt; kill -HUP $$"];
     let run = project.run(run).code(129);
     let (said, last) = run.line().rsplit_once('\n').unwrap();
     assert_eq!(said, "said");
     let last: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(last["schema"], "herma.run/1");
-    assert_eq!(
-        (&last["exit_code"], &last["signal"]),
-        (&129.into(), &1.into())
-    );
+    assert_eq!((&last["exit_code"], &last["signal"]), (&129.into(), &1.into()));
     assert_eq!(last["step"]["state"], "changed");
     assert_eq!(last["step"]["files"][0]["path"], "a.txt");
 }
@@ -246,9 +204,7 @@ fn a_run_that_was_killed_is_open_until_the_next_step_begins() {
     let run = project.run(["run", "--", "sh", "-c", script]);
     assert_eq!(run.status.code(), None, "{run}");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        sh  run  sh -c 'echo 2 > a.txt; kill -KILL $PPID'  [open]");
-    let later = project
-        .run(["run", "--", "sh", "-c", "echo 3 > a.txt"])
-        .success();
+    let later = project.run(["run", "--", "sh", "-c", "echo 3 > a.txt"]).success();
     assert!(!later.error_text().contains("at the same time"), "{later}");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
     2  [TIME]  [AGE]        sh  run  sh -c 'echo 3 > a.txt'  (1 file, +1/-1)
@@ -275,10 +231,7 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
     let said = "3 files outside checkpoints changed: .env removed, app.sqlite removed, secrets.yaml removed";
     let run = project.run(["run", "--", "sh", "-c", script]).success();
     let words = run.error_text();
-    assert!(
-        words.contains("Step 1 changed nothing that checkpoints hold."),
-        "{run}"
-    );
+    assert!(words.contains("Step 1 changed nothing that checkpoints hold."), "{run}");
     assert!(words.contains(said), "{run}");
     let steps = project.run(["steps"]).success();
     assert!(steps.text().contains(said), "{steps}");
@@ -295,10 +248,7 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
         &["restore", "1", "--all", "--dry-run"],
     ] {
         let undone = project.run(arguments).code(3);
-        assert!(
-            undone.error_text().contains(said),
-            "{arguments:?}: {undone}"
-        );
+        assert!(undone.error_text().contains(said), "{arguments:?}: {undone}");
     }
     let undone = json(&project.run(["undo", "--json"]).code(3));
     assert_eq!(undone["outside"].as_array().unwrap().len(), 3);
@@ -354,15 +304,7 @@ fn a_command_that_deletes_a_branch_says_so_at_once() {
     git("git init -q -b main && git add -A && git commit -q -m one && git branch f");
     let deleted = git("git branch -q -D f");
     let words = deleted.error_text();
-    assert!(
-        words.contains("git: branch f deleted, not covered"),
-        "{deleted}"
-    );
+    assert!(words.contains("git: branch f deleted, not covered"), "{deleted}");
     let undone = project.run(["undo"]).code(3);
-    assert!(
-        undone
-            .error_text()
-            .contains("git: branch f deleted, not covered"),
-        "{undone}"
-    );
+    assert!(undone.error_text().contains("git: branch f deleted, not covered"), "{undone}");
 }

@@ -115,10 +115,7 @@ fn a_terminal_is_a_terminal_for_the_command() {
     let output = terminal.finish().success();
     // On a busy machine the saving is shown before.
     let said = output.text();
-    assert!(
-        said.ends_with("all three\nStep 1 changed nothing.\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("all three\nStep 1 changed nothing.\n"), "{said}");
 }
 
 #[test]

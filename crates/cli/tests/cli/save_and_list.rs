@@ -1,20 +1,14 @@
 //! `herma save`, `list`, `show`, and the marks.
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 #[test]
 fn a_save_is_listed_with_its_reason_and_can_be_named() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let saved = project
-        .run(["save", "-m", "first", "--agent", "tester"])
-        .success();
+    let saved = project.run(["save", "-m", "first", "--agent", "tester"]).success();
     assert!(saved.stdout.is_empty(), "words belong on stderr");
-    assert!(
-        saved.error_text().starts_with("Saved checkpoint 1 ("),
-        "{saved}"
-    );
+    assert!(saved.error_text().starts_with("Saved checkpoint 1 ("), "{saved}");
 
     let list = json(&project.run(["list", "--json"]).success());
     assert_eq!(list["schema"], "herma.list/1");
@@ -37,16 +31,8 @@ fn saving_twice_without_a_change_makes_one_checkpoint() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     let again = project.run(["save"]).success();
-    assert!(
-        again
-            .error_text()
-            .starts_with("Nothing changed since checkpoint 1 ("),
-        "{again}"
-    );
-    assert_eq!(
-        json(&project.run(["save", "--json"]).success())["is_new"],
-        false
-    );
+    assert!(again.error_text().starts_with("Nothing changed since checkpoint 1 ("), "{again}");
+    assert_eq!(json(&project.run(["save", "--json"]).success())["is_new"], false);
 }
 
 #[test]
@@ -55,10 +41,7 @@ fn what_a_save_leaves_out_is_named_and_the_exit_code_says_so() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.write("big.dat", &"x".repeat(11 << 20));
     let saved = project.run(["save"]).code(3);
-    assert!(
-        saved.error_text().contains("  big.dat (too-large)\n"),
-        "{saved}"
-    );
+    assert!(saved.error_text().contains("  big.dat (too-large)\n"), "{saved}");
     let records = project.run(["show", "1", "-z"]).success();
     assert!(records.text().contains("too-large\tbig.dat\0"), "{records}");
 }
@@ -79,10 +62,7 @@ fn a_project_without_checkpoints_says_what_to_type() {
     let env = test_env();
     let project = env.work_dir("project");
     let status = project.run([""; 0]).success();
-    assert!(
-        status.error_text().contains("makes the first checkpoint"),
-        "{status}"
-    );
+    assert!(status.error_text().contains("makes the first checkpoint"), "{status}");
     let restore = project.run(["restore", "1"]).code(10);
     assert!(restore.error_text().contains("Hint: "), "{restore}");
 }
@@ -93,10 +73,7 @@ fn dropping_without_a_terminal_needs_yes() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     let refused = project.run(["drop", "1"]).code(2);
-    assert!(
-        refused.error_text().contains("Nothing was removed"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("Nothing was removed"), "{refused}");
     project.run(["drop", "1", "--yes"]).success();
     project.run(["show", "1"]).code(10);
 }
@@ -116,10 +93,7 @@ fn one_damaged_checkpoint_is_named_and_the_others_stay_usable() {
 
     let listed = project.run(["list"]).code(12);
     assert!(listed.text().contains("first"), "{listed}");
-    assert!(
-        listed.error_text().contains("00000002 is damaged"),
-        "{listed}"
-    );
+    assert!(listed.error_text().contains("00000002 is damaged"), "{listed}");
     let doctor = project.run(["doctor"]).code(1);
     assert!(doctor.text().contains("00000002 is damaged"), "{doctor}");
     project.run(["restore", "2"]).code(12);
@@ -130,9 +104,7 @@ fn one_damaged_checkpoint_is_named_and_the_others_stay_usable() {
 #[test]
 fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("old.txt", "clean\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("old.txt", "clean\n")]);
     project.run(["save"]).success();
     let secret = herma_testkit::secrets::planted(1).remove(0).1;
     project.write("old.txt", &format!("clean\n{secret}\n"));
@@ -155,14 +127,8 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
         assert!(!output.to_string().contains(&secret[12..]), "{output}");
     }
     let text = shown.text();
-    assert!(
-        text.contains("    new.txt (a GitHub token in line 3)\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("    old.txt (a GitHub token in line 2)\n"),
-        "{text}"
-    );
+    assert!(text.contains("    new.txt (a GitHub token in line 3)\n"), "{text}");
+    assert!(text.contains("    old.txt (a GitHub token in line 2)\n"), "{text}");
     let left_out = &json(&json_text)["left_out"];
     assert_eq!(left_out[0]["reason"], "secret-content");
     assert_eq!(left_out[0]["secret"]["kind"], "github-token");

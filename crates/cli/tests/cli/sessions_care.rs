@@ -6,18 +6,14 @@ use std::process::Command;
 use herma_testkit::Bounded;
 use herma_testkit::hermes_sessions::HermesSessions;
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 /// Long ago, in seconds since 1970.
 const OLD: f64 = 1_000_000_000.0;
 const DAY: f64 = 86_400.0;
 
 fn now() -> f64 {
-    std::time::SystemTime::UNIX_EPOCH
-        .elapsed()
-        .expect("a clock after 1970")
-        .as_secs_f64()
+    std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_secs_f64()
 }
 
 #[test]
@@ -30,9 +26,7 @@ fn the_dry_run_the_question_and_the_result_of_reaping_agree() {
     home.write("chat.jsonl", "");
     home.touch("chat.jsonl", now());
     let project = env.work_dir("project");
-    let dry = project
-        .run(["sessions", "prune", "--reap", "--dry-run", "--json"])
-        .success();
+    let dry = project.run(["sessions", "prune", "--reap", "--dry-run", "--json"]).success();
     let plan = json(&dry);
     assert_eq!((&plan["sessions"], &plan["reaped"]), (&1.into(), &1.into()));
     assert_eq!(plan["kept"][0]["id"], "chat");
@@ -63,10 +57,7 @@ fn an_unreadable_list_of_the_gateway_stops_reaping_before_anything_is_changed() 
         let output = project.run(["sessions", "prune", "--reap", option]);
         assert_eq!(output.status.code(), Some(12), "{output}");
         assert!(output.error_text().contains("sessions.json"), "{output}");
-        assert!(
-            output.error_text().contains("Nothing was changed."),
-            "{output}"
-        );
+        assert!(output.error_text().contains("Nothing was changed."), "{output}");
     }
     assert_eq!(home.ids(), ["crashed", "ended"]);
     let active = "SELECT COUNT(*) FROM sessions WHERE ended_at IS NULL";
@@ -84,10 +75,8 @@ fn an_export_never_replaces_the_database() {
     symlink(&database, project.path().join("soft")).expect("a link");
     symlink(env.home(), project.path().join("home")).expect("a link");
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        for target in [
-            format!("{}{suffix}", database.display()),
-            format!("home/state.db{suffix}"),
-        ] {
+        for target in [format!("{}{suffix}", database.display()), format!("home/state.db{suffix}")]
+        {
             let output = project.run(["sessions", "export", &target]).code(2);
             assert!(output.error_text().contains("session database"), "{output}");
         }
@@ -120,10 +109,7 @@ fn an_export_that_fails_leaves_the_file_as_it_was() {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test prepares the file it is about"
-)]
+#[expect(clippy::disallowed_methods, reason = "the test prepares the file it is about")]
 fn a_database_that_is_no_file_is_refused_at_once() {
     let env = test_env();
     std::fs::create_dir_all(env.home()).expect("a home");
@@ -134,10 +120,7 @@ fn a_database_that_is_no_file_is_refused_at_once() {
     for command in ["list", "stats", "prune"] {
         let output = project.run(["sessions", command]);
         assert_eq!(output.status.code(), Some(12), "{output}");
-        assert!(
-            output.error_text().contains("not a regular file"),
-            "{output}"
-        );
+        assert!(output.error_text().contains("not a regular file"), "{output}");
     }
 }
 
@@ -190,10 +173,7 @@ fn sessions_whose_id_is_no_text_are_named_before_and_after() {
             .map(|kept| kept["id"].as_str().unwrap_or_default().to_owned())
             .collect();
         ids.sort();
-        assert!(
-            output.error_text().contains("its id is no text"),
-            "{output}"
-        );
+        assert!(output.error_text().contains("its id is no text"), "{output}");
         ids
     };
     let expected = ["NULL", "x'00ff'"];

@@ -3,9 +3,8 @@
 use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
 
-use super::json;
 use super::take_back::step;
-use super::test_env;
+use super::{json, test_env};
 
 fn ask(project: &WorkDir<'_>, text: &str) -> herma_testkit::Output {
     project.run(["slash", text])
@@ -17,9 +16,7 @@ fn ask_on(project: &WorkDir<'_>, platform: &str, text: &str) -> herma_testkit::O
 
 /// Two checkpoints, `one` and `two`, and a file that is newer than both.
 fn saved_twice(env: &TestEnv) -> WorkDir<'_> {
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("b c.txt", "one\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b c.txt", "one\n")]);
     project.run(["save", "-m", "one"]).success();
     project.write("a.txt", "two\n");
     project.write("b c.txt", "two\n");
@@ -34,10 +31,7 @@ fn without_checkpoints_it_is_said_whether_anybody_saves() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     let nothing = ask(&project, "/rollback").success();
     assert!(
-        nothing
-            .text()
-            .trim_start()
-            .starts_with("No checkpoints found for "),
+        nothing.text().trim_start().starts_with("No checkpoints found for "),
         "hooks save by default"
     );
     project.run(["config", "set", "enabled", "false"]).success();
@@ -129,11 +123,7 @@ fn a_preview_counts_and_shows_the_beginning() {
     project.write("a.txt", &"line\n".repeat(200));
     let long = ask(&project, "/diff").success();
     // Five lines of headers, one that was removed, 200 that were added.
-    assert!(
-        long.text()
-            .ends_with("\n  ... (126 more lines, showing first 80)\n"),
-        "{long}"
-    );
+    assert!(long.text().ends_with("\n  ... (126 more lines, showing first 80)\n"), "{long}");
 }
 
 #[test]
@@ -203,14 +193,8 @@ fn what_fails_says_so_and_changes_nothing() {
         ("/rollback 9", "  Invalid checkpoint number. Use 1-2.\n"),
         ("/rollback 0", "  Invalid checkpoint number. Use 1-2.\n"),
         ("/rollback -1", "  Invalid checkpoint number. Use 1-2.\n"),
-        (
-            "/rollback diff 9",
-            "  Invalid checkpoint number. Use 1-2.\n",
-        ),
-        (
-            "/rollback nowhere",
-            "  ❌ no checkpoint of this project is called `nowhere`\n",
-        ),
+        ("/rollback diff 9", "  Invalid checkpoint number. Use 1-2.\n"),
+        ("/rollback nowhere", "  ❌ no checkpoint of this project is called `nowhere`\n"),
     ] {
         assert_eq!(ask(&project, text).code(1).text(), said, "{text}");
     }
@@ -231,18 +215,9 @@ fn what_fails_says_so_and_changes_nothing() {
 fn other_forms_get_the_usage() {
     let env = test_env();
     let project = saved_twice(&env);
-    for text in [
-        "/rollback help",
-        "/nonsense",
-        "",
-        "/rollback 1 'open",
-        "/diff staged x",
-    ] {
+    for text in ["/rollback help", "/nonsense", "", "/rollback 1 'open", "/diff staged x"] {
         let output = ask(&project, text).success();
-        assert!(
-            output.text().starts_with("  Usage:\n  /rollback "),
-            "{output}"
-        );
+        assert!(output.text().starts_with("  Usage:\n  /rollback "), "{output}");
     }
     let output = project.run(["slash", "", "--json"]).success();
     assert_eq!(json(&output)["ok"], false);
@@ -254,11 +229,7 @@ fn edits_made_by_hand_stay_unless_all_is_asked_for() {
     let env = test_env();
     let project = saved_twice(&env);
     project.run(["save", "-m", "start"]).success();
-    step(
-        &project,
-        &["--session", "s-1"],
-        &[("a.txt", "agent\n"), ("made.txt", "made\n")],
-    );
+    step(&project, &["--session", "s-1"], &[("a.txt", "agent\n"), ("made.txt", "made\n")]);
     project.write("b c.txt", "by hand\n");
     let session = project.run(["slash", "/diff session", "--session", "s-1"]);
     let session = session.success();
@@ -311,10 +282,7 @@ fn the_directory_comes_from_the_front_end() {
     let elsewhere = env.work_dir("elsewhere").path().to_owned();
     let run = |env: &TestEnv, arguments: &[&str]| {
         let mut command = env.command(&elsewhere);
-        env.finish(command.args(arguments))
-            .success()
-            .text()
-            .to_owned()
+        env.finish(command.args(arguments)).success().text().to_owned()
     };
     let name = path.to_str().unwrap();
     let list = run(&env, &["slash", "/rollback", "--cwd", name]);
@@ -346,18 +314,13 @@ fn names_and_reasons_cannot_break_out_of_a_chat() {
             assert!(!shown.contains('\u{202e}'), "{output}");
             if platform == "telegram" {
                 let tags = ["<pre>", "</pre>", "<code>", "</code>"];
-                let rest = tags
-                    .iter()
-                    .fold(shown.to_owned(), |text, tag| text.replace(tag, ""));
+                let rest = tags.iter().fold(shown.to_owned(), |text, tag| text.replace(tag, ""));
                 assert!(!rest.contains(['<', '>']), "{output}");
                 let opened = shown.matches("<pre>").count() + shown.matches("<code>").count();
                 let closed = shown.matches("</pre>").count() + shown.matches("</code>").count();
                 assert_eq!(opened, closed, "{output}");
             } else {
-                assert!(
-                    !shown.contains("@everyone") && !shown.contains("@here"),
-                    "{output}"
-                );
+                assert!(!shown.contains("@everyone") && !shown.contains("@here"), "{output}");
                 let fences = shown.lines().filter(|line| *line == "```").count();
                 assert_eq!(shown.matches("```").count(), fences, "{output}");
                 assert_eq!(fences % 2, 0, "{output}");
@@ -382,10 +345,7 @@ fn long_answers_fit_the_platform() {
         let output = ask_on(&project, platform, "/rollback diff 1").success();
         let text = output.text().trim_end_matches('\n');
         let length = text.encode_utf16().count();
-        assert!(
-            length <= limit && length > limit / 2,
-            "{platform}: {length}"
-        );
+        assert!(length <= limit && length > limit / 2, "{platform}: {length}");
         assert!(text.contains(" more lines, showing first "), "{text}");
         assert!(text.contains("60 files changed, "), "{text}");
     }
@@ -395,13 +355,7 @@ fn long_answers_fit_the_platform() {
 fn programs_get_the_message_and_what_was_done() {
     let env = test_env();
     let project = saved_twice(&env);
-    let arguments = [
-        "slash",
-        "/rollback 2 a.txt",
-        "--json",
-        "--platform",
-        "slack",
-    ];
+    let arguments = ["slash", "/rollback 2 a.txt", "--json", "--platform", "slack"];
     let json = json(&project.run(arguments).success());
     assert_eq!(json["schema"], "herma.slash/1");
     assert_eq!(json["action"], "restore");
@@ -411,10 +365,7 @@ fn programs_get_the_message_and_what_was_done() {
     assert_eq!(json["checkpoint"]["reason"], "one");
     assert_eq!(json["safety"]["origin"], "safety");
     let text = json["text"].as_str().unwrap();
-    assert!(
-        text.starts_with("✅ Restored `a.txt` from checkpoint "),
-        "{text}"
-    );
+    assert!(text.starts_with("✅ Restored `a.txt` from checkpoint "), "{text}");
 }
 
 #[test]
@@ -432,10 +383,7 @@ fn an_empty_file_name_is_not_the_whole_project() {
     let project = saved_twice(&env);
     for text in ["/rollback 2 ''", "/rollback 2 a.txt \"\"", "/rollback ''"] {
         let asked = json(&project.run(["--json", "slash", text]).success());
-        assert_eq!(
-            (&asked["action"], &asked["ok"]),
-            (&"usage".into(), &false.into())
-        );
+        assert_eq!((&asked["action"], &asked["ok"]), (&"usage".into(), &false.into()));
     }
     project.run(["restore", "2", ""]).code(2);
     assert_eq!(project.read("a.txt"), "two\n");
@@ -447,26 +395,12 @@ fn a_directory_that_is_not_there_is_said_where_people_look() {
     let env = test_env();
     let project = saved_twice(&env);
     let told = project.run(["slash", "/rollback", "--cwd", "none"]).code(1);
-    assert!(
-        told.text()
-            .trim_start()
-            .starts_with("❌ there is no directory "),
-        "{told}"
-    );
+    assert!(told.text().trim_start().starts_with("❌ there is no directory "), "{told}");
     let told = project.run(["--json", "slash", "/rollback 1", "--cwd", "none"]);
     let told = json(&told.code(1));
     assert_eq!(told["schema"], "herma.slash/1");
-    assert_eq!(
-        (&told["ok"], &told["action"]),
-        (&false.into(), &"restore".into())
-    );
-    assert!(
-        told["text"]
-            .as_str()
-            .unwrap()
-            .trim_start()
-            .starts_with('❌')
-    );
+    assert_eq!((&told["ok"], &told["action"]), (&false.into(), &"restore".into()));
+    assert!(told["text"].as_str().unwrap().trim_start().starts_with('❌'));
 }
 
 #[test]

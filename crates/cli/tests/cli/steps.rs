@@ -1,7 +1,6 @@
 //! `herma step`, `turn` and `steps`: told by separate processes, listed together.
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 use serde_json::json;
 
 #[test]
@@ -53,39 +52,18 @@ fn one_process_begins_a_step_and_another_ends_it() {
 fn a_step_nobody_ended_is_open_until_the_next_turn() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let turn = [
-        "turn",
-        "begin",
-        "--session",
-        "s-1",
-        "--agent",
-        "claude",
-        "--prompt",
-        "fix it",
-    ];
+    let turn = ["turn", "begin", "--session", "s-1", "--agent", "claude", "--prompt", "fix it"];
     insta::assert_snapshot!(project.run(turn).success(), @"
     ------- stderr -------
     Turn 1 of session s-1 has begun.
     ");
     project
-        .run([
-            "step",
-            "begin",
-            "--session",
-            "s-1",
-            "--tool",
-            "Bash",
-            "--command",
-            "make",
-        ])
+        .run(["step", "begin", "--session", "s-1", "--tool", "Bash", "--command", "make"])
         .success();
     project.write("a.txt", "two\n");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        claude  Bash  make  [open]");
     let step = &json(&project.run(["steps", "--json"]).success())["steps"][0];
-    assert_eq!(
-        (&step["turn"], &step["prompt"]),
-        (&json!("1"), &json!("fix it"))
-    );
+    assert_eq!((&step["turn"], &step["prompt"]), (&json!("1"), &json!("fix it")));
     project.run(["turn", "begin", "--session", "s-1"]).success();
     insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        claude  Bash  make  [end unknown]");
     insta::assert_snapshot!(project.run(["turn", "end", "--session", "s-1"]).success(), @"
@@ -96,16 +74,9 @@ fn a_step_nobody_ended_is_open_until_the_next_turn() {
     ------- stderr -------
     No turn of this session has begun.
     ");
-    let ended = json(
-        &project
-            .run(["turn", "end", "--session", "s-1", "--json"])
-            .success(),
-    );
+    let ended = json(&project.run(["turn", "end", "--session", "s-1", "--json"]).success());
     assert_eq!(ended["schema"], "herma.turn/1");
-    assert_eq!(
-        (&ended["turn"]["count"], &ended["turn"]["over"]),
-        (&json!(2), &json!(true))
-    );
+    assert_eq!((&ended["turn"]["count"], &ended["turn"]["over"]), (&json!(2), &json!(true)));
 }
 
 #[test]
@@ -142,24 +113,12 @@ fn what_overlaps_says_so_at_both_ends_and_in_the_list() {
 fn steps_are_chosen_by_agent_session_turn_and_time() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    for (round, (agent, session, turn)) in [
-        ("claude", "s-1", "1"),
-        ("claude", "s-1", "2"),
-        ("codex", "s-2", "1"),
-    ]
-    .into_iter()
-    .enumerate()
+    for (round, (agent, session, turn)) in
+        [("claude", "s-1", "1"), ("claude", "s-1", "2"), ("codex", "s-2", "1")]
+            .into_iter()
+            .enumerate()
     {
-        let arguments = [
-            "step",
-            "begin",
-            "--agent",
-            agent,
-            "--session",
-            session,
-            "--turn",
-            turn,
-        ];
+        let arguments = ["step", "begin", "--agent", agent, "--session", session, "--turn", turn];
         let begun = project.run(arguments).success();
         project.write("a.txt", &format!("{round}\n"));
         project.run(["step", "end", begun.line()]).success();
@@ -186,9 +145,7 @@ fn steps_are_chosen_by_agent_session_turn_and_time() {
 #[test]
 fn restores_are_listed_as_herma_s_own_steps() {
     let env = test_env();
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
     project.write("b.txt", "two\n");
@@ -202,32 +159,17 @@ fn records_and_json_hold_everything_exactly() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     let command = "printf '\u{1b}[2J'\nsecond line";
     project
-        .run([
-            "step",
-            "begin",
-            "--agent",
-            "a\tb",
-            "--tool",
-            "Bash",
-            "--command",
-            command,
-        ])
+        .run(["step", "begin", "--agent", "a\tb", "--tool", "Bash", "--command", command])
         .success();
     project.write("a.txt", "two\n");
     let ended = json(&project.run(["step", "end", "1", "--json"]).success());
     assert_eq!(ended["schema"], "herma.step-end/1");
     assert_eq!(ended["is_new"], true);
     let step = &ended["step"];
-    assert_eq!(
-        (&step["kind"], &step["state"]),
-        (&json!("tool"), &json!("changed"))
-    );
+    assert_eq!((&step["kind"], &step["state"]), (&json!("tool"), &json!("changed")));
     assert_eq!(step["command"], command);
     assert_eq!(step["after"], ended["checkpoint"]["id"]);
-    assert_eq!(
-        step["changes"],
-        json!({"files": 1, "insertions": 1, "deletions": 1})
-    );
+    assert_eq!(step["changes"], json!({"files": 1, "insertions": 1, "deletions": 1}));
     assert_eq!(step["undoable"], true);
 
     let records = project.run(["steps", "-z"]).success();
@@ -236,23 +178,13 @@ fn records_and_json_hold_everything_exactly() {
     assert_eq!(fields[4..8], ["1", "1", "1", "1"]);
     assert_eq!(fields[8..], ["", "a\\tb", "Bash", command]);
     let line = project.run(["steps"]).success();
-    assert!(
-        !line.text().contains('\u{1b}') && !line.text().contains("second"),
-        "{line}"
-    );
+    assert!(!line.text().contains('\u{1b}') && !line.text().contains("second"), "{line}");
 
     let begun = json(&project.run(["step", "begin", "--json"]).success());
     assert_eq!(begun["schema"], "herma.step-begin/1");
     assert_eq!(begun["step"]["state"], "open");
-    assert_eq!(
-        (&begun["is_new"], &begun["beside"]),
-        (&json!(false), &json!([]))
-    );
-    let unknown = json(
-        &project
-            .run(["step", "end", "2", "--unknown", "--json"])
-            .success(),
-    );
+    assert_eq!((&begun["is_new"], &begun["beside"]), (&json!(false), &json!([])));
+    let unknown = json(&project.run(["step", "end", "2", "--unknown", "--json"]).success());
     assert_eq!(unknown["step"]["state"], "unknown");
     assert_eq!(unknown["checkpoint"], json!(null));
 }
@@ -267,8 +199,5 @@ fn a_project_without_steps_says_what_to_type() {
     Hint: `herma run -- COMMAND` runs a command as a step.
     ");
     let listed = json(&project.run(["steps", "--json"]).success());
-    assert_eq!(
-        (&listed["schema"], &listed["steps"]),
-        (&json!("herma.steps/1"), &json!([]))
-    );
+    assert_eq!((&listed["schema"], &listed["steps"]), (&json!("herma.steps/1"), &json!([])));
 }

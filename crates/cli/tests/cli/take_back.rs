@@ -3,8 +3,7 @@
 use herma_testkit::env::WorkDir;
 use serde_json::json;
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 /// Twenty numbered lines, some of them replaced.
 pub(super) fn lines(replaced: &[(usize, &str)]) -> String {
@@ -43,10 +42,7 @@ fn three_authors(env: &herma_testkit::TestEnv) -> WorkDir<'_> {
         &["--agent", "codex", "--session", "s-2", "--turn", "1"],
         &[("code.txt", &codex), ("made.txt", "made\n")],
     );
-    project.write(
-        "code.txt",
-        &lines(&[(3, "CLAUDE"), (10, "CODEX"), (17, "PERSON")]),
-    );
+    project.write("code.txt", &lines(&[(3, "CLAUDE"), (10, "CODEX"), (17, "PERSON")]));
     project
 }
 
@@ -88,10 +84,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     Took back step 1: 1 file written, 0 deleted.
     `herma undo` brings back the state from before.
     ");
-    assert_eq!(
-        project.read("code.txt"),
-        lines(&[(10, "CODEX"), (17, "PERSON")])
-    );
+    assert_eq!(project.read("code.txt"), lines(&[(10, "CODEX"), (17, "PERSON")]));
     project.run(["undo"]).success();
     herma_testkit::tree::assert_same(&before, &project.tree(), "taken back itself");
     project.run(["redo"]).success();
@@ -117,10 +110,7 @@ fn steps_are_chosen_by_agent_session_turn_time_and_number() {
         (&["undo", "--only-agent", "codex"], &without_codex),
         (&["undo", "--turn"], &without_codex),
         (&["restore", "--session", "s-2"], &without_codex),
-        (
-            &["restore", "start", "--only-agent", "codex"],
-            &without_codex,
-        ),
+        (&["restore", "start", "--only-agent", "codex"], &without_codex),
         (&["undo", "1-2"], &only_person),
         (&["undo", "--since", "1h"], &only_person),
         (&["restore", "start"], &only_person),
@@ -219,19 +209,14 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     assert_eq!(answer["by_hand"][0]["path"], "code.txt");
     let decide = |how: &str| {
         project.write("code.txt", &mixed);
-        project
-            .run(["undo", "1", &format!("--conflicts={how}")])
-            .success();
+        project.run(["undo", "1", &format!("--conflicts={how}")]).success();
         project.read("code.txt")
     };
     assert_eq!(decide("ours"), lines(&[(3, "CLAUDE AND ME")]));
     assert_eq!(decide("theirs"), lines(&[]));
     assert_eq!(
         decide("markers"),
-        lines(&[(
-            3,
-            "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> taken back"
-        )])
+        lines(&[(3, "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> taken back")])
     );
 }
 
@@ -271,9 +256,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
     assert_eq!(answer["outcomes"][0]["left"][0]["path"], "config.py");
     assert_eq!(answer["outcomes"][1]["outcome"], "partly");
     project.run(["undo"]).success();
-    project
-        .run(["undo", "1", "3", "--conflicts=ours"])
-        .success();
+    project.run(["undo", "1", "3", "--conflicts=ours"]).success();
     assert_eq!(project.read("config.py"), lines(&[(3, "MINE")]));
 }
 
@@ -302,9 +285,7 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
     }
     project.run(["undo", "--since", "yesterday"]).code(2);
     project.run(["undo", "1", "--conflicts=maybe"]).code(2);
-    project
-        .run(["restore", "--all", "--session", "s-1"])
-        .code(2);
+    project.run(["restore", "--all", "--session", "s-1"]).code(2);
     herma_testkit::tree::assert_same(&before, &project.tree(), "nothing was changed");
 }
 
@@ -317,9 +298,7 @@ fn paths_limit_what_is_taken_back() {
     assert!(!project.exists("made.txt"));
     assert!(project.read("code.txt").contains("CODEX"));
     project.run(["undo"]).success();
-    project
-        .run(["restore", "start", "--keep", "made.txt"])
-        .success();
+    project.run(["restore", "start", "--keep", "made.txt"]).success();
     assert!(project.exists("made.txt"));
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
 }

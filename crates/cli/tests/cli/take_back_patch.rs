@@ -6,8 +6,7 @@ use std::process::Stdio;
 use herma_testkit::Bounded;
 use herma_testkit::env::WorkDir;
 
-use super::take_back::lines;
-use super::take_back::step;
+use super::take_back::{lines, step};
 use super::test_env;
 
 /// Runs a command with these answers; returns what it asked and showed.
@@ -40,11 +39,7 @@ fn chosen_hunks_are_taken_back_and_the_others_stay() {
     let project = env.work_dir("project");
     let far = lines(&[(2, "TWO"), (18, "EIGHTEEN")]);
     let cases: [(&[&str], &str, String); 8] = [
-        (
-            &["undo", "1", "--patch"],
-            "y\nn\n",
-            lines(&[(18, "EIGHTEEN")]),
-        ),
+        (&["undo", "1", "--patch"], "y\nn\n", lines(&[(18, "EIGHTEEN")])),
         (&["undo", "1", "--patch"], "n\ny\n", lines(&[(2, "TWO")])),
         (&["undo", "1", "-p"], "a\n", lines(&[])),
         (&["undo", "1", "-p"], "d\n", far.clone()),
@@ -69,12 +64,8 @@ fn a_hunk_is_split_and_whole_files_are_asked_about() {
     let env = test_env();
     let project = env.work_dir("project").files([("gone.txt", "g\n")]);
     project.write("code.txt", &lines(&[]));
-    let number = project
-        .run(["step", "begin", "--tool", "Bash"])
-        .success()
-        .text()
-        .trim()
-        .to_owned();
+    let number =
+        project.run(["step", "begin", "--tool", "Bash"]).success().text().trim().to_owned();
     project.write("code.txt", &lines(&[(5, "FIVE"), (7, "SEVEN")]));
     project.write("made.txt", "made\n");
     project.remove("gone.txt");

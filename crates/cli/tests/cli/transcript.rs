@@ -1,11 +1,9 @@
 //! `herma restore --with-transcript`: files and conversation go back together, and forward again.
 
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
 use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::{TestEnv, WorkDir};
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 const NOW: f64 = 1_760_000_000.0;
 
@@ -16,9 +14,7 @@ fn files_and_conversation_go_back_together_and_forward_again() {
     home.add("s-1", NOW, None, &[NOW, NOW + 1.0]);
     home.add("s-2", NOW, None, &[NOW]);
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    let saved = project
-        .run(["save", "--session", "s-1", "--json"])
-        .success();
+    let saved = project.run(["save", "--session", "s-1", "--json"]).success();
     let facts = &json(&saved)["checkpoint"]["facts"];
     assert_eq!(facts["transcript"]["messages"], 2);
     home.write("s-1.jsonl", "{\"role\":\"user\"}\n");
@@ -47,10 +43,7 @@ fn files_and_conversation_go_back_together_and_forward_again() {
     assert_eq!(rows("s-2"), before.1, "others are not touched");
 
     let output = project.run(["undo"]).success();
-    assert!(
-        output.error_text().contains("Brought back 3 messages"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("Brought back 3 messages"), "{output}");
     assert_eq!(project.read("a.txt"), "two\n");
     assert_eq!(rows("s-1"), before.0, "row for row");
     home.assert_sound();
@@ -65,9 +58,7 @@ fn a_checkpoint_of_no_conversation_is_refused_and_nothing_changes() {
     let output = project.run(["restore", "1", "--with-transcript"]).code(2);
     assert!(output.error_text().contains("not taken for a session"));
     assert_eq!(project.read("a.txt"), "two\n");
-    project
-        .run(["save", "--session", "nobody-knows", "-m", "x"])
-        .success();
+    project.run(["save", "--session", "nobody-knows", "-m", "x"]).success();
     project.write("a.txt", "three\n");
     let output = project.run(["restore", "1", "--with-transcript"]).code(2);
     assert!(output.error_text().contains("how far its conversation"));
@@ -75,10 +66,7 @@ fn a_checkpoint_of_no_conversation_is_refused_and_nothing_changes() {
     assert!(!env.home().join("state.db").exists());
     let args = ["restore", "a.txt", "--since", "1h", "--with-transcript"];
     let output = project.run(args).code(2);
-    assert!(
-        output.error_text().contains("needs a checkpoint"),
-        "{output}"
-    );
+    assert!(output.error_text().contains("needs a checkpoint"), "{output}");
 }
 
 #[test]
@@ -115,10 +103,7 @@ fn a_transcript_that_was_rewritten_since_is_not_cut_in_the_middle_of_a_line() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save", "--session", "s-1"]).success();
     project.write("a.txt", "two\n");
-    home.write(
-        "s-1.jsonl",
-        "{\"role\":\"session_meta\"}\n{\"role\":\"user\"}\n",
-    );
+    home.write("s-1.jsonl", "{\"role\":\"session_meta\"}\n{\"role\":\"user\"}\n");
     let output = project.run(["restore", "1", "--with-transcript"]).code(1);
     assert!(output.error_text().contains("rewritten"), "{output}");
     assert_eq!(project.read("a.txt"), "two\n", "nothing was changed");
@@ -130,9 +115,7 @@ fn conversation(env: &TestEnv) -> (HermesSessions, WorkDir<'_>) {
     home.add("s-1", NOW, None, &[NOW, NOW + 1.0]);
     home.write("s-1.jsonl", "one\ntwo\n");
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
-    project
-        .run(["save", "--session", "s-1", "--name", "start"])
-        .success();
+    project.run(["save", "--session", "s-1", "--name", "start"]).success();
     say(&home, 3);
     home.write("s-1.jsonl", "one\ntwo\nthree\nfour\nfive\n");
     project.write("a.txt", "two\n");
@@ -214,15 +197,8 @@ fn a_rewind_without_files_is_redone_too() {
 fn a_dry_run_says_how_many_messages_would_be_cut_and_cuts_none() {
     let env = test_env();
     let (home, project) = conversation(&env);
-    let planned = project
-        .run([&REWIND[..], &["--dry-run"]].concat())
-        .success();
-    assert!(
-        planned
-            .error_text()
-            .contains("would be rewound by 3 messages"),
-        "{planned}"
-    );
+    let planned = project.run([&REWIND[..], &["--dry-run"]].concat()).success();
+    assert!(planned.error_text().contains("would be rewound by 3 messages"), "{planned}");
     let planned = project.run([&REWIND[..], &["--dry-run", "--json"]].concat());
     assert_eq!(json(&planned.success())["transcript"]["messages_cut"], 3);
     assert_eq!(state(&home, &project), (5, 24, "two\n".to_owned()));
@@ -237,17 +213,12 @@ fn what_is_not_rewound_is_named() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     std::os::unix::fs::symlink("elsewhere", home.directory().join("s-1.jsonl")).unwrap();
     home.write("session_s-1.json", "{}");
-    project
-        .run(["save", "--session", "s-1", "--name", "start"])
-        .success();
+    project.run(["save", "--session", "s-1", "--name", "start"]).success();
     say(&home, 1);
     let output = project.run([&REWIND[..], &["--json"]].concat()).code(3);
     let answer = json(&output);
     let left = answer["transcript"]["not_rewound"].as_array().unwrap();
-    let names: Vec<_> = left
-        .iter()
-        .map(|file| file["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = left.iter().map(|file| file["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["s-1.jsonl", "session_s-1.json"]);
     assert!(output.error_text().contains("s-1.jsonl is not rewound"));
     assert_eq!(home.number("SELECT count(*) FROM messages"), 1);
@@ -258,17 +229,13 @@ fn kept_ends_go_with_their_session() {
     let env = test_env();
     let (home, project) = conversation(&env);
     home.add("s-2", NOW, None, &[NOW]);
-    project
-        .run(["save", "--session", "s-2", "--name", "other"])
-        .success();
+    project.run(["save", "--session", "s-2", "--name", "other"]).success();
     home.sql(&format!(
         "INSERT INTO messages (session_id, role, content, timestamp)
          VALUES ('s-2', 'user', 'stays kept', {NOW})"
     ));
     project.write("a.txt", "three\n");
-    project
-        .run(["restore", "other", "--with-transcript"])
-        .success();
+    project.run(["restore", "other", "--with-transcript"]).success();
     project.run(REWIND).success();
     let kept = || {
         let entries = std::fs::read_dir(home.directory().join("rewound")).unwrap();
@@ -278,11 +245,7 @@ fn kept_ends_go_with_their_session() {
     assert!(kept().contains("later 1") && kept().contains("stays kept"));
     home.sql("UPDATE sessions SET ended_at = started_at WHERE id = 's-1'");
     let deleted = project.run(["sessions", "delete", "s-1", "--yes", "--json"]);
-    assert_eq!(
-        json(&deleted.success())["files"],
-        2,
-        "the transcript and the end"
-    );
+    assert_eq!(json(&deleted.success())["files"], 2, "the transcript and the end");
     assert!(!kept().contains("later 1"), "its messages are gone");
     assert!(kept().contains("stays kept"), "others keep theirs");
 }

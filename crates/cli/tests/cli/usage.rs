@@ -1,29 +1,20 @@
 //! Command lines that make no sense, and what is said about them.
 
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 #[test]
 fn an_unknown_command_is_a_usage_error() {
     let env = test_env();
     let output = env.work_dir("project").run(["frobnicate"]).code(2);
     assert!(output.stdout.is_empty(), "words belong on stderr");
-    assert!(
-        output
-            .error_text()
-            .contains("unrecognized subcommand 'frobnicate'")
-    );
+    assert!(output.error_text().contains("unrecognized subcommand 'frobnicate'"));
 }
 
 #[test]
 fn with_json_an_error_is_one_object_and_no_words() {
     let env = test_env();
     let project = env.work_dir("project");
-    for args in [
-        &["--json", "frobnicate"][..],
-        &["restore", "--json"],
-        &["show", "--json", "@x"],
-    ] {
+    for args in [&["--json", "frobnicate"][..], &["restore", "--json"], &["show", "--json", "@x"]] {
         let output = project.run(args).code(2);
         assert_eq!(output.error_text(), "", "{args:?}");
         let json = json(&output);
@@ -60,10 +51,7 @@ fn project_run(env: &herma_testkit::TestEnv, args: &[&str]) {
 #[test]
 fn a_directory_that_is_not_there_is_named() {
     let env = test_env();
-    let output = env
-        .work_dir("project")
-        .run(["-C", "missing", "list"])
-        .code(2);
+    let output = env.work_dir("project").run(["-C", "missing", "list"]).code(2);
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
     Error: there is no directory $ROOT/work/project/missing
@@ -76,10 +64,7 @@ fn without_a_home_the_user_is_told_how_to_name_one() {
     let env = test_env();
     let project = env.work_dir("project");
     let mut command = env.command(project.path());
-    command
-        .env_remove("HOME")
-        .env_remove("HERMES_HOME")
-        .arg("list");
+    command.env_remove("HOME").env_remove("HERMES_HOME").arg("list");
     insta::assert_snapshot!(env.finish(&mut command).code(2), @r"
     ------- stderr -------
     Error: cannot tell where checkpoints are kept: `HOME` is not set
@@ -101,10 +86,7 @@ fn a_path_outside_the_project_is_refused() {
 #[test]
 fn a_usage_error_never_sends_what_was_typed_to_the_terminal_as_it_is() {
     let env = test_env();
-    let output = env
-        .work_dir("project")
-        .run(["list", "-n", "\x1b]0;title\x07"])
-        .code(2);
+    let output = env.work_dir("project").run(["list", "-n", "\x1b]0;title\x07"]).code(2);
     assert!(!output.error_text().contains('\x1b'), "{output}");
     assert!(!output.error_text().contains('\x07'), "{output}");
     assert!(output.error_text().contains("--limit"), "{output}");

@@ -1,9 +1,7 @@
 //! The promise about the disk, with the program as people use it: saves start their own cleaning in the
 //! background, and the store never has more than it may.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -11,9 +9,7 @@ use herma_testkit::bounded::Done;
 use herma_testkit::random::Random;
 use herma_testkit::tree::bytes_below;
 
-use super::assert_sound;
-use super::json;
-use super::test_env;
+use super::{assert_sound, json, test_env};
 
 const CAP: u64 = 50 << 20;
 const PROJECTS: usize = 50;
@@ -27,9 +23,7 @@ fn the_store_stays_within_its_limit_by_itself() {
     let mut env = test_env();
     env.set("HERMA_NO_BACKGROUND", "");
     let first = env.work_dir("project-0");
-    first
-        .run(["config", "set", "max_total_size_mb", "50"])
-        .success();
+    first.run(["config", "set", "max_total_size_mb", "50"]).success();
     let store = env.store();
     let most = AtomicU64::new(0);
     let samples = AtomicU64::new(0);
@@ -74,8 +68,6 @@ fn the_store_stays_within_its_limit_by_itself() {
     assert!(most > CAP / 2, "the limit was put to the test: {most}");
     assert!(most <= CAP + largest, "{most} of {CAP} + {largest}");
     assert!(kept.iter().all(|count| *count > 1), "flattened: {kept:?}");
-    env.work_dir("project-0")
-        .run(["checkpoints", "gc"])
-        .success();
+    env.work_dir("project-0").run(["checkpoints", "gc"]).success();
     assert_sound(&env.repository());
 }

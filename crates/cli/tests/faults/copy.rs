@@ -1,14 +1,9 @@
 //! Copies of whole worlds. In this process: a sweep makes thousands of them.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use herma_testkit::tree::make_pipe;
 

@@ -1,15 +1,10 @@
 //! The power fails at any moment of a command, and the disk keeps, loses or garbles what was not synced: what
 //! was acknowledged is there, nothing is to be repaired, and the next command works.
 
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
+use herma_core::steps::{StepChoice, StepEnd};
 
-use super::crash_checks::check;
-use super::crash_checks::check_store;
-use super::power_cut::BY_ENGINE;
-use super::power_cut::Cut;
-use super::power_cut::cut_power;
-use super::power_cut::need;
+use super::crash_checks::{check, check_store};
+use super::power_cut::{BY_ENGINE, Cut, cut_power, need};
 use super::scene::Scene;
 use super::step_scenes::engine;
 use super::test_env;
@@ -38,11 +33,7 @@ fn a_fast_save_may_be_lost_and_damages_nothing() {
     scene.reset();
     let engine = engine(&scene.env.home());
     let check = |cut: Cut| {
-        let unpromised = Cut {
-            is_acknowledged: false,
-            is_over: false,
-            ..cut
-        };
+        let unpromised = Cut { is_acknowledged: false, is_over: false, ..cut };
         check(&scene, &engine, unpromised)
     };
     let root = scene.env.root();
@@ -101,19 +92,11 @@ fn a_purge() {
         let project = scene.project();
         let open = engine.project(project.path()).expect("a project");
         let listed = open.list().expect("a list");
-        need(listed.len() == scene.saved.len(), || {
-            format!("{} checkpoints", listed.len())
-        })?;
+        need(listed.len() == scene.saved.len(), || format!("{} checkpoints", listed.len()))?;
         let marked = listed.iter().filter(|c| c.pinned || !c.names.is_empty());
         need(marked.count() == 2, || "a name or a pin is lost".to_owned())
     };
-    cut_power(
-        "purge",
-        &scene.faults(),
-        scene.env.root(),
-        BY_ENGINE,
-        &check,
-    );
+    cut_power("purge", &scene.faults(), scene.env.root(), BY_ENGINE, &check);
 }
 
 #[test]
@@ -133,18 +116,10 @@ fn the_end_of_a_step_that_is_remembered_once_it_was_said_to_be() {
         let is_known = steps.iter().any(|listed| {
             listed.step.number == 1 && matches!(listed.step.end, StepEnd::Changed(..))
         });
-        need(is_known || !cut.is_acknowledged, || {
-            format!("the step is forgotten: {steps:?}")
-        })?;
+        need(is_known || !cut.is_acknowledged, || format!("the step is forgotten: {steps:?}"))?;
         check(&scene, &engine, cut)
     };
-    cut_power(
-        "step end",
-        &scene.faults(),
-        scene.env.root(),
-        BY_ENGINE,
-        &check,
-    );
+    cut_power("step end", &scene.faults(), scene.env.root(), BY_ENGINE, &check);
 }
 
 #[test]
@@ -159,9 +134,7 @@ fn a_run_whose_step_is_remembered_once_it_was_said_to_be() {
         let open = engine.project(project.path()).expect("a project");
         let steps = open.steps(&StepChoice::default()).expect("steps");
         let is_known = steps.iter().any(|listed| listed.undoable);
-        need(is_known || !cut.is_acknowledged, || {
-            format!("the step is forgotten: {steps:?}")
-        })
+        need(is_known || !cut.is_acknowledged, || format!("the step is forgotten: {steps:?}"))
     };
     cut_power("run", &command, env.root(), BY_ENGINE, &check);
 }

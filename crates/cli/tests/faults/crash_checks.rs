@@ -1,24 +1,14 @@
 //! What must hold after a power cut. Looked at inside this process: thousands of states are.
 
-use herma_core::Checkpoint;
-use herma_core::Engine;
-use herma_core::Error;
-use herma_core::Project;
-use herma_core::SaveOptions;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
+use herma_core::{Checkpoint, Engine, Error, Project, SaveOptions, VerifyOptions};
 use herma_store::layout::HERMES_EXCLUDES;
 use herma_testkit::Tree;
 use herma_testkit::tree::diff;
 
-use super::power_cut::Checked;
-use super::power_cut::Cut;
-use super::power_cut::need;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::Transaction;
-use super::scene::without_temporary;
+use super::power_cut::{Checked, Cut, need};
+use super::scene::{Action, Scene, Transaction, without_temporary};
 use super::unsound;
 
 /// Git looks at one state in so many.
@@ -30,9 +20,7 @@ fn works<T>(what: &str, done: Result<T, Error>) -> Result<T, String> {
 }
 
 fn same(expected: &Tree, found: &Tree, what: &str) -> Checked {
-    need(expected == found, || {
-        format!("{what}:\n{}", diff(expected, found))
-    })
+    need(expected == found, || format!("{what}:\n{}", diff(expected, found)))
 }
 
 /// Everything that must hold after a power cut in the middle of a scene's command.
@@ -65,10 +53,11 @@ pub(super) fn check(scene: &Scene, engine: &Engine, cut: Cut) -> Checked {
             }
         }
         Action::Restore(transaction) => check_restore(scene, &open, transaction, cut)?,
-        Action::Drop => need(
-            !(cut.is_acknowledged && is_listed(&listed, &scene.saved[0].0)),
-            || "dropped, but still there".to_owned(),
-        )?,
+        Action::Drop => {
+            need(!(cut.is_acknowledged && is_listed(&listed, &scene.saved[0].0)), || {
+                "dropped, but still there".to_owned()
+            })?;
+        }
         Action::Mark => {
             let is_marked = |c: &Checkpoint| c.pinned || !c.names.is_empty();
             let marked = listed.iter().filter(|c| is_marked(c)).count();
@@ -95,10 +84,7 @@ fn is_listed(listed: &[Checkpoint], id: &str) -> bool {
 
 /// Every byte of every checkpoint can be read.
 pub(super) fn check_store(engine: &Engine) -> Checked {
-    let options = VerifyOptions {
-        read_data: true,
-        ..VerifyOptions::default()
-    };
+    let options = VerifyOptions { read_data: true, ..VerifyOptions::default() };
     let verified = works("verify", engine.verify(&options, &NoProgress))?;
     need(verified.is_whole(), || format!("damaged: {verified:?}"))
 }
@@ -135,13 +121,10 @@ fn check_listed(scene: &Scene, listed: &[Checkpoint], cut: Cut) -> Checked {
         })?;
     }
     let of_listed = listed.iter().rev().map(|c| c.id.to_hex());
-    let known: Vec<String> = of_listed
-        .filter(|id| scene.saved.iter().any(|(saved, _)| saved == id))
-        .collect();
+    let known: Vec<String> =
+        of_listed.filter(|id| scene.saved.iter().any(|(saved, _)| saved == id)).collect();
     let mut before = scene.saved.iter().map(|(id, _)| id);
-    need(known.iter().all(|id| before.any(|b| b == id)), || {
-        format!("out of order: {known:?}")
-    })
+    need(known.iter().all(|id| before.any(|b| b == id)), || format!("out of order: {known:?}"))
 }
 
 fn check_restores(
@@ -158,11 +141,7 @@ fn check_restores(
 /// The project is at one end, at the other, or known to be in between; then both ways are open.
 fn check_restore(scene: &Scene, open: &Project<'_>, transaction: Transaction, cut: Cut) -> Checked {
     let (from, to) = ((transaction.from)(), (transaction.to)());
-    let (end, other_end) = if transaction.is_taken_back {
-        (&from, &to)
-    } else {
-        (&to, &from)
-    };
+    let (end, other_end) = if transaction.is_taken_back { (&from, &to) } else { (&to, &from) };
     let (now, temporary) = without_temporary(scene.project().tree());
     let then = |done: Result<(), Error>, expected: &Tree, what: &str| {
         works(what, done)?;
@@ -183,12 +162,8 @@ fn check_restore(scene: &Scene, open: &Project<'_>, transaction: Transaction, cu
         then(undo(), &from, "reversed")?;
         return then(redo(), &to, "reversed, then redone");
     }
-    need(temporary == 0, || {
-        "temporary files without a journal".to_owned()
-    })?;
-    need(now == from || now == to, || {
-        format!("at neither end:\n{}", diff(&from, &now))
-    })?;
+    need(temporary == 0, || "temporary files without a journal".to_owned())?;
+    need(now == from || now == to, || format!("at neither end:\n{}", diff(&from, &now)))?;
     if now != *end {
         return Ok(());
     }
@@ -209,10 +184,7 @@ fn check_mend(engine: &Engine, cut: Cut) -> Checked {
 /// The next save works, nothing lies about, and an older checkpoint can be restored.
 fn check_usable(scene: &Scene, engine: &Engine, open: &Project<'_>, cut: Cut) -> Checked {
     scene.project().write("after.txt", "after the power cut\n");
-    let saved = works(
-        "the next save",
-        open.save(&SaveOptions::default(), &NoProgress),
-    )?;
+    let saved = works("the next save", open.save(&SaveOptions::default(), &NoProgress))?;
     need(saved.is_new, || "the next save saved nothing".to_owned())?;
     let mut litter = scene.litter();
     // A lock that lost its temporary name waits until somebody wants it.
@@ -230,9 +202,7 @@ fn check_usable(scene: &Scene, engine: &Engine, open: &Project<'_>, cut: Cut) ->
     check_store(engine)?;
     if cut.number.is_multiple_of(GIT_LOOKS) && herma_testkit::git::available() {
         let said = unsound(&scene.env.repository());
-        need(said.is_empty(), || {
-            format!("git fsck says: {}", said.join("\n"))
-        })?;
+        need(said.is_empty(), || format!("git fsck says: {}", said.join("\n")))?;
     }
     Ok(())
 }

@@ -2,25 +2,15 @@
 //! records, and the settings of agents.
 
 use std::fs;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
 use herma_testkit::hermes_sessions::HermesSessions;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{TestEnv, Tree};
 
 use super::disturb::message_of;
-use super::power_cut::BY_MANY_RUNS;
-use super::power_cut::BY_PROGRAM;
-use super::power_cut::Checked;
-use super::power_cut::Cut;
-use super::power_cut::cut_power;
-use super::resume;
-use super::sessions;
-use super::settings_files;
-use super::test_env;
-use super::transcript;
+use super::power_cut::{BY_MANY_RUNS, BY_PROGRAM, Checked, Cut, cut_power};
+use super::{resume, sessions, settings_files, test_env, transcript};
 
 /// What a failing assertion says.
 fn caught(check: impl FnOnce()) -> Checked {
@@ -83,13 +73,7 @@ fn a_restore_with_its_conversation() {
             transcript::check(&env, &project, &transcript::RESTORE, "after a power cut");
         })
     };
-    cut_power(
-        "restore with transcript",
-        &command,
-        env.root(),
-        BY_MANY_RUNS,
-        &check,
-    );
+    cut_power("restore with transcript", &command, env.root(), BY_MANY_RUNS, &check);
 }
 
 #[test]
@@ -98,10 +82,7 @@ fn a_resume_record_that_replaces_another() {
     resume::with_old_record(&env);
     in_the_middle_of(&env, &resume::SAVE, &|cut| {
         let task = resume::task(&env, "s1").expect("a record was there before");
-        assert!(
-            task == "new" || (task == "old" && !cut.is_acknowledged),
-            "{task}"
-        );
+        assert!(task == "new" || (task == "old" && !cut.is_acknowledged), "{task}");
         resume::assert_tidy(&env, "after a power cut");
     });
 }
@@ -170,9 +151,7 @@ fn lose_a_setting(env: &TestEnv, before: Option<&str>) {
     let file = env.home().join("config.yaml");
     in_the_middle_of(env, &args, &|cut| {
         let text = fs::read_to_string(&file).ok();
-        let is_new = text
-            .as_deref()
-            .is_some_and(|text| text.contains("max_snapshots: 7"));
+        let is_new = text.as_deref().is_some_and(|text| text.contains("max_snapshots: 7"));
         let is_old = text.as_deref() == before;
         assert!(is_new || (is_old && !cut.is_over), "{text:?}");
         env.work_dir("w").run(args).success();

@@ -1,10 +1,8 @@
 //! What a command did to the disk, in the order it did it: what must come before what, seen in one run without a power cut.
 
-use herma_testkit::crash;
-use herma_testkit::crash::Journal;
-use herma_testkit::crash::Op;
-use herma_testkit::faults;
+use herma_testkit::crash::{Journal, Op};
 use herma_testkit::faults::Status;
+use herma_testkit::{crash, faults};
 
 use super::scene::Scene;
 use super::shapes;
@@ -40,17 +38,12 @@ fn a_restore_of_many_files_is_on_disk_before_its_journal_closes() {
     });
     assert!(changed.len() > 200, "only {} changes", changed.len());
     let last = changed.into_iter().max().unwrap();
-    let closed = places(&journal, |_, about| {
-        about.starts_with('-') && about.ends_with("/journal")
-    });
+    let closed = places(&journal, |_, about| about.starts_with('-') && about.ends_with("/journal"));
     let closed = closed.into_iter().max().expect("the journal was closed");
     assert!(last < closed, "all is done before the journal closes");
     let synced = places(&journal, |op, _| *op == Op::SyncAll);
     let is_between = synced.iter().any(|at| (last..closed).contains(at));
-    assert!(
-        is_between,
-        "last change {last}, closed {closed}, synced at {synced:?}"
-    );
+    assert!(is_between, "last change {last}, closed {closed}, synced at {synced:?}");
 }
 
 /// The ref of a checkpoint is what makes it exist: whoever sees it finds its receipt.

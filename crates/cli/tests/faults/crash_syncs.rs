@@ -1,14 +1,11 @@
 //! Is each sync needed? One at a time is forgotten, and some power cut must then lose or damage something: so
 //! these tests can fail, and nobody waits for a disk in vain.
 
-use herma_testkit::crash::Journal;
-use herma_testkit::crash::Op;
+use herma_testkit::crash::{Journal, Op};
 use herma_testkit::faults;
 
 use super::crash_checks::check;
-use super::power_cut::Cut;
-use super::power_cut::Lot;
-use super::power_cut::Recorded;
+use super::power_cut::{Cut, Lot, Recorded};
 use super::scene::Scene;
 use super::step_scenes::engine;
 
@@ -81,22 +78,13 @@ fn is_repeated(journal: &Journal, sync: usize) -> bool {
 const OF_SAVE: [Spared; 6] = [
     ("projects", "an older record of the project would do"),
     ("refs", "again, in case a killed process made what is in it"),
-    (
-        "refs/herma-names",
-        "again, in case a killed process made what is in it",
-    ),
-    (
-        "refs/herma",
-        "again, in case a killed process made what is in it",
-    ),
+    ("refs/herma-names", "again, in case a killed process made what is in it"),
+    ("refs/herma", "again, in case a killed process made what is in it"),
     (
         "refs/herma/<project>",
         "the ref of Hermes names the checkpoint too, but a save does not fail for that one",
     ),
-    (
-        "refs/hermes",
-        "it is only a view, and the next save heals it",
-    ),
+    ("refs/hermes", "it is only a view, and the next save heals it"),
 ];
 
 /// What making a store syncs besides: all its directories, in case a killed process made them.
@@ -109,10 +97,7 @@ const OF_MAKING: [Spared; 10] = [
     ("objects/pack#1", "empty"),
     ("objects/info", "empty"),
     ("refs/heads", "empty"),
-    (
-        "info",
-        "again: the excludes are synced with it when they are written",
-    ),
+    ("info", "again: the excludes are synced with it when they are written"),
     ("indexes", "empty"),
 ];
 

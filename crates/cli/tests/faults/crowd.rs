@@ -8,27 +8,19 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
 use herma_testkit::bounded::Done;
 use herma_testkit::faults::is_full;
-use herma_testkit::git;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Output, TestEnv, Tree, git};
 
-use super::assert_sound;
-use super::json;
 use super::scene::id_of;
-use super::test_env;
+use super::{assert_sound, json, test_env};
 
 /// How many take part.
 struct Size {
@@ -40,11 +32,7 @@ struct Size {
 impl Size {
     fn chosen() -> Self {
         let (savers, rounds, projects) = if is_full() { (16, 200, 4) } else { (6, 10, 2) };
-        Self {
-            savers,
-            rounds,
-            projects,
-        }
+        Self { savers, rounds, projects }
     }
 }
 
@@ -82,9 +70,8 @@ struct Crowd {
 /// What a saver writes in one round: some text that deltas work on.
 fn content(saver: usize, round: usize) -> String {
     let mut random = Random::new(saver as u64);
-    let mut lines: Vec<String> = (0..40)
-        .map(|line| format!("{line}: {:016x}\n", random.next_number()))
-        .collect();
+    let mut lines: Vec<String> =
+        (0..40).map(|line| format!("{line}: {:016x}\n", random.next_number())).collect();
     lines[round % 40] = format!("{saver} in round {round}\n");
     lines.concat()
 }
@@ -180,9 +167,7 @@ impl Crowd {
         ];
         for (tree, name) in trees.iter().zip(["one", "two"]) {
             tree.write(project.path());
-            project
-                .run(["save", "--wait", "60", "--name", name])
-                .success();
+            project.run(["save", "--wait", "60", "--name", name]).success();
         }
         let mut turn = 0;
         while !self.is_done() {
@@ -252,14 +237,7 @@ impl Crowd {
         };
         lock.lock_shared().unwrap();
         // ORDER: refs first. The objects they name are there already, and those of later refs do no harm.
-        for name in [
-            "refs",
-            "packed-refs",
-            "shallow",
-            "HEAD",
-            "config",
-            "objects",
-        ] {
+        for name in ["refs", "packed-refs", "shallow", "HEAD", "config", "objects"] {
             link_all(&store.join(name), &to.join(name));
         }
     }

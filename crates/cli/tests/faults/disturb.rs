@@ -1,14 +1,10 @@
 //! A command with a fault at one of its calls after the other, and a look at what each left behind.
 
 use std::collections::BTreeSet;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Faults, Outcome, Status};
 
 /// How many failing positions are shown in full.
 const SHOWN: usize = 3;
@@ -96,10 +92,7 @@ impl Disturbed<'_> {
 
 /// Are there calls that this fault does nothing to?
 fn may_miss(fault: Fault) -> bool {
-    matches!(
-        fault,
-        Fault::ShortWrite | Fault::Error(_) | Fault::ErrorFrom(_)
-    )
+    matches!(fault, Fault::ShortWrite | Fault::Error(_) | Fault::ErrorFrom(_))
 }
 
 /// Every `stride`-th of the calls a sweep visits, beginning at another one for each fault, so that a sparse sweep
@@ -117,8 +110,7 @@ pub(super) fn spread(count: u64, stride: u64, offset: u64) -> BTreeSet<u64> {
 /// What a failing assertion said.
 pub(super) fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 /// How a command ended and what it said.

@@ -3,8 +3,7 @@
 use herma_testkit::faults::Fault;
 
 use super::scene::Scene;
-use super::sweep::sweep;
-use super::sweep::sweep_at;
+use super::sweep::{sweep, sweep_at};
 
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;

@@ -6,37 +6,15 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
-use herma_testkit::foreign::Errno;
-use herma_testkit::foreign::Manners;
-use herma_testkit::foreign::Names;
-use herma_testkit::foreign::Oddity;
-use herma_testkit::foreign::Overlay;
-use herma_testkit::foreign::Twin;
-use herma_testkit::foreign::apart;
-use herma_testkit::foreign::mount_overlay;
+use herma_testkit::faults::{Fault, Outcome, Status};
+use herma_testkit::foreign::{Errno, Manners, Names, Oddity, Overlay, Twin, apart, mount_overlay};
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, Output, TestEnv, Tree, WorkDir, faults};
 use tempfile::TempDir;
 
-use super::assert_sound;
-use super::json;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::Transaction;
-use super::scene::first;
-use super::scene::second;
-use super::scene::without_temporary;
-use super::sweep::check;
-use super::sweep::sweep;
-use super::test_env;
+use super::scene::{Action, Scene, Transaction, first, second, without_temporary};
+use super::sweep::{check, sweep};
+use super::{assert_sound, json, test_env};
 
 /// After so long a file that did not change counts as settled.
 const SETTLED: Duration = Duration::from_secs(4);
@@ -120,9 +98,7 @@ fn foreign_a_change_is_seen_although_the_kernel_remembers_an_older_state() {
         // What changed a moment ago is read anyway: only then do times matter.
         std::thread::sleep(SETTLED);
         saved(&project);
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .open(project.join("a.txt"));
+        let file = std::fs::OpenOptions::new().write(true).open(project.join("a.txt"));
         file.unwrap().write_all_at(b"1", 0).unwrap();
         let answer = saved(&project);
         assert_eq!(answer["is_new"], true, "{answer}");
@@ -131,10 +107,7 @@ fn foreign_a_change_is_seen_although_the_kernel_remembers_an_older_state() {
 
 fn without_locks(answer: Errno) {
     apart(|| {
-        let manners = Manners {
-            locks: Some(answer),
-            ..Manners::default()
-        };
+        let manners = Manners { locks: Some(answer), ..Manners::default() };
         let world = world(manners);
         daily_work(&world.env);
         let project = world.env.work_dir("project");
@@ -171,10 +144,7 @@ fn foreign_without_locks_no_acknowledged_checkpoint_is_lost() {
     const SAVERS: usize = 4;
     const SAVES: usize = 5;
     apart(|| {
-        let manners = Manners {
-            locks: Some(Errno::ENOLCK),
-            ..Manners::default()
-        };
+        let manners = Manners { locks: Some(Errno::ENOLCK), ..Manners::default() };
         let world = world(manners);
         world.env.work_dir("0").run(["save"]).success();
         let running: Vec<_> = (0..SAVERS)
@@ -196,23 +166,15 @@ fn foreign_without_locks_no_acknowledged_checkpoint_is_lost() {
         for (saver, child) in running.into_iter().enumerate() {
             let output = child.bounded_output().unwrap();
             let answers = String::from_utf8(output.stdout).unwrap();
-            let listed = world
-                .env
-                .work_dir(saver.to_string())
-                .run(["list", "--json"]);
+            let listed = world.env.work_dir(saver.to_string()).run(["list", "--json"]);
             let listed = listed.success();
             let ids = serde_json::Deserializer::from_str(&answers)
                 .into_iter::<serde_json::Value>()
                 .filter_map(|answer| {
-                    answer.unwrap()["checkpoint"]["id"]
-                        .as_str()
-                        .map(str::to_owned)
+                    answer.unwrap()["checkpoint"]["id"].as_str().map(str::to_owned)
                 });
             for id in ids {
-                assert!(
-                    listed.text().contains(&id),
-                    "{id} was acknowledged and is gone"
-                );
+                assert!(listed.text().contains(&id), "{id} was acknowledged and is gone");
             }
         }
         assert_sound(&world.env.repository());
@@ -291,10 +253,7 @@ fn check_partly(scene: &Scene, transaction: Transaction, outcome: &Outcome) {
         let stored = scene.env.archive_tree(id);
         stored == from.as_git()
     });
-    assert!(
-        safe || scene.project().tree() == from,
-        "the state before is gone"
-    );
+    assert!(safe || scene.project().tree() == from, "the state before is gone");
 }
 
 fn odd(make: fn() -> Scene, oddity: Oddity, step: u64) {
@@ -331,10 +290,7 @@ fn foreign_a_restore_with_a_file_that_is_stale_once() {
 fn foreign_names_that_are_listed_late_lose_nothing() {
     apart(|| {
         for unlisted in [1, 3] {
-            let manners = Manners {
-                unlisted,
-                ..Manners::default()
-            };
+            let manners = Manners { unlisted, ..Manners::default() };
             let world = world(manners);
             let project = world.env.work_dir("project");
             let mut acknowledged = Vec::new();
@@ -342,9 +298,7 @@ fn foreign_names_that_are_listed_late_lose_nothing() {
                 project.write("a.txt", &format!("{round}\n"));
                 let output = project.run(["save", "--json"]);
                 if output.status.success() {
-                    let id = json(&output)["checkpoint"]["id"]
-                        .as_str()
-                        .map(str::to_owned);
+                    let id = json(&output)["checkpoint"]["id"].as_str().map(str::to_owned);
                     acknowledged.push((id.unwrap(), round));
                 }
             }
@@ -355,10 +309,7 @@ fn foreign_names_that_are_listed_late_lose_nothing() {
             }
             let listed = project.run(["list", "--json"]).success();
             for (id, _) in &acknowledged {
-                assert!(
-                    listed.text().contains(id),
-                    "{id} was acknowledged and is gone"
-                );
+                assert!(listed.text().contains(id), "{id} was acknowledged and is gone");
             }
             assert_sound(&world.env.repository());
         }
@@ -368,10 +319,7 @@ fn foreign_names_that_are_listed_late_lose_nothing() {
 #[test]
 fn foreign_a_checkpoint_that_is_not_listed_yet_keeps_its_number() {
     apart(|| {
-        let manners = Manners {
-            unlisted: 6,
-            ..Manners::default()
-        };
+        let manners = Manners { unlisted: 6, ..Manners::default() };
         let world = world(manners);
         let project = world.env.work_dir("project");
         project.write("a.txt", "");
@@ -410,11 +358,7 @@ fn brought_to(files: &[(&str, &str)], names: Names) -> World {
     saved(&project);
     let backing = tempfile::tempdir().unwrap();
     super::copy::copy(env.root(), backing.path());
-    let manners = Manners {
-        names,
-        believed_for: Duration::ZERO,
-        ..Manners::default()
-    };
+    let manners = Manners { names, believed_for: Duration::ZERO, ..Manners::default() };
     let work = backing.path().join("work/project");
     std::fs::remove_dir_all(&work).unwrap();
     std::fs::create_dir(&work).unwrap();
@@ -434,20 +378,14 @@ fn assert_refused(world: &World, present: &[(&str, &str)], names: [&str; 2]) {
     assert!(said.contains("Nothing was changed"), "{said}");
     assert_same(&present, &project.tree(), "nothing was written");
     let [one, _] = names;
-    project
-        .run(["restore", "1", "--all", "--keep", one])
-        .success();
+    project.run(["restore", "1", "--all", "--keep", one]).success();
 }
 
 #[test]
 fn foreign_names_that_differ_in_case_are_reported_before_anything_is_written() {
     apart(|| {
         let files = [("README", "big\n"), ("readme", "small\n"), ("src/x", "x\n")];
-        assert_refused(
-            &brought_to(&files, Names::AnyCase),
-            &[],
-            ["README", "readme"],
-        );
+        assert_refused(&brought_to(&files, Names::AnyCase), &[], ["README", "readme"]);
         let files = [("Src/x", "x\n"), ("src/y", "y\n")];
         assert_refused(&brought_to(&files, Names::AnyCase), &[], ["Src", "src"]);
         // The one that is there has another name than the one that is to come.
@@ -475,10 +413,7 @@ fn foreign_names_of_one_form_come_back_where_names_are_decomposed() {
         let restored = project.run(["restore", "1", "--all"]).code(3);
         assert_eq!(project.read("cafe\u{301}"), "one\n");
         assert_eq!(project.read("b"), "b\n");
-        let kept = restored
-            .text()
-            .lines()
-            .filter(|line| line.starts_with("keep"));
+        let kept = restored.text().lines().filter(|line| line.starts_with("keep"));
         assert_eq!(kept.count(), 2, "the two forms of its name: {restored}");
     });
 }

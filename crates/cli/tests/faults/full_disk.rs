@@ -3,15 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, Output, TestEnv};
 
-use super::assert_sound;
-use super::test_env;
+use super::{assert_sound, test_env};
 
 /// Can file systems be mounted here, out of everybody's sight?
 pub(super) fn can_mount() -> bool {
@@ -72,13 +69,8 @@ fn a_full_store(options: &str) {
     let output = run_mounted(&env, env.home(), options, script).success();
     let mut lines = output.text().lines();
     assert_eq!(lines.next(), Some("1"), "the save fails: {output}");
-    let count = lines
-        .next()
-        .and_then(|line| line.trim().parse::<usize>().ok());
-    assert!(
-        count.is_some_and(|count| count >= 1),
-        "nothing is left in tmp: {output}"
-    );
+    let count = lines.next().and_then(|line| line.trim().parse::<usize>().ok());
+    assert!(count.is_some_and(|count| count >= 1), "nothing is left in tmp: {output}");
     let error = std::fs::read_to_string(env.root().join("tmp/error")).unwrap();
     assert!(error.contains("No space left on device"), "{error}");
     assert_sound(&Repository::at(env.root().join("tmp/store")));
@@ -166,10 +158,6 @@ fn cleaning_works_without_a_free_byte() {
     assert_eq!(said, ["save: 1", "0"], "the disk is full: {output}");
     let read = |name: &str| std::fs::read_to_string(env.root().join("tmp").join(name)).unwrap();
     assert_eq!(read("left"), read("newest"), "the newest two stay");
-    assert!(
-        !read("pruned").contains("Bytes reclaimed: 0 B"),
-        "{}",
-        read("pruned")
-    );
+    assert!(!read("pruned").contains("Bytes reclaimed: 0 B"), "{}", read("pruned"));
     assert_sound(&Repository::at(env.root().join("tmp/store")));
 }

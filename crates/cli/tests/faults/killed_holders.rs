@@ -5,22 +5,14 @@
 use std::fs::File;
 
 use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Outcome;
+use herma_testkit::faults::{Fault, Outcome};
 
-use super::disturb::Disturbed;
-use super::disturb::spread;
-use super::disturb::words;
-use super::scene::Scene;
-use super::scene::files_below;
+use super::disturb::{Disturbed, spread, words};
+use super::scene::{Scene, files_below};
 
 /// Every command that takes a lock works, whoever was killed; each from where the dead left things.
 fn nobody_waits(scene: &Scene, outcome: &Outcome) {
-    assert!(
-        outcome.hit.is_some(),
-        "it was not killed: {}",
-        words(outcome)
-    );
+    assert!(outcome.hit.is_some(), "it was not killed: {}", words(outcome));
     let stash = scene.stash();
     let project = scene.project();
     for next in [

@@ -1,23 +1,16 @@
 //! Many processes at one store: no acknowledged checkpoint is ever lost to another process.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, Output, TestEnv, Tree, WorkDir};
 
-use super::assert_sound;
-use super::json;
 use super::scene::id_of;
-use super::test_env;
+use super::{assert_sound, json, test_env};
 
 /// Savers; the first four share a project, the others have one each.
 const SAVERS: usize = 8;
@@ -41,11 +34,7 @@ struct Crowd {
 
 impl Crowd {
     fn new() -> Self {
-        Self {
-            env: test_env(),
-            acknowledged: Mutex::default(),
-            saving: AtomicUsize::new(SAVERS),
-        }
+        Self { env: test_env(), acknowledged: Mutex::default(), saving: AtomicUsize::new(SAVERS) }
     }
 
     fn project_of(saver: usize) -> String {
@@ -104,10 +93,7 @@ impl Crowd {
             let before = self.ids_of(&name);
             let listed = listed(&self.env.work_dir(&name));
             for id in before {
-                assert!(
-                    listed.contains(&id),
-                    "{id} was acknowledged, then not listed"
-                );
+                assert!(listed.contains(&id), "{id} was acknowledged, then not listed");
             }
         }
     }

@@ -1,40 +1,22 @@
 //! A server that dies, or whose calls fail, at any of its calls: what it answered is there, and the next server
 //! works without anything cleaned by hand.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use herma_testkit::Bounded;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Faults, Outcome, Status};
 use herma_testkit::tree::assert_same;
-use serde_json::Value;
-use serde_json::json;
+use herma_testkit::{Bounded, faults};
+use serde_json::{Value, json};
 
-use super::assert_sound;
-use super::disturb::Disturbed;
-use super::disturb::spread;
-use super::disturb::words;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::first;
-use super::scene::id_of;
-use super::scene::second;
-use super::scene::third;
-use super::scene::without_temporary;
-use super::sweep;
+use super::disturb::{Disturbed, spread, words};
+use super::scene::{Action, Scene, first, id_of, second, third, without_temporary};
+use super::{assert_sound, sweep};
 
 /// What a client asks for, in this order: a save, a restore, an undo of it, and a step of an agent.
 const SAVE: u64 = 1;
@@ -54,26 +36,12 @@ fn requests(scene: &Scene) -> String {
     let root = scene.project().path().to_owned();
     let oldest = &scene.saved[0].0;
     let asked = [
-        (
-            SAVE,
-            "herma_save",
-            json!({"root": root, "reason": "by a client"}),
-        ),
-        (
-            RESTORE,
-            "herma_restore",
-            json!({"root": root, "checkpoint": oldest, "all": true}),
-        ),
+        (SAVE, "herma_save", json!({"root": root, "reason": "by a client"})),
+        (RESTORE, "herma_restore", json!({"root": root, "checkpoint": oldest, "all": true})),
         (UNDO, "herma_undo", json!({"root": root})),
-        (
-            STEP,
-            "herma_step_begin",
-            json!({"root": root, "tool": "shell"}),
-        ),
+        (STEP, "herma_step_begin", json!({"root": root, "tool": "shell"})),
     ];
-    asked
-        .map(|(id, tool, arguments)| line(id, tool, &arguments))
-        .concat()
+    asked.map(|(id, tool, arguments)| line(id, tool, &arguments)).concat()
 }
 
 fn line(id: u64, tool: &str, arguments: &Value) -> String {
@@ -136,10 +104,7 @@ fn check(scene: &Scene, answers: &[Value]) {
         // Without a restore to undo, an undo leads to the last checkpoint.
         let without_restore = is_undone && result(answers, RESTORE).is_none();
         let is_somewhere = now == first() || now == third();
-        assert!(
-            is_somewhere || (without_restore && now == second()),
-            "neither here nor there"
-        );
+        assert!(is_somewhere || (without_restore && now == second()), "neither here nor there");
     }
     if is_undone && result(answers, RESTORE).is_some() {
         assert_same(&third(), &now, "undone, as it was answered");
@@ -164,9 +129,7 @@ fn next_server_works(scene: &Scene) {
     let input = scene.env.root().join("requests");
     std::fs::write(&input, format!("{finish}{}", requests(scene))).unwrap();
     let mut command = scene.env.command(scene.env.root());
-    command
-        .args(["mcp", "--all-tools"])
-        .stdin(std::fs::File::open(input).unwrap());
+    command.args(["mcp", "--all-tools"]).stdin(std::fs::File::open(input).unwrap());
     let output = scene.env.finish(&mut command).success();
     let answers = read_answers(&output.stdout);
     for id in [0, SAVE, RESTORE, UNDO, STEP] {
@@ -232,10 +195,7 @@ fn ask_on_socket(socket: &Path, requests: &str, is_over: &AtomicBool) -> Vec<u8>
     let mut heard = Vec::new();
     let mut reader = BufReader::new(stream);
     let mut lines = 0;
-    while reader
-        .read_until(b'\n', &mut heard)
-        .is_ok_and(|length| length > 0)
-    {
+    while reader.read_until(b'\n', &mut heard).is_ok_and(|length| length > 0) {
         lines += 1;
         if lines == requests.lines().count() {
             let number = std::fs::read_to_string(number_of(socket)).expect("it said its number");
@@ -254,9 +214,7 @@ fn number_of(socket: &Path) -> PathBuf {
 /// Runs a server on a socket with a fault, and a client that talks to it.
 fn run_on_socket(scene: &Scene, socket: &Path, fault: Fault, n: u64) -> (Outcome, Vec<Value>) {
     let script = "echo $$ > \"$NUMBER\"; exec \"$HERMA\" mcp --all-tools --socket \"$SOCKET\"";
-    let server = in_shell(scene, script)
-        .env("SOCKET", socket)
-        .env("NUMBER", number_of(socket));
+    let server = in_shell(scene, script).env("SOCKET", socket).env("NUMBER", number_of(socket));
     let requests = requests(scene);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -290,24 +248,13 @@ fn a_server_on_a_socket_that_is_left_behind() {
             let stash = scene.stash();
             // The next one listens at the same place, whatever is there.
             let finish = run_on_socket(&scene, &socket, Fault::Count, 0);
-            assert_eq!(
-                finish.0.status,
-                Status::Exited(0),
-                "at {n}: {}",
-                words(&finish.0)
-            );
+            assert_eq!(finish.0.status, Status::Exited(0), "at {n}: {}", words(&finish.0));
             assert!(result(&finish.1, SAVE).is_some(), "at {n}: {:?}", finish.1);
-            assert!(
-                std::fs::symlink_metadata(&socket).is_err(),
-                "the socket stays"
-            );
+            assert!(std::fs::symlink_metadata(&socket).is_err(), "the socket stays");
             scene.reset_to(&stash);
             check(&scene, &answers);
         }
     }
     assert!(left > 0, "no socket was ever left behind");
-    eprintln!(
-        "mcp --socket: {} calls, {visited} visited, {left} sockets left",
-        plain.count
-    );
+    eprintln!("mcp --socket: {} calls, {visited} visited, {left} sockets left", plain.count);
 }

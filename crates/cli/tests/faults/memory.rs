@@ -2,22 +2,12 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
-use herma_testkit::faults;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, Output, TestEnv, WorkDir, faults};
 
-use super::assert_sound;
-use super::has_program;
-use super::json;
-use super::surroundings::limited;
-use super::surroundings::nested;
-use super::surroundings::read_in;
-use super::surroundings::write_in;
-use super::test_env;
+use super::surroundings::{limited, nested, read_in, write_in};
+use super::{assert_sound, has_program, json, test_env};
 
 const SIGABRT: i32 = 6;
 
@@ -73,11 +63,7 @@ fn memory_that_is_too_little_for_a_save() {
         // Nothing is known of the project, so everything is read.
         let _ = std::fs::remove_dir_all(env.home());
         let output = limited(&env, &format!("--as={}", size << 20), &["save"]);
-        *(if worked(&output) {
-            &mut done
-        } else {
-            &mut failed
-        }) += 1;
+        *(if worked(&output) { &mut done } else { &mut failed }) += 1;
         let again = project.run(["save", "--json"]).success();
         assert_eq!(json(&again)["left_out"].as_array().map(Vec::len), Some(0));
         assert_sound(&env.repository());

@@ -1,17 +1,12 @@
 //! The other commands that write to the store, disturbed at their calls.
 
 use herma_testkit::WorkDir;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Outcome, Status};
 use herma_testkit::tree::assert_same;
 
-use super::disturb::Disturbed;
-use super::disturb::succeeded;
-use super::json;
-use super::scene::Scene;
-use super::scene::first;
-use super::scene::second;
-use super::sweep;
+use super::disturb::{Disturbed, succeeded};
+use super::scene::{Scene, first, second};
+use super::{json, sweep};
 
 /// Disturbs the command of a scene. `check` looks before everything is tried that must work after any command, and
 /// tells whether this one can be run again.
@@ -55,11 +50,7 @@ fn the_beginning_of_a_step() {
     disturb("step begin", &scene, 2, &|outcome| {
         let known = states(&scene.project());
         if succeeded(outcome) {
-            assert_eq!(
-                known,
-                [(1, "open".to_owned())],
-                "the step that was said to have begun"
-            );
+            assert_eq!(known, [(1, "open".to_owned())], "the step that was said to have begun");
         }
         assert!(known.len() < 2, "{known:?}");
         if !known.is_empty() {
@@ -67,19 +58,12 @@ fn the_beginning_of_a_step() {
         }
         let again = json(&scene.run_again().success());
         let number = again["step"]["number"].as_u64().expect("a number");
-        assert!(
-            known.iter().all(|(other, _)| *other < number),
-            "a number of its own"
-        );
+        assert!(known.iter().all(|(other, _)| *other < number), "a number of its own");
         scene.project().write("b.txt", "by the agent\n");
         let number = number.to_string();
         scene.project().run(["step", "end", &number]).success();
         scene.project().run(["undo", &number]).success();
-        assert_same(
-            &second(),
-            &scene.project().tree(),
-            "only the step is taken back",
-        );
+        assert_same(&second(), &scene.project().tree(), "only the step is taken back");
         true
     });
 }

@@ -4,16 +4,12 @@
 //! one is named by the step it came after and its seed, from which the same state is drawn again.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use herma_testkit::crash;
-use herma_testkit::crash::Disk;
-use herma_testkit::crash::Journal;
-use herma_testkit::faults;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Status;
+use herma_testkit::crash::{Disk, Journal};
+use herma_testkit::faults::{Faults, Status};
+use herma_testkit::{crash, faults};
 
 /// How many power cuts are drawn in a command.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +20,7 @@ pub(super) struct Draws {
 
 /// Where the engine looks at the result, in this process. Over all such commands a full run has more than a hundred
 /// thousand.
-pub(super) const BY_ENGINE: Draws = Draws {
-    full: 6_000,
-    few: 20,
-};
+pub(super) const BY_ENGINE: Draws = Draws { full: 6_000, few: 20 };
 /// Where the program is run to look.
 pub(super) const BY_PROGRAM: Draws = Draws { full: 600, few: 12 };
 /// Where it is run again and again to look.
@@ -92,11 +85,7 @@ impl<'c> Recorded<'c> {
         let (outcome, journal) = crash::record(command, root);
         assert_eq!(outcome.status, Status::Exited(0), "{outcome:?}");
         let root = root.to_owned();
-        Some(Self {
-            journal,
-            root,
-            check,
-        })
+        Some(Self { journal, root, check })
     }
 
     /// Draws power cuts until `enough` of them failed.
@@ -156,16 +145,10 @@ impl<'c> Recorded<'c> {
             return Ok(());
         }
         state.write_to(&self.root);
-        let cut = Cut {
-            is_acknowledged,
-            is_over,
-            number: *states,
-        };
+        let cut = Cut { is_acknowledged, is_over, number: *states };
         *states += 1;
         let steps = self.journal.steps();
-        let last = at
-            .checked_sub(1)
-            .map_or("nothing", |last| &steps[last].call);
+        let last = at.checked_sub(1).map_or("nothing", |last| &steps[last].call);
         (self.check)(cut).map_err(|words| format!("after {at} ({last}), seed {seed}: {words}"))
     }
 }
@@ -182,11 +165,7 @@ pub(super) fn cut_power(
     let Some(recorded) = Recorded::of(command, root, check) else {
         return;
     };
-    let draws = if faults::is_full() {
-        draws.full
-    } else {
-        draws.few
-    };
+    let draws = if faults::is_full() { draws.full } else { draws.few };
     let began = Instant::now();
     let result = recorded.draw(draws, SHOWN, &Lot::default());
     eprintln!(

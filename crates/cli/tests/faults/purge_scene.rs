@@ -1,21 +1,12 @@
 //! A purge that is disturbed: every checkpoint is as it was or as it is to be, and the next command that
 //! writes, the next cleaning or the same command finishes it.
 
-use herma_testkit::Node;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
 use herma_testkit::raw::files_holding;
-use herma_testkit::tree::assert_same;
-use herma_testkit::tree::diff;
+use herma_testkit::tree::{assert_same, diff};
+use herma_testkit::{Node, Tree, WorkDir};
 
-use super::assert_sound;
-use super::json;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::first;
-use super::scene::id_of;
-use super::scene::second;
-use super::scene::third;
+use super::scene::{Action, Scene, first, id_of, second, third};
+use super::{assert_sound, json};
 
 const KEY: &str = "vault/key";
 
@@ -90,11 +81,7 @@ impl Scene {
             let stored = self.env.archive_tree(id);
             let new = purged(old.clone()).as_git();
             moved += usize::from(stored == new);
-            assert!(
-                stored == new || stored == old.as_git(),
-                "{}",
-                diff(&new, &stored)
-            );
+            assert!(stored == new || stored == old.as_git(), "{}", diff(&new, &stored));
         }
         moved
     }
@@ -111,20 +98,13 @@ impl Scene {
     #[track_caller]
     fn assert_finished(&self, contents: &[String]) {
         for (state, (_, old)) in self.all_states().iter().zip(&self.saved) {
-            assert_same(
-                &purged(old.clone()),
-                state,
-                "with modes and empty directories",
-            );
+            assert_same(&purged(old.clone()), state, "with modes and empty directories");
         }
         let listed = json(&self.project().run(["list", "--json"]).success());
         let listed = listed["checkpoints"].as_array().expect("a list");
         assert_eq!(listed[2]["names"], serde_json::json!(["good"]));
         assert_eq!(listed[1]["pinned"], true);
-        let tip = self
-            .env
-            .git(["for-each-ref", "--format=%(objectname)", "refs/hermes"])
-            .success();
+        let tip = self.env.git(["for-each-ref", "--format=%(objectname)", "refs/hermes"]).success();
         assert_eq!(tip.line(), id_of(&listed[0]));
         for id in contents {
             let found = self.env.git(["cat-file", "-e", id]);
@@ -156,10 +136,7 @@ pub(super) fn check_purge(scene: &Scene, succeeded: bool) {
     let verify = ["checkpoints", "verify", "--read-data"];
     scene.project().run(verify).success();
     let moved = scene.assert_old_or_new();
-    assert!(
-        moved == 0 || moved == scene.saved.len() - 1,
-        "all or none: {moved}"
-    );
+    assert!(moved == 0 || moved == scene.saved.len() - 1, "all or none: {moved}");
     if moved > 0 {
         scene.assert_in_no_file();
     }

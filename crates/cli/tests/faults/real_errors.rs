@@ -3,26 +3,13 @@
 
 use std::fs;
 
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Output, TestEnv, Tree, WorkDir};
 
-use super::assert_sound;
 use super::full_disk::can_mount;
-use super::has_program;
-use super::json;
-use super::scene::files_below;
-use super::scene::id_of;
-use super::surroundings::Marked;
-use super::surroundings::limited;
-use super::surroundings::mounted;
-use super::surroundings::nested;
-use super::surroundings::read_in;
-use super::surroundings::with_small_files;
-use super::surroundings::write_in;
-use super::test_env;
+use super::scene::{files_below, id_of};
+use super::surroundings::{Marked, limited, mounted, nested, read_in, with_small_files, write_in};
+use super::{assert_sound, has_program, json, test_env};
 
 fn old() -> Tree {
     Tree::of_files([
@@ -109,10 +96,7 @@ fn real_errors_on_a_read_only_store_it_can_be_read() {
         &["config", "set", "checkpoints.max_snapshots", "3"],
         &["install", "hermes"],
     ] {
-        assert_refused(
-            mounted(&env, READ_ONLY_STORE, args),
-            "Read-only file system",
-        );
+        assert_refused(mounted(&env, READ_ONLY_STORE, args), "Read-only file system");
     }
     assert_same(&before, &Tree::read(env.home()), "the store");
     assert_same(&new(), &project.tree(), "the project");
@@ -131,18 +115,12 @@ fn real_errors_a_read_only_project_is_saved_and_never_half_restored() {
     let id = id_of(&json(&saved)["checkpoint"]);
     assert_eq!(env.archive_tree(&id), new().as_git());
     let refused = mounted(&env, READ_ONLY_PROJECT, &["restore", "old"]);
-    assert!(
-        refused.error_text().contains("Nothing was changed."),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("Nothing was changed."), "{refused}");
     assert_refused(refused, "Read-only file system");
     assert!(!is_interrupted(&project), "there is nothing to finish");
     assert_same(&new(), &project.tree(), "nothing was changed");
     project.run(["restore", "old"]).success();
-    assert_refused(
-        mounted(&env, READ_ONLY_PROJECT, &["undo"]),
-        "Read-only file system",
-    );
+    assert_refused(mounted(&env, READ_ONLY_PROJECT, &["undo"]), "Read-only file system");
     assert_same(&old(), &project.tree(), "still restored");
     project.run(["undo"]).success();
     assert_same(&new(), &project.tree(), "writable again");
@@ -171,10 +149,7 @@ fn wide() -> Tree {
     for branch in 0..8 {
         for file in 0..3 {
             let text = format!("{branch} {file}\n");
-            let node = || herma_testkit::Node::File {
-                bytes: text.clone().into(),
-                mode: 0o644,
-            };
+            let node = || herma_testkit::Node::File { bytes: text.clone().into(), mode: 0o644 };
             tree.insert(format!("d{branch}/f{file}"), node());
             tree.insert(format!("d{branch}/e/f/g/h/f{file}"), node());
         }
@@ -292,10 +267,7 @@ fn meet_an_obstacle(project: &WorkDir<'_>, obstacle: Option<Marked>, named: &str
     project.run(["save"]).success();
     let stopped = project.run(["restore", "old"]).code(1);
     let said = stopped.error_text();
-    assert!(
-        said.contains(named) && said.contains("Operation not permitted"),
-        "{stopped}"
-    );
+    assert!(said.contains(named) && said.contains("Operation not permitted"), "{stopped}");
     assert!(is_interrupted(project), "{stopped}");
     // The file itself is as it was, whatever became of the others.
     assert_eq!(project.read("src/b.txt"), "two\n");
@@ -348,19 +320,14 @@ fn real_errors_a_store_directory_that_nobody_may_change_fails_a_save_and_harms_n
             _ => vec![env.store().join(place)],
         };
         for attribute in ['i', 'a'] {
-            let marked: Option<Vec<_>> = directories
-                .iter()
-                .map(|directory| Marked::new(directory, attribute))
-                .collect();
+            let marked: Option<Vec<_>> =
+                directories.iter().map(|directory| Marked::new(directory, attribute)).collect();
             let Some(marked) = marked else {
                 return;
             };
             let output = project.run(["save"]);
             let code = output.status.code();
-            assert!(
-                code == Some(1) || (attribute == 'a' && code == Some(0)),
-                "{output}"
-            );
+            assert!(code == Some(1) || (attribute == 'a' && code == Some(0)), "{output}");
             project.run(["list"]).success();
             project.run(["diff"]).success();
             drop(marked);
@@ -392,10 +359,7 @@ fn real_errors_a_pack_that_nobody_may_remove_is_collected_later() {
     let project = changed_project(&env);
     let packs = || {
         let mut packs = files_below(&env.store().join("objects/pack"));
-        packs.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "pack")
-        });
+        packs.retain(|path| path.extension().is_some_and(|extension| extension == "pack"));
         packs
     };
     let Some(pack) = Marked::new(&packs()[0], 'i') else {
@@ -405,15 +369,10 @@ fn real_errors_a_pack_that_nobody_may_remove_is_collected_later() {
     project.run(["drop", "--yes", "old"]).success();
     let collected = project.run(["checkpoints", "gc"]);
     let said = collected.to_string();
-    assert!(
-        matches!(collected.status.code(), Some(1 | 3)),
-        "{collected}"
-    );
+    assert!(matches!(collected.status.code(), Some(1 | 3)), "{collected}");
     assert!(said.contains("Operation not permitted"), "{collected}");
     assert_sound(&env.repository());
-    project
-        .run(["checkpoints", "verify", "--read-data"])
-        .success();
+    project.run(["checkpoints", "verify", "--read-data"]).success();
     drop(pack);
     project.run(["checkpoints", "gc"]).success();
     project.run(["restore", "new"]).success();
@@ -438,19 +397,12 @@ fn real_errors_a_directory_that_is_mounted_inside_is_neither_saved_nor_restored_
     assert_eq!(tree.file("src/b.txt"), None);
     let restored = mounted(&env, mount, &["restore", "old"]).code(3);
     let said = restored.text();
-    assert!(
-        said.contains("src (") && said.contains("mount"),
-        "{restored}"
-    );
+    assert!(said.contains("src (") && said.contains("mount"), "{restored}");
     assert_eq!(project.read("a.txt"), "one\n");
     assert_same(&before, &Tree::read(&elsewhere), "restored");
     mounted(&env, mount, &["undo"]).success();
     assert_same(&before, &Tree::read(&elsewhere), "undone");
-    assert_eq!(
-        project.read("src/b.txt"),
-        "two\n",
-        "what it hides is not touched"
-    );
+    assert_eq!(project.read("src/b.txt"), "two\n", "what it hides is not touched");
     assert_eq!(project.read("a.txt"), "two\n");
 }
 
@@ -465,18 +417,12 @@ fn real_errors_a_file_that_is_mounted_over_another_is_left_alone_and_named() {
     let mount = r#"mount --bind "$PROJECT/../../elsewhere" "$PROJECT/src/b.txt""#;
     let restored = mounted(&env, mount, &["restore", "old"]).code(3);
     let said = restored.text();
-    assert!(
-        said.contains("src/b.txt (") && said.contains("mount"),
-        "{restored}"
-    );
+    assert!(said.contains("src/b.txt (") && said.contains("mount"), "{restored}");
     assert_eq!(project.read("a.txt"), "one\n");
     mounted(&env, mount, &["undo"]).success();
     assert_same(&new(), &project.tree(), "undone");
     assert!(!is_interrupted(&project));
-    assert_eq!(
-        fs::read(env.root().join("elsewhere")).unwrap(),
-        b"mounted\n"
-    );
+    assert_eq!(fs::read(env.root().join("elsewhere")).unwrap(), b"mounted\n");
 }
 
 #[test]
@@ -526,9 +472,7 @@ fn real_errors_links_in_a_circle_are_links() {
     assert_same(&whole, &project.tree(), "circles and all");
     project.run(["-C", "self", "save"]).code(2);
     let mut elsewhere = project.command();
-    elsewhere
-        .args(["list"])
-        .env("HERMES_HOME", project.join("self"));
+    elsewhere.args(["list"]).env("HERMES_HOME", project.join("self"));
     let refused = env.finish(&mut elsewhere);
     assert!(matches!(refused.status.code(), Some(1 | 10)), "{refused}");
     assert_same(&whole, &project.tree(), "nothing came of that");
@@ -564,10 +508,7 @@ fn real_errors_names_and_paths_as_long_as_they_can_be_come_back() {
     assert_eq!(restored["written"], 1, "{restored}");
     let too_long = "x".repeat(300);
     let refused = project.run(["restore", "old", &too_long]);
-    assert!(
-        matches!(refused.status.code(), Some(1 | 2 | 10)),
-        "{refused}"
-    );
+    assert!(matches!(refused.status.code(), Some(1 | 2 | 10)), "{refused}");
     assert_eq!(project.read(&longest), "two\n");
     project.run(["-C", &too_long, "save"]).code(2);
 }

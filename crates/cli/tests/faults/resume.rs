@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use herma_testkit::TestEnv;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Status};
+use herma_testkit::{TestEnv, faults};
 
 use super::disturb::FAULTS;
 use super::scene::files_below;
@@ -84,10 +82,7 @@ fn defect_61_a_disturbed_save_leaves_the_old_record_or_the_new_one() {
     let env = test_env();
     let check = |succeeded: bool, what: &str| {
         let task = task(&env, "s1").expect("a record was there before");
-        assert!(
-            task == "new" || (task == "old" && !succeeded),
-            "{what}: {task}"
-        );
+        assert!(task == "new" || (task == "old" && !succeeded), "{what}: {task}");
         assert_tidy(&env, what);
     };
     at_every_call(&env, &SAVE, || with_old_record(&env), check);
@@ -113,10 +108,7 @@ fn a_disturbed_update_leaves_the_old_record_or_the_new_one() {
     let args = ["resume", "update", "s1", "--task", "new", "--no-facts"];
     let check = |succeeded: bool, what: &str| {
         let task = task(&env, "s1").expect("a record was there before");
-        assert!(
-            task == "new" || (task == "old" && !succeeded),
-            "{what}: {task}"
-        );
+        assert!(task == "new" || (task == "old" && !succeeded), "{what}: {task}");
         assert_tidy(&env, what);
     };
     at_every_call(&env, &args, || with_old_record(&env), check);
@@ -132,9 +124,7 @@ fn a_disturbed_collection_loses_no_damaged_file() {
     };
     let check = |succeeded: bool, what: &str| {
         let torn = files_below(&base(&env));
-        let torn = torn
-            .iter()
-            .filter(|path| path.to_string_lossy().contains("torn"));
+        let torn = torn.iter().filter(|path| path.to_string_lossy().contains("torn"));
         let torn: Vec<_> = torn.map(|path| std::fs::read(path).unwrap()).collect();
         assert_eq!(torn, [b"task: 'half"], "{what}");
         let is_in_place = base(&env).join("torn.yaml").exists();

@@ -1,23 +1,14 @@
 //! Without root's powers: what may not be read, written or trusted.
 
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use herma_testkit::Bounded;
-use herma_testkit::Node;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
-use herma_testkit::skipped;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, Node, Output, TestEnv, Tree, WorkDir, skipped};
 use tempfile::TempDir;
 
-use super::has_program;
-use super::json;
+use super::{has_program, json};
 
 const NOBODY: &str = "65534";
 /// A user without other processes, where their number counts.
@@ -42,11 +33,7 @@ impl Nobody {
         chmod(directory.path(), 0o755);
         let program = directory.path().join("herma");
         std::fs::copy(env!("CARGO_BIN_EXE_herma"), &program).unwrap();
-        Some(Self {
-            env: TestEnv::with_program(program),
-            _program: directory,
-            is_root,
-        })
+        Some(Self { env: TestEnv::with_program(program), _program: directory, is_root })
     }
 
     /// Writes a project that belongs to the user.
@@ -113,11 +100,7 @@ fn chmod(path: &Path, mode: u32) {
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_saved() {
     let Some(nobody) = Nobody::new() else { return };
-    let files = [
-        ("open.txt", "open\n"),
-        ("closed.txt", "x"),
-        ("shut/in.txt", "x"),
-    ];
+    let files = [("open.txt", "open\n"), ("closed.txt", "x"), ("shut/in.txt", "x")];
     let project = nobody.project(&Tree::of_files(files));
     project.chmod("closed.txt", 0o000);
     project.chmod("shut", 0o000);
@@ -125,9 +108,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_saved() {
         let output = nobody.run(&["save", "--json", "-m", message]).code(3);
         let left_out = json(&output)["left_out"].clone();
         let named = left_out.as_array().unwrap().iter();
-        let named: Vec<_> = named
-            .map(|e| (e["path"].as_str(), e["reason"].as_str()))
-            .collect();
+        let named: Vec<_> = named.map(|e| (e["path"].as_str(), e["reason"].as_str())).collect();
         let expected = ["closed.txt", "shut"].map(|path| (Some(path), Some("unreadable")));
         assert_eq!(named, expected);
         for path in ["closed.txt", "shut"] {
@@ -139,11 +120,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_saved() {
     nobody.run(&["restore", "1"]).success();
     project.chmod("closed.txt", 0o644);
     project.chmod("shut", 0o755);
-    assert_same(
-        &Tree::of_files(files),
-        &project.tree(),
-        "what was not saved is not touched",
-    );
+    assert_same(&Tree::of_files(files), &project.tree(), "what was not saved is not touched");
 }
 
 #[test]
@@ -182,10 +159,7 @@ fn a_save_says_that_nothing_can_be_restored_where_only_others_may_write() {
     let place = other.path().to_str().unwrap();
     let saved = json(&nobody.run(&["-C", place, "save", "--json"]).success());
     let notes = saved["notes"].to_string();
-    assert!(
-        notes.contains("its directory may not be written to"),
-        "{notes}"
-    );
+    assert!(notes.contains("its directory may not be written to"), "{notes}");
 }
 
 #[test]
@@ -217,9 +191,7 @@ fn a_restore_ends_where_hardly_any_threads_can_be_had() {
     let project = nobody.project(&old);
     let owner = format!("{LONELY}:{NOBODY}");
     let give = || {
-        run(Command::new("chown")
-            .args(["-hR", &owner])
-            .arg(nobody.env.root()));
+        run(Command::new("chown").args(["-hR", &owner]).arg(nobody.env.root()));
     };
     give();
     let save = ["save", "--name", "old"];
@@ -241,13 +213,7 @@ fn a_restore_ends_where_hardly_any_threads_can_be_had() {
 #[track_caller]
 fn refused(nobody: &Nobody, why: &str) {
     let before = nobody.env.work_dir("project").tree();
-    for args in [
-        &["save"][..],
-        &["list"],
-        &["restore", "1"],
-        &["undo"],
-        &["drop", "-f", "1"],
-    ] {
+    for args in [&["save"][..], &["list"], &["restore", "1"], &["undo"], &["drop", "-f", "1"]] {
         let output = nobody.run(args).code(1);
         assert!(output.error_text().contains(why), "{args:?}: {output}");
     }
@@ -308,15 +274,9 @@ fn a_store_that_cannot_be_written_can_still_be_read() {
     assert!(diff.text().contains("+two"), "{diff}");
     nobody.run(&["restore", "1", "--dry-run"]).success();
     let refused = nobody.run(&["save"]).code(1);
-    assert!(
-        refused.error_text().contains("ermission denied"),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("ermission denied"), "{refused}");
     let refused = nobody.run(&["restore", "1"]).code(1);
-    assert!(
-        refused.error_text().contains("Nothing was changed."),
-        "{refused}"
-    );
+    assert!(refused.error_text().contains("Nothing was changed."), "{refused}");
     assert_eq!(nobody.env.work_dir("project").read("a.txt"), "two\n");
     assert_same(&before, &Tree::read(&home), "a reader writes nothing");
     run(Command::new("chmod").args(["-R", "u+w"]).arg(&home));
@@ -338,10 +298,7 @@ fn real_errors_what_belongs_to_others_stops_a_restore_that_can_be_reversed() {
     nobody.run(&["save"]).success();
     let stopped = nobody.run(&["restore", "old"]).code(1);
     let said = stopped.error_text();
-    assert!(
-        said.contains("theirs/f.txt") && said.contains("Permission denied"),
-        "{stopped}"
-    );
+    assert!(said.contains("theirs/f.txt") && said.contains("Permission denied"), "{stopped}");
     assert_eq!(project.read("theirs/f.txt"), "two\n");
     nobody.run(&["undo"]).success();
     assert_same(&tree("two\n"), &project.tree(), "reversed");

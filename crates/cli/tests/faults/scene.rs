@@ -1,29 +1,18 @@
 //! What stands before a command is run with a fault, put back for every position of a sweep.
 
-use std::cell::Cell;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_testkit::Node;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Faults, Outcome, Status};
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Node, Output, TestEnv, Tree, WorkDir};
 use tempfile::TempDir;
 
 use super::copy::copy;
 use super::disturb::words;
-use super::json;
-use super::shapes::MIXED;
-use super::shapes::Shape;
-use super::test_env;
+use super::shapes::{MIXED, Shape};
+use super::{json, test_env};
 
 /// What a command does to the project, and what is checked after it.
 #[derive(Clone, Copy, Debug)]
@@ -103,13 +92,7 @@ pub(super) fn first() -> Tree {
 /// The same project after some work.
 pub(super) fn second() -> Tree {
     let mut tree = first();
-    for path in [
-        "swap-to-file",
-        "swap-to-dir",
-        "gone",
-        "empty",
-        "link-to-file",
-    ] {
+    for path in ["swap-to-file", "swap-to-dir", "gone", "empty", "link-to-file"] {
         tree.remove(path.as_bytes());
     }
     tree.insert("a.txt", file("two, and longer\n", 0o644));
@@ -287,13 +270,10 @@ impl Scene {
         for id in scene.listed().into_iter().rev() {
             if !scene.saved.iter().any(|(known, _)| *known == id) {
                 let stored = scene.env.archive_tree(&id);
-                let mut states = [shape.first, shape.second, shape.third]
-                    .into_iter()
-                    .map(|state| state());
+                let mut states =
+                    [shape.first, shape.second, shape.third].into_iter().map(|state| state());
                 let tree = states.find(|tree| tree.as_git() == stored);
-                scene
-                    .saved
-                    .push((id, tree.expect("one of the states there were")));
+                scene.saved.push((id, tree.expect("one of the states there were")));
             }
         }
         copy(scene.env.root(), scene.template.path());
@@ -423,11 +403,7 @@ pub(super) fn kill_a_restore(project: &WorkDir<'_>) {
         return;
     }
     let stash = tempfile::tempdir().expect("a temporary directory can be made");
-    let root = project
-        .path()
-        .ancestors()
-        .nth(2)
-        .expect("the world around it");
+    let root = project.path().ancestors().nth(2).expect("the world around it");
     copy(root, stash.path());
     let restore = project.faults(["restore", "2"]);
     let count = restore.run(Fault::Count, 0).count;

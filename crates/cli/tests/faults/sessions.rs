@@ -3,13 +3,9 @@
 
 use std::path::Path;
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Faults, Status};
 use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::{Bounded, TestEnv, faults};
 
 use super::copy::copy;
 use super::test_env;
@@ -30,10 +26,7 @@ pub(super) fn prepare(env: &TestEnv) -> HermesSessions {
         home.add_files(id);
     }
     home.sql("UPDATE sessions SET parent_session_id = 'job' WHERE id = 'active'");
-    home.write(
-        "sessions.json",
-        r#"{"a": {"session_id": "job"}, "b": {"session_id": "ab"}}"#,
-    );
+    home.write("sessions.json", r#"{"a": {"session_id": "job"}, "b": {"session_id": "ab"}}"#);
     home.sql("PRAGMA wal_checkpoint(TRUNCATE)");
     home
 }
@@ -48,12 +41,8 @@ pub(super) fn assert_consistent(home: &HermesSessions, gone_have_none: bool) {
     }
     for id in OLD.into_iter().chain(KEPT) {
         let dump = format!("request_dump_{id}_20260422_231500_123456.json");
-        let names = [
-            format!("{id}.json"),
-            format!("{id}.jsonl"),
-            format!("session_{id}.json"),
-            dump,
-        ];
+        let names =
+            [format!("{id}.json"), format!("{id}.jsonl"), format!("session_{id}.json"), dump];
         let there = names.iter().filter(|name| files.contains(name)).count();
         if ids.iter().any(|known| known == id) {
             assert_eq!(there, names.len(), "{id} has its row and its files");
@@ -78,10 +67,7 @@ pub(super) fn assert_archived_once(home: &HermesSessions) {
     expected.sort();
     assert_eq!(names, expected);
     let archive = home.directory().join("archive/job.jsonl.gz");
-    let unpacked = std::process::Command::new("gzip")
-        .arg("-dc")
-        .arg(archive)
-        .bounded_output();
+    let unpacked = std::process::Command::new("gzip").arg("-dc").arg(archive).bounded_output();
     let text = String::from_utf8(unpacked.unwrap().stdout).unwrap();
     assert!(text.contains("message 1 of job") && text.contains("job.jsonl"));
 }

@@ -7,17 +7,12 @@
 use std::fs;
 
 use herma_fs::process::TempName;
-use herma_testkit::Node;
-use herma_testkit::TestEnv;
-use herma_testkit::Tree;
 use herma_testkit::faults::Outcome;
-use herma_testkit::tree::assert_same;
-use herma_testkit::tree::diff;
+use herma_testkit::tree::{assert_same, diff};
+use herma_testkit::{Node, TestEnv, Tree};
 
 use super::copy::copy;
-use super::disturb::Disturbed;
-use super::disturb::succeeded;
-use super::disturb::words;
+use super::disturb::{Disturbed, succeeded, words};
 use super::test_env;
 
 const CLAUDE: &str = "{\n    \"model\": \"opus\",\n    \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}\n}\n";
@@ -67,14 +62,8 @@ impl<'e> Edit<'e> {
         // Where the programs run is there before.
         let before = env.work_dir("w");
         let before = Tree::read(before.path().join("../.."));
-        let mut edit = Self {
-            env,
-            args,
-            back,
-            before: before.clone(),
-            after: before.clone(),
-            undone: before,
-        };
+        let mut edit =
+            Self { env, args, back, before: before.clone(), after: before.clone(), undone: before };
         edit.run(args);
         edit.after = edit.all();
         assert_ne!(edit.after, edit.before, "the command does something");
@@ -117,11 +106,7 @@ impl<'e> Edit<'e> {
             tree
         };
         let now = self.all();
-        assert_same(
-            &users(self.undone.clone()),
-            &users(now.clone()),
-            "taken back at once",
-        );
+        assert_same(&users(self.undone.clone()), &users(now.clone()), "taken back at once");
         assert_eq!(without_temporary(now).1, 0, "temporary files stay");
     }
 
@@ -129,9 +114,8 @@ impl<'e> Edit<'e> {
     #[track_caller]
     fn assert_old_or_new(&self, now: &Tree) {
         for (path, node) in &now.0 {
-            let is_known = [&self.before, &self.after]
-                .iter()
-                .any(|tree| tree.0.get(path) == Some(node));
+            let is_known =
+                [&self.before, &self.after].iter().any(|tree| tree.0.get(path) == Some(node));
             // Notes of ours come and go on the way.
             let is_ours = path.starts_with(b"hermes/herma/hooks");
             let is_half_made = matches!(node, Node::Dir { .. }) && self.after.0.contains_key(path);

@@ -8,8 +8,7 @@ use herma_testkit::faults::Fault;
 use super::disturb::ENOSPC;
 use super::scene::Scene;
 use super::shapes;
-use super::sweep::sweep_at;
-use super::sweep::sweep_end;
+use super::sweep::{sweep_at, sweep_end};
 
 /// `per_cent` says where in the command, when only one call of it is visited.
 fn die_everywhere(name: &str, scene: &Scene, per_cent: u64) {

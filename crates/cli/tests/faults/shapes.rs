@@ -3,19 +3,11 @@
 
 use std::sync::LazyLock;
 
-use herma_testkit::Node;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
-use herma_testkit::names;
 use herma_testkit::random::Random;
+use herma_testkit::{Node, Tree, WorkDir, names};
 
 use super::scene;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::State;
-use super::scene::Transaction;
-use super::scene::file;
-use super::scene::kill_a_restore;
+use super::scene::{Action, Scene, State, Transaction, file, kill_a_restore};
 
 /// A project in three states: as it was first saved, after some work, and with changes nobody saved yet.
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +66,8 @@ pub(super) const BIG: Shape = Shape {
 };
 
 /// So much that a save writes three packs.
-pub(super) const MUCH: Shape = Shape {
-    name: "much",
-    first: || much(0),
-    second: || much(1),
-    third: || much(2),
-    pipe: None,
-};
+pub(super) const MUCH: Shape =
+    Shape { name: "much", first: || much(0), second: || much(1), third: || much(2), pipe: None };
 
 fn wide(text: impl Fn(usize) -> &'static str) -> Tree {
     let mut tree = Tree::new();
@@ -250,11 +237,7 @@ impl Shape {
         let prepare = |project: &WorkDir<'_>| {
             project.run(["restore", "2"]).success();
         };
-        let forward = Transaction {
-            from: self.first,
-            to: self.third,
-            ..self.back(false, "redo")
-        };
+        let forward = Transaction { from: self.first, to: self.third, ..self.back(false, "redo") };
         self.moving(prepare, &["undo"], forward)
     }
 
@@ -296,12 +279,7 @@ impl Shape {
 
     /// The way from the unsaved changes to the first state.
     fn back(self, is_taken_back: bool, other_way: &'static str) -> Transaction {
-        Transaction {
-            from: self.third,
-            to: self.first,
-            is_taken_back,
-            other_way,
-        }
+        Transaction { from: self.third, to: self.first, is_taken_back, other_way }
     }
 
     /// A move of the project, over changes that were not saved.

@@ -1,26 +1,17 @@
 //! Control-C, a request to end, a terminal that is closed: the command ends soon, with 130, and leaves nothing
 //! behind. An answer that nobody reads changes nothing about what was done.
 
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Outcome, Status};
 use herma_testkit::random::Random;
+use herma_testkit::{Bounded, TestEnv};
 
-use super::assert_sound;
 use super::scene::Scene;
-use super::sweep::SIGHUP;
-use super::sweep::SIGINT;
-use super::sweep::SIGTERM;
-use super::sweep::check;
-use super::sweep::sweep;
-use super::test_env;
+use super::sweep::{SIGHUP, SIGINT, SIGTERM, check, sweep};
+use super::{assert_sound, test_env};
 
 const SIGPIPE: i32 = 13;
 
@@ -35,20 +26,12 @@ fn interrupt(env: &TestEnv, signal: &str) -> Option<i32> {
         .bounded_spawn()
         .expect("the program can be started");
     let is_writing = || {
-        let entries = std::fs::read_dir(&temporary)
-            .into_iter()
-            .flatten()
-            .flatten();
-        entries
-            .filter_map(|entry| entry.metadata().ok())
-            .any(|metadata| metadata.len() > 1 << 16)
+        let entries = std::fs::read_dir(&temporary).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.metadata().ok()).any(|metadata| metadata.len() > 1 << 16)
     };
     while !is_writing() {
         let ended = child.try_wait().expect("a child can be asked");
-        assert_eq!(
-            ended, None,
-            "the save is over before it could be interrupted"
-        );
+        assert_eq!(ended, None, "the save is over before it could be interrupted");
         thread::sleep(Duration::from_micros(200));
     }
     let killed = Command::new("/bin/sh")
@@ -71,9 +54,7 @@ fn an_interrupted_save_leaves_nothing_behind() {
     }
     for signal in ["INT", "TERM", "HUP"] {
         assert_eq!(interrupt(&env, signal), Some(130), "SIG{signal}");
-        let left: Vec<_> = std::fs::read_dir(env.store().join("herma/tmp"))
-            .unwrap()
-            .collect();
+        let left: Vec<_> = std::fs::read_dir(env.store().join("herma/tmp")).unwrap().collect();
         assert!(left.is_empty(), "SIG{signal} left {left:?}");
         assert_sound(&env.repository());
         let listed = project.run(["list", "-z"]).success();
@@ -140,10 +121,7 @@ fn unread(command: &mut Command) -> std::process::Output {
 fn run_unread(scene: &Scene) -> Outcome {
     let output = unread(&mut scene.command());
     Outcome {
-        status: output
-            .status
-            .code()
-            .map_or(Status::Signaled(SIGPIPE), Status::Exited),
+        status: output.status.code().map_or(Status::Signaled(SIGPIPE), Status::Exited),
         stderr: output.stderr,
         ..Outcome::unsupported()
     }
@@ -154,13 +132,7 @@ fn an_answer_that_nobody_reads_changes_nothing_about_what_was_done() {
     if !herma_testkit::git::available() {
         return;
     }
-    let scenes = [
-        Scene::restore,
-        Scene::gc,
-        Scene::prune,
-        Scene::drop,
-        Scene::purge,
-    ];
+    let scenes = [Scene::restore, Scene::gc, Scene::prune, Scene::drop, Scene::purge];
     for scene in scenes.map(|scene| scene()) {
         let outcome = run_unread(&scene);
         assert_eq!(outcome.status, Status::Exited(0), "{outcome:?}");

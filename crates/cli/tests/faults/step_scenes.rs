@@ -3,39 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use herma_core::Clock;
-use herma_core::Engine;
-use herma_core::EngineOptions;
-use herma_core::Project;
-use herma_core::RelPath;
-use herma_core::Settings;
-use herma_core::Spec;
-use herma_core::TakeBack;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::error::Error;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
-use herma_core::types::clock::FixedClock;
-use herma_core::types::clock::Timestamp;
-use herma_testkit::Node;
-use herma_testkit::Tree;
-use herma_testkit::WorkDir;
+use herma_core::steps::{StepChoice, StepKind, StepStart};
+use herma_core::types::clock::{FixedClock, Timestamp};
+use herma_core::{
+    Clock, Engine, EngineOptions, Project, RelPath, Settings, Spec, TakeBack, WhichStep,
+};
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Node, Tree, WorkDir};
 
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::Transaction;
-use super::scene::first;
-use super::scene::second;
+use super::scene::{Action, Scene, Transaction, first, second};
 
 /// What a person did, on top of a state.
 fn with_edits(mut tree: Tree) -> Tree {
-    let file = |text: &str| Node::File {
-        bytes: text.into(),
-        mode: 0o644,
-    };
+    let file = |text: &str| Node::File { bytes: text.into(), mode: 0o644 };
     tree.insert("b.txt", file("edited by hand\n"));
     tree.insert("by-hand.txt", file("made by hand\n"));
     tree
@@ -52,11 +34,7 @@ fn kept() -> Tree {
 }
 
 pub(super) fn engine(home: &Path) -> Engine {
-    let time = Timestamp {
-        seconds: 1_700_000_000,
-        nanos: 0,
-        offset_minutes: 0,
-    };
+    let time = Timestamp { seconds: 1_700_000_000, nanos: 0, offset_minutes: 0 };
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(time));
     Engine::new(EngineOptions {
         home: home.to_owned(),
@@ -81,12 +59,7 @@ fn work(home: &Path, project: &WorkDir<'_>, after: &Tree) {
 
 impl Scene {
     fn with_step(args: &[&str], from: fn() -> Tree, to: fn() -> Tree) -> Self {
-        let transaction = Transaction {
-            from,
-            to,
-            is_taken_back: false,
-            other_way: "undo",
-        };
+        let transaction = Transaction { from, to, is_taken_back: false, other_way: "undo" };
         let action = Action::Restore(transaction);
         let prepare = |project: &WorkDir<'_>, home: &Path| work(home, project, &from());
         let mut scene = Self::prepared(&[first()], &first(), prepare, args, action);
@@ -133,10 +106,7 @@ pub(super) fn check_step(scene: &Scene) {
     };
     let project = scene.project();
     let asked = TakeBack {
-        steps: StepChoice {
-            numbers: vec![1],
-            ..StepChoice::default()
-        },
+        steps: StepChoice { numbers: vec![1], ..StepChoice::default() },
         ..TakeBack::default()
     };
     let engine = engine(&scene.env.home());
@@ -158,10 +128,7 @@ pub(super) fn check_step(scene: &Scene) {
         project.run(["undo"]).success();
     }
     let plan = plan().expect("the step is remembered");
-    assert_eq!(
-        (plan.steps.clone(), plan.uncertain()),
-        (vec![1], Vec::new())
-    );
+    assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![1], Vec::new()));
     scene.run_again().success();
     let to = (transaction.to)();
     assert_same(&to, &project.tree(), "taken back, then done after all");

@@ -1,15 +1,11 @@
 //! What a program runs in: mounts that only it sees, limits, and files that nobody may change.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_testkit::Bounded;
-use herma_testkit::Output;
-use herma_testkit::TestEnv;
+use herma_fs::publish::{Durability, write_file};
+use herma_testkit::{Bounded, Output, TestEnv};
 
 /// Runs the program in the project after a script of mounts that nobody else sees. The script knows the project
 /// as `$PROJECT` and everything else by the usual variables.
@@ -34,10 +30,7 @@ pub(super) fn limited(env: &TestEnv, limit: &str, args: &[&str]) -> Output {
 #[track_caller]
 pub(super) fn with_small_files(env: &TestEnv, kib: u32, args: &[&str]) -> Output {
     // A limit of the process comes with a signal, one of a file system does not.
-    let script = format!(
-        "trap '' XFSZ; ulimit -f {}; exec \"$HERMA\" \"$@\"",
-        kib * 2
-    );
+    let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$HERMA\" \"$@\"", kib * 2);
     behind(env, "sh", &["-c", &script, "sh"], args)
 }
 
@@ -74,9 +67,7 @@ pub(super) fn write_in(directory: &Dir, name: &str, text: &str) {
 
 /// The text of such a file.
 pub(super) fn read_in(directory: &Dir, name: &str) -> String {
-    let read = directory
-        .read_opt(name, 100)
-        .expect("the directory is ours");
+    let read = directory.read_opt(name, 100).expect("the directory is ours");
     String::from_utf8(read.expect("the file is there")).expect("the file is text")
 }
 
@@ -89,10 +80,7 @@ pub(super) struct Marked {
 impl Marked {
     /// `None`, said loudly, where that is not possible.
     pub(super) fn new(path: &Path, attribute: char) -> Option<Self> {
-        let marked = Self {
-            path: path.to_owned(),
-            attribute,
-        };
+        let marked = Self { path: path.to_owned(), attribute };
         if marked.change('+') {
             return Some(marked);
         }
@@ -102,10 +90,7 @@ impl Marked {
 
     fn change(&self, sign: char) -> bool {
         let flag = format!("{sign}{}", self.attribute);
-        let changed = Command::new("chattr")
-            .arg(flag)
-            .arg(&self.path)
-            .bounded_output();
+        let changed = Command::new("chattr").arg(flag).arg(&self.path).bounded_output();
         changed.is_ok_and(|output| output.status.success())
     }
 }

@@ -3,26 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use herma_testkit::Tree;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Outcome;
-use herma_testkit::faults::Status;
-use herma_testkit::tree::assert_same;
-use herma_testkit::tree::diff;
+use herma_testkit::faults::{Fault, Faults, Outcome, Status};
+use herma_testkit::tree::{assert_same, diff};
+use herma_testkit::{Tree, faults};
 
-use super::assert_sound;
-use super::disturb::Disturbed;
-use super::disturb::succeeded;
-use super::disturb::words;
-use super::json;
+use super::disturb::{Disturbed, succeeded, words};
 use super::purge_scene::check_purge;
-use super::scene::Action;
-use super::scene::Scene;
-use super::scene::Transaction;
-use super::scene::without_temporary;
+use super::scene::{Action, Scene, Transaction, without_temporary};
 use super::step_scenes::check_step;
+use super::{assert_sound, json};
 
 /// So many calls belong to the end of a restore.
 const LAST_CALLS: u64 = 16;
@@ -39,9 +28,7 @@ pub(super) const SIGTERM: i32 = 15;
 pub(super) fn sweep(name: &str, scene: &Scene, fault: Fault, stride: usize) {
     let is_asked_for = faults::step() != faults::DEFAULT_STEP;
     let stride = if is_asked_for { 1 } else { stride };
-    visit(name, scene, fault, &|plain| {
-        positions(scene, fault, plain, stride)
-    });
+    visit(name, scene, fault, &|plain| positions(scene, fault, plain, stride));
 }
 
 /// Delivers `fault` once, when so much of the command is done, unless a step is asked for.
@@ -94,10 +81,7 @@ fn positions(scene: &Scene, fault: Fault, plain: &Outcome, stride: usize) -> BTr
         _ => 0,
     };
     let last = count.saturating_sub(end) + 1..=count;
-    Faults::positions(count)
-        .step_by(stride)
-        .chain(last)
-        .collect()
+    Faults::positions(count).step_by(stride).chain(last).collect()
 }
 
 /// Everything that must hold after a command that was killed, or that met an error.
@@ -187,11 +171,7 @@ fn check_clean(scene: &Scene, succeeded: bool, may_go: usize) {
 
 /// The checkpoint is there completely or not at all.
 fn check_save(scene: &Scene, outcome: &Outcome, succeeded: bool) {
-    assert_same(
-        &scene.present,
-        &scene.project().tree(),
-        "a save changes no file",
-    );
+    assert_same(&scene.present, &scene.project().tree(), "a save changes no file");
     let listed = scene.listed();
     let known: Vec<&String> = scene.saved.iter().rev().map(|(id, _)| id).collect();
     let new = match listed.len() - known.len() {
@@ -225,11 +205,7 @@ fn check_save(scene: &Scene, outcome: &Outcome, succeeded: bool) {
 /// The project is at one end, at the other, or known to be in between; then both ways are open.
 fn check_restore(scene: &Scene, outcome: &Outcome, succeeded: bool, transaction: Transaction) {
     let (from, to) = ((transaction.from)(), (transaction.to)());
-    let (end, other_end) = if transaction.is_taken_back {
-        (&from, &to)
-    } else {
-        (&to, &from)
-    };
+    let (end, other_end) = if transaction.is_taken_back { (&from, &to) } else { (&to, &from) };
     let (now, temporary) = without_temporary(scene.project().tree());
     let interrupted = scene.is_interrupted();
     if succeeded {
@@ -246,11 +222,7 @@ fn check_restore(scene: &Scene, outcome: &Outcome, succeeded: bool, transaction:
     if interrupted {
         then(&["restore", "--continue"], &to, "finished");
         then(
-            &[if transaction.is_taken_back {
-                "undo"
-            } else {
-                transaction.other_way
-            }],
+            &[if transaction.is_taken_back { "undo" } else { transaction.other_way }],
             &from,
             "finished, then back",
         );

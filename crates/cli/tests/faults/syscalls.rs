@@ -2,26 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
+use herma_testkit::{Bounded, TestEnv};
 
-use super::has_program;
-use super::scene;
-use super::test_env;
+use super::{has_program, scene, test_env};
 
 /// A project that is a git repository as well, with hooks that would run.
 fn repository(env: &TestEnv) -> PathBuf {
     let project = env.work_dir("project");
     scene::first().write(project.path());
-    let commands: [&[&str]; 3] = [
-        &["init", "-q"],
-        &["add", "-A"],
-        &["commit", "-q", "-m", "one"],
-    ];
+    let commands: [&[&str]; 3] = [&["init", "-q"], &["add", "-A"], &["commit", "-q", "-m", "one"]];
     for args in commands {
         let mut git = herma_testkit::git::command();
         let status = git.args(args).current_dir(project.path()).bounded_status();
@@ -59,10 +51,7 @@ fn trace(env: &TestEnv, args: &[&str]) -> Trace {
     let text = std::fs::read_to_string(&log).unwrap();
     let (mut executed, mut opened) = (Vec::new(), Vec::new());
     for line in text.lines() {
-        let call = line
-            .split_once(' ')
-            .map_or(line, |(_, call)| call)
-            .trim_start();
+        let call = line.split_once(' ').map_or(line, |(_, call)| call).trim_start();
         if call.starts_with("exec") {
             executed.push(call.to_owned());
             continue;
@@ -102,12 +91,7 @@ fn nothing_is_executed_and_nothing_is_opened_for_writing_outside() {
         work.write("a.txt", &format!("before {args:?}\n"));
         let changes_files = matches!(args[0], "restore" | "undo");
         let trace = trace(&env, args);
-        assert_eq!(
-            trace.executed.len(),
-            1,
-            "{args:?} runs {:?}",
-            trace.executed
-        );
+        assert_eq!(trace.executed.len(), 1, "{args:?} runs {:?}", trace.executed);
         let wrote = !trace.opened.is_empty();
         let writes = !matches!(args[0], "list" | "show" | "diff");
         assert_eq!(wrote, writes, "{args:?} opens {:?}", trace.opened);
@@ -145,24 +129,14 @@ fn a_save_changes_no_inode_of_the_project_and_a_restore_none_of_its_repository()
         times
     };
     let all = times(&project);
-    for args in [
-        &["save"][..],
-        &["list"],
-        &["diff", "1"],
-        &["restore", "1", "--dry-run"],
-    ] {
+    for args in [&["save"][..], &["list"], &["diff", "1"], &["restore", "1", "--dry-run"]] {
         work.run(args).success();
         assert_eq!(times(&project), all, "{args:?}");
     }
     let git = times(&project.join(".git"));
     work.write("a.txt", "changed\n");
     work.remove("src");
-    for args in [
-        &["restore", "1"][..],
-        &["undo"],
-        &["redo"],
-        &["name", "1", "x"],
-    ] {
+    for args in [&["restore", "1"][..], &["undo"], &["redo"], &["name", "1", "x"]] {
         work.run(args).success();
         assert_eq!(times(&project.join(".git")), git, "{args:?}");
     }

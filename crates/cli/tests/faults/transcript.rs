@@ -4,18 +4,13 @@
 
 use std::path::Path;
 
-use herma_testkit::TestEnv;
-use herma_testkit::WorkDir;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
-use herma_testkit::faults::Status;
+use herma_testkit::faults::{Fault, Faults, Status};
 use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::{TestEnv, WorkDir, faults};
 
 use super::copy::copy;
 use super::disturb::FAULTS;
-use super::json;
-use super::test_env;
+use super::{json, test_env};
 
 const NOW: f64 = 1_760_000_000.0;
 const SHORT: &str = "one\ntwo\n";
@@ -50,12 +45,8 @@ pub(super) fn prepare(env: &TestEnv) -> WorkDir<'_> {
     let home = HermesSessions::new(&env.home());
     home.add("s-1", NOW, None, &[NOW, NOW + 1.0]);
     home.write("s-1.jsonl", SHORT);
-    let project = env
-        .work_dir("project")
-        .files([("a.txt", "one\n"), ("src/b.txt", "stays\n")]);
-    project
-        .run(["save", "--session", "s-1", "--name", "start"])
-        .success();
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("src/b.txt", "stays\n")]);
+    project.run(["save", "--session", "s-1", "--name", "start"]).success();
     for at in 0..3 {
         home.sql(&format!(
             "INSERT INTO messages (session_id, role, content, timestamp)

@@ -1,19 +1,14 @@
 //! Agents of other processes go on speaking while sessions are pruned, again and again, by processes of
 //! their own: nothing they were told is saved is lost.
 
-use std::io::BufRead;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 use herma_testkit::Bounded;
 use herma_testkit::hermes_sessions::HermesSessions;
 
-use super::has_program;
-use super::json;
-use super::test_env;
+use super::{has_program, json, test_env};
 
 const WRITERS: usize = 3;
 const ROUNDS: usize = 4;

@@ -3,22 +3,13 @@
 use std::collections::BTreeSet;
 
 use bstr::BString;
-use herma_shell::IDENTITY_NOT_KEPT;
-use herma_shell::PathEntry;
-use herma_shell::Touch;
-use herma_shell::When;
-use herma_shell::last_name;
+use herma_shell::{IDENTITY_NOT_KEPT, PathEntry, Touch, When, last_name};
 use herma_store::RelPath;
 
-use super::Answer;
-use super::CanUndo;
-use super::PresentFiles;
-use super::Uncovered;
-use super::What;
-use super::Why;
 use super::effects::TouchJudge;
 use super::links::LinkOrder;
 use super::present::Lost;
+use super::{Answer, CanUndo, PresentFiles, Uncovered, What, Why};
 use crate::worktree::reason::Reason;
 use crate::worktree::rules::Scope;
 

@@ -3,16 +3,10 @@
 use std::os::unix::ffi::OsStrExt;
 
 use bstr::BString;
-use herma_shell::LastLink;
-use herma_shell::resolve;
-use herma_shell::touches;
+use herma_shell::{LastLink, resolve, touches};
 
-use crate::can_undo::AnswerBuilder;
-use crate::can_undo::CanUndo;
-use crate::can_undo::Command;
-use crate::can_undo::PresentFiles;
-use crate::engine::Progress;
-use crate::engine::Project;
+use crate::can_undo::{AnswerBuilder, CanUndo, Command, PresentFiles};
+use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::worktree::reason::Reason;

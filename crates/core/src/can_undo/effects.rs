@@ -1,18 +1,8 @@
 //! What each effect of a program means for a checkpoint, by what is at its path.
 
-use herma_shell::Arrival;
-use herma_shell::Effect;
-use herma_shell::LastLink;
-use herma_shell::PathEntry;
-use herma_shell::ResolvedPath;
-use herma_shell::Touch;
-use herma_shell::last_name;
-use herma_shell::resolve;
+use herma_shell::{Arrival, Effect, LastLink, PathEntry, ResolvedPath, Touch, last_name, resolve};
 
-use super::AnswerBuilder;
-use super::What;
-use super::Why;
-use super::repository;
+use super::{AnswerBuilder, What, Why, repository};
 use crate::worktree::reason::Reason;
 
 const ROOT_NOT_KEPT: &str =
@@ -50,17 +40,8 @@ impl<'b, 'a> TouchJudge<'b, 'a> {
                     self.answer.add_path(&path, Why::NotKept(why));
                 }
             }
-            Effect::Brings {
-                source,
-                target,
-                arrival,
-            } => self.brings(source, target, *arrival),
-            Effect::Links {
-                source,
-                target,
-                into_directory,
-                is_symbolic,
-            } => {
+            Effect::Brings { source, target, arrival } => self.brings(source, target, *arrival),
+            Effect::Links { source, target, into_directory, is_symbolic } => {
                 if let Some(path) = self.destination(source, target, *into_directory) {
                     self.links(source, &path, *is_symbolic);
                 }
@@ -318,11 +299,7 @@ impl<'b, 'a> TouchJudge<'b, 'a> {
         let moved = |from: &[u8]| {
             let rest = &from[source.len()..];
             let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-            if path.is_empty() {
-                rest.to_vec()
-            } else {
-                [&path, &b"/"[..], rest].concat()
-            }
+            if path.is_empty() { rest.to_vec() } else { [&path, &b"/"[..], rest].concat() }
         };
         let (answer, when) = (&mut *self.answer, self.touch.when);
         let files = answer.files;

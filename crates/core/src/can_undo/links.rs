@@ -6,8 +6,7 @@
 //! a path may be led anywhere; and once a command changes what a link was found at, nobody knows where
 //! the others end that were led by it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::BString;
 use herma_shell::When;
@@ -81,10 +80,7 @@ impl LinkOrder {
         let followed = self.followed.iter();
         let followed = followed.filter(|(link, by)| self.is_changed_by_another(link, **by));
         let links = made.map(|(link, _)| link);
-        links
-            .chain(followed.map(|(link, _)| link))
-            .cloned()
-            .collect()
+        links.chain(followed.map(|(link, _)| link)).cloned().collect()
     }
 
     fn may_be_found(&self, made: Made) -> bool {

@@ -3,18 +3,13 @@
 use std::sync::Arc;
 
 use bstr::BString;
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::Stat;
-use herma_shell::PathEntry;
-use herma_shell::ProjectFiles;
+use herma_fs::{Dir, FileKind, Stat};
+use herma_shell::{PathEntry, ProjectFiles};
 
-use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::lists::KEPT_DIRECTORY_BITS;
+use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 use crate::worktree::reason::Reason;
 use crate::worktree::scan::judge::Judge;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// The project as a scan found it.
 pub(crate) struct PresentFiles<'r> {
@@ -46,9 +41,7 @@ impl PresentFiles<'_> {
     /// What is at a path, or why it is left out. No link on the way is followed.
     pub(super) fn look(&self, path: &[u8]) -> Result<PathEntry, Reason> {
         let mut dir = StatCache::ROOT;
-        let mut rest = path
-            .split(|byte| *byte == b'/')
-            .filter(|name| !name.is_empty());
+        let mut rest = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
         let mut next = rest.next();
         while let Some(name) = next {
             next = rest.next();
@@ -204,9 +197,7 @@ impl ProjectFiles for PresentFiles<'_> {
         let dir = self.cache.dir_at(directory);
         let entries = dir.and_then(|dir| self.cache.entries(dir));
         let entries = entries.into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| Some(self.cache.name(&entry)?.to_bytes().into()))
-            .collect()
+        entries.filter_map(|entry| Some(self.cache.name(&entry)?.to_bytes().into())).collect()
     }
 
     fn size(&self, path: &[u8]) -> Option<u64> {

@@ -57,9 +57,7 @@ fn is_plain_repository(files: &PresentFiles<'_>, repository: &[u8]) -> bool {
     });
     let settings = join(repository, "config");
     let is_harmless = files.kind(&settings).is_none()
-        || files
-            .read(&settings, MAX_SETTINGS_BYTES)
-            .is_some_and(|text| are_harmless(&text));
+        || files.read(&settings, MAX_SETTINGS_BYTES).is_some_and(|text| are_harmless(&text));
     !others && hooks_are_here && !surprises.into_iter().any(has) && is_harmless
 }
 
@@ -92,9 +90,7 @@ fn are_harmless(text: &[u8]) -> bool {
             }
             continue;
         }
-        let is_harmless = section
-            .as_deref()
-            .is_some_and(|section| is_harmless_line(section, line));
+        let is_harmless = section.as_deref().is_some_and(|section| is_harmless_line(section, line));
         if !is_harmless {
             return false;
         }

@@ -21,12 +21,8 @@ use std::collections::BTreeMap;
 
 use super::facts::StoreFacts;
 use super::holdings::Shares;
-use super::notes::Held;
-use super::notes::Over;
-use super::plan::Draft;
-use super::plan::Holdings;
-use super::plan::Limits;
-use super::plan::Rule;
+use super::notes::{Held, Over};
+use super::plan::{Draft, Holdings, Limits, Rule};
 use super::rules::giving_order;
 use crate::error::Error;
 
@@ -56,9 +52,7 @@ pub(super) fn apply(
     }
     // Whatever is not kept of the objects becomes free space.
     let room = facts.object_bytes.saturating_add(facts.free_bytes);
-    let most = room
-        .checked_sub(floor)
-        .filter(|most| weighed.protected <= *most);
+    let most = room.checked_sub(floor).filter(|most| weighed.protected <= *most);
     if let (true, Some(most)) = (floor > 0, most) {
         weighed.reduce(draft, most, Rule::FreeDisk);
     }
@@ -157,11 +151,7 @@ impl Weighed {
                 held.checkpoints += 1;
                 held.bytes = held.bytes.saturating_add(bytes);
             }
-            None => self.by_protection.push(Held {
-                protection,
-                checkpoints: 1,
-                bytes,
-            }),
+            None => self.by_protection.push(Held { protection, checkpoints: 1, bytes }),
         }
     }
 
@@ -180,9 +170,7 @@ impl Weighed {
                 }
                 self.let_go(place);
                 gone.push(place);
-                let of_project = givers
-                    .iter_mut()
-                    .find(|giver| giver.project == place.project);
+                let of_project = givers.iter_mut().find(|giver| giver.project == place.project);
                 if let Some(giver) = of_project {
                     giver.places.retain(|other| other.index != place.index);
                     giver.worth = None;
@@ -231,10 +219,7 @@ impl Weighed {
         let free = facts.free_bytes.saturating_add(freed);
         let total = (limit > 0).then(|| (size.saturating_sub(limit), Rule::TotalSize));
         let floor = (floor > 0).then(|| (floor.saturating_sub(free), Rule::FreeDisk));
-        let (bytes, limit) = floor
-            .into_iter()
-            .chain(total)
-            .max_by_key(|(bytes, _)| *bytes)?;
+        let (bytes, limit) = floor.into_iter().chain(total).max_by_key(|(bytes, _)| *bytes)?;
         (bytes > 0).then(|| Over {
             limit,
             bytes,
@@ -258,20 +243,14 @@ fn before(a: &Giver, b: &Giver) -> std::cmp::Ordering {
 
 /// How many of the next ones gain most for each of them.
 fn worth(shares: &mut Shares, places: &[Place]) -> Worth {
-    let mut best = Worth {
-        count: 0,
-        magnitude: 0,
-    };
+    let mut best = Worth { count: 0, magnitude: 0 };
     let (mut freed, mut most) = (0_u64, 0.0);
     for (count, place) in (1..).zip(places.iter().rev()) {
         freed = freed.saturating_add(shares.let_go(place.piece));
         let each = freed as f64 / count as f64;
         if each > most {
             most = each;
-            best = Worth {
-                count,
-                magnitude: (each as u64).max(1).ilog2(),
-            };
+            best = Worth { count, magnitude: (each as u64).max(1).ilog2() };
         }
     }
     for place in places {
@@ -290,10 +269,7 @@ fn staying(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     }
     // What is not protected comes last.
     places.sort_by_key(|(protection, ..)| (protection.is_none(), *protection));
-    places
-        .into_iter()
-        .map(|(_, project, index)| (project, index))
-        .collect()
+    places.into_iter().map(|(_, project, index)| (project, index)).collect()
 }
 
 /// What a project may give up, if anything.
@@ -304,12 +280,7 @@ fn giver(
 ) -> Option<Giver> {
     let of_project = &draft.projects[project];
     let order = giving_order(of_project, draft.now, draft.clock);
-    let newer = |index: usize| {
-        of_project.checkpoints[index..]
-            .iter()
-            .filter(|c| c.stays())
-            .count()
-    };
+    let newer = |index: usize| of_project.checkpoints[index..].iter().filter(|c| c.stays()).count();
     let place = |index: usize| {
         Some(Place {
             project,

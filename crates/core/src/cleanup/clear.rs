@@ -2,21 +2,15 @@
 //!
 //! Resume records of sessions and whatever else stands beside the store are not checkpoints and stay.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_store::ProjectId;
+use herma_fs::{Dir, Errno};
 use herma_store::error::StoreError;
-use herma_store::layout;
-use herma_store::layout::StoreDirs;
-use herma_store::layout::base;
 use herma_store::layout::base::Found;
-use herma_store::lock;
+use herma_store::layout::{StoreDirs, base};
 use herma_store::objects::Objects;
+use herma_store::{ProjectId, layout, lock};
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -156,12 +150,7 @@ pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
 fn remove_if_empty(parent: &Dir, name: &OsStr) -> Result<(), StoreError> {
     match parent.remove_dir(name) {
         Ok(()) => Ok(parent.sync()?),
-        Err(e)
-            if matches!(
-                e.errno(),
-                Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT)
-            ) =>
-        {
+        Err(e) if matches!(e.errno(), Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT)) => {
             Ok(())
         }
         Err(e) => Err(e.into()),

@@ -23,8 +23,7 @@
 
 use std::fmt;
 
-use super::DAY;
-use super::HOUR;
+use super::{DAY, HOUR};
 use crate::project::python_float;
 
 /// A clock may run on for so long between two looks at it.

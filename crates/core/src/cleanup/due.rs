@@ -8,35 +8,25 @@
 //! can be believed, and a save knows whether another one would change anything.
 
 use herma_fs::Errno;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::repair::set_aside::SetAside;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::CleanRequest;
-use super::Cleaned;
 use super::bytes::is_near;
 use super::clear::count;
-use super::clock::MARKER_FILE;
-use super::clock::is_due;
-use super::clock::render_marker;
+use super::clock::{MARKER_FILE, is_due, render_marker};
 use super::execute::in_words;
 use super::facts::last_run;
-use super::plan::Limits;
-use super::plan::Orphans;
-use super::plan::larger;
-use super::room::PackFiles;
-use super::room::store_bytes;
-use crate::engine::Engine;
-use crate::engine::Progress;
+use super::plan::{Limits, Orphans, larger};
+use super::room::{PackFiles, store_bytes};
+use super::{CleanRequest, Cleaned};
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Progress};
 use crate::error::Error;
 use crate::gc::trash;
-use crate::history::History;
-use crate::history::Labels;
+use crate::history::{History, Labels};
 use crate::project::adopt::project_ids;
 use crate::types::settings::Keeping;
 
@@ -223,12 +213,7 @@ fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
     let text = render_marker(now);
     let write = || write_file(tmp, base, MARKER_FILE, text.as_bytes(), Durability::Cache);
     match write() {
-        Err(e)
-            if matches!(
-                e.errno(),
-                Some(Errno::ISDIR | Errno::NOTEMPTY | Errno::EXIST)
-            ) =>
-        {
+        Err(e) if matches!(e.errno(), Some(Errno::ISDIR | Errno::NOTEMPTY | Errno::EXIST)) => {
             let set_aside = SetAside::open(dirs, "cleaning".to_owned())?;
             set_aside.take(base, MARKER_FILE)?;
             Ok(write()?)
@@ -330,22 +315,13 @@ impl CleaningRecord {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let record = Self {
-            version: VERSION,
-            ..self.clone()
-        };
+        let record = Self { version: VERSION, ..self.clone() };
         serde_json::to_vec(&record).expect("numbers and strings always serialise")
     }
 
     /// Writes the record. It is advice, not data: no power cut makes it matter.
     pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<(), Error> {
         let herma = dirs.for_writing()?;
-        Ok(write_file(
-            &herma.tmp,
-            &herma.dir,
-            FILE,
-            &self.encode(),
-            Durability::Cache,
-        )?)
+        Ok(write_file(&herma.tmp, &herma.dir, FILE, &self.encode(), Durability::Cache)?)
     }
 }

@@ -1,52 +1,36 @@
 //! Carrying out a plan: project by project, under the project's lock, looking at everything once more. A dropped
 //! checkpoint's refs go, and git's `shallow` file says where history is cut.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use herma_fs::Dir;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::error::StoreError;
 use herma_store::lock::file::remove_if_there;
 use herma_store::objects::ObjectError;
 use herma_store::refs::roll;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::name_ref;
-use herma_store::refs::scheme::pin_ref;
-use herma_store::refs::scheme::stray_extras;
+use herma_store::refs::scheme::{
+    checkpoint_ref, extra_ref, mirror_ref, name_ref, pin_ref, stray_extras,
+};
+use herma_store::{ObjectId, ProjectId};
 
 use super::Cleaned;
-use super::facts::CheckpointFacts;
-use super::facts::ProjectFacts;
-use super::facts::project_facts;
+use super::facts::{CheckpointFacts, ProjectFacts, project_facts};
 use super::notes::Note;
-use super::plan::Dropped;
-use super::plan::Plan;
-use super::plan::Rule;
+use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
-use crate::engine::Engine;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Project};
 use crate::error::Error;
 use crate::gc::into_error;
 use crate::gc::mark::Walk;
-use crate::history::Entry;
-use crate::history::History;
-use crate::history::Labels;
+use crate::history::{Entry, History, Labels};
 use crate::purge::refs::lock_project;
 use crate::restore::interrupted::own_state;
 use crate::save::unsettled;
-use crate::steps::Step;
-use crate::steps::log;
 use crate::steps::log::StepLog;
-use crate::steps::marks;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Spec;
+use crate::steps::{Step, log, marks};
+use crate::types::checkpoint::{Checkpoint, Spec};
 
 /// How long an unattended cleaning waits for a project that is being saved.
 const UNATTENDED_WAIT: Duration = Duration::from_secs(2);
@@ -62,10 +46,7 @@ impl Engine {
     ) {
         let mut by_project: BTreeMap<ProjectId, Vec<Dropped>> = BTreeMap::new();
         for dropped in &plan.drops {
-            by_project
-                .entry(dropped.project.clone())
-                .or_default()
-                .push(dropped.clone());
+            by_project.entry(dropped.project.clone()).or_default().push(dropped.clone());
         }
         // A deleted project may have lost its last checkpoint before.
         for forgotten in &plan.forgotten {
@@ -79,9 +60,7 @@ impl Engine {
                         cleaned.forgotten.push(project);
                     }
                 }
-                Err(e) => cleaned
-                    .errors
-                    .push(format!("project {project}: {}", in_words(&e))),
+                Err(e) => cleaned.errors.push(format!("project {project}: {}", in_words(&e))),
             }
         }
     }
@@ -94,11 +73,7 @@ impl Engine {
         drops: &[Dropped],
         attended: bool,
     ) -> Result<(Vec<Dropped>, bool), Error> {
-        let wait = if attended {
-            self.options.settings.lock_wait
-        } else {
-            UNATTENDED_WAIT
-        };
+        let wait = if attended { self.options.settings.lock_wait } else { UNATTENDED_WAIT };
         let _lock = lock_project(&store.dirs, project, wait)?;
         // Time has passed since the plan was made: somebody may have pinned one, or mounted a volume.
         let now = project_facts(store, project.clone())?;
@@ -247,15 +222,9 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
     }
     let projects = &store.dirs.for_writing()?.projects;
     if let Ok(dir) = projects.open_dir(project.as_str()) {
-        for name in [
-            "stat-cache",
-            "undo",
-            "journal",
-            "rewritten",
-            roll::FILE,
-            unsettled::FILE,
-            marks::FILE,
-        ] {
+        for name in
+            ["stat-cache", "undo", "journal", "rewritten", roll::FILE, unsettled::FILE, marks::FILE]
+        {
             remove_if_there(&dir, name)?;
         }
         match dir.remove_tree(log::DIR) {
@@ -318,10 +287,8 @@ pub(crate) fn cut(
     dropped: &BTreeSet<u64>,
 ) -> Result<(), Error> {
     let refs = store.dirs.refs();
-    let (going, staying): (Vec<&Entry>, Vec<&Entry>) = history
-        .entries
-        .iter()
-        .partition(|entry| dropped.contains(&entry.sequence));
+    let (going, staying): (Vec<&Entry>, Vec<&Entry>) =
+        history.entries.iter().partition(|entry| dropped.contains(&entry.sequence));
     // Checkpoints only Hermes's ref holds must not vanish when history is cut.
     for entry in staying.iter().filter(|entry| !entry.has_ref) {
         refs.create(&[(&checkpoint_ref(project, entry.sequence), entry.id)])?;
@@ -342,20 +309,12 @@ pub(crate) fn cut(
     let mut names = Vec::new();
     let labels = Labels::load(&store.dirs, project)?;
     for entry in &going {
-        names.extend(
-            labels
-                .names_of(&entry.id)
-                .map(|name| name_ref(project, name)),
-        );
+        names.extend(labels.names_of(&entry.id).map(|name| name_ref(project, name)));
         names.push(pin_ref(project, entry.sequence));
     }
     // ORDER: a checkpoint without a name is one that can be seen and dropped again; a name without a
     // checkpoint would keep its objects for ever.
-    names.extend(
-        going
-            .iter()
-            .map(|entry| checkpoint_ref(project, entry.sequence)),
-    );
+    names.extend(going.iter().map(|entry| checkpoint_ref(project, entry.sequence)));
     names.extend(going.iter().map(|entry| extra_ref(project, entry.sequence)));
     names.extend(stray_extras(&store.dirs, project)?);
     let mut doomed = Vec::new();

@@ -3,15 +3,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::object::commit::Commit;
 use herma_store::objects::Objects;
+use herma_store::{ObjectId, ProjectId};
 
-use super::clock::MARKER_FILE;
-use super::clock::MAX_MARKER_BYTES;
-use super::clock::parse_marker;
+use super::clock::{MARKER_FILE, MAX_MARKER_BYTES, parse_marker};
 use super::notes::Protection;
 use super::plan::larger;
 use super::presence;
@@ -19,13 +16,10 @@ use super::presence::Presence;
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::Entry;
-use crate::history::History;
-use crate::history::Labels;
+use crate::history::{Entry, History, Labels};
 use crate::project::Identity;
 use crate::project::adopt::project_ids;
-use crate::restore::interrupted::own_state;
-use crate::restore::interrupted::records_of;
+use crate::restore::interrupted::{own_state, records_of};
 use crate::steps::log::StepLog;
 use crate::steps::recording::open_steps;
 use crate::types::message::Message;

@@ -1,17 +1,15 @@
 //! What checkpoints hold, in bytes on disk: for the limits, and for people who want to know what costs them their
 //! disk. What is free when one goes is known by pieces, of which each is counted once, however many hold it.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
 use herma_store::objects::copy::CopyError;
+use herma_store::objects::{ObjectError, Objects};
 
 use super::facts::ProjectFacts;
 use crate::error::Error;
@@ -37,10 +35,7 @@ struct Piece {
 impl Shares {
     /// A piece of this size, which nobody holds yet and which has no parts.
     pub fn add(&mut self, bytes: u64) -> u32 {
-        self.pieces.push(Piece {
-            bytes,
-            ..Piece::default()
-        });
+        self.pieces.push(Piece { bytes, ..Piece::default() });
         (self.pieces.len() - 1) as u32
     }
 
@@ -93,10 +88,7 @@ pub struct Lengths {
 impl Lengths {
     /// Reads the indexes of all packs, and looks at the loose objects.
     pub fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self, Error> {
-        let mut lengths = Self {
-            of: HashMap::new(),
-            total: 0,
-        };
+        let mut lengths = Self { of: HashMap::new(), total: 0 };
         for pack in objects.packs()? {
             match pack.entry_lengths() {
                 Ok(entries) => {

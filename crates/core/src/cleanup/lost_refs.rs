@@ -7,32 +7,23 @@
 
 use std::collections::BTreeSet;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_fs::{Dir, FileKind};
 use herma_store::layout::StoreDirs;
-use herma_store::refs::DIRECTORIES;
-use herma_store::refs::roll;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::is_extra;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::sequence_of;
+use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, sequence_of};
+use herma_store::refs::{DIRECTORIES, roll};
+use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::project::adopt::ids_below;
-use crate::project::adopt::project_ids;
+use crate::project::adopt::{ids_below, project_ids};
 use crate::purge::record::PurgeRecord;
 use crate::purge::refs::lock_project;
 use crate::repair::refs::misled_refs;
 use crate::repair::verify::read_record;
-use crate::restore::interrupted::own_state;
-use crate::restore::interrupted::records_of;
+use crate::restore::interrupted::{own_state, records_of};
 use crate::steps::log::StepLog;
 use crate::worktree::stat_cache::StatCache;
 
@@ -111,10 +102,7 @@ pub(crate) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
     }
     let more = missing.len().saturating_sub(NAMED);
     missing.truncate(NAMED);
-    Err(Error::RefsLost {
-        refs: missing,
-        more,
-    })
+    Err(Error::RefsLost { refs: missing, more })
 }
 
 /// Directories of refs that are missing, or are something else.
@@ -186,9 +174,8 @@ fn lost_by_roll(
         && store.dirs.refs().read(&mirror).is_ok_and(|id| id.is_none())
         && matches!(read_record(store, project), Ok(Some(_)));
     let is_gone = |name: &str| !present.contains(name) && (name != mirror || mirror_is_needed);
-    let mut gone: Vec<(&String, &ObjectId)> = { roll.refs.iter() }
-        .filter(|(name, _)| is_gone(name))
-        .collect();
+    let mut gone: Vec<(&String, &ObjectId)> =
+        { roll.refs.iter() }.filter(|(name, _)| is_gone(name)).collect();
     if !gone.is_empty() {
         // ORDER: the roll is read before the refs and after them. What was dropped meanwhile is not on it now.
         let now = Roll::read(&store.dirs, project).unwrap_or_default();
@@ -228,9 +215,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     let history = History::load(&store.dirs, &store.objects, project)?;
     let mut lost = Vec::new();
     for (name, id) in labels {
-        let leaf = name
-            .strip_prefix(&pins)
-            .and_then(|leaf| leaf.strip_prefix('/'));
+        let leaf = name.strip_prefix(&pins).and_then(|leaf| leaf.strip_prefix('/'));
         let sequence = leaf.and_then(sequence_of);
         // A number that is taken, by whatever it is, was not lost. One whose label is gone by now was dropped.
         let is_there = history.contains(&id)
@@ -276,11 +261,7 @@ pub(crate) fn saved_commits(
         ids.extend(step.end.moment().map(|moment| moment.checkpoint));
     }
     let (journal, undo) = records_of(store, project)?;
-    ids.extend(
-        journal
-            .iter()
-            .flat_map(|journal| [journal.safety, journal.target]),
-    );
+    ids.extend(journal.iter().flat_map(|journal| [journal.safety, journal.target]));
     ids.extend(undo.past.iter().chain(&undo.future).chain(&undo.position));
     let mut found: Vec<(i64, ObjectId)> = Vec::new();
     for id in ids {

@@ -42,53 +42,26 @@ mod properties;
 mod testing;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-pub use clear::CheckpointCounts;
-pub use clear::Cleared;
-pub use due::CleaningRecord;
-pub use due::Due;
-pub use facts::CheckpointFacts;
-pub use facts::ProjectFacts;
-pub use facts::StoreFacts;
-pub use notes::Held;
-pub use notes::Note;
-pub use notes::Over;
-pub use notes::Protection;
-pub use plan::Dropped;
-pub use plan::ForgottenProject;
-pub use plan::Limits;
-pub use plan::Orphans;
-pub use plan::Plan;
-pub use plan::Rule;
-pub use plan::plan;
-pub use presence::Doubt;
-pub use presence::Presence;
+pub use clear::{CheckpointCounts, Cleared};
+pub use due::{CleaningRecord, Due};
+pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
+pub use notes::{Held, Note, Over, Protection};
+pub use plan::{Dropped, ForgottenProject, Limits, Orphans, Plan, Rule, plan};
+pub use presence::{Doubt, Presence};
 
-use execute::forget_steps;
-use execute::in_words;
-use execute::note_missing;
-use execute::put_right;
+use execute::{forget_steps, in_words, note_missing, put_right};
 use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use holdings::Lengths;
 use lost_refs::refuse_lost;
-use room::PackFiles;
-use room::is_pressed;
-use room::make_room;
-use room::store_bytes;
-use room::urgent;
+use room::{PackFiles, is_pressed, make_room, store_bytes, urgent};
 
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
-use crate::gc::Collected;
-use crate::gc::Thoroughness;
-use crate::gc::trash;
+use crate::engine::{Engine, Progress, Stage};
+use crate::error::{Error, ErrorKind};
+use crate::gc::{Collected, Thoroughness, trash};
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;
@@ -213,13 +186,7 @@ impl Engine {
         let (facts, plan) = self.plan_in(&store, request, progress)?;
         self.carry_out(&store, request, &facts, &plan, &mut cleaned)?;
         drop(store);
-        self.free_room(
-            &dirs,
-            request,
-            plan.bytes_after.is_some(),
-            progress,
-            &mut cleaned,
-        )?;
+        self.free_room(&dirs, request, plan.bytes_after.is_some(), progress, &mut cleaned)?;
         (cleaned.notes, cleaned.over) = (plan.notes, plan.over);
         dirs.restore_reserve()?;
         let limit = request.limits.max_total_bytes.unwrap_or(0);
@@ -383,11 +350,7 @@ fn weigh_and_plan(
     facts.object_bytes = trash::bytes(&store.dirs)?;
     facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
     if !is_pressed(&store.dirs, limits, bytes)? {
-        let limits = Limits {
-            max_total_bytes: None,
-            min_free_bytes: None,
-            ..limits.clone()
-        };
+        let limits = Limits { max_total_bytes: None, min_free_bytes: None, ..limits.clone() };
         return plan(facts, &limits, &mut |_| Ok(Default::default()));
     }
     let lengths = Lengths::read(&store.dirs, &store.objects)?;
@@ -398,7 +361,5 @@ fn weigh_and_plan(
         progress.files(count, None);
         !progress.is_cancelled()
     };
-    plan(facts, limits, &mut |checkpoints| {
-        lengths.shares(&store.objects, checkpoints, &go_on)
-    })
+    plan(facts, limits, &mut |checkpoints| lengths.shares(&store.objects, checkpoints, &go_on))
 }

@@ -108,10 +108,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ClockDistrusted(trust) => {
-                write!(
-                    f,
-                    "{trust}, so nothing is dropped because of its age this time"
-                )
+                write!(f, "{trust}, so nothing is dropped because of its age this time")
             }
             Self::FutureTouch { project } => write!(
                 f,
@@ -127,30 +124,19 @@ impl fmt::Display for Note {
                 "the newest checkpoint of project {project} is dated in the future, so its age is not \
                  judged until it is saved again"
             ),
-            Self::OutOfReach {
-                project,
-                workdir: None,
-                doubt,
-            } => write!(f, "project {project} stays: {doubt}"),
-            Self::OutOfReach {
-                workdir: Some(workdir),
-                doubt,
-                ..
-            } => write!(f, "{} stays: {doubt}", workdir.display()),
-            Self::OrphanStays {
-                project,
-                checkpoints,
-            } => write!(
+            Self::OutOfReach { project, workdir: None, doubt } => {
+                write!(f, "project {project} stays: {doubt}")
+            }
+            Self::OutOfReach { workdir: Some(workdir), doubt, .. } => {
+                write!(f, "{} stays: {doubt}", workdir.display())
+            }
+            Self::OrphanStays { project, checkpoints } => write!(
                 f,
                 "project {project} was deleted, but {} of it {} protected",
                 counted(*checkpoints),
                 if *checkpoints == 1 { "is" } else { "are" }
             ),
-            Self::OverCount {
-                project,
-                checkpoints,
-                limit,
-            } => write!(
+            Self::OverCount { project, checkpoints, limit } => write!(
                 f,
                 "project {project} keeps {}, more than the limit of {limit}: the others are protected",
                 counted(*checkpoints)
@@ -200,17 +186,9 @@ impl fmt::Display for Over {
         write!(f, "the store stays over its size limit, by {missed}")?;
         for (index, held) in self.held.iter().enumerate() {
             let lead = if index == 0 { ": " } else { ", " };
-            let Held {
-                protection,
-                checkpoints,
-                bytes,
-            } = held;
+            let Held { protection, checkpoints, bytes } = held;
             let checkpoints = counted(*checkpoints);
-            write!(
-                f,
-                "{lead}{checkpoints} ({protection}) with {}",
-                size(*bytes)
-            )?;
+            write!(f, "{lead}{checkpoints} ({protection}) with {}", size(*bytes))?;
         }
         if !self.held.is_empty() {
             f.write_str(" must stay")?;

@@ -6,21 +6,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_store::{ObjectId, ProjectId};
 
-use super::bytes;
-use super::clock::AHEAD;
-use super::clock::Trust;
-use super::clock::trust;
-use super::facts::CheckpointFacts;
-use super::facts::ProjectFacts;
-use super::facts::StoreFacts;
+use super::clock::{AHEAD, Trust, trust};
+use super::facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use super::holdings::Shares;
-use super::notes::Note;
-use super::notes::Over;
-use super::notes::Protection;
-use super::rules;
+use super::notes::{Note, Over, Protection};
+use super::{bytes, rules};
 use crate::error::Error;
 
 /// The limits a store is kept within. `None` and zero both turn a limit off.
@@ -264,11 +256,8 @@ impl LastUse {
 impl<'a> Draft<'a> {
     /// Nothing decided yet.
     pub(super) fn new(facts: &'a StoreFacts) -> Self {
-        let mut projects: Vec<_> = facts
-            .projects
-            .iter()
-            .map(|project| ProjectDraft::new(project, facts.now))
-            .collect();
+        let mut projects: Vec<_> =
+            facts.projects.iter().map(|project| ProjectDraft::new(project, facts.now)).collect();
         projects.sort_by(|a, b| a.facts.id.cmp(&b.facts.id));
         let newest = projects.iter().filter_map(ProjectDraft::newest_record);
         let newest = newest.reduce(f64::max);
@@ -299,27 +288,18 @@ impl<'a> ProjectDraft<'a> {
             checkpoint.time = checkpoint.time.min(latest);
             latest = checkpoint.time;
         }
-        Self {
-            facts,
-            checkpoints,
-            given_up: None,
-        }
+        Self { facts, checkpoints, given_up: None }
     }
 
     /// The latest time that anything of this project shows.
     fn newest_record(&self) -> Option<f64> {
         let newest = self.checkpoints.last().map(|last| last.facts.time as f64);
-        [self.recorded_touch(), newest]
-            .into_iter()
-            .flatten()
-            .reduce(f64::max)
+        [self.recorded_touch(), newest].into_iter().flatten().reduce(f64::max)
     }
 
     /// Hermes writes zero for "never".
     fn recorded_touch(&self) -> Option<f64> {
-        self.facts
-            .last_touch
-            .filter(|touch| touch.is_finite() && *touch > 0.0)
+        self.facts.last_touch.filter(|touch| touch.is_finite() && *touch > 0.0)
     }
 
     /// When the project was last used, as far as its record and its checkpoints agree.

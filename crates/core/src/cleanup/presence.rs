@@ -28,17 +28,11 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
-use herma_fs::Entry;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::stat_path;
+use herma_fs::{Dir, Entry, Errno, FileKind, stat_path};
 
-use crate::project::Place;
-use crate::project::Places;
+use crate::project::{Place, Places};
 
 /// Whether a project is still there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,31 +3,21 @@
 //! How much is done depends on who asks and on how near a limit is; what the collection itself does, and in which
 //! order, is its own story ([`crate::gc`]).
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use herma_store::layout;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
 use herma_store::lock::file::remove_if_there;
 
-use super::CleanRequest;
-use super::Cleaned;
 use super::bytes::is_near;
 use super::plan::Limits;
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use super::{CleanRequest, Cleaned};
+use crate::engine::{Engine, Progress, Stage};
+use crate::error::{Error, ErrorKind};
 use crate::gc;
-use crate::gc::CollectOptions;
-use crate::gc::CollectStage;
-use crate::gc::Collected;
-use crate::gc::Thoroughness;
-use crate::gc::trash;
+use crate::gc::{CollectOptions, CollectStage, Collected, Thoroughness, trash};
 use crate::purge::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.
@@ -290,10 +280,7 @@ impl<'a> Patient<'a> {
             // What cannot be looked at is no reason to stop.
             let files = PackFiles::of(self.dirs).unwrap_or_default();
             let has_grown = files.packs > self.packs + OTHERS;
-            *state = (
-                Instant::now(),
-                has_grown && is_near(files.bytes, self.limit),
-            );
+            *state = (Instant::now(), has_grown && is_near(files.bytes, self.limit));
         }
         state.1
     }

@@ -35,19 +35,11 @@
 
 use herma_store::ProjectId;
 
-use super::DAY;
-use super::HOUR;
 use super::clock::Trust;
-use super::notes::Note;
-use super::notes::Protection;
-use super::plan::Draft;
-use super::plan::LastUse;
-use super::plan::Limits;
-use super::plan::Orphans;
-use super::plan::ProjectDraft;
-use super::plan::Rule;
-use super::presence::Doubt;
-use super::presence::Presence;
+use super::notes::{Note, Protection};
+use super::plan::{Draft, LastUse, Limits, Orphans, ProjectDraft, Rule};
+use super::presence::{Doubt, Presence};
+use super::{DAY, HOUR};
 
 /// Marks the newest of every project that the rule for deleted ones has not given up.
 pub(super) fn keep_newest(draft: &mut Draft<'_>) {
@@ -100,10 +92,7 @@ pub(super) fn give_up_deleted(draft: &mut Draft<'_>, limits: &Limits) {
         project.give_up(Rule::Orphan);
         let staying = project.staying();
         if staying > 0 {
-            draft.notes.push(Note::OrphanStays {
-                project: id.clone(),
-                checkpoints: staying,
-            });
+            draft.notes.push(Note::OrphanStays { project: id.clone(), checkpoints: staying });
         }
     }
 }
@@ -155,10 +144,9 @@ pub(super) fn note_wrong_dates(draft: &mut Draft<'_>) {
         let id = || project.facts.id.clone();
         match project.last_use(draft.now) {
             LastUse::At(_) | LastUse::Unknown => {}
-            LastUse::Later(last_use) => draft.notes.push(Note::EarlyTouch {
-                project: id(),
-                last_use,
-            }),
+            LastUse::Later(last_use) => {
+                draft.notes.push(Note::EarlyTouch { project: id(), last_use });
+            }
             LastUse::FutureTouch => draft.notes.push(Note::FutureTouch { project: id() }),
             LastUse::FutureCheckpoint => {
                 draft.notes.push(Note::FutureCheckpoint { project: id() });
@@ -249,10 +237,7 @@ fn share_a_place(time: f64, newer: f64, now: f64) -> bool {
 }
 
 fn same(a: f64, b: f64, start: f64, length: f64) -> bool {
-    ((a + start) / length)
-        .floor()
-        .total_cmp(&((b + start) / length).floor())
-        .is_eq()
+    ((a + start) / length).floor().total_cmp(&((b + start) / length).floor()).is_eq()
 }
 
 #[cfg(test)]

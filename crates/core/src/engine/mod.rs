@@ -5,8 +5,7 @@
 
 pub(crate) mod open;
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use herma_store::ProjectId;
@@ -174,21 +173,13 @@ impl Engine {
             checked => checked?,
         }
         let id = ProjectId::of(&root);
-        Ok(Project {
-            engine: self,
-            root,
-            id,
-        })
+        Ok(Project { engine: self, root, id })
     }
 
     /// The project that was at `root`, a path [`Project::root`] answered, though its directory may be gone
     /// by now: what is remembered of it can be read, and its open steps can be ended.
     pub fn former_project(&self, root: &Path) -> Project<'_> {
-        Project {
-            engine: self,
-            root: root.to_owned(),
-            id: ProjectId::of(root),
-        }
+        Project { engine: self, root: root.to_owned(), id: ProjectId::of(root) }
     }
 }
 

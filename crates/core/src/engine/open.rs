@@ -6,32 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::error::StoreError;
-use herma_store::layout;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
 use herma_store::objects::Objects;
 use herma_store::refs::scheme::mirror_ref;
+use herma_store::{ObjectId, ProjectId, layout};
 
-use super::Engine;
-use super::Project;
+use super::{Engine, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::project::Identity;
-use crate::project::Place;
-use crate::purge::record::PurgeRecord;
-use crate::purge::record::read_rewritten;
+use crate::project::{Identity, Place};
+use crate::purge::record::{PurgeRecord, read_rewritten};
 use crate::purge::refs::lock_project;
 use crate::restore::interrupted::own_state;
 use crate::save::Stored;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::DamagedCheckpoint;
-use crate::types::checkpoint::Listed;
-use crate::types::checkpoint::Spec;
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
 use crate::worktree::stat_cache::StatCache;
 
@@ -76,9 +67,7 @@ impl OpenStore {
     pub(crate) fn knows(&self, directory: &Path) -> bool {
         let (id, refs) = (ProjectId::of(directory), self.dirs.refs());
         refs.any(&format!("refs/herma/{id}")).unwrap_or(false)
-            || refs
-                .read(&mirror_ref(&id))
-                .is_ok_and(|found| found.is_some())
+            || refs.read(&mirror_ref(&id)).is_ok_and(|found| found.is_some())
     }
 
     /// How long a collection kept it from being opened.
@@ -153,11 +142,7 @@ impl Engine {
     fn hold(&self, dirs: StoreDirs) -> Result<OpenStore, Error> {
         let shared = dirs.lock_shared(self.options.settings.lock_wait)?;
         let objects = Objects::open(dirs.objects().try_clone()?);
-        Ok(OpenStore {
-            dirs,
-            objects,
-            shared,
-        })
+        Ok(OpenStore { dirs, objects, shared })
     }
 }
 
@@ -174,17 +159,10 @@ pub(crate) fn stamp(now: &Timestamp) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_index = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 {
-        month_index + 3
-    } else {
-        month_index - 9
-    };
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     let (hour, minute) = (second / 3600, second / 60 % 60);
-    format!(
-        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{:02}",
-        second % 60
-    )
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{:02}", second % 60)
 }
 
 /// Seconds after which a visit that changed nothing is noted again.
@@ -193,20 +171,14 @@ const VISITS_APART: f64 = 60.0;
 impl Project<'_> {
     /// Opens the store for reading; an error if there is none.
     pub(crate) fn read_store(&self) -> Result<OpenStore, Error> {
-        self.engine
-            .open_for_reading()?
-            .ok_or_else(|| Error::NoStore(self.engine.store_dir()))
+        self.engine.open_for_reading()?.ok_or_else(|| Error::NoStore(self.engine.store_dir()))
     }
 
     /// Opens the project directory.
     pub(crate) fn open_root(&self) -> Result<Dir, Error> {
         Dir::open_nofollow(&self.root).map_err(|e| {
             let root = self.root.clone();
-            if e.is_not_found() {
-                Error::RootGone { root }
-            } else {
-                e.into()
-            }
+            if e.is_not_found() { Error::RootGone { root } } else { e.into() }
         })
     }
 
@@ -301,9 +273,7 @@ impl Project<'_> {
         self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints {
-                root: self.root.clone(),
-            });
+            return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
         match history.find(spec, &store.dirs, &self.id) {
             Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(&store, spec).unwrap_or(e)),
@@ -340,9 +310,7 @@ impl Project<'_> {
         };
         let now = rewritten.get(&checkpoint.id);
         let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
-        let index = index.ok_or_else(|| Error::NotFound {
-            spec: checkpoint.id.to_hex(),
-        })?;
+        let index = index.ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })?;
         history.checkpoint(index, &store.dirs, &store.objects, &self.id)
     }
 
@@ -353,15 +321,10 @@ impl Project<'_> {
         };
         let state = own_state(store, &self.id).ok()??;
         let all = read_rewritten(&state).ok()?;
-        let mut fitting = all
-            .iter()
-            .filter(|(old, _)| old.to_hex().starts_with(prefix));
+        let mut fitting = all.iter().filter(|(old, _)| old.to_hex().starts_with(prefix));
         let (old, new) = fitting.next()?;
         let (old, new) = (*old, *new);
-        fitting
-            .next()
-            .is_none()
-            .then_some(Error::Rewritten { old, new })
+        fitting.next().is_none().then_some(Error::Rewritten { old, new })
     }
 
     /// Which ids of checkpoints became which, because something was purged from them.
@@ -469,13 +432,7 @@ mod tests {
 
     #[test]
     fn the_stamp_is_the_local_date_and_time() {
-        let at = |seconds, offset_minutes| {
-            stamp(&Timestamp {
-                seconds,
-                nanos: 0,
-                offset_minutes,
-            })
-        };
+        let at = |seconds, offset_minutes| stamp(&Timestamp { seconds, nanos: 0, offset_minutes });
         assert_eq!(at(0, 0), "19700101-000000");
         assert_eq!(at(951_782_399, 60), "20000229-005959");
         assert_eq!(at(1_794_702_913, -300), "20261114-193513");

@@ -3,13 +3,11 @@
 //! Marking meets an object once, through whichever ref comes first. A person wants to know all checkpoints
 //! that are hurt, because collection removes nothing until each of them is mended or dropped.
 
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use herma_store::ObjectId;
 use herma_store::object::Kind;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::verify::Survey;
 
 use crate::types::message::Message;
@@ -38,11 +36,7 @@ pub(crate) fn refs_needing(
         if !seen.insert(*id) {
             continue;
         }
-        let mut root = Root {
-            name,
-            own: vec![*id],
-            trees: Vec::new(),
-        };
+        let mut root = Root { name, own: vec![*id], trees: Vec::new() };
         match objects.read_header(id) {
             Ok((Kind::Commit, _)) => {
                 // A commit that some ref names is looked at as that ref's.

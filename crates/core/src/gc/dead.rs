@@ -24,12 +24,7 @@ pub(crate) fn dead_commits(
         dead.extend(ids.map(|(id, _)| id).filter(|id| !walk.has(id)));
     }
     let loose = loose_files(dirs.objects(), Some(walk))?;
-    dead.extend(
-        loose
-            .iter()
-            .filter(|file| !file.is_live)
-            .map(|file| file.id),
-    );
+    dead.extend(loose.iter().filter(|file| !file.is_live).map(|file| file.id));
     dead.retain(|id| matches!(objects.read_header(id), Ok((Kind::Commit, _))));
     Ok(dead)
 }

@@ -1,11 +1,9 @@
 //! What there is: every pack and every loose object, and how much of each is alive.
 
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
+use herma_fs::{Dir, FileKind};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
@@ -61,10 +59,7 @@ impl Inventory {
         walk: &Walk<'_>,
         doomed: &BTreeSet<ObjectId>,
     ) -> Result<Self, Error> {
-        let mut inventory = Self {
-            holders: vec![NOBODY; walk.order().len()],
-            ..Self::default()
-        };
+        let mut inventory = Self { holders: vec![NOBODY; walk.order().len()], ..Self::default() };
         // What something alive needs again is not doomed any more.
         let doomed: BTreeSet<ObjectId> =
             doomed.iter().filter(|id| !walk.has(id)).copied().collect();
@@ -171,9 +166,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         live_bytes: 0,
         live: 0,
         is_doomed: false,
-        keep: pack_dir
-            .stat_opt(format!("{}.keep", pack.stem()).as_str())?
-            .is_some(),
+        keep: pack_dir.stat_opt(format!("{}.keep", pack.stem()).as_str())?.is_some(),
     };
     let mut live = Vec::new();
     match pack.entry_lengths() {
@@ -206,11 +199,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
             }
         }
     }
-    Ok(Held {
-        stem: pack.stem().to_owned(),
-        facts,
-        live,
-    })
+    Ok(Held { stem: pack.stem().to_owned(), facts, live })
 }
 
 /// The loose objects below `objects`; without a walk none counts as alive.

@@ -9,9 +9,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use herma_fs::{Dir, FileKind, Stat};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 
@@ -102,17 +100,12 @@ impl Litter {
             {
                 let path = format!("store/objects/{name}");
                 places.extend(Place::look(fan, path, |name, _| {
-                    name.starts_with("tmp_obj_")
-                        .then_some(Kind::UnfinishedLoose)
+                    name.starts_with("tmp_obj_").then_some(Kind::UnfinishedLoose)
                 })?);
             }
         }
         if let Ok(packs) = objects.open_dir("pack") {
-            places.extend(Place::look(
-                packs,
-                "store/objects/pack".to_owned(),
-                in_packs,
-            )?);
+            places.extend(Place::look(packs, "store/objects/pack".to_owned(), in_packs)?);
         }
         let herma = dirs.herma();
         if let Some(aside) = herma.and_then(|herma| herma.dir.open_dir("set-aside").ok()) {
@@ -121,10 +114,7 @@ impl Litter {
                 holds_objects(name).then_some(Kind::SetAside)
             })?);
         }
-        Ok(Self {
-            places,
-            trashed: trash::directories(dirs)?,
-        })
+        Ok(Self { places, trashed: trash::directories(dirs)? })
     }
 
     /// Is there nothing?
@@ -203,8 +193,7 @@ fn in_packs(name: &str, names: &HashSet<&[u8]>) -> Option<Kind> {
 pub(crate) fn holds_objects(name: &str) -> bool {
     let is_of_pack = |end: &str| PACK_ENDS.contains(&end);
     let last = name.rsplit('-').next().unwrap_or(name);
-    name.rsplit_once('.')
-        .is_some_and(|(_, end)| is_of_pack(end))
+    name.rsplit_once('.').is_some_and(|(_, end)| is_of_pack(end))
         || ObjectId::from_hex(last.as_bytes()).is_some()
 }
 

@@ -7,18 +7,13 @@
 //!
 //! What cannot be read is noted, and the walk goes on.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::BString;
 use herma_store::ObjectId;
 use herma_store::id_table::IdTable;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::TreeEntry;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::object::{EntryMode, Kind, TreeEntry};
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::merge::Wanted;
 
 use crate::types::message::Message;
@@ -130,10 +125,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn note_missing(&mut self, missing: &BTreeSet<ObjectId>) {
         let known: BTreeSet<ObjectId> = self.unreadable.iter().map(|found| found.id).collect();
         for id in missing.difference(&known) {
-            self.unreadable.push(Unreadable {
-                id: *id,
-                error: ObjectError::Missing { id: *id },
-            });
+            self.unreadable.push(Unreadable { id: *id, error: ObjectError::Missing { id: *id } });
         }
     }
 
@@ -265,10 +257,7 @@ impl<'a> Walk<'a> {
                 match entry.mode {
                     // Another repository's commit: its objects were never ours.
                     EntryMode::Nested => {}
-                    EntryMode::Directory => pending.push(Pair {
-                        tree: entry.id,
-                        newer,
-                    }),
+                    EntryMode::Directory => pending.push(Pair { tree: entry.id, newer }),
                     _ => self.blob(entry, newer)?,
                 }
             }
@@ -298,8 +287,7 @@ impl<'a> Walk<'a> {
         let like = like.filter(|like| *like != id);
         self.order.push(Wanted { id, like });
         let order = &self.order;
-        self.places
-            .insert(&id, order.len() - 1, |place| order[place].id);
+        self.places.insert(&id, order.len() - 1, |place| order[place].id);
         if self.order.len().is_multiple_of(256) && !(self.go_on)(self.order.len() as u64) {
             return Err(WalkError::Cancelled);
         }
@@ -331,9 +319,7 @@ impl<'t> ByName<'t> {
     fn new(entries: &'t [TreeEntry]) -> Self {
         let key = |entry: &'t TreeEntry| (&entry.name[..], entry.mode == EntryMode::Directory);
         let entries = entries.iter().map(|entry| (key(entry), entry.id));
-        Self {
-            entries: entries.collect(),
-        }
+        Self { entries: entries.collect() }
     }
 
     /// What has the same name and is of the same sort.

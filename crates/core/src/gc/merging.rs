@@ -1,28 +1,19 @@
 //! Choosing what goes, and writing what is alive in it into a new pack.
 
-use std::collections::HashSet;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
 use herma_store::pack::merge;
-use herma_store::pack::merge::MergeError;
-use herma_store::pack::merge::MergeOptions;
-use herma_store::pack::merge::Merged;
-use herma_store::pack::merge::Wanted;
+use herma_store::pack::merge::{MergeError, MergeOptions, Merged, Wanted};
+use herma_store::{ObjectId, StoreError};
 
-use super::CollectOptions;
-use super::CollectStage;
-use super::Collected;
-use super::Report;
 use super::inventory::Inventory;
 use super::mark::Walk;
-use super::victims;
 use super::victims::Thoroughness;
+use super::{CollectOptions, CollectStage, Collected, Report, victims};
 use crate::error::Error;
 use crate::worktree::present::ScanError;
 
@@ -75,11 +66,7 @@ impl<'a> Merge<'a> {
     ) -> Self {
         let facts: Vec<_> = inventory.packs.iter().map(|pack| pack.facts).collect();
         let loose: HashSet<ObjectId> = inventory.loose_only().collect();
-        let CollectOptions {
-            thoroughness,
-            max_pack,
-            ..
-        } = *options;
+        let CollectOptions { thoroughness, max_pack, .. } = *options;
         let choice = victims::choose(&facts, !loose.is_empty(), thoroughness, max_pack);
         Self {
             dirs,
@@ -151,10 +138,7 @@ impl<'a> Merge<'a> {
     /// One with something doomed in it may be as large as the disk allows.
     fn room(&self, group: &[usize]) -> (u64, bool) {
         let mut room = (self.total / 2).saturating_add(SMALL_MERGE);
-        if group
-            .iter()
-            .any(|at| self.inventory.packs[*at].facts.is_doomed)
-        {
+        if group.iter().any(|at| self.inventory.packs[*at].facts.is_doomed) {
             room = u64::MAX;
         } else if group.len() > 1 {
             room = room.min(self.options.max_pack);

@@ -27,16 +27,13 @@ pub mod victims;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use herma_store::ObjectId;
-use herma_store::StoreError;
 use herma_store::layout::StoreDirs;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::repair::set_aside::SetAside;
+use herma_store::{ObjectId, StoreError};
 use inventory::Inventory;
 use litter::Litter;
-use mark::Walk;
-use mark::WalkError;
+use mark::{Walk, WalkError};
 use merging::Merge;
 use sweeping::Sweep;
 
@@ -134,10 +131,7 @@ pub(crate) fn collect(
     options: &CollectOptions,
     report: Report<'_>,
 ) -> Result<Collected, Error> {
-    let mut collected = Collected {
-        doomed_left: options.doomed.clone(),
-        ..Collected::default()
-    };
+    let mut collected = Collected { doomed_left: options.doomed.clone(), ..Collected::default() };
     // The longest wait a shared lock can have is for another collector, and we are the only one.
     let shared = dirs.lock_shared(options.patience)?;
     if !shared.is_locked() {
@@ -164,15 +158,8 @@ pub(crate) fn collect(
     walk.settle();
     drop(shared);
     loop {
-        let done = replace_packs(
-            dirs,
-            &objects,
-            &inventory,
-            &mut walk,
-            options,
-            report,
-            &mut collected,
-        );
+        let done =
+            replace_packs(dirs, &objects, &inventory, &mut walk, options, report, &mut collected);
         match done {
             Ok(()) => break,
             // Marking does not read files: that one is damaged shows only when it is to be written again.
@@ -216,13 +203,8 @@ fn replace_packs(
         let Some(plan) = plan else {
             return Ok(());
         };
-        let sweep = Sweep {
-            dirs,
-            objects,
-            inventory,
-            plan: &plan,
-            litter_at_once: options.litter_at_once,
-        };
+        let sweep =
+            Sweep { dirs, objects, inventory, plan: &plan, litter_at_once: options.litter_at_once };
         report(CollectStage::Removing, 0);
         sweep.run(walk, options.patience, collected)?;
         if options.at_once || !options.doomed.is_empty() {

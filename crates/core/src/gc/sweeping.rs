@@ -2,26 +2,21 @@
 
 use std::collections::HashSet;
 use std::ffi::CString;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use herma_fs::Dir;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
-use herma_store::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
 use herma_store::lock::file::remove_if_there;
 use herma_store::objects::Objects;
 use herma_store::pack::sign::PackSign;
+use herma_store::{ObjectId, ProjectId, StoreError};
 
-use super::Collected;
-use super::into_error;
 use super::inventory::Inventory;
-use super::litter;
 use super::mark::Walk;
 use super::merging::Superfluous;
 use super::trash::Trash;
+use super::{Collected, into_error, litter};
 use crate::error::Error;
 
 /// How long savers may be kept waiting while those inside the store leave it.
@@ -115,11 +110,7 @@ impl Sweep<'_> {
     /// projects that have no checkpoint. Nobody is about to use them now.
     fn tidy(&self, walk: &Walk<'_>) -> Result<(), Error> {
         let shallow = self.dirs.shallow();
-        let stale: Vec<ObjectId> = shallow
-            .read()?
-            .into_iter()
-            .filter(|id| !walk.has(id))
-            .collect();
+        let stale: Vec<ObjectId> = shallow.read()?.into_iter().filter(|id| !walk.has(id)).collect();
         if !stale.is_empty() {
             shallow.remove(&stale)?;
         }
@@ -181,10 +172,8 @@ impl Sweep<'_> {
     fn spared(&self, walk: &Walk<'_>) -> Result<HashSet<usize>, Error> {
         let mut spared = HashSet::new();
         let going = &self.plan.packs;
-        let stems: HashSet<&str> = going
-            .iter()
-            .map(|at| self.inventory.packs[*at].stem.as_str())
-            .collect();
+        let stems: HashSet<&str> =
+            going.iter().map(|at| self.inventory.packs[*at].stem.as_str()).collect();
         let late: Vec<ObjectId> = walk.late().iter().map(|wanted| wanted.id).collect();
         let packs = self.objects.packs()?;
         let (leaving, staying): (Vec<_>, Vec<_>) =
@@ -205,9 +194,7 @@ impl Sweep<'_> {
             }
             for pack in &leaving {
                 if has(pack, &id)? {
-                    let at = going
-                        .iter()
-                        .find(|at| self.inventory.packs[**at].stem == pack.stem());
+                    let at = going.iter().find(|at| self.inventory.packs[**at].stem == pack.stem());
                     spared.extend(at);
                 }
             }
@@ -256,9 +243,7 @@ impl Sweep<'_> {
         let now = herma_fs::process::file_clock();
         let is_old = |touched: i64| now.saturating_sub(touched) > LOOSE_GRACE;
         let dead = self.inventory.loose.iter().filter(|file| !file.is_live);
-        dead.filter(|file| file.is_doomed || is_old(file.touched))
-            .map(|file| file.id)
-            .collect()
+        dead.filter(|file| file.is_doomed || is_old(file.touched)).map(|file| file.id).collect()
     }
 
     fn remove_loose(

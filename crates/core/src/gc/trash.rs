@@ -10,12 +10,9 @@ use std::ffi::CStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
+use herma_fs::{Dir, FileKind};
 use herma_store::ObjectId;
-use herma_store::layout::HermaDirs;
-use herma_store::layout::StoreDirs;
-use herma_store::layout::ensure_dir;
+use herma_store::layout::{HermaDirs, StoreDirs, ensure_dir};
 use herma_store::repair::recover;
 use herma_store::repair::set_aside::SetAside;
 
@@ -42,12 +39,7 @@ impl<'a> Trash<'a> {
     pub(crate) fn begin(dirs: &'a StoreDirs) -> Result<Self, Error> {
         let herma = dirs.for_writing()?;
         let number = 1 + numbers(herma)?.into_iter().max().unwrap_or(0);
-        Ok(Self {
-            herma,
-            number,
-            dir: None,
-            bytes: 0,
-        })
+        Ok(Self { herma, number, dir: None, bytes: 0 })
     }
 
     /// Takes a file out of use. On a disk that has no room even for that it is deleted.
@@ -59,11 +51,7 @@ impl<'a> Trash<'a> {
             let name = format!("{:08}", self.number);
             self.dir = ensure_dir(&self.herma.trash, name.as_ref()).ok();
         }
-        let moved = self
-            .dir
-            .as_ref()
-            .map(|to| from.rename_new(name, to, new))
-            .transpose();
+        let moved = self.dir.as_ref().map(|to| from.rename_new(name, to, new)).transpose();
         match moved {
             Ok(Some(())) => self.bytes += stat.size,
             Err(e) if e.is_not_found() => {}

@@ -207,24 +207,10 @@ mod tests {
     fn a_full_grown_pack_is_written_again_only_for_what_is_dead_in_it() {
         let packs = [pack(60, 60), pack(70, 30), pack(90, 88), pack(1, 1)];
         let choice = choose(&packs, false, Thoroughness::Full, 100);
-        assert_eq!(
-            choice.groups,
-            [[3, 1]],
-            "the others have more than half of 100"
-        );
-        let packs = [
-            pack(60, 60),
-            pack(200, 80),
-            pack(90, 60),
-            pack(1, 1),
-            pack(2, 2),
-        ];
+        assert_eq!(choice.groups, [[3, 1]], "the others have more than half of 100");
+        let packs = [pack(60, 60), pack(200, 80), pack(90, 60), pack(1, 1), pack(2, 2)];
         let choice = choose(&packs, false, Thoroughness::Full, 100);
-        assert_eq!(
-            choice.groups,
-            [vec![3, 4], vec![1], vec![2]],
-            "each by itself"
-        );
+        assert_eq!(choice.groups, [vec![3, 4], vec![1], vec![2]], "each by itself");
     }
 
     #[test]

@@ -3,28 +3,17 @@
 use std::collections::BTreeSet;
 
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::name_ref;
-use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
+use herma_store::{ObjectId, ProjectId};
 
-use crate::cleanup::Doubt;
-use crate::cleanup::Presence;
-use crate::cleanup::presence;
-use crate::engine::Engine;
-use crate::engine::KnownProject;
-use crate::engine::Project;
+use crate::cleanup::{Doubt, Presence, presence};
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, KnownProject, Project};
 use crate::error::Error;
-use crate::history::History;
-use crate::history::Labels;
-use crate::project::Identity;
-use crate::project::Place;
-use crate::project::Places;
+use crate::history::{History, Labels};
+use crate::project::{Identity, Place, Places};
 use crate::purge::refs::lock_project;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
@@ -37,10 +26,7 @@ impl Engine {
             return Ok(Vec::new());
         };
         let projects = store.dirs.store().open_dir("projects").ok();
-        project_ids(&store)?
-            .into_iter()
-            .map(|id| known(&store, projects.as_ref(), id))
-            .collect()
+        project_ids(&store)?.into_iter().map(|id| known(&store, projects.as_ref(), id)).collect()
     }
 }
 
@@ -80,9 +66,7 @@ fn known(
     let identity = bytes.as_deref().map(Identity::parse).unwrap_or_default();
     let workdir = identity.workdir();
     Ok(KnownProject {
-        checkpoints: History::load(&store.dirs, &store.objects, &id)?
-            .entries
-            .len(),
+        checkpoints: History::load(&store.dirs, &store.objects, &id)?.entries.len(),
         // As for cleaning: a file or a link that leads nowhere stands there because somebody put it there.
         exists: workdir
             .as_ref()
@@ -129,27 +113,16 @@ impl Project<'_> {
     pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
         let store = self.engine.open_for_writing()?;
         // What a purge was interrupted in is finished there, before it moves.
-        drop(lock_project(
-            &store.dirs,
-            &from.id,
-            self.settings().lock_wait,
-        )?);
+        drop(lock_project(&store.dirs, &from.id, self.settings().lock_wait)?);
         let _lock = self.lock(&store.dirs)?;
         let theirs = History::load(&store.dirs, &store.objects, &from.id)?;
         let labels = Labels::load(&store.dirs, &from.id)?;
         let ours = History::load(&store.dirs, &store.objects, &self.id)?;
         self.touch(&store.dirs, Durability::Synced)?;
-        let fresh: Vec<_> = theirs
-            .entries
-            .iter()
-            .filter(|e| !ours.contains(&e.id))
-            .collect();
+        let fresh: Vec<_> = theirs.entries.iter().filter(|e| !ours.contains(&e.id)).collect();
         let first = room_before(&store, &self.id, &ours, fresh.len() as u64)?;
         for (sequence, entry) in (first..).zip(&fresh) {
-            let extra = store
-                .dirs
-                .refs()
-                .read(&extra_ref(&from.id, entry.sequence))?;
+            let extra = store.dirs.refs().read(&extra_ref(&from.id, entry.sequence))?;
             let checkpoint = checkpoint_ref(&self.id, sequence);
             let extra_name = extra_ref(&self.id, sequence);
             let mut refs: Vec<(&str, ObjectId)> = Vec::new();
@@ -157,10 +130,7 @@ impl Project<'_> {
             refs.push((&checkpoint, entry.id));
             store.dirs.refs().create(&refs)?;
             if labels.is_pinned(entry.sequence) {
-                store
-                    .dirs
-                    .refs()
-                    .create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
+                store.dirs.refs().create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
             }
             for name in labels.names_of(&entry.id) {
                 let full = name_ref(&self.id, name);
@@ -269,12 +239,7 @@ fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<
 /// Removes the refs of a project whose checkpoints have moved elsewhere.
 fn forget(store: &OpenStore, id: &ProjectId) -> Result<(), Error> {
     let refs = store.dirs.refs();
-    let below = [
-        "refs/herma-names",
-        "refs/herma-pins",
-        "refs/herma",
-        "refs/hermes",
-    ];
+    let below = ["refs/herma-names", "refs/herma-pins", "refs/herma", "refs/hermes"];
     for prefix in below {
         for (name, value) in refs.list(&format!("{prefix}/{id}"))?.refs {
             refs.delete(&name, value)?;

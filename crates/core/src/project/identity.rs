@@ -5,18 +5,14 @@
 //! are kept, in their place.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use herma_store::ProjectId;
 
 use super::json;
-use super::json::Text;
-use super::json::Value;
-use super::place::Place;
-use super::place::Places;
+use super::json::{Text, Value};
+use super::place::{Place, Places};
 use crate::types::settings::AskedLimits;
 
 const WORKDIR: &str = "workdir";
@@ -228,10 +224,7 @@ impl Identity {
 
     fn get(&self, key: &str) -> Option<&Value> {
         let key = json::text(key);
-        self.members
-            .iter()
-            .find(|(name, _)| *name == key)
-            .map(|(_, value)| value)
+        self.members.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
     fn set(&mut self, key: &str, value: Value) {
@@ -250,10 +243,9 @@ impl Identity {
 
     fn seconds(&self, key: &str) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(number) => number
-                .parse()
-                .ok()
-                .filter(|seconds: &f64| seconds.is_finite()),
+            Value::Number(number) => {
+                number.parse().ok().filter(|seconds: &f64| seconds.is_finite())
+            }
             _ => None,
         }
     }
@@ -298,12 +290,7 @@ mod tests {
     use super::*;
 
     fn place(dev: u64, ino: u64, born: Option<i64>, file_system: Option<u64>) -> Place {
-        Place {
-            dev,
-            ino,
-            born,
-            file_system,
-        }
+        Place { dev, ino, born, file_system }
     }
 
     #[test]
@@ -386,26 +373,14 @@ mod tests {
                 false,
                 r#"{"workdir": "/p", "n": null, "last_touch": 1}"#,
             ),
-            (
-                r#"{"workdir": "/p", "workdir_parent_dev": null}"#,
-                false,
-                r#"{"workdir": "/p"}"#,
-            ),
+            (r#"{"workdir": "/p", "workdir_parent_dev": null}"#, false, r#"{"workdir": "/p"}"#),
             (
                 r#"{"workdir": 5, "x": [1], "created_at": 2}"#,
                 true,
                 r#"{"x": [1], "created_at": 2}"#,
             ),
-            (
-                r#"{"workdir": "/p", "last_touch": "yesterday"}"#,
-                true,
-                r#"{"workdir": "/p"}"#,
-            ),
-            (
-                r#"{"created_at": NaN, "workdir_parent_dev": 1}"#,
-                true,
-                "{}",
-            ),
+            (r#"{"workdir": "/p", "last_touch": "yesterday"}"#, true, r#"{"workdir": "/p"}"#),
+            (r#"{"created_at": NaN, "workdir_parent_dev": 1}"#, true, "{}"),
             (
                 r#"{"workdir": "/home/you/x", "created_at": 17"#,
                 true,
@@ -427,35 +402,19 @@ mod tests {
         let path = Path::new(OsStr::from_bytes(b"/p/\xff\xed\xa0\x80x"));
         let mut identity = Identity::default();
         identity.touch(path, 1.0, None);
-        assert!(
-            identity
-                .render()
-                .starts_with(r#"{"workdir": "/p/\udcff\udced\udca0\udc80x","#)
-        );
-        assert_eq!(
-            Identity::parse(identity.render().as_bytes())
-                .workdir()
-                .as_deref(),
-            Some(path)
-        );
+        assert!(identity.render().starts_with(r#"{"workdir": "/p/\udcff\udced\udca0\udc80x","#));
+        assert_eq!(Identity::parse(identity.render().as_bytes()).workdir().as_deref(), Some(path));
     }
 
     #[test]
     fn the_directories_are_noted_so_that_they_can_be_known_again() {
-        let (above, own) = (
-            place(1, 2, Some(-3), Some(u64::MAX)),
-            place(4, 5, Some(6), None),
-        );
+        let (above, own) = (place(1, 2, Some(-3), Some(u64::MAX)), place(4, 5, Some(6), None));
         let mut identity = Identity::default();
         assert_eq!(identity.places(), Places::default());
         identity.touch(Path::new("/p"), 1.0, Some(above));
         identity.note_own(&own);
         let again = Identity::parse(identity.render().as_bytes());
-        let noted = Places {
-            parent: Some(above),
-            own: Some(own),
-            own_dev: Some(4),
-        };
+        let noted = Places { parent: Some(above), own: Some(own), own_dev: Some(4) };
         assert_eq!(again.places(), noted);
         assert!(identity.render().ends_with(
             r#""workdir_parent_dev": 1, "workdir_parent_ino": 2, "workdir_parent_born": -3, "workdir_parent_fsid": 18446744073709551615, "workdir_dev": 4, "workdir_ino": 5, "workdir_born": 6}"#
@@ -481,22 +440,14 @@ mod tests {
         let mut identity = Identity::default();
         assert_eq!(identity.asked(), AskedLimits::default());
         identity.touch(Path::new("/p"), 1.0, None);
-        let both = AskedLimits {
-            max_snapshots: Some(50),
-            max_total_size: Some(1 << 40),
-        };
+        let both = AskedLimits { max_snapshots: Some(50), max_total_size: Some(1 << 40) };
         identity.ask(&both);
         assert!(
-            identity
-                .render()
-                .ends_with(r#""max_snapshots": 50, "max_total_size": 1099511627776}"#)
+            identity.render().ends_with(r#""max_snapshots": 50, "max_total_size": 1099511627776}"#)
         );
         identity.ask(&AskedLimits::default());
         assert_eq!(identity.asked(), both);
-        identity.ask(&AskedLimits {
-            max_snapshots: Some(0),
-            ..AskedLimits::default()
-        });
+        identity.ask(&AskedLimits { max_snapshots: Some(0), ..AskedLimits::default() });
         assert_eq!(identity.asked().max_snapshots, Some(0));
         let wrong = Identity::parse(br#"{"max_snapshots": -1, "max_total_size": "much"}"#);
         assert_eq!(wrong.asked(), AskedLimits::default());

@@ -10,14 +10,9 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, FileKind};
 use herma_store::error::StoreError;
-use herma_store::layout;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
 use herma_store::layout::sweep::kind_of;
@@ -25,18 +20,14 @@ use herma_store::object::commit::Commit;
 use herma_store::objects::Objects;
 use herma_store::pack::write::PackWriter;
 use herma_store::refs::head::read_head;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::{checkpoint_ref, mirror_ref, pin_ref};
 use herma_store::transfer::Transfer;
+use herma_store::{ObjectId, ProjectId, layout};
 
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::history::History;
-use crate::history::Labels;
+use crate::history::{History, Labels};
 use crate::project::Identity;
 use crate::project::adopt::room_before;
 use crate::purge::refs::lock_project;
@@ -182,13 +173,7 @@ impl Engine {
         let projects = store.dirs.store().ensure_dir("projects", 0o700)?;
         let name = format!("{}.json", imported.project);
         let text = identity.render();
-        write_file(
-            &herma.tmp,
-            &projects,
-            &name,
-            text.as_bytes(),
-            Durability::Synced,
-        )?;
+        write_file(&herma.tmp, &projects, &name, text.as_bytes(), Durability::Synced)?;
         Ok(())
     }
 }
@@ -257,11 +242,7 @@ fn repositories(dir: &Dir, archive: Option<&OsString>) -> Result<Vec<Source>, Er
         };
         // Anything else that is called like a project must be named: somebody may miss it.
         if let Some(project) = ProjectId::parse(entry.name.to_bytes()) {
-            found.push(Source {
-                archive: archive.cloned(),
-                project,
-                dir: repository,
-            });
+            found.push(Source { archive: archive.cloned(), project, dir: repository });
         }
     }
     Ok(found)
@@ -290,9 +271,7 @@ fn read_chain(repository: &Dir, objects: &Objects) -> Chain {
     let mut seen = HashSet::new();
     while let Some(id) = next.filter(|id| seen.insert(*id)) {
         if chain.commits.len() >= MAX_CHAIN_COMMITS {
-            chain.cut = Some(format!(
-                "only the latest {MAX_CHAIN_COMMITS} were looked at"
-            ));
+            chain.cut = Some(format!("only the latest {MAX_CHAIN_COMMITS} were looked at"));
             break;
         }
         match objects.read_commit(&id) {

@@ -216,9 +216,7 @@ impl Parser<'_> {
                 return Some(Value::Number(word.to_owned()));
             }
         }
-        let end = self
-            .rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
         let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         if !is_number(number) {
             return None;
@@ -332,22 +330,10 @@ mod tests {
     #[test]
     fn values_come_out_as_python_writes_them() {
         for (given, written) in [
-            (
-                r#"{"b":1,"a":[true,null,{}],"b":2.50}"#,
-                r#"{"b": 2.50, "a": [true, null, {}]}"#,
-            ),
-            (
-                "\"\u{e4}\u{1f600}\u{7f}\\/\\b\"",
-                r#""\u00e4\ud83d\ude00\u007f/\b""#,
-            ),
-            (
-                r#""\udcff\ud83d\ude00\ud800x\ud800\u0041""#,
-                r#""\udcff\ud83d\ude00\ud800x\ud800A""#,
-            ),
-            (
-                " [ NaN , -Infinity , -1e+5 , 0 ] ",
-                "[NaN, -Infinity, -1e+5, 0]",
-            ),
+            (r#"{"b":1,"a":[true,null,{}],"b":2.50}"#, r#"{"b": 2.50, "a": [true, null, {}]}"#),
+            ("\"\u{e4}\u{1f600}\u{7f}\\/\\b\"", r#""\u00e4\ud83d\ude00\u007f/\b""#),
+            (r#""\udcff\ud83d\ude00\ud800x\ud800\u0041""#, r#""\udcff\ud83d\ude00\ud800x\ud800A""#),
+            (" [ NaN , -Infinity , -1e+5 , 0 ] ", "[NaN, -Infinity, -1e+5, 0]"),
         ] {
             assert_eq!(again(given).as_deref(), Some(written), "{given}");
         }

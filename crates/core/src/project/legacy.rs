@@ -8,24 +8,17 @@
 //! nothing in it was changed for `retention_days`. That its project is not there proves no more than it does for any
 //! other (`cleanup::presence`), unless a person was shown it and agreed.
 
-use std::ffi::CString;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
-use herma_store::ProjectId;
-use herma_store::layout;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
+use herma_store::{ProjectId, layout};
 
-use crate::cleanup::Limits;
-use crate::cleanup::Orphans;
-use crate::cleanup::Presence;
-use crate::cleanup::Rule;
 use crate::cleanup::execute::in_words;
-use crate::cleanup::presence;
+use crate::cleanup::{Limits, Orphans, Presence, Rule, presence};
 use crate::engine::Engine;
 use crate::error::Error;
 
@@ -143,21 +136,15 @@ impl Engine {
         };
         match base::finish_leaving(&dir) {
             Ok(bytes) => cleared.bytes_freed += bytes,
-            Err(error) => cleared
-                .failed
-                .push(("tmp-…".into(), in_words(&error.into()))),
+            Err(error) => cleared.failed.push(("tmp-…".into(), in_words(&error.into()))),
         }
         for entry in dir.entries()? {
             let name = base::os_name(&entry.name);
             let removed = match base::classify(&dir, &entry)? {
                 Found::Archive => base::remove_archive(&dir, &entry.name),
-                Found::Repository(_) => {
-                    base::discard(&dir, &dir, &entry.name).map(|bytes| base::Emptied {
-                        bytes,
-                        is_gone: true,
-                        ..base::Emptied::default()
-                    })
-                }
+                Found::Repository(_) => base::discard(&dir, &dir, &entry.name).map(|bytes| {
+                    base::Emptied { bytes, is_gone: true, ..base::Emptied::default() }
+                }),
                 _ => continue,
             };
             let emptied = match removed {
@@ -235,9 +222,7 @@ impl Engine {
 
     /// Removes a repository of version 1 that stands beside the store; returns its bytes.
     pub fn remove_pre_v2(&self, project: &ProjectId) -> Result<u64, Error> {
-        let missing = || Error::NoSuchArchive {
-            name: project.to_string(),
-        };
+        let missing = || Error::NoSuchArchive { name: project.to_string() };
         let (_, dir) = layout::open_base(&self.base())?.ok_or_else(missing)?;
         let name = CString::new(project.as_str()).map_err(|_| missing())?;
         if !layout::is_repository(&dir, &name)? {

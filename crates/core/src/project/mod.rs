@@ -19,10 +19,6 @@ pub mod root;
 
 pub use identity::Identity;
 pub(crate) use json::python_float;
-pub use place::Place;
-pub use place::Places;
-pub use refuse::RootRefused;
-pub use refuse::check_root;
-pub use root::RootError;
-pub use root::find_root;
-pub use root::has_marker;
+pub use place::{Place, Places};
+pub use refuse::{RootRefused, check_root};
+pub use root::{RootError, find_root, has_marker};

@@ -3,8 +3,7 @@
 //! A path alone says nothing about a directory that is missing. What is recorded here lets it be known
 //! again: where it is now if it was renamed, and whether what stands in its place is another one.
 
-use herma_fs::Dir;
-use herma_fs::Inode;
+use herma_fs::{Dir, Inode};
 
 /// One directory, as it was when somebody looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +34,12 @@ impl Place {
     pub fn of(dir: &Dir) -> Result<Self, herma_fs::Error> {
         let place = Self::from_inode(&dir.inode()?);
         let file_system = dir.file_system_id();
-        Ok(Self {
-            file_system,
-            ..place
-        })
+        Ok(Self { file_system, ..place })
     }
 
     /// A directory that was only looked at, which does not tell its file system.
     pub fn from_inode(inode: &Inode) -> Self {
-        Self {
-            dev: st_dev(inode.dev),
-            ino: inode.ino,
-            born: inode.born,
-            file_system: None,
-        }
+        Self { dev: st_dev(inode.dev), ino: inode.ino, born: inode.born, file_system: None }
     }
 
     /// Is `now` as it was recorded here, in everything that was?
@@ -85,12 +76,7 @@ fn st_dev(dev: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const RECORDED: Place = Place {
-        dev: 8,
-        ino: 2,
-        born: Some(5),
-        file_system: Some(7),
-    };
+    const RECORDED: Place = Place { dev: 8, ino: 2, born: Some(5), file_system: Some(7) };
 
     #[test]
     #[cfg(target_os = "linux")]
@@ -108,41 +94,21 @@ mod tests {
         let others = [
             Place { dev: 9, ..RECORDED },
             Place { ino: 3, ..RECORDED },
-            Place {
-                born: Some(6),
-                ..RECORDED
-            },
-            Place {
-                born: None,
-                ..RECORDED
-            },
-            Place {
-                file_system: Some(8),
-                ..RECORDED
-            },
-            Place {
-                file_system: None,
-                ..RECORDED
-            },
+            Place { born: Some(6), ..RECORDED },
+            Place { born: None, ..RECORDED },
+            Place { file_system: Some(8), ..RECORDED },
+            Place { file_system: None, ..RECORDED },
         ];
         for now in others {
             assert!(!RECORDED.is_still(&now), "{now:?}");
         }
-        let by_hermes = Place {
-            born: None,
-            file_system: None,
-            ..RECORDED
-        };
+        let by_hermes = Place { born: None, file_system: None, ..RECORDED };
         assert!(by_hermes.is_still(&RECORDED), "what was not recorded");
     }
 
     #[test]
     fn a_directory_with_a_used_inode_is_another_one_if_it_was_made_later() {
-        let now = |born| Place {
-            born,
-            file_system: None,
-            ..RECORDED
-        };
+        let now = |born| Place { born, file_system: None, ..RECORDED };
         assert!(RECORDED.may_be(&now(Some(5))));
         assert!(RECORDED.may_be(&now(None)), "nobody knows");
         assert!(!RECORDED.may_be(&now(Some(6))));

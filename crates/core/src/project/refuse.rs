@@ -1,8 +1,6 @@
 //! Directories that are never a project: too broad to go back in time, or Herma's own.
 
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use herma_fs::FileKind;
 
@@ -130,11 +128,9 @@ mod tests {
     fn place() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap();
-        for name in [
-            "home/me/project",
-            "home/me/.hermes/checkpoints/store",
-            "home/me/.hermes/skills",
-        ] {
+        for name in
+            ["home/me/project", "home/me/.hermes/checkpoints/store", "home/me/.hermes/skills"]
+        {
             std::fs::create_dir_all(path.join(name)).unwrap();
         }
         (dir, path)
@@ -186,24 +182,10 @@ mod tests {
         assert!(matches!(check("/"), Err(RootRefused::FileSystemRoot)));
         assert!(matches!(check("/home/someone"), Err(RootRefused::Home(_))));
         assert!(matches!(check("/home"), Err(RootRefused::ContainsHome(_))));
-        for root in [
-            "/etc",
-            "/tmp",
-            "/usr",
-            "/var/tmp",
-            "/root",
-            "/Users",
-            "/private/tmp",
-        ] {
+        for root in ["/etc", "/tmp", "/usr", "/var/tmp", "/root", "/Users", "/private/tmp"] {
             assert!(matches!(check(root), Err(RootRefused::System(_))), "{root}");
         }
-        for root in [
-            "/etc/nginx",
-            "/tmp/work",
-            "/srv/app",
-            "/home/someone/x",
-            "/home/other",
-        ] {
+        for root in ["/etc/nginx", "/tmp/work", "/srv/app", "/home/someone/x", "/home/other"] {
             assert!(check(root).is_ok(), "{root}");
         }
     }
@@ -227,14 +209,8 @@ mod tests {
         assert!(matches!(check(&herma), Err(RootRefused::IsHermaHome(_))));
         let store = herma.join("checkpoints");
         assert!(matches!(check(&store), Err(RootRefused::InsideStore(_))));
-        assert!(matches!(
-            check(&store.join("store")),
-            Err(RootRefused::InsideStore(_))
-        ));
-        assert!(matches!(
-            check(&path.join("home")),
-            Err(RootRefused::ContainsStore(_))
-        ));
+        assert!(matches!(check(&store.join("store")), Err(RootRefused::InsideStore(_))));
+        assert!(matches!(check(&path.join("home")), Err(RootRefused::ContainsStore(_))));
 
         let elsewhere = path.join("elsewhere");
         std::fs::create_dir_all(elsewhere.join("data")).unwrap();
@@ -242,10 +218,7 @@ mod tests {
         std::fs::create_dir_all(&linked).unwrap();
         std::os::unix::fs::symlink(elsewhere.join("data"), linked.join("checkpoints")).unwrap();
         let refused = check_root_at(&elsewhere, None, &linked);
-        assert!(
-            matches!(refused, Err(RootRefused::ContainsStore(_))),
-            "a linked store counts"
-        );
+        assert!(matches!(refused, Err(RootRefused::ContainsStore(_))), "a linked store counts");
     }
 
     #[test]
@@ -255,18 +228,10 @@ mod tests {
         std::fs::create_dir_all(path.join("home/me/project/.github")).unwrap();
         let check = |name: &str| {
             let root = path.join("home/me/project").join(name);
-            check_root(
-                &root,
-                None,
-                Path::new("/nowhere"),
-                Path::new("/nowhere/checkpoints"),
-            )
+            check_root(&root, None, Path::new("/nowhere"), Path::new("/nowhere/checkpoints"))
         };
         for name in [".git", ".git/hooks"] {
-            assert!(
-                matches!(check(name), Err(RootRefused::InsideGit(_))),
-                "{name}"
-            );
+            assert!(matches!(check(name), Err(RootRefused::InsideGit(_))), "{name}");
         }
         check(".github").unwrap();
     }
@@ -279,11 +244,6 @@ mod tests {
         assert!(matches!(check("file"), Err(RootRefused::NotADirectory(_))));
         assert!(matches!(check("none"), Err(RootRefused::Missing(_))));
         assert!(matches!(check("nul\0"), Err(RootRefused::Io(_))));
-        assert!(
-            check("none")
-                .unwrap_err()
-                .to_string()
-                .ends_with("none does not exist")
-        );
+        assert!(check("none").unwrap_err().to_string().ends_with("none does not exist"));
     }
 }

@@ -5,16 +5,12 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
-use herma_fs::FileKind;
-use herma_fs::Stat;
-use herma_fs::stat_path;
+use herma_fs::{FileKind, Stat, stat_path};
 
-use super::refuse::check_breadth;
-use super::refuse::spellings;
+use super::refuse::{check_breadth, spellings};
 
 /// A directory with one of these is a project.
 pub const MARKERS: [&str; 9] = [
@@ -81,9 +77,7 @@ pub fn find_root(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, Root
 
 /// Does a directory contain something that marks a project?
 pub fn has_marker(directory: &Path) -> bool {
-    MARKERS
-        .iter()
-        .any(|marker| matches!(stat_path(&directory.join(marker)), Ok(Some(_))))
+    MARKERS.iter().any(|marker| matches!(stat_path(&directory.join(marker)), Ok(Some(_))))
 }
 
 fn resolve_tilde(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, RootError> {
@@ -164,17 +158,8 @@ mod tests {
 
     #[test]
     fn a_file_its_directory_and_the_root_are_one_project() {
-        let place = place(&[
-            "me/repo/.git/HEAD",
-            "me/repo/src/deep/a.rs",
-            "me/repo/sub/go.mod",
-        ]);
-        for start in [
-            "me/repo",
-            "me/repo/src",
-            "me/repo/src/deep",
-            "me/repo/src/deep/a.rs",
-        ] {
+        let place = place(&["me/repo/.git/HEAD", "me/repo/src/deep/a.rs", "me/repo/sub/go.mod"]);
+        for start in ["me/repo", "me/repo/src", "me/repo/src/deep", "me/repo/src/deep/a.rs"] {
             place.expect(start, "me", "me/repo");
         }
         place.expect("me/repo/sub", "me", "me/repo/sub");
@@ -183,12 +168,8 @@ mod tests {
     #[test]
     fn what_does_not_exist_belongs_where_it_would_be_created() {
         let place = place(&["me/repo/Cargo.toml", "me/repo/file"]);
-        for start in [
-            "me/repo/new/dir/x.rs",
-            "me/repo/file/x",
-            "me/repo/no/../x",
-            "me/repo/no/..",
-        ] {
+        for start in ["me/repo/new/dir/x.rs", "me/repo/file/x", "me/repo/no/../x", "me/repo/no/.."]
+        {
             place.expect(start, "me", "me/repo");
         }
         std::os::unix::fs::symlink("nowhere", place.path.join("me/repo/dangling")).unwrap();
@@ -227,14 +208,8 @@ mod tests {
         let find = |start: &str| find_root(Path::new(start), Some(Path::new("/")));
         assert!(matches!(find(""), Err(RootError::Empty)));
         assert!(matches!(find("a\0b"), Err(RootError::Nul)));
-        assert!(matches!(
-            find("~nosuchuser/x"),
-            Err(RootError::OtherHome(_))
-        ));
-        assert!(matches!(
-            find_root(Path::new("~/x"), None),
-            Err(RootError::NoHome)
-        ));
+        assert!(matches!(find("~nosuchuser/x"), Err(RootError::OtherHome(_))));
+        assert!(matches!(find_root(Path::new("~/x"), None), Err(RootError::NoHome)));
         assert!(matches!(find(&"x".repeat(5000)), Err(RootError::Io(_))));
     }
 
@@ -242,10 +217,7 @@ mod tests {
     fn the_tilde_is_the_home_given() {
         let place = place(&["me/repo/Makefile"]);
         let home = place.path.join("me");
-        assert_eq!(
-            find_root(Path::new("~/repo/x"), Some(&home)).unwrap(),
-            home.join("repo")
-        );
+        assert_eq!(find_root(Path::new("~/repo/x"), Some(&home)).unwrap(), home.join("repo"));
         assert_eq!(find_root(Path::new("~"), Some(&home)).unwrap(), home);
     }
 }

@@ -6,18 +6,13 @@ use herma_store::ProjectId;
 
 use crate::cleanup::Presence;
 use crate::cleanup::due::CleaningRecord;
-use crate::cleanup::holdings::Lengths;
-use crate::cleanup::holdings::ProjectCost;
-use crate::cleanup::holdings::costs;
+use crate::cleanup::holdings::{Lengths, ProjectCost, costs};
 use crate::cleanup::room::store_bytes;
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
 use crate::gc::trash;
-use crate::project::legacy::LegacyArchive;
-use crate::project::legacy::PreV2Project;
+use crate::project::legacy::{LegacyArchive, PreV2Project};
 
 /// How many files of a project are named as the ones that take most.
 const NAMED_FILES: usize = 5;

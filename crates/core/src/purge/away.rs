@@ -3,24 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
+use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::room::purging;
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Project;
+use crate::engine::{Engine, Progress, Project};
 use crate::error::Error;
 use crate::gc;
 use crate::gc::litter::Litter;
 use crate::project::adopt::project_ids;
-use crate::purge::Purged;
-use crate::purge::doomed;
 use crate::purge::record::PurgeRecord;
-use crate::repair::verify::VerifyOptions;
-use crate::repair::verify::verify_store;
+use crate::purge::{Purged, doomed};
+use crate::repair::verify::{VerifyOptions, verify_store};
 use crate::restore::interrupted::own_state;
 
 /// A purge that was begun and not finished.
@@ -127,10 +122,7 @@ impl Engine {
         }
         std::thread::sleep(litter.moment());
         let store = self.open_for_writing()?;
-        let all = VerifyOptions {
-            read_data: true,
-            project: None,
-        };
+        let all = VerifyOptions { read_data: true, project: None };
         let (verified, lost) = verify_store(&store, &all, progress)?;
         let mut names: Vec<String> = verified.refs.into_iter().map(|found| found.name).collect();
         if !lost.is_empty() {

@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::file::remove_if_there;
@@ -74,12 +73,6 @@ pub(crate) fn write(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(
     }
     let lines: Vec<String> = contents.iter().map(|id| format!("{id}\n")).collect();
     let text = lines.concat();
-    write_file(
-        &herma.tmp,
-        &herma.dir,
-        FILE,
-        text.as_bytes(),
-        Durability::Synced,
-    )?;
+    write_file(&herma.tmp, &herma.dir, FILE, text.as_bytes(), Durability::Synced)?;
     Ok(())
 }

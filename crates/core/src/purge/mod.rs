@@ -24,9 +24,7 @@ pub(crate) mod search;
 
 use std::path::PathBuf;
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, ProjectId, RelPath};
 
 /// What is to be taken out, and from where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,9 @@
 use std::collections::BTreeMap;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::restore::journal::read_record;
@@ -62,11 +60,7 @@ impl PurgeRecord {
         (form.version == VERSION).then_some(())?;
         let id = |hex: &str| ObjectId::from_hex(hex.as_bytes());
         let moved = |(name, old, new): &(String, String, String)| {
-            Some(RefMove {
-                name: name.clone(),
-                old: id(old)?,
-                new: id(new)?,
-            })
+            Some(RefMove { name: name.clone(), old: id(old)?, new: id(new)? })
         };
         let mirror = match &form.mirror {
             Some(mirror) => Some(moved(mirror)?),
@@ -76,9 +70,7 @@ impl PurgeRecord {
         Some(Self {
             refs: form.refs.iter().map(moved).collect::<Option<_>>()?,
             mirror,
-            commits: commits
-                .map(|(old, new)| Some((id(old)?, id(new)?)))
-                .collect::<Option<_>>()?,
+            commits: commits.map(|(old, new)| Some((id(old)?, id(new)?))).collect::<Option<_>>()?,
         })
     }
 
@@ -95,9 +87,7 @@ impl PurgeRecord {
             version: VERSION,
             refs: self.refs.iter().map(moved).collect(),
             mirror: self.mirror.as_ref().map(moved),
-            commits: commits
-                .map(|(old, new)| (old.to_hex(), new.to_hex()))
-                .collect(),
+            commits: commits.map(|(old, new)| (old.to_hex(), new.to_hex())).collect(),
         };
         serde_json::to_vec(&form).expect("strings always serialise")
     }

@@ -8,25 +8,20 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
 use herma_store::lock::file::remove_if_there;
 use herma_store::objects::Objects;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::sequence_of;
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, sequence_of};
+use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::purge::record;
-use crate::purge::record::PurgeRecord;
-use crate::purge::record::RefMove;
+use crate::purge::record::{PurgeRecord, RefMove};
 use crate::purge::rewrite::Rewriter;
 use crate::steps::StepEnd;
 use crate::steps::calls::forget_look;
@@ -65,11 +60,7 @@ impl Engine {
                 continue;
             };
             if PurgeRecord::read(&state)?.is_some() {
-                drop(lock_project(
-                    dirs,
-                    &project,
-                    self.options.settings.lock_wait,
-                )?);
+                drop(lock_project(dirs, &project, self.options.settings.lock_wait)?);
             }
         }
         Ok(())
@@ -101,9 +92,7 @@ pub(crate) fn plan_refs(
     let refs = store.dirs.refs();
     let prefix = format!("refs/herma/{project}");
     for (name, old) in refs.list(&prefix)?.refs {
-        let leaf = name
-            .strip_prefix(&prefix)
-            .and_then(|leaf| leaf.strip_prefix('/'));
+        let leaf = name.strip_prefix(&prefix).and_then(|leaf| leaf.strip_prefix('/'));
         let Some(sequence) = leaf.and_then(sequence_of) else {
             continue;
         };
@@ -150,14 +139,9 @@ pub(crate) fn carry_out(
     let refs = dirs.refs();
     let objects = Objects::open(dirs.objects().try_clone()?);
     // A record somebody made up moves nothing of another project, and nothing to where nothing is.
-    let mirror = record
-        .mirror
-        .as_ref()
-        .filter(|m| m.name == mirror_ref(project));
+    let mirror = record.mirror.as_ref().filter(|m| m.name == mirror_ref(project));
     let ours = |moved: &&RefMove| {
-        let rest = PREFIXES
-            .iter()
-            .find_map(|prefix| moved.name.strip_prefix(prefix));
+        let rest = PREFIXES.iter().find_map(|prefix| moved.name.strip_prefix(prefix));
         let below = rest.and_then(|rest| rest.strip_prefix(project.as_str()));
         below.is_some_and(|below| below.starts_with('/'))
     };

@@ -3,34 +3,23 @@
 //! The same commit always becomes the same new one, whatever was done before: so a purge that was killed and
 //! is run again makes no second copy of anything.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
 use herma_store::object::commit::Commit;
-use herma_store::object::compare_names;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
 use herma_store::objects::Objects;
 use herma_store::pack::write::PackWriter;
+use herma_store::{ObjectId, RelPath};
 
-use super::search::Contents;
-use super::search::Place;
-use super::search::at_paths;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use super::search::{Contents, Place, at_paths};
+use crate::error::{Error, ErrorKind};
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
 use crate::side::StoreSide;
 use crate::types::message;
 use crate::types::message::Message;
 use crate::undo::reversal;
-use crate::undo::reversal::Outcome;
-use crate::undo::reversal::Reversed;
-use crate::undo::reversal::StateView;
+use crate::undo::reversal::{Outcome, Reversed, StateView};
 
 /// Modes of which nothing is recorded follow from a root that anybody may read; nothing keeps them.
 const USUAL_ROOT: u32 = 0o755;
@@ -184,11 +173,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         purged.sort_unstable();
         purged.dedup();
         let state = if going.is_empty() {
-            NewState {
-                tree,
-                extra,
-                purged,
-            }
+            NewState { tree, extra, purged }
         } else {
             self.without(tree, extra, &going, purged)?
         };
@@ -210,10 +195,8 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         };
         let unknown = Modes::unknown(USUAL_ROOT);
         let modes = receipt.as_ref().map_or(&unknown, |receipt| &receipt.modes);
-        let mut changes: BTreeMap<RelPath, Outcome> = going
-            .iter()
-            .map(|place| (place.path.clone(), Outcome::Gone))
-            .collect();
+        let mut changes: BTreeMap<RelPath, Outcome> =
+            going.iter().map(|place| (place.path.clone(), Outcome::Gone)).collect();
         let directories = self.directories(going, modes);
         changes.extend(directories.iter().map(|dir| (dir.clone(), Outcome::Gone)));
         let view = StateView {
@@ -222,21 +205,14 @@ impl<'a, 'w> Rewriter<'a, 'w> {
             side: &StoreSide::new(self.objects),
             left_out: &BTreeMap::new(),
         };
-        let reversed = Reversed {
-            changes,
-            ..Reversed::default()
-        };
+        let reversed = Reversed { changes, ..Reversed::default() };
         let add = |kind, data: &[u8]| self.writer.add(kind, data).map_err(Error::from);
         let (tree, modes) = reversal::write_state(&view, &reversed, &add)?;
         let extra = match receipt {
             Some(receipt) => Some(self.write_receipt(&receipt, modes, going, directories.len())?),
             None => extra,
         };
-        Ok(NewState {
-            tree,
-            extra,
-            purged,
-        })
+        Ok(NewState { tree, extra, purged })
     }
 
     /// The directories that go with what was asked for: those at or below such a path.
@@ -246,9 +222,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
             .paths
             .iter()
             .filter(|path| {
-                going
-                    .iter()
-                    .any(|place| place.path != **path && place.path.starts_with(path))
+                going.iter().any(|place| place.path != **path && place.path.starts_with(path))
             })
             .collect();
         let goes = |dir: &RelPath| roots.iter().any(|root| dir.starts_with(root));
@@ -263,9 +237,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
             match &entry.name[..] {
                 b"modes" => parts.modes = Modes::read(self.objects, Some(entry.id))?,
                 b"summary" => parts.summary = Some(self.objects.read(&entry.id)?.data),
-                _ => parts
-                    .others
-                    .push((entry.mode, entry.name.to_vec(), entry.id)),
+                _ => parts.others.push((entry.mode, entry.name.to_vec(), entry.id)),
             }
         }
         Ok(parts)
@@ -285,10 +257,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         if let Some(summary) = &receipt.summary {
             let mut bytes = 0;
             for place in going.iter().filter(|place| place.mode != EntryMode::Nested) {
-                bytes += self
-                    .objects
-                    .read_header(&place.id)
-                    .map_or(0, |(_, size)| size);
+                bytes += self.objects.read_header(&place.id).map_or(0, |(_, size)| size);
             }
             let less = [going.len() as u64, bytes, directories as u64];
             let summary = smaller(summary, less);

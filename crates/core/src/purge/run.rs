@@ -10,44 +10,28 @@
 //! have moved.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_fs::Entry;
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
-use herma_store::RelPath;
 use herma_store::layout::StoreDirs;
 use herma_store::pack::write::PackWriter;
+use herma_store::{ObjectId, ProjectId, RelPath};
 
 use crate::cleanup::room::store_bytes;
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::engine::{Engine, Progress, Project};
+use crate::error::{Error, ErrorKind};
 use crate::gc::litter::holds_objects;
 use crate::history::History;
 use crate::project::adopt::project_ids;
-use crate::purge::Copies;
-use crate::purge::PurgePlan;
-use crate::purge::PurgeRequest;
-use crate::purge::Purged;
-use crate::purge::Rewritten;
-use crate::purge::doomed;
 use crate::purge::record::PurgeRecord;
-use crate::purge::refs::carry_out;
-use crate::purge::refs::lock_project;
-use crate::purge::refs::own_refs;
-use crate::purge::refs::plan_refs;
-use crate::purge::rewrite::Rewriter;
-use crate::purge::rewrite::Selection;
+use crate::purge::refs::{carry_out, lock_project, own_refs, plan_refs};
+use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
 use crate::purge::survey::Survey;
-use crate::restore::interrupted::own_state;
-use crate::restore::interrupted::records_of;
+use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten, doomed};
+use crate::restore::interrupted::{own_state, records_of};
 use crate::worktree::present::Present;
 
 impl Project<'_> {
@@ -106,10 +90,7 @@ impl Project<'_> {
         survey.plan.still_present =
             still_present(request, &survey.plan, &self.id, present.as_ref());
         survey.plan.not_searched = self.engine.not_searched(&store.dirs)?;
-        let mut purged = Purged {
-            plan: survey.plan,
-            ..Purged::default()
-        };
+        let mut purged = Purged { plan: survey.plan, ..Purged::default() };
         if purged.plan.is_empty() {
             return Ok(purged);
         }
@@ -153,11 +134,7 @@ impl Project<'_> {
             Copies::GoFromProject | Copies::GoFromEverywhere => contents.clone(),
         };
         Selection {
-            paths: if is_own {
-                request.paths.clone()
-            } else {
-                Vec::new()
-            },
+            paths: if is_own { request.paths.clone() } else { Vec::new() },
             contents: Contents::new(&store.objects, wanted),
         }
     }
@@ -196,9 +173,7 @@ impl Engine {
     /// What may hold anything and is left alone by everybody.
     fn not_searched(&self, dirs: &StoreDirs) -> Result<Vec<PathBuf>, Error> {
         let mut found = Vec::new();
-        let set_aside = dirs
-            .herma()
-            .and_then(|herma| herma.dir.open_dir("set-aside").ok());
+        let set_aside = dirs.herma().and_then(|herma| herma.dir.open_dir("set-aside").ok());
         if let Some(set_aside) = set_aside
             && set_aside.entries()?.iter().any(may_hold_anything)
         {
@@ -245,11 +220,7 @@ impl<'p> Change<'p> {
             project,
             rewritten: renamed.collect(),
             cuts,
-            record: PurgeRecord {
-                refs,
-                mirror,
-                commits,
-            },
+            record: PurgeRecord { refs, mirror, commits },
         })
     }
 }
@@ -276,22 +247,12 @@ fn still_present(
     let Some(present) = present else {
         return Vec::new();
     };
-    let copies = plan
-        .copies
-        .iter()
-        .filter(|copy| copy.goes && copy.project == *own);
-    let paths: BTreeSet<&RelPath> = request
-        .paths
-        .iter()
-        .chain(copies.map(|copy| &copy.path))
-        .collect();
+    let copies = plan.copies.iter().filter(|copy| copy.goes && copy.project == *own);
+    let paths: BTreeSet<&RelPath> =
+        request.paths.iter().chain(copies.map(|copy| &copy.path)).collect();
     let is_saved = |path: &&&RelPath| {
         let entry = present.cache.entry_at(path.as_bytes());
         entry.is_some_and(|entry| entry.kind.left_out().is_none())
     };
-    paths
-        .iter()
-        .filter(is_saved)
-        .map(|path| (*path).clone())
-        .collect()
+    paths.iter().filter(is_saved).map(|path| (*path).clone()).collect()
 }

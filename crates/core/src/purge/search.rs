@@ -2,18 +2,13 @@
 //!
 //! Trees are shared by many checkpoints, so what was found in one is remembered by its id.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use herma_diff::DiffError;
-use herma_diff::compare;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_diff::{DiffError, compare};
+use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::objects::{ObjectError, Objects};
+use herma_store::{ObjectId, RelPath};
 
 use crate::side::StoreSide;
 
@@ -61,11 +56,7 @@ pub(crate) fn at_paths(
     let found = compare(None, Some((&side, tree)), paths)?;
     let places = found.into_iter().filter_map(|change| {
         let state = change.new?;
-        Some(Place {
-            path: change.path,
-            id: state.id,
-            mode: state.mode,
-        })
+        Some(Place { path: change.path, id: state.id, mode: state.mode })
     });
     Ok(places.collect())
 }
@@ -73,11 +64,7 @@ pub(crate) fn at_paths(
 impl<'a> Contents<'a> {
     /// Looks for these contents.
     pub(crate) fn new(objects: &'a Objects, wanted: BTreeSet<ObjectId>) -> Self {
-        Self {
-            objects,
-            wanted,
-            known: HashMap::new(),
-        }
+        Self { objects, wanted, known: HashMap::new() }
     }
 
     /// Every place below a tree where one of the contents is.
@@ -95,11 +82,7 @@ impl<'a> Contents<'a> {
             let entries = self.entries(&next)?;
             let before = pending.len();
             let directories = entries.iter().filter(|e| e.mode == EntryMode::Directory);
-            pending.extend(
-                directories
-                    .map(|e| e.id)
-                    .filter(|id| !self.known.contains_key(id)),
-            );
+            pending.extend(directories.map(|e| e.id).filter(|id| !self.known.contains_key(id)));
             if pending.len() == before {
                 let places = self.places(&next, &entries)?;
                 self.known.insert(next, places);
@@ -125,16 +108,16 @@ impl<'a> Contents<'a> {
                 EntryMode::Nested => {}
                 EntryMode::Directory => {
                     let below = self.known.get(&entry.id).into_iter().flat_map(|b| b.iter());
-                    found.extend(below.map(|place| Place {
-                        path: beneath(&here, &place.path),
-                        ..place.clone()
-                    }));
+                    found.extend(
+                        below.map(|place| Place {
+                            path: beneath(&here, &place.path),
+                            ..place.clone()
+                        }),
+                    );
                 }
-                mode if self.wanted.contains(&entry.id) => found.push(Place {
-                    path: here,
-                    id: entry.id,
-                    mode,
-                }),
+                mode if self.wanted.contains(&entry.id) => {
+                    found.push(Place { path: here, id: entry.id, mode });
+                }
                 _ => {}
             }
             if found.len() > MAX_PLACES {
@@ -149,6 +132,5 @@ impl<'a> Contents<'a> {
 }
 
 fn beneath(directory: &RelPath, path: &RelPath) -> RelPath {
-    path.components()
-        .fold(directory.clone(), |at, name| at.join(name))
+    path.components().fold(directory.clone(), |at, name| at.join(name))
 }

@@ -1,36 +1,25 @@
 //! What a purge finds: the paths in the checkpoints of a project, and their contents wherever else they are.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_fs::stat_path;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
-use herma_store::RelPath;
 use herma_store::refs::scheme::checkpoint_ref;
+use herma_store::{ObjectId, ProjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::engine::{Progress, Stage};
+use crate::error::{Error, ErrorKind};
 use crate::gc;
 use crate::gc::dead::dead_commits;
 use crate::gc::mark::Walk;
 use crate::history::History;
 use crate::project::adopt::project_ids;
-use crate::purge::Copies;
-use crate::purge::CopyFound;
-use crate::purge::PathFound;
-use crate::purge::PurgePlan;
-use crate::purge::PurgeRequest;
-use crate::purge::search::Contents;
-use crate::purge::search::Place;
-use crate::purge::search::at_paths;
+use crate::purge::search::{Contents, Place, at_paths};
+use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 
 /// What was found.
 pub(crate) struct Survey {
@@ -54,10 +43,7 @@ impl Survey {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         progress.stage(Stage::Marking);
-        let mut survey = Self {
-            plan: PurgePlan::default(),
-            concerned: BTreeSet::new(),
-        };
+        let mut survey = Self { plan: PurgePlan::default(), concerned: BTreeSet::new() };
         let mut paths = request.paths.clone();
         paths.sort_unstable();
         paths.dedup();
@@ -85,10 +71,8 @@ impl Survey {
     ) -> Result<(BTreeSet<ObjectId>, BTreeSet<u64>), Error> {
         let mut contents = BTreeSet::new();
         let mut sequences = BTreeSet::new();
-        let mut of_path: BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)> = paths
-            .iter()
-            .map(|path| (path, Default::default()))
-            .collect();
+        let mut of_path: BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)> =
+            paths.iter().map(|path| (path, Default::default())).collect();
         let mut known: BTreeMap<ObjectId, Vec<Place>> = BTreeMap::new();
         for seen in self.readable(store, own)? {
             let places = match known.entry(seen.tree) {
@@ -114,13 +98,11 @@ impl Survey {
                 *checkpoints += usize::from(is_there);
             }
         }
-        let found = of_path
-            .into_iter()
-            .map(|(path, (checkpoints, ids))| PathFound {
-                path: path.clone(),
-                checkpoints,
-                contents: ids.len(),
-            });
+        let found = of_path.into_iter().map(|(path, (checkpoints, ids))| PathFound {
+            path: path.clone(),
+            checkpoints,
+            contents: ids.len(),
+        });
         self.plan.paths = found.collect();
         Ok((contents, sequences))
     }
@@ -141,11 +123,7 @@ impl Survey {
         let mut search = Contents::new(&store.objects, contents.clone());
         for project in project_ids(store)? {
             let is_own = project == *own;
-            let least = if is_own {
-                Copies::GoFromProject
-            } else {
-                Copies::GoFromEverywhere
-            };
+            let least = if is_own { Copies::GoFromProject } else { Copies::GoFromEverywhere };
             let goes = request.copies >= least;
             let mut found: BTreeMap<RelPath, usize> = BTreeMap::new();
             for seen in self.readable(store, &project)? {
@@ -184,10 +162,7 @@ impl Survey {
             let (sequence, id) = (entry.sequence, entry.id);
             let commit = store.objects.read_commit(&id).map_err(Error::from);
             let commit = self.unless_damaged(project, sequence, commit)?;
-            seen.extend(commit.map(|commit| Seen {
-                sequence,
-                tree: commit.tree,
-            }));
+            seen.extend(commit.map(|commit| Seen { sequence, tree: commit.tree }));
         }
         self.plan.unreadable.extend(history.broken);
         Ok(seen)
@@ -227,8 +202,7 @@ fn dropped(
         !progress.is_cancelled()
     };
     let mut walk = Walk::new(&store.objects, store.dirs.shallow().read()?, &go_on);
-    walk.refs(&store.dirs.refs().list("refs")?.refs)
-        .map_err(gc::into_error)?;
+    walk.refs(&store.dirs.refs().list("refs")?.refs).map_err(gc::into_error)?;
     let mut found = BTreeSet::new();
     for id in dead_commits(&store.dirs, &store.objects, &walk)? {
         let Ok(commit) = store.objects.read_commit(&id) else {

@@ -3,30 +3,20 @@
 //! The roll of a project tells it best. Without one, pins and names do, and the ref Hermes reads; and where a project
 //! has no refs at all, whatever its own state remembers, with the checkpoints behind that.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::refs::roll;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::is_extra;
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
+use herma_store::{ObjectId, ProjectId};
 
-use crate::cleanup::lost_refs::LostKind;
-use crate::cleanup::lost_refs::LostRef;
-use crate::cleanup::lost_refs::known_ids;
-use crate::cleanup::lost_refs::lost_refs;
-use crate::cleanup::lost_refs::saved_commits;
+use crate::cleanup::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::purge::record::read_rewritten;
 use crate::purge::refs::lock_project;
-use crate::repair::refs::RepairedRef;
-use crate::repair::refs::receipt_in;
+use crate::repair::refs::{RepairedRef, receipt_in};
 use crate::restore::interrupted::own_state;
 
 /// How many checkpoints of a project are looked for behind one.
@@ -102,11 +92,7 @@ pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec
     // ORDER: after the history, because a dropping writes this first.
     let shallow = store.dirs.shallow().read()?;
     let mut missing = Vec::new();
-    for entry in history
-        .entries
-        .iter()
-        .filter(|entry| !shallow.contains(&entry.id))
-    {
+    for entry in history.entries.iter().filter(|entry| !shallow.contains(&entry.id)) {
         let commit = store.objects.read_commit(&entry.id).ok();
         let parents = commit.map(|commit| commit.parents).unwrap_or_default();
         let mut lost = false;
@@ -119,12 +105,7 @@ pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec
 }
 
 fn made_again(name: String, sequence: Option<u64>, id: ObjectId) -> RepairedRef {
-    RepairedRef {
-        name,
-        sequence,
-        set_aside: None,
-        recovered: Some(id),
-    }
+    RepairedRef { name, sequence, set_aside: None, recovered: Some(id) }
 }
 
 /// Creates what a lost ref named, if it is there.
@@ -137,17 +118,12 @@ fn bring_back(
     let history = History::load(&store.dirs, &store.objects, project)?;
     let id = as_rewritten(store, project, lost.id)?;
     let is_readable = store.objects.read_commit(&id).is_ok();
-    let has_ref = history
-        .entries
-        .iter()
-        .any(|entry| entry.id == id && entry.has_ref);
+    let has_ref = history.entries.iter().any(|entry| entry.id == id && entry.has_ref);
     match lost.kind {
         LostKind::Everything => return whole_history(store, project),
         LostKind::Checkpoint(sequence) if is_readable && !has_ref => {
-            let is_free = |n: &u64| {
-                refs.read(&checkpoint_ref(project, *n))
-                    .is_ok_and(|id| id.is_none())
-            };
+            let is_free =
+                |n: &u64| refs.read(&checkpoint_ref(project, *n)).is_ok_and(|id| id.is_none());
             let sequence = match sequence.filter(is_free) {
                 Some(sequence) => sequence,
                 None => place_for(store, &history, id)?,
@@ -186,10 +162,7 @@ fn create_checkpoint(
     id: ObjectId,
 ) -> Result<RepairedRef, Error> {
     let refs = store.dirs.refs();
-    let (name, extra) = (
-        checkpoint_ref(project, sequence),
-        extra_ref(project, sequence),
-    );
+    let (name, extra) = (checkpoint_ref(project, sequence), extra_ref(project, sequence));
     let receipt = receipt_in(store, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
     // ORDER: the receipt first, as a save has it.
     if let Some(receipt) = receipt {
@@ -211,14 +184,8 @@ fn as_rewritten(store: &OpenStore, project: &ProjectId, id: ObjectId) -> Result<
 /// The number of a checkpoint that lost it: the first free one after its parent, or after those that are older.
 fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64, Error> {
     let commit = store.objects.read_commit(&id)?;
-    let own: Vec<_> = history
-        .entries
-        .iter()
-        .filter(|entry| entry.has_ref)
-        .collect();
-    let parent = own
-        .iter()
-        .find(|entry| commit.parents.first() == Some(&entry.id));
+    let own: Vec<_> = history.entries.iter().filter(|entry| entry.has_ref).collect();
+    let parent = own.iter().find(|entry| commit.parents.first() == Some(&entry.id));
     let is_older = |id: &ObjectId| {
         let other = store.objects.read_commit(id);
         other.is_ok_and(|other| other.author.seconds <= commit.author.seconds)
@@ -247,11 +214,7 @@ fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedR
             let Ok(commit) = store.objects.read_commit(&id) else {
                 break;
             };
-            next = commit
-                .parents
-                .first()
-                .copied()
-                .filter(|_| !shallow.contains(&id));
+            next = commit.parents.first().copied().filter(|_| !shallow.contains(&id));
             chain.push(id);
         }
         order.extend(chain.into_iter().rev());

@@ -17,36 +17,22 @@ use std::collections::HashSet;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::layout;
-use herma_store::layout::base;
-use herma_store::layout::own_files;
+use herma_store::layout::{base, own_files};
+use herma_store::{ObjectId, layout};
 
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
-use crate::engine::open::OpenStore;
-use crate::engine::open::stamp;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::engine::open::{OpenStore, stamp};
+use crate::engine::{Engine, Progress, Stage};
+use crate::error::{Error, ErrorKind};
 use crate::project::adopt::project_ids;
-use crate::repair::lost::missing_commits;
-use crate::repair::lost::missing_cuts;
-use crate::repair::refs::RepairedRecord;
-use crate::repair::refs::RepairedRef;
-use crate::repair::refs::missing_candidates;
-use crate::repair::verify::Verified;
-use crate::repair::verify::VerifyOptions;
-use crate::repair::verify::verify_store;
+use crate::repair::lost::{missing_commits, missing_cuts};
+use crate::repair::refs::{RepairedRecord, RepairedRef, missing_candidates};
+use crate::repair::verify::{Verified, VerifyOptions, verify_store};
 pub use herma_store::layout::own_files::RepairedFile;
-use herma_store::pack::check::DamagedPack;
-use herma_store::pack::check::PackFault;
+use herma_store::pack::check::{DamagedPack, PackFault};
 use herma_store::pack::write::PackWriter;
-use herma_store::repair::rebuild;
-use herma_store::repair::recover;
-use herma_store::repair::salvage;
 use herma_store::repair::salvage::SalvagedPack;
 use herma_store::repair::set_aside::SetAside;
+use herma_store::repair::{rebuild, recover, salvage};
 
 /// How often a store is read again because something in it was mended.
 const MOST_ROUNDS: usize = 8;
@@ -122,9 +108,7 @@ impl Engine {
             ..Repaired::default()
         };
         (repaired.settings, repaired.excludes) = layout::complete_again(&store.dirs)?;
-        repaired
-            .files
-            .extend(self.repair_state(&store, &set_aside)?);
+        repaired.files.extend(self.repair_state(&store, &set_aside)?);
         progress.stage(Stage::Verifying);
         // What is in the trash comes first: it may tell what torn refs have named.
         let mut damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
@@ -194,10 +178,7 @@ fn mend_packs(
     repaired: &mut Repaired,
     progress: &dyn Progress,
 ) -> Result<Vec<ObjectId>, Error> {
-    let all = VerifyOptions {
-        read_data: true,
-        project: None,
-    };
+    let all = VerifyOptions { read_data: true, project: None };
     let directory = store.dirs.objects().open_dir("pack")?;
     let mut rounds = 0..MOST_ROUNDS;
     loop {

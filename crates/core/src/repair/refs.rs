@@ -10,20 +10,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::error::StoreError;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
 use herma_store::refs::roll;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::pin_ref;
-use herma_store::refs::scheme::sequence_of;
+use herma_store::refs::scheme::{extra_ref, mirror_ref, pin_ref, sequence_of};
 use herma_store::repair::set_aside::SetAside;
+use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
@@ -32,9 +27,7 @@ use crate::history::History;
 use crate::project::Identity;
 use crate::project::adopt::project_ids;
 use crate::purge::refs::lock_project;
-use crate::repair::verify::OUR_REFS;
-use crate::repair::verify::other_extra;
-use crate::repair::verify::read_record;
+use crate::repair::verify::{OUR_REFS, other_extra, read_record};
 use crate::types::message::Message;
 
 /// A ref that named nothing.
@@ -175,10 +168,7 @@ pub(crate) fn misled_refs(
         }
     }
     // The ref Hermes reads is on no roll: it names the newest checkpoint.
-    let own = roll
-        .refs
-        .iter()
-        .filter(|(name, _)| checkpoint_of(name).is_some());
+    let own = roll.refs.iter().filter(|(name, _)| checkpoint_of(name).is_some());
     let newest = own.map(|(_, id)| *id).next_back().filter(is_there);
     let mirror = mirror_ref(project);
     if let (Some(newest), Ok(Some(named))) = (newest, store.dirs.refs().read(&mirror))
@@ -251,14 +241,12 @@ fn repair_ref(
     }
     let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
     let label = name.replace('/', "+");
-    let moved = store
-        .dirs
-        .store()
-        .open_beneath(parent.as_bytes())
-        .map_err(Into::into)
-        .and_then(|dir| match recovered {
-            Some(_) => set_aside.keep_as(&dir, leaf, &label),
-            None => set_aside.take_as(&dir, leaf, &label),
+    let moved =
+        store.dirs.store().open_beneath(parent.as_bytes()).map_err(Into::into).and_then(|dir| {
+            match recovered {
+                Some(_) => set_aside.keep_as(&dir, leaf, &label),
+                None => set_aside.take_as(&dir, leaf, &label),
+            }
         });
     let aside = match moved {
         Ok(aside) => aside,
@@ -283,10 +271,7 @@ fn repair_ref(
 
 /// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
 fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
-    let Some(project) = name
-        .split('/')
-        .nth(2)
-        .and_then(|id| ProjectId::parse(id.as_bytes()))
+    let Some(project) = name.split('/').nth(2).and_then(|id| ProjectId::parse(id.as_bytes()))
     else {
         return Ok(None);
     };
@@ -384,11 +369,7 @@ fn salvage(
         Some(commit.author.seconds as f64)
     };
     let oldest = history.entries.iter().find_map(|entry| seconds(&entry.id));
-    let newest = history
-        .entries
-        .iter()
-        .rev()
-        .find_map(|entry| seconds(&entry.id));
+    let newest = history.entries.iter().rev().find_map(|entry| seconds(&entry.id));
     let mut identity = Identity::salvage(bytes, project);
     let workdir = match identity.workdir() {
         Some(_) => None,

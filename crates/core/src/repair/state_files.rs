@@ -4,13 +4,10 @@
 //! be read, so that no save fails for it, and is told of here: a journal that is not understood may belong to a
 //! restore that was never finished.
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, FileKind};
 use herma_store::ProjectId;
-use herma_store::layout::own_files::read_plain;
-use herma_store::layout::own_files::what_stands_there;
+use herma_store::layout::own_files::{read_plain, what_stands_there};
 use herma_store::refs::roll;
 use herma_store::repair::set_aside::SetAside;
 
@@ -26,9 +23,7 @@ use crate::restore::interrupted::own_state;
 use crate::restore::journal;
 use crate::restore::journal::Journal;
 use crate::save::unsettled;
-use crate::steps::log;
-use crate::steps::marks;
-use crate::steps::record as step_record;
+use crate::steps::{log, marks, record as step_record};
 use crate::undo::record::UndoRecord;
 
 /// No such file is larger.
@@ -52,23 +47,14 @@ const RECORDS: [(&str, Problem); 4] = [
         (!is_read).then_some("it cannot be read; a purge may be half done")
     }),
     (record::REWRITTEN, |bytes| {
-        let lines = bytes
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty());
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let is_read = lines.count() == record::parse_rewritten(bytes).len();
         (!is_read).then_some("a line is not a pair of ids")
     }),
 ];
 
 /// Files of which only the kind matters: caches, marks and locks.
-const OTHERS: [&str; 6] = [
-    "lock",
-    "stat-cache",
-    roll::FILE,
-    unsettled::FILE,
-    marks::FILE,
-    "look",
-];
+const OTHERS: [&str; 6] = ["lock", "stat-cache", roll::FILE, unsettled::FILE, marks::FILE, "look"];
 
 /// A file of a project's state that cannot be used.
 struct Unusable {
@@ -86,12 +72,7 @@ pub(crate) fn damaged_state(
     only: Option<&ProjectId>,
 ) -> Result<Vec<DamagedRecord>, Error> {
     let found = unusable(store, only)?.into_iter();
-    Ok(found
-        .map(|one| DamagedRecord {
-            file: one.file,
-            what: one.what,
-        })
-        .collect())
+    Ok(found.map(|one| DamagedRecord { file: one.file, what: one.what }).collect())
 }
 
 fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>, Error> {
@@ -236,10 +217,7 @@ impl Engine {
 }
 
 fn take(one: Unusable, set_aside: &SetAside) -> Result<RepairedFile, Error> {
-    let label = one
-        .file
-        .trim_start_matches("herma/projects/")
-        .replace('/', "+");
+    let label = one.file.trim_start_matches("herma/projects/").replace('/', "+");
     Ok(RepairedFile {
         set_aside: Some(set_aside.take_as(&one.dir, &one.name, &label)?),
         file: one.file,
@@ -256,11 +234,5 @@ fn rewrite_list(store: &OpenStore, state: &Dir, of: Option<&RepairedFile>) -> Re
     let pairs = record::parse_rewritten(&bytes.unwrap_or_default());
     let text = record::render_rewritten(&pairs);
     let synced = Durability::Synced;
-    Ok(write_file(
-        &herma.tmp,
-        state,
-        record::REWRITTEN,
-        text.as_bytes(),
-        synced,
-    )?)
+    Ok(write_file(&herma.tmp, state, record::REWRITTEN, text.as_bytes(), synced)?)
 }

@@ -6,34 +6,24 @@
 
 use std::path::PathBuf;
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::layout::own_files;
 use herma_store::layout::own_files::Misfit;
 use herma_store::pack::check;
-use herma_store::pack::check::DamagedPack;
-use herma_store::pack::check::PackFault;
+use herma_store::pack::check::{DamagedPack, PackFault};
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::verify::Hurt;
-use herma_store::verify::Survey;
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
+use herma_store::verify::{Hurt, Survey};
+use herma_store::{ObjectId, ProjectId};
 
-use crate::cleanup::lost_refs::known_ids;
-use crate::cleanup::lost_refs::lost_refs;
-use crate::cleanup::lost_refs::misplaced;
-use crate::engine::Engine;
-use crate::engine::Progress;
-use crate::engine::Stage;
+use crate::cleanup::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::history::Entry;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::project::Identity;
 use crate::project::adopt::project_ids;
 use crate::purge::record::PurgeRecord;
-use crate::repair::lost::missing_cuts;
-use crate::repair::lost::missing_extras;
+use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::refs::misled_refs;
 use crate::repair::state_files::damaged_state;
 use crate::restore::interrupted::own_state;
@@ -44,12 +34,8 @@ use crate::worktree::present::ScanError;
 pub(crate) const MAX_RECORD: u64 = 1 << 20;
 
 /// Where refs of ours are.
-pub(crate) const OUR_REFS: [&str; 4] = [
-    "refs/herma",
-    "refs/hermes",
-    "refs/herma-names",
-    "refs/herma-pins",
-];
+pub(crate) const OUR_REFS: [&str; 4] =
+    ["refs/herma", "refs/hermes", "refs/herma-names", "refs/herma-pins"];
 
 /// How much is checked.
 #[derive(Clone, Debug, Default)]
@@ -194,20 +180,15 @@ pub(crate) fn verify_store(
     let mut survey = Survey::new(&store.objects);
     let mut candidates = Vec::new();
     for project in project_ids(store)? {
-        if options
-            .project
-            .as_ref()
-            .is_some_and(|only| *only != project)
-        {
+        if options.project.as_ref().is_some_and(|only| *only != project) {
             continue;
         }
         record(store, &project, &mut verified);
         match checkpoints(store, &project, &mut survey, &mut verified.refs) {
             Ok(found) => candidates.extend(found),
-            Err(e) => verified.refs.push(BrokenRef {
-                name: format!("refs/herma/{project}"),
-                what: e.to_string(),
-            }),
+            Err(e) => verified
+                .refs
+                .push(BrokenRef { name: format!("refs/herma/{project}"), what: e.to_string() }),
         }
         stop_if_cancelled(progress)?;
     }
@@ -308,12 +289,7 @@ fn is_purged(
     let record = state.and_then(|state| PurgeRecord::read(&state).ok().flatten());
     let moves = record.map(|record| record.refs).unwrap_or_default();
     // ORDER: the record is read before the ref. It is there until both refs have moved.
-    let checkpoint = || {
-        store
-            .dirs
-            .refs()
-            .read(&checkpoint_ref(project, entry.sequence))
-    };
+    let checkpoint = || store.dirs.refs().read(&checkpoint_ref(project, entry.sequence));
     moves.iter().any(|m| m.name == extra && m.new == named)
         || checkpoint().ok().flatten() != Some(entry.id)
 }
@@ -356,12 +332,11 @@ fn broken_refs(
             None => prefix.to_owned(),
         };
         let broken = store.dirs.refs().list(&prefix)?.broken;
-        verified
-            .refs
-            .extend(broken.into_iter().map(|name| BrokenRef {
-                name,
-                what: "it does not hold an object id".to_owned(),
-            }));
+        verified.refs.extend(
+            broken
+                .into_iter()
+                .map(|name| BrokenRef { name, what: "it does not hold an object id".to_owned() }),
+        );
     }
     Ok(())
 }
@@ -378,41 +353,31 @@ fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
 
 impl From<Misfit> for DamagedRecord {
     fn from(misfit: Misfit) -> Self {
-        Self {
-            file: misfit.file,
-            what: misfit.what,
-        }
+        Self { file: misfit.file, what: misfit.what }
     }
 }
 
 /// Refs that were lost, and files of the store and of projects' own state that cannot be used.
 fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<(), Error> {
-    let is_missing = |name: String| BrokenRef {
-        name,
-        what: "it is missing".to_owned(),
-    };
+    let is_missing = |name: String| BrokenRef { name, what: "it is missing".to_owned() };
     let only = options.project.as_ref();
     for project in known_ids(store)? {
         if only.is_some_and(|only| *only != project) {
             continue;
         }
         let lost = lost_refs(store, &project)?.into_iter();
-        verified.refs.extend(lost.map(|lost| BrokenRef {
-            what: lost.what().to_owned(),
-            name: lost.name,
-        }));
+        verified
+            .refs
+            .extend(lost.map(|lost| BrokenRef { what: lost.what().to_owned(), name: lost.name }));
         // A power cut may leave one of two refs that were made at once; what is on the roll was there.
         let roll = Roll::read(&store.dirs, &project);
         let was_there = |extra: &str| {
             let checkpoint = extra.strip_suffix(".extra").unwrap_or(extra);
-            roll.as_ref()
-                .is_none_or(|roll| roll.refs.contains_key(checkpoint))
+            roll.as_ref().is_none_or(|roll| roll.refs.contains_key(checkpoint))
         };
         let extras = missing_extras(store, &project)?.into_iter();
         let extras = extras.filter(|(name, _)| was_there(name));
-        verified
-            .refs
-            .extend(extras.map(|(name, _)| is_missing(name)));
+        verified.refs.extend(extras.map(|(name, _)| is_missing(name)));
         let misled = misled_refs(store, &project)?.into_iter();
         verified.refs.extend(misled.map(|(name, ..)| BrokenRef {
             name,
@@ -429,10 +394,7 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
         let misfits = own_files::problems(&store.dirs)?.into_iter();
         verified
             .metadata
-            .extend(misfits.map(|misfit| DamagedRecord {
-                file: misfit.file,
-                what: misfit.what,
-            }));
+            .extend(misfits.map(|misfit| DamagedRecord { file: misfit.file, what: misfit.what }));
     }
     Ok(())
 }
@@ -455,8 +417,7 @@ fn record(store: &OpenStore, project: &ProjectId, verified: &mut Verified) {
         Ok(bytes) => bytes.and_then(|bytes| Identity::problem(&bytes).map(str::to_owned)),
         Err(e) => Some(format!("{e}: {}", e.source)),
     };
-    verified.metadata.extend(what.map(|what| DamagedRecord {
-        file: format!("projects/{project}.json"),
-        what,
-    }));
+    verified
+        .metadata
+        .extend(what.map(|what| DamagedRecord { file: format!("projects/{project}.json"), what }));
 }

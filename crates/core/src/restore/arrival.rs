@@ -18,18 +18,14 @@ use rayon::prelude::*;
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::restore::Kept;
-use crate::restore::KeptWhy;
-use crate::restore::Plan;
-use crate::restore::RestoreOptions;
 use crate::restore::apply::Applied;
 use crate::restore::apply::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
+use crate::restore::{Kept, KeptWhy, Plan, RestoreOptions};
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
 use crate::worktree::held::Holding;
-use crate::worktree::present::Present;
-use crate::worktree::present::ScanError;
+use crate::worktree::present::{Present, ScanError};
 use crate::worktree::reason::Reason;
 use crate::worktree::scan::same_shape::Edits;
 use crate::worktree::stat_cache::StatCache;
@@ -124,10 +120,7 @@ fn touched(plan: &Plan) -> Vec<Vec<u8>> {
         found.extend(action.path.split().map(|(parent, _)| parent));
         found.insert(action.path.clone());
     }
-    found
-        .into_iter()
-        .map(|path| path.as_bytes().to_vec())
-        .collect()
+    found.into_iter().map(|path| path.as_bytes().to_vec()).collect()
 }
 
 /// Could this process open no more files while it looked?
@@ -146,9 +139,7 @@ fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
     }
     let mut found = None;
     after.each_left_out(|path, why| {
-        let was = before
-            .entry_at(path)
-            .and_then(|entry| entry.kind.left_out());
+        let was = before.entry_at(path).and_then(|entry| entry.kind.left_out());
         if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
             found = Some(path.to_vec());
         }
@@ -176,11 +167,8 @@ fn why_left(saved: &StatCache, path: RelPath) -> Kept {
 /// Makes the names in every directory a plan touched durable. The disk is asked for several at once: it brings them
 /// together, where one after the other would each be waited for.
 fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<(), Error> {
-    let mut parents: Vec<RelPath> = plan
-        .actions
-        .iter()
-        .filter_map(|action| Some(action.path.split()?.0))
-        .collect();
+    let mut parents: Vec<RelPath> =
+        plan.actions.iter().filter_map(|action| Some(action.path.split()?.0)).collect();
     parents.sort_unstable();
     parents.dedup();
     let sync = |parent: &RelPath| match root.open_within(parent.as_bytes()) {
@@ -191,8 +179,6 @@ fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<(), Error> {
     match &parents[..] {
         [] => Ok(()),
         [one] => Ok(sync(one)?),
-        many => Ok(in_waiting_pool(threads, || {
-            many.par_iter().try_for_each(sync)
-        })??),
+        many => Ok(in_waiting_pool(threads, || many.par_iter().try_for_each(sync))??),
     }
 }

@@ -7,25 +7,19 @@ use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
 
-use crate::engine::Progress;
-use crate::engine::Project;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::restore::RestoreOptions;
-use crate::restore::apply::Applied;
-use crate::restore::apply::Applier;
 use crate::restore::apply::write::Writer;
+use crate::restore::apply::{Applied, Applier};
 use crate::restore::arrival::syncs_each;
 use crate::restore::journal::Journal;
 use crate::restore::plan::Prepared;
-use crate::restore::proof::Before;
-use crate::restore::proof::Proven;
-use crate::restore::run::Restored;
-use crate::restore::run::Task;
+use crate::restore::proof::{Before, Proven};
+use crate::restore::run::{Restored, Task};
 use crate::save::Stored;
-use crate::worktree::present::Present;
-use crate::worktree::present::ScanError;
+use crate::worktree::present::{Present, ScanError};
 
 impl Project<'_> {
     /// Changes the files, looks whether they arrived, and notes how to get back.
@@ -38,13 +32,7 @@ impl Project<'_> {
         task: &Task,
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let Before {
-            safety,
-            newest,
-            undo,
-            present,
-            recent,
-        } = proven.into_before();
+        let Before { safety, newest, undo, present, recent } = proven.into_before();
         let herma = store.dirs.for_writing()?;
         let state_dir = self.state_dir(&store.dirs)?;
         let mut target = prepared.plan.target.clone();
@@ -62,10 +50,9 @@ impl Project<'_> {
                 undo,
             },
             // What was interrupted stays what it was, so that both ways stay open until one is gone.
-            Task::Finish(interrupted) | Task::Reverse(interrupted) => Journal {
-                token,
-                ..interrupted.clone()
-            },
+            Task::Finish(interrupted) | Task::Reverse(interrupted) => {
+                Journal { token, ..interrupted.clone() }
+            }
         };
         let changes_anything = !prepared.plan.actions.is_empty();
         let mut applied = Applied::default();
@@ -78,13 +65,7 @@ impl Project<'_> {
             // ORDER: the journal is durable before the first file changes.
             journal.write(&herma.tmp, &state_dir)?;
             progress.stage(Stage::Restoring);
-            applied = self.apply(
-                store,
-                &prepared,
-                (&present, &recent),
-                journal.token,
-                progress,
-            )?;
+            applied = self.apply(store, &prepared, (&present, &recent), journal.token, progress)?;
             progress.stage(Stage::Verifying);
         }
         let plan = &prepared.plan;
@@ -190,8 +171,6 @@ impl Project<'_> {
         let report = |done: u64| progress.files(done, Some(total as u64));
         let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
         // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
-        Ok(in_waiting_pool(self.settings().threads, || {
-            applier.apply()
-        })??)
+        Ok(in_waiting_pool(self.settings().threads, || applier.apply())??)
     }
 }

@@ -1,26 +1,17 @@
 //! A restore that did not get to its end: noticing it, finishing it, cleaning up behind it.
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
-use herma_store::RelPath;
-use herma_store::layout;
+use herma_fs::{Dir, Errno};
 use herma_store::objects::ObjectError;
+use herma_store::{ObjectId, ProjectId, RelPath, layout};
 
-use crate::engine::NoProgress;
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{NoProgress, Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::apply::write::content_id;
 use crate::restore::journal;
-use crate::restore::journal::Journal;
-use crate::restore::journal::TempKind;
-use crate::restore::journal::parse_temp_name;
-use crate::restore::run::Restored;
-use crate::restore::run::Task;
+use crate::restore::journal::{Journal, TempKind, parse_temp_name};
+use crate::restore::run::{Restored, Task};
 use crate::undo::record::UndoRecord;
 use crate::worktree::reason::Reason;
 use crate::worktree::sink::HashOnly;
@@ -56,11 +47,7 @@ impl Project<'_> {
         if journal.is_none() || self.is_locked(&store)? {
             return Ok(None);
         }
-        Ok(journal.map(|j| Interrupted {
-            safety: j.safety,
-            target: j.target,
-            started: j.started,
-        }))
+        Ok(journal.map(|j| Interrupted { safety: j.safety, target: j.target, started: j.started }))
     }
 
     /// Every command asks; nearly always it is enough to see that there is no journal.
@@ -69,10 +56,7 @@ impl Project<'_> {
             return Ok(false);
         };
         let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
-        Ok(!matches!(
-            base.stat_raw(journal.as_str()),
-            Err(Errno::NOENT)
-        ))
+        Ok(!matches!(base.stat_raw(journal.as_str()), Err(Errno::NOENT)))
     }
 
     /// Is a save or restore of this project under way?
@@ -96,9 +80,7 @@ impl Project<'_> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let all = history.readable(&store.dirs, &store.objects, &self.id)?;
         let target = all.into_iter().find(|c| c.id == journal.target);
-        let target = target.ok_or(Error::NotFound {
-            spec: journal.target.to_hex(),
-        })?;
+        let target = target.ok_or(Error::NotFound { spec: journal.target.to_hex() })?;
         let options = journal.options.clone();
         let task = Task::Finish(journal);
         self.restore_locked(&store, &target, &options, &task, &[], progress)

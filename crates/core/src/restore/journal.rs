@@ -3,20 +3,15 @@
 //! It is written and synced before the first file changes and removed, synced too, after the last one
 //! is durable. Finding one means a restore was interrupted: the project may be part old, part new.
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use serde::Deserialize;
-use serde::Serialize;
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Errno};
+use herma_store::{ObjectId, RelPath};
+use serde::{Deserialize, Serialize};
 
 use super::RestoreOptions;
 use crate::error::Error;
 use crate::undo::record;
-use crate::undo::record::Move;
-use crate::undo::record::UndoRecord;
+use crate::undo::record::{Move, UndoRecord};
 
 pub(crate) const FILE: &str = "journal";
 const VERSION: u32 = 1;
@@ -67,20 +62,14 @@ impl Journal {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let form: Form = serde_json::from_slice(bytes).ok()?;
         let paths = |list: Vec<Vec<u8>>| {
-            list.into_iter()
-                .map(RelPath::new)
-                .collect::<Result<Vec<_>, _>>()
-                .ok()
+            list.into_iter().map(RelPath::new).collect::<Result<Vec<_>, _>>().ok()
         };
         (form.version == VERSION).then_some(())?;
         Some(Self {
             token: form.token,
             safety: ObjectId::from_hex(form.safety.as_bytes())?,
             target: ObjectId::from_hex(form.target.as_bytes())?,
-            options: RestoreOptions {
-                paths: paths(form.paths)?,
-                keep: paths(form.keep)?,
-            },
+            options: RestoreOptions { paths: paths(form.paths)?, keep: paths(form.keep)? },
             started: form.started,
             by: form.by,
             undo: UndoRecord::from_form(&form.undo)?,
@@ -183,10 +172,7 @@ mod tests {
             },
             started: 5,
             by: Move::Redo,
-            undo: UndoRecord {
-                past: vec![ObjectId::EMPTY_TREE],
-                ..UndoRecord::default()
-            },
+            undo: UndoRecord { past: vec![ObjectId::EMPTY_TREE], ..UndoRecord::default() },
         };
         journal.write(&dir, &dir).unwrap();
         assert_eq!(Journal::read(&dir).unwrap(), Some(journal));
@@ -198,10 +184,7 @@ mod tests {
     #[test]
     fn only_the_temporary_files_of_the_same_restore_are_recognised() {
         let name = temp_name(0xabc, TempKind::Finished, 3);
-        assert_eq!(
-            parse_temp_name(name.as_bytes(), 0xabc),
-            Some(TempKind::Finished)
-        );
+        assert_eq!(parse_temp_name(name.as_bytes(), 0xabc), Some(TempKind::Finished));
         assert_eq!(parse_temp_name(name.as_bytes(), 0xabd), None);
         assert_eq!(parse_temp_name(b".herma-x.tmp", 0), None);
     }

@@ -1,14 +1,11 @@
 //! A project whose directory is gone: found by its path, and made again so that its files can come back.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
-use herma_fs::stat_path;
+use herma_fs::{Dir, stat_path};
 
-use crate::engine::Engine;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{Engine, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::project::Place;

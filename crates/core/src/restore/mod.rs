@@ -22,8 +22,7 @@ pub mod journal;
 pub mod modes;
 pub mod plan;
 
-pub use plan::requested::Requested;
-pub use plan::requested::Then;
+pub use plan::requested::{Requested, Then};
 
 use std::collections::HashSet;
 use std::fmt;
@@ -69,8 +68,7 @@ impl Plan {
     /// The same for undo and redo, which go to a state nobody named: what was left out of it need not have been there
     /// when it was left.
     pub(crate) fn forget_left_out(&mut self) {
-        self.kept
-            .retain(|kept| !matches!(kept.why, KeptWhy::LeftOut(_)));
+        self.kept.retain(|kept| !matches!(kept.why, KeptWhy::LeftOut(_)));
     }
 
     /// Names what steps changed outside checkpoints, but for files that this brings back all the same: the checkpoint is from
@@ -80,10 +78,7 @@ impl Plan {
             return;
         }
         let is_written = |action: &&Action| {
-            matches!(
-                action.kind,
-                ActionKind::Write { .. } | ActionKind::Link { .. }
-            )
+            matches!(action.kind, ActionKind::Write { .. } | ActionKind::Link { .. })
         };
         let written = self.actions.iter().filter(is_written);
         let come_back: HashSet<&[u8]> = written.map(|action| action.path.as_bytes()).collect();
@@ -248,11 +243,7 @@ impl fmt::Display for KeptWhy {
             }
             Self::NotSaved(reason) => write!(f, "no checkpoint holds it ({})", reason.word()),
             Self::InTheWay(reason) => {
-                write!(
-                    f,
-                    "something no checkpoint holds stands in the way ({})",
-                    reason.word()
-                )
+                write!(f, "something no checkpoint holds stands in the way ({})", reason.word())
             }
             Self::LeftOut(Reason::Purged) => f.write_str("it was purged from the checkpoint"),
             Self::LeftOut(reason) => write!(f, "the checkpoint left it out ({})", reason.word()),
@@ -315,10 +306,7 @@ impl RestoreError {
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Damaged {
-                source: ObjectError::Fs(_),
-                ..
-            } => ErrorKind::Failed,
+            Self::Damaged { source: ObjectError::Fs(_), .. } => ErrorKind::Failed,
             Self::Damaged { .. } | Self::Unproven { .. } | Self::BadModes => ErrorKind::Damaged,
             _ => ErrorKind::Failed,
         }

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::parse_tree;
 use herma_store::objects::Objects;
 use herma_store::path::check_name;
+use herma_store::{ObjectId, RelPath};
 
 use crate::error::Error;
 use crate::restore::RestoreError;
 use crate::side::Pending;
 use crate::worktree::lists;
-use crate::worktree::lists::ModeRecord;
-use crate::worktree::lists::UsualModes;
+use crate::worktree::lists::{ModeRecord, UsualModes};
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;
@@ -34,11 +32,7 @@ pub struct Modes {
 impl Modes {
     /// What a checkpoint of Hermes says about modes, in a project whose root directory has this one.
     pub fn unknown(root_mode: u32) -> Self {
-        Self {
-            usual: UsualModes::below(root_mode),
-            unknown: true,
-            ..Self::default()
-        }
+        Self { usual: UsualModes::below(root_mode), unknown: true, ..Self::default() }
     }
 
     /// Reads the lists of a checkpoint; one without lists has only usual modes.
@@ -104,18 +98,11 @@ impl Modes {
         let usual = self.usual.file(executable);
         let mode = self.files.get(path).copied().unwrap_or(usual);
         // The tree decides whether the owner may execute; a list that disagrees is not believed.
-        if executable {
-            mode | 0o100
-        } else {
-            mode & !0o100
-        }
+        if executable { mode | 0o100 } else { mode & !0o100 }
     }
 
     /// The mode of a directory.
     pub fn directory(&self, path: &RelPath) -> u32 {
-        self.directories
-            .get(path)
-            .copied()
-            .unwrap_or(self.usual.directory())
+        self.directories.get(path).copied().unwrap_or(self.usual.directory())
     }
 }

@@ -11,30 +11,21 @@
 //!
 //! [`Proven`] is what a restore is carried out with, and only a proof makes one.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::shared_out;
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
-use crate::restore::ActionKind;
-use crate::restore::Plan;
-use crate::restore::RestoreError;
+use crate::engine::{Progress, Project};
+use crate::error::{Error, ErrorKind};
 use crate::restore::run::before;
-use crate::save::Draft;
-use crate::save::Saved;
+use crate::restore::{ActionKind, Plan, RestoreError};
+use crate::save::{Draft, Saved};
 use crate::types::checkpoint::Origin;
 use crate::types::message::Message;
 use crate::undo::record::UndoRecord;
@@ -89,18 +80,10 @@ impl Project<'_> {
             return Ok(Proven(before));
         };
         let state = (before.present.tree, before.present.modes);
-        let Unproven {
-            path,
-            is_checkpoint,
-            source,
-        } = unproven;
+        let Unproven { path, is_checkpoint, source } = unproven;
         let refuse = |source: Error| match source.kind() {
             ErrorKind::Cancelled => source,
-            _ => RestoreError::Unproven {
-                path: path.clone(),
-                source: source.into(),
-            }
-            .into(),
+            _ => RestoreError::Unproven { path: path.clone(), source: source.into() }.into(),
         };
         drop(before);
         let draft = self.draft(store, true, &held, progress);
@@ -137,13 +120,7 @@ impl Project<'_> {
         if let Some(mut safety) = found {
             let newest = draft.history.newest().map(|e| (e.id, e.sequence));
             let present = draft.store_again(&mut safety)?;
-            return Ok(Before {
-                safety,
-                newest,
-                undo,
-                present,
-                recent: Arc::default(),
-            });
+            return Ok(Before { safety, newest, undo, present, recent: Arc::default() });
         }
         let kept = self.keep(store, draft, &before(reason), Origin::Safety, progress)?;
         let newest = &kept.saved.checkpoint;
@@ -173,11 +150,7 @@ fn look_for_damage(
     let root = match read_checkpoint(&objects, &before.safety.checkpoint.id) {
         Ok(root) => root,
         Err(source) => {
-            return Ok(Some(Unproven {
-                path: path.clone(),
-                is_checkpoint: true,
-                source,
-            }));
+            return Ok(Some(Unproven { path: path.clone(), is_checkpoint: true, source }));
         }
     };
     let found = check_trees(&objects, root, &displaced).or_else(|| {
@@ -187,11 +160,7 @@ fn look_for_damage(
         });
         whole.into_iter().flatten().next()
     });
-    Ok(found.map(|(path, source)| Unproven {
-        path,
-        is_checkpoint: false,
-        source,
-    }))
+    Ok(found.map(|(path, source)| Unproven { path, is_checkpoint: false, source }))
 }
 
 /// The files and links a plan takes from their places or gives another mode, and what they hold.
@@ -251,11 +220,7 @@ fn check_trees(
     root: ObjectId,
     displaced: &[(RelPath, ObjectId)],
 ) -> Option<(RelPath, ObjectError)> {
-    let mut trees = Trees {
-        objects,
-        root,
-        read: HashMap::new(),
-    };
+    let mut trees = Trees { objects, root, read: HashMap::new() };
     displaced.iter().find_map(|(path, id)| {
         let (parent, name) = path.split()?;
         let found = trees.read(&parent).map(|entries| {

@@ -1,53 +1,30 @@
 //! Restoring: save the present, plan, apply, verify.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bstr::BStr;
-use bstr::BString;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use bstr::{BStr, BString};
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::engine::{Progress, Project};
+use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::restore::Action;
-use crate::restore::ActionKind;
-use crate::restore::Kept;
-use crate::restore::KeptWhy;
-use crate::restore::Lack;
-use crate::restore::Plan;
-use crate::restore::RestoreError;
-use crate::restore::RestoreOptions;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::restore::journal::Journal;
 use crate::restore::modes::Modes;
-use crate::restore::plan::Planner;
-use crate::restore::plan::Prepared;
-use crate::restore::plan::same_name;
 use crate::restore::plan::same_name::Asking;
-use crate::save::Draft;
-use crate::save::Lost;
-use crate::save::SaveOptions;
-use crate::save::Saved;
-use crate::save::Waited;
+use crate::restore::plan::{Planner, Prepared, same_name};
+use crate::restore::{Action, ActionKind, Kept, KeptWhy, Lack, Plan, RestoreError, RestoreOptions};
 use crate::save::receipts::read_left_out;
 use crate::save::saved_before::SavedBefore;
-use crate::save::vouches_for_absence;
-use crate::side::PresentSide;
-use crate::side::StoreSide;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Origin;
-use crate::types::receipt::LeftOut;
-use crate::types::receipt::Receipt;
+use crate::save::{Draft, Lost, SaveOptions, Saved, Waited, vouches_for_absence};
+use crate::side::{PresentSide, StoreSide};
+use crate::types::checkpoint::{Checkpoint, Origin};
+use crate::types::receipt::{LeftOut, Receipt};
 use crate::undo::record::Move;
 use crate::worktree::held::Held;
-use crate::worktree::present::LazyTracked;
-use crate::worktree::present::Present;
+use crate::worktree::present::{LazyTracked, Present};
 use crate::worktree::reason::Reason;
 use crate::worktree::sink::HashOnly;
 use crate::worktree::stat_cache::StatCache;
@@ -141,10 +118,7 @@ impl Project<'_> {
         let root_made = self.make_root_again(&store)?;
         let task = Task::New(Move::Restore);
         let restored = self.restore_locked(&store, target, options, &task, &[], progress)?;
-        Ok(Restored {
-            root_made,
-            ..restored
-        })
+        Ok(Restored { root_made, ..restored })
     }
 
     pub(crate) fn prepare(
@@ -259,14 +233,10 @@ impl Project<'_> {
         if prepared.plan.actions.is_empty()
             && is_new
             && interrupted.is_none()
-            && self
-                .saved_before(store, &draft.history, &draft.present, &draft.created)?
-                .is_none()
+            && self.saved_before(store, &draft.history, &draft.present, &draft.created)?.is_none()
         {
             let herma = store.dirs.for_writing()?;
-            record
-                .stayed()
-                .write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
+            record.stayed().write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
             return Ok(nothing_changed(prepared.plan));
         }
         let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
@@ -322,17 +292,15 @@ impl Project<'_> {
 fn name_lost_identity(plan: &mut Plan, seen: &StatCache, with_identity: &BTreeSet<BString>) {
     let is_lost = |action: &&Action| {
         let path = action.path.as_bytes();
-        let has_bits = || {
-            seen.entry_at(path)
-                .is_some_and(|now| now.mode & 0o6000 != 0)
-        };
+        let has_bits = || seen.entry_at(path).is_some_and(|now| now.mode & 0o6000 != 0);
         let is_written = matches!(action.kind, ActionKind::Write { .. });
         is_written && with_identity.contains(BStr::new(path)) && !has_bits()
     };
-    let lost = plan.actions.iter().filter(is_lost).map(|action| Kept {
-        path: action.path.clone(),
-        why: KeptWhy::NotHeld(Lack::Identity),
-    });
+    let lost = plan
+        .actions
+        .iter()
+        .filter(is_lost)
+        .map(|action| Kept { path: action.path.clone(), why: KeptWhy::NotHeld(Lack::Identity) });
     plan.kept.extend(lost);
     plan.kept.sort_unstable();
 }
@@ -413,9 +381,5 @@ fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
         })
         .map(|action| action.path.clone())
         .collect();
-    if paths.is_empty() {
-        Ok(())
-    } else {
-        Err(RestoreError::Unsafe { paths })
-    }
+    if paths.is_empty() { Ok(()) } else { Err(RestoreError::Unsafe { paths }) }
 }

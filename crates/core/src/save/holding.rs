@@ -7,11 +7,9 @@ use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::interrupted::own_state;
-use crate::steps::Step;
-use crate::steps::StepRules;
 use crate::steps::log::StepLog;
-use crate::worktree::held::Begun;
-use crate::worktree::held::Holding;
+use crate::steps::{Step, StepRules};
+use crate::worktree::held::{Begun, Holding};
 use crate::worktree::present::info_exclude_rules;
 use crate::worktree::rules::ExcludeSettings;
 
@@ -33,10 +31,7 @@ impl Project<'_> {
         let newest = history.newest().map(|entry| entry.id);
         let is_newer = newest.is_some() && newest != undo.newest;
         let step_end = newest.filter(|newest| is_newer && self.ends_a_step(store, newest));
-        let ids = interrupted
-            .chain(undo.position)
-            .chain(undo.left)
-            .chain(step_end);
+        let ids = interrupted.chain(undo.position).chain(undo.left).chain(step_end);
         let mut holding = Holding::default();
         for id in ids.chain(more.iter().copied()) {
             // What cannot be read cannot be gone back to either.
@@ -85,10 +80,7 @@ impl Project<'_> {
         });
         let mut begun: Vec<Begun> = begun.collect();
         begun.dedup();
-        Holding {
-            states: Vec::new(),
-            begun,
-        }
+        Holding { states: Vec::new(), begun }
     }
 
     /// The rules that no checkpoint holds, as they are now.
@@ -98,9 +90,7 @@ impl Project<'_> {
         StepRules {
             exclude: settings.exclude.clone(),
             include: settings.include.clone(),
-            info_exclude: root
-                .map(|root| info_exclude_rules(&root))
-                .unwrap_or_default(),
+            info_exclude: root.map(|root| info_exclude_rules(&root)).unwrap_or_default(),
         }
     }
 }

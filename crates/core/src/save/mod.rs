@@ -13,44 +13,29 @@ use std::time::Duration;
 
 use bstr::BString;
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::PackWriter;
 use herma_store::pack::write::recent::RecentContents;
+use herma_store::{ObjectId, RelPath};
 
 use crate::cleanup::due::Due;
-use crate::engine::NoProgress;
-use crate::engine::Progress;
-use crate::engine::Project;
-use crate::engine::Stage;
-use crate::engine::open::OpenStore;
-use crate::engine::open::believed;
+use crate::engine::open::{OpenStore, believed};
+use crate::engine::{NoProgress, Progress, Project, Stage};
 use crate::error::Error;
-use crate::history::Entry;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::restore::run::by_path;
 use crate::save::publish::NewState;
 use crate::save::receipts::read_left_out;
 use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Facts;
-use crate::types::checkpoint::Origin;
-use crate::types::checkpoint::check_checkpoint_name;
+use crate::types::checkpoint::{Checkpoint, Facts, Origin, check_checkpoint_name};
 use crate::types::message::Message;
 use crate::types::receipt::Receipt;
 use crate::undo::record::StateIds;
 use crate::undo::reversal::why_left_out;
-use crate::worktree::held::Held;
-use crate::worktree::held::Holding;
-use crate::worktree::present::Present;
-use crate::worktree::present::Recent;
-use crate::worktree::present::ScanError;
-use crate::worktree::present::ScanOptions;
-use crate::worktree::present::scan;
-use crate::worktree::present::scan_unless;
+use crate::worktree::held::{Held, Holding};
+use crate::worktree::present::{Present, Recent, ScanError, ScanOptions, scan, scan_unless};
 use crate::worktree::stat_cache::StatCache;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
@@ -132,9 +117,7 @@ pub(crate) struct Draft<'s> {
 impl Draft<'_> {
     /// Publishes what the store did not have whole of a state that a checkpoint has, and tells that with it.
     pub(crate) fn store_again(self, saved: &mut Saved) -> Result<Present, Error> {
-        let Self {
-            present, writer, ..
-        } = self;
+        let Self { present, writer, .. } = self;
         // A tree that names something new is new to the pack as well.
         let has_part = |id: &ObjectId| writer.has(id);
         if self.is_reread || has_part(&present.tree) || present.modes.iter().any(has_part) {
@@ -192,10 +175,8 @@ impl Project<'_> {
     /// Saves the project, unless nothing changed since the newest checkpoint.
     pub fn save(&self, options: &SaveOptions, progress: &dyn Progress) -> Result<Saved, Error> {
         if let Some(name) = &options.name {
-            check_checkpoint_name(name).map_err(|source| Error::BadName {
-                name: name.clone(),
-                source,
-            })?;
+            check_checkpoint_name(name)
+                .map_err(|source| Error::BadName { name: name.clone(), source })?;
         }
         progress.stage(Stage::Waiting);
         let store = self.engine.open_for_writing()?;
@@ -204,10 +185,7 @@ impl Project<'_> {
             self.check_name_free(&store, name)?;
         }
         let mut saved = self.save_and_note(&store, options, Holding::default(), progress)?;
-        saved.waited = Waited {
-            for_store: store.waited(),
-            for_project: lock.waited(),
-        };
+        saved.waited = Waited { for_store: store.waited(), for_project: lock.waited() };
         if saved.is_new && !lock.is_locked() {
             saved.notes.push(WITHOUT_LOCKS.to_owned());
         }
@@ -242,11 +220,7 @@ impl Project<'_> {
         let SavedState { saved, present, .. } = state;
         let describes = saved.checkpoint.id;
         if saved.is_new || !present.same_as_cache {
-            let stored = if saved.is_new {
-                Stored::All
-            } else {
-                Stored::TreesOnly
-            };
+            let stored = if saved.is_new { Stored::All } else { Stored::TreesOnly };
             self.write_cache(&store.dirs, present.cache, describes, stored);
         }
         if saved.is_new || is_sign_due {
@@ -319,16 +293,10 @@ impl Project<'_> {
     ) -> Result<Known, Error> {
         let is_named = |id: ObjectId| history.contains(&id);
         let cache = cache.filter(|cache| cache.header().checkpoint.is_some_and(is_named));
-        let losses = cache
-            .as_ref()
-            .map(|cache| self.look_for_losses(store, cache));
+        let losses = cache.as_ref().map(|cache| self.look_for_losses(store, cache));
         let losses = losses.transpose()?.unwrap_or_default();
         let cache = cache.and_then(|cache| believed(store, &history, cache));
-        Ok(Known {
-            history,
-            cache,
-            losses,
-        })
+        Ok(Known { history, cache, losses })
     }
 
     /// Looks at the present, and collects what a checkpoint of it needs.
@@ -339,11 +307,7 @@ impl Project<'_> {
         mut look: Look,
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
-        let Known {
-            history,
-            cache,
-            losses,
-        } = known;
+        let Known { history, cache, losses } = known;
         look.cache = cache;
         look.rehash |= losses.is_broken();
         let is_reread = look.rehash;
@@ -394,11 +358,7 @@ impl Project<'_> {
                 saved => {
                     let mut saved = saved?;
                     let present = draft.store_again(&mut saved)?;
-                    return Ok(SavedState {
-                        saved,
-                        present,
-                        recent,
-                    });
+                    return Ok(SavedState { saved, present, recent });
                 }
             }
         }
@@ -408,25 +368,14 @@ impl Project<'_> {
             (None, _) => origin,
         };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
-        let Draft {
-            history,
-            present,
-            at_hand,
-            losses,
-            writer,
-            ..
-        } = draft;
+        let Draft { history, present, at_hand, losses, writer, .. } = draft;
         let state = NewState::of(&present, at_hand);
         let mut saved = self.publish(store, &history, before, &state, writer, options, origin)?;
         saved.lost = Lost {
             files: count_files(&present.cache, |id| losses.objects.contains(id)),
             packs: losses.packs,
         };
-        Ok(SavedState {
-            saved,
-            present,
-            recent,
-        })
+        Ok(SavedState { saved, present, recent })
     }
 
     /// Scans the project with `sink` taking what is new. `store` says what was saved before. Nothing of it is to
@@ -516,9 +465,7 @@ impl Project<'_> {
             progress.is_cancelled()
         };
         let holding = Some(&look.holding).filter(|holding| **holding != Holding::default());
-        let held = store
-            .zip(holding)
-            .map(|(store, holding)| Held::new(&store.objects, holding));
+        let held = store.zip(holding).map(|(store, holding)| Held::new(&store.objects, holding));
         let options = ScanOptions {
             root: &root,
             settings: self.settings(),
@@ -583,10 +530,8 @@ pub(crate) enum Stored {
 
 /// The counts, and everything that no rule leaves out and that is missing or worth a warning.
 pub(crate) fn named_at_once(present: &Present) -> Receipt {
-    let mut receipt = Receipt {
-        summary: present.cache.header().summary.clone(),
-        left_out: Vec::new(),
-    };
+    let mut receipt =
+        Receipt { summary: present.cache.header().summary.clone(), left_out: Vec::new() };
     if receipt.summary.names_something() {
         present.cache.each_left_out(|path, why| {
             if !why.reason.is_rule() {

@@ -5,62 +5,40 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use herma_fs::publish::Durability;
-use herma_store::ObjectId;
-use herma_store::ProjectId;
 use herma_store::error::StoreError;
 use herma_store::in_parallel::in_parallel;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::commit::Commit;
-use herma_store::object::commit::Signature;
-use herma_store::object::push_tree_entry;
+use herma_store::object::commit::{Commit, Signature};
+use herma_store::object::{EntryMode, Kind, push_tree_entry};
 use herma_store::pack::write::PackWriter;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::extra_ref;
-use herma_store::refs::scheme::mirror_ref;
-use herma_store::refs::scheme::name_ref;
-use herma_store::refs::scheme::sequence_of;
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, name_ref, sequence_of};
+use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::Entry;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::repair::refs::receipt_in;
 use crate::restore::apply::read_ahead::ReadAhead;
-use crate::save::Lost;
-use crate::save::SaveOptions;
-use crate::save::Saved;
-use crate::save::Waited;
-use crate::save::named_at_once;
+use crate::save::{Lost, SaveOptions, Saved, Waited, named_at_once};
 use crate::side::StoreSide;
 use crate::steps::log::StepLog;
-use crate::timeline::comparable::Foreign;
-use crate::timeline::comparable::may_be_foreign;
-use crate::types::checkpoint::ChangeCount;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Origin;
+use crate::timeline::comparable::{Foreign, may_be_foreign};
+use crate::types::checkpoint::{ChangeCount, Checkpoint, Origin};
 use crate::types::clock::Timestamp;
-use crate::types::message::MAX_REASON;
-use crate::types::message::Message;
+use crate::types::message::{MAX_REASON, Message};
 use crate::types::receipt::Receipt;
 use crate::undo::record::StateIds;
 use crate::worktree::present::Present;
 use crate::worktree::scan::same_shape::Edits;
 
 /// Line counts are for people; beyond this a save does not wait for them.
-const COUNT_BUDGET: herma_diff::stat::Budget = herma_diff::stat::Budget {
-    max_files: 1000,
-    max_bytes: 64 << 20,
-};
+const COUNT_BUDGET: herma_diff::stat::Budget =
+    herma_diff::stat::Budget { max_files: 1000, max_bytes: 64 << 20 };
 
 /// A file that moved counts as one file, as in a diff, as long as finding that out costs little.
-const COUNTED_RENAMES: herma_diff::RenameOptions = herma_diff::RenameOptions {
-    min_similarity: 50,
-    max_pairs: 100 * 100,
-    max_bytes: 16 << 20,
-};
+const COUNTED_RENAMES: herma_diff::RenameOptions =
+    herma_diff::RenameOptions { min_similarity: 50, max_pairs: 100 * 100, max_bytes: 16 << 20 };
 
 /// A state that is to become a checkpoint.
 pub(crate) struct NewState {
@@ -94,10 +72,7 @@ impl NewState {
 }
 
 impl Project<'_> {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one step of one operation, called once"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "one step of one operation, called once")]
     pub(crate) fn publish(
         &self,
         store: &OpenStore,
@@ -200,16 +175,8 @@ impl Project<'_> {
     ) -> Result<Checkpoint, Error> {
         let newest = history.newest();
         let before = newest.map(|entry| (entry.id, present.tree));
-        let state = NewState {
-            tree,
-            modes,
-            edits: None,
-            ..NewState::of(present, Arc::default())
-        };
-        let options = SaveOptions {
-            reason: reason.into(),
-            ..SaveOptions::default()
-        };
+        let state = NewState { tree, modes, edits: None, ..NewState::of(present, Arc::default()) };
+        let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
         let origin = Origin::Merged;
         let saved = self.publish(store, history, before, &state, writer, &options, origin)?;
         Ok(saved.checkpoint)
@@ -242,9 +209,7 @@ impl Project<'_> {
         }
         clear_leftover(store, &refs)?;
         // A number whose ref was lost is not given again: it may come back.
-        let lost = numbers(roll, &self.id)
-            .map(|(sequence, _)| sequence + 1)
-            .max();
+        let lost = numbers(roll, &self.id).map(|(sequence, _)| sequence + 1).max();
         let first = history.next_sequence().max(reserved).max(after);
         let first = first.max(lost.unwrap_or(0));
         let (sequence, _) = self.free_number(store, first, ObjectId::NULL)?;
@@ -302,14 +267,12 @@ impl Project<'_> {
         let refs = store.dirs.refs().durable(self.settings().durability);
         let moved = match refs.update(&name, from, to) {
             // A power cut may have left it empty. It says nothing, so nothing is lost with it.
-            Err(StoreError::DamagedFile { .. }) => refs
-                .remove_broken(&name)
-                .and_then(|()| refs.update(&name, refs.read(&name)?, to)),
+            Err(StoreError::DamagedFile { .. }) => {
+                refs.remove_broken(&name).and_then(|()| refs.update(&name, refs.read(&name)?, to))
+            }
             moved => moved,
         };
-        moved
-            .err()
-            .map(|e| format!("{name} was not moved, the next save will do it: {e}"))
+        moved.err().map(|e| format!("{name} was not moved, the next save will do it: {e}"))
     }
 }
 

@@ -1,16 +1,13 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::TreeEntry;
 use herma_store::objects::Objects;
+use herma_store::{ObjectId, RelPath};
 
 use crate::engine::Project;
 use crate::error::Error;
 use crate::types::checkpoint::Checkpoint;
-use crate::types::receipt::LeftOut;
-use crate::types::receipt::Receipt;
-use crate::types::receipt::Summary;
+use crate::types::receipt::{LeftOut, Receipt, Summary};
 use crate::worktree::lists;
 use crate::worktree::reason::Reason;
 
@@ -118,11 +115,7 @@ pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<Left
         if let Some(records) = records {
             for record in lists::records(&objects.read(&records)?.data) {
                 if let Some((reason, secret)) = lists::parse_left_out(record.word) {
-                    found.push(LeftOut {
-                        path: below(record.name).into(),
-                        reason,
-                        secret,
-                    });
+                    found.push(LeftOut { path: below(record.name).into(), reason, secret });
                 }
             }
         }
@@ -177,12 +170,7 @@ mod tests {
 
     #[test]
     fn a_summary_reads_back() {
-        let mut summary = Summary {
-            files: 3,
-            bytes: 99,
-            directories: 2,
-            ..Summary::default()
-        };
+        let mut summary = Summary { files: 3, bytes: 99, directories: 2, ..Summary::default() };
         summary.left_out.insert(Reason::TooLarge, 1);
         summary.left_out.insert(Reason::Ignored, 7);
         assert_eq!(parse_summary(encode_summary(&summary).as_bytes()), summary);

@@ -28,11 +28,7 @@ pub(crate) struct SavedBefore<'a> {
 impl<'a> SavedBefore<'a> {
     /// Asks this store, if there is one, about this project.
     pub(crate) fn new(project: &'a Project<'a>, store: Option<&'a OpenStore>) -> Self {
-        Self {
-            project,
-            store,
-            trees: OnceLock::new(),
-        }
+        Self { project, store, trees: OnceLock::new() }
     }
 
     fn trees(&self, store: &OpenStore) -> &[ObjectId] {

@@ -4,8 +4,7 @@
 //! that takes it for the way back) first makes it last. That there is one stands in a file, which need not
 //! survive a power cut itself: what the cut took is gone, and what it left is on disk.
 
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::lock::file::remove_if_there;
 
 use crate::engine::Project;

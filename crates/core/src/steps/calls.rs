@@ -8,26 +8,19 @@
 
 use herma_fs::Dir;
 use herma_fs::process::BootMoment;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 
-use crate::engine::Progress;
-use crate::engine::Project;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::journal::read_record;
-use crate::save::SaveOptions;
-use crate::save::Saved;
-use crate::steps::Step;
-use crate::steps::StepKind;
-use crate::steps::StepStart;
+use crate::save::{SaveOptions, Saved};
 use crate::steps::log::StepLog;
 use crate::steps::marks::Marks;
-use crate::steps::recording::before_options;
-use crate::steps::recording::open_steps;
+use crate::steps::recording::{before_options, open_steps};
+use crate::steps::{Step, StepKind, StepStart};
 use crate::types::checkpoint::Checkpoint;
 use crate::worktree::held::Holding;
 
@@ -79,11 +72,7 @@ impl Project<'_> {
             let step = open[place].clone();
             let age = self.clock().now().seconds.saturating_sub(step.started);
             if call.repeats_within.is_none_or(|seconds| age <= seconds) {
-                return Ok(BegunCall {
-                    step,
-                    saved,
-                    repeated: true,
-                });
+                return Ok(BegunCall { step, saved, repeated: true });
             }
             self.end_unknown(&store, &mut log, step)?;
             open.remove(place);
@@ -93,11 +82,7 @@ impl Project<'_> {
             start.within = outer.map(|step| step.number);
         }
         let (step, _) = self.note_begun(&store, &mut log, &open, StepKind::Tool, start, &before)?;
-        Ok(BegunCall {
-            step,
-            saved,
-            repeated: false,
-        })
+        Ok(BegunCall { step, saved, repeated: false })
     }
 
     /// Saves the project for somebody who has waited since `arrived`. `None` if somebody else's save shows
@@ -215,8 +200,5 @@ fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>, Error> {
 pub(crate) fn parse_look(bytes: &[u8]) -> Option<(BootMoment, ObjectId)> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (began, id) = text.trim_end().rsplit_once(' ')?;
-    Some((
-        BootMoment::parse(began)?,
-        ObjectId::from_hex(id.as_bytes())?,
-    ))
+    Some((BootMoment::parse(began)?, ObjectId::from_hex(id.as_bytes())?))
 }

@@ -43,10 +43,7 @@ impl StepChoice {
             let wanted = match turn {
                 TurnChoice::Named(name) => Some((None, cut_name(name))),
                 TurnChoice::Last => {
-                    let others = Self {
-                        numbers: Vec::new(),
-                        ..self.clone()
-                    };
+                    let others = Self { numbers: Vec::new(), ..self.clone() };
                     let mut newest = steps.iter().rev().filter(|step| others.fits(step));
                     newest.find_map(|step| {
                         let facts = &step.start.facts;
@@ -65,11 +62,7 @@ impl StepChoice {
         let mut chosen: BTreeSet<u64> = fitting.iter().map(|step| step.number).collect();
         // Ascending, so that what is part of a part is found too.
         for step in steps {
-            if step
-                .start
-                .within
-                .is_some_and(|outer| chosen.contains(&outer))
-            {
+            if step.start.within.is_some_and(|outer| chosen.contains(&outer)) {
                 chosen.insert(step.number);
             }
         }
@@ -78,16 +71,11 @@ impl StepChoice {
 
     fn fits(&self, step: &Step) -> bool {
         let same = |wanted: &Option<String>, is: &Option<String>| {
-            wanted
-                .as_ref()
-                .is_none_or(|wanted| is.as_ref() == Some(&cut_name(wanted)))
+            wanted.as_ref().is_none_or(|wanted| is.as_ref() == Some(&cut_name(wanted)))
         };
         let by_number = self.numbers.is_empty() || self.numbers.contains(&step.number);
         let is_work = !step.kind.is_move() || !self.numbers.is_empty() || self.is_all();
-        let is_agent = self
-            .agent
-            .as_ref()
-            .is_none_or(|agent| step.agent() == cut_name(agent));
+        let is_agent = self.agent.as_ref().is_none_or(|agent| step.agent() == cut_name(agent));
         by_number
             && is_work
             && is_agent

@@ -4,21 +4,16 @@
 //! and says the same whatever has happened since.
 
 use herma_diff::Change;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, RelPath};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::history::History;
 use crate::save::publish::count;
 use crate::side::StoreSide;
-use crate::steps::Step;
-use crate::steps::StepChoice;
-use crate::steps::StepEnd;
-use crate::timeline::comparable::Foreign;
-use crate::timeline::comparable::may_be_foreign;
+use crate::steps::{Step, StepChoice, StepEnd};
+use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::ChangeCount;
 
 /// So many of the files a step changed are named.
@@ -86,10 +81,7 @@ fn list(
     let (mut is_damaged, mut changes, mut files) = (false, None, Vec::new());
     match (&step.end, ends) {
         (StepEnd::Unchanged(_), _) => {
-            changes = Some(ChangeCount {
-                lines_known: true,
-                ..ChangeCount::default()
-            });
+            changes = Some(ChangeCount { lines_known: true, ..ChangeCount::default() });
         }
         (_, Some(ends)) => match compare(store, ends, &step) {
             Ok((count, named)) => (changes, files) = (Some(count), named),

@@ -5,13 +5,10 @@
 
 use std::ffi::CStr;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Errno};
 
-use super::Step;
-use super::record;
+use super::{Step, record};
 use crate::error::Error;
 use crate::restore::journal::read_record;
 
@@ -46,18 +43,12 @@ impl StepLog {
             numbers.extend(number_of(entry.name.to_bytes()));
         }
         numbers.sort_unstable();
-        Ok(Self {
-            dir: Some(dir),
-            numbers,
-        })
+        Ok(Self { dir: Some(dir), numbers })
     }
 
     /// The log of a project without any.
     pub(crate) fn empty() -> Self {
-        Self {
-            dir: None,
-            numbers: Vec::new(),
-        }
+        Self { dir: None, numbers: Vec::new() }
     }
 
     /// The number the next step gets.
@@ -148,13 +139,7 @@ impl StepLog {
             return Ok(());
         };
         let text = next_sequence.to_string();
-        Ok(write_file(
-            tmp,
-            dir,
-            NEXT,
-            text.as_bytes(),
-            Durability::Synced,
-        )?)
+        Ok(write_file(tmp, dir, NEXT, text.as_bytes(), Durability::Synced)?)
     }
 
     /// The lowest place in the order that no dropped checkpoint of this project had.
@@ -205,9 +190,6 @@ pub(crate) fn name_of(number: u64) -> String {
 /// The step that a file of this name holds.
 pub(crate) fn number_of(name: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(name).ok()?;
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| (1..=MAX_NUMBER).contains(number))?;
+    let number = text.parse().ok().filter(|number| (1..=MAX_NUMBER).contains(number))?;
     (name_of(number) == text).then_some(number)
 }

@@ -4,13 +4,10 @@
 //! hear the tool calls find it. One small file holds the sessions that were last heard of.
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use serde::Deserialize;
-use serde::Serialize;
+use herma_fs::publish::{Durability, write_file};
+use serde::{Deserialize, Serialize};
 
-use super::record::cut_name;
-use super::record::cut_prompt;
+use super::record::{cut_name, cut_prompt};
 use crate::error::Error;
 use crate::restore::journal::read_record;
 
@@ -71,21 +68,12 @@ impl Marks {
 
     /// Writes them. Losing them to a power cut costs the name of a turn.
     pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
-        Ok(write_file(
-            tmp,
-            state,
-            FILE,
-            &self.encode(),
-            Durability::Cache,
-        )?)
+        Ok(write_file(tmp, state, FILE, &self.encode(), Durability::Cache)?)
     }
 
     /// The bytes of the file.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let form = Form {
-            version: VERSION,
-            turns: self.turns.clone(),
-        };
+        let form = Form { version: VERSION, turns: self.turns.clone() };
         serde_json::to_vec(&form).expect("strings and numbers always serialise")
     }
 
@@ -107,14 +95,10 @@ impl Marks {
         let session = cut_name(session);
         let before = self.turns.iter().position(|turn| turn.session == session);
         let before = before.map(|index| self.turns.remove(index));
-        let count = before
-            .as_ref()
-            .map_or(1, |turn| turn.count.saturating_add(1));
+        let count = before.as_ref().map_or(1, |turn| turn.count.saturating_add(1));
         let turn = Turn {
             session,
-            agent: agent
-                .map(cut_name)
-                .or_else(|| before.and_then(|turn| turn.agent)),
+            agent: agent.map(cut_name).or_else(|| before.and_then(|turn| turn.agent)),
             turn: name.map_or_else(|| count.to_string(), cut_name),
             count,
             prompt: prompt.map(cut_prompt),

@@ -24,16 +24,14 @@ pub(crate) mod marks;
 pub(crate) mod record;
 
 pub use crate::timeline::states::Author;
-pub use choose::StepChoice;
-pub use choose::TurnChoice;
+pub use choose::{StepChoice, TurnChoice};
 pub use marks::Turn;
 
 use herma_fs::process::TempName;
 use herma_store::ObjectId;
 
 use crate::restore::RestoreOptions;
-use crate::steps::outside::Outside;
-use crate::steps::outside::Sighting;
+use crate::steps::outside::{Outside, Sighting};
 use crate::types::checkpoint::Facts;
 use crate::worktree::reason::Reason;
 
@@ -244,10 +242,7 @@ impl Step {
 
     /// Is it open although the process that was to end it is gone?
     pub(crate) fn is_abandoned(&self) -> bool {
-        let owner = self
-            .owner
-            .as_ref()
-            .and_then(|owner| TempName::parse(owner.as_bytes()));
+        let owner = self.owner.as_ref().and_then(|owner| TempName::parse(owner.as_bytes()));
         self.is_open() && owner.is_some_and(|owner| !owner.owner_lives())
     }
 

@@ -7,11 +7,8 @@ use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::restore::run::by_path;
 use crate::save::receipts::left_out_of;
-use crate::steps::Step;
-use crate::steps::StepEnd;
-use crate::steps::outside::LeftOutThen;
-use crate::steps::outside::Outside;
-use crate::steps::outside::Sighting;
+use crate::steps::outside::{LeftOutThen, Outside, Sighting};
+use crate::steps::{Step, StepEnd};
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
@@ -40,10 +37,7 @@ impl OutsideOfStep {
             outside.changes.retain(|change| is_asked(&change.path));
             outside.more = 0;
         }
-        (!outside.is_empty()).then_some(Self {
-            step: step.number,
-            outside,
-        })
+        (!outside.is_empty()).then_some(Self { step: step.number, outside })
     }
 }
 
@@ -98,12 +92,8 @@ impl Project<'_> {
         paths: &[RelPath],
     ) -> Result<Vec<OutsideOfStep>, Error> {
         let steps = self.all_steps(store)?;
-        let later = steps
-            .iter()
-            .filter(|step| step.before.sequence >= checkpoint.sequence);
-        Ok(later
-            .filter_map(|step| OutsideOfStep::of(step, paths))
-            .collect())
+        let later = steps.iter().filter(|step| step.before.sequence >= checkpoint.sequence);
+        Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())
     }
 
     /// What an undo that goes to this checkpoint passes over and does not take back: the steps since the last move.
@@ -116,9 +106,7 @@ impl Project<'_> {
         let since = steps.iter().rposition(|step| step.kind.is_move());
         let newer = steps.iter().skip(since.map_or(0, |last| last + 1));
         let passed = newer.filter(|step| step.before.sequence >= target.sequence);
-        Ok(passed
-            .filter_map(|step| OutsideOfStep::of(step, &[]))
-            .collect())
+        Ok(passed.filter_map(|step| OutsideOfStep::of(step, &[])).collect())
     }
 
     /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
@@ -134,10 +122,7 @@ impl Project<'_> {
         };
         let after = self.state_of_checkpoint(store, &step.before.checkpoint);
         let is_last = after == Some((present.tree, present.modes));
-        Ok(is_last.then_some(OutsideOfStep {
-            step: step.number,
-            outside: step.outside,
-        }))
+        Ok(is_last.then_some(OutsideOfStep { step: step.number, outside: step.outside }))
     }
 }
 

@@ -3,19 +3,12 @@
 //! Records are for people and for attribution; what they quote from outside is cut to a bearable length,
 //! and what cannot be read is a step nobody knows of.
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use serde::Deserialize;
-use serde::Serialize;
+use herma_store::{ObjectId, RelPath};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Moment;
-use super::Step;
-use super::StepEnd;
-use super::StepKind;
-use super::StepRules;
-use super::StepStart;
+use super::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
 use crate::restore::RestoreOptions;
 use crate::steps::outside::Outside;
 use crate::types::checkpoint::Facts;
@@ -178,16 +171,8 @@ fn excerpt(text: &mut String, limit: usize) {
 
 /// Writes a step.
 pub(crate) fn encode(step: &Step) -> Vec<u8> {
-    let StepStart {
-        facts,
-        call,
-        command,
-        paths,
-        prompt,
-        within,
-        sub_agent,
-        also_in,
-    } = step.start.clone().cut();
+    let StepStart { facts, call, command, paths, prompt, within, sub_agent, also_in } =
+        step.start.clone().cut();
     let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
     let form = Form {
         version: VERSION,
@@ -277,10 +262,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
         start: start.cut(),
         before: form.before.read()?,
         end,
-        part: RestoreOptions {
-            paths: paths(form.only)?,
-            keep: paths(form.keep)?,
-        },
+        part: RestoreOptions { paths: paths(form.only)?, keep: paths(form.keep)? },
         started: form.started,
         ended: form.ended,
         owner: form.owner,
@@ -298,18 +280,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::outside::LeftOutThen;
-    use crate::steps::outside::OutsideChange;
-    use crate::steps::outside::OutsideWhat;
-    use crate::steps::outside::Sighting;
+    use crate::steps::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
     use crate::worktree::reason::Reason;
 
     fn step() -> Step {
-        let moment = |sequence| Moment {
-            checkpoint: ObjectId::EMPTY_TREE,
-            sequence,
-            next_step: 7,
-        };
+        let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };
         Step {
             number: 6,
             kind: StepKind::Tool,
@@ -347,10 +322,7 @@ mod tests {
                 }],
                 more: 2,
                 unseen: 0,
-                unsaid: vec![LeftOutThen {
-                    path: b"e\xff".into(),
-                    reason: Reason::Ignored,
-                }],
+                unsaid: vec![LeftOutThen { path: b"e\xff".into(), reason: Reason::Ignored }],
             },
             rules: Some(StepRules {
                 exclude: vec!["*.log".into()],
@@ -366,10 +338,7 @@ mod tests {
         let newer = text.replace("\"removed\"", "\"rearranged\"");
         assert_ne!(newer, text);
         let read = decode(newer.as_bytes()).unwrap();
-        let expected = Step {
-            outside: Outside::default(),
-            ..step()
-        };
+        let expected = Step { outside: Outside::default(), ..step() };
         assert_eq!(read, expected);
     }
 
@@ -377,15 +346,8 @@ mod tests {
     fn a_step_reads_as_it_was_written() {
         let all = [
             step(),
-            Step {
-                end: StepEnd::Open,
-                ended: None,
-                ..step()
-            },
-            Step {
-                start: StepStart::default(),
-                ..step()
-            },
+            Step { end: StepEnd::Open, ended: None, ..step() },
+            Step { start: StepStart::default(), ..step() },
         ];
         for step in all {
             assert_eq!(decode(&encode(&step)), Some(step));

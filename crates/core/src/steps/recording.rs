@@ -7,32 +7,19 @@ use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 
-use crate::engine::Progress;
-use crate::engine::Project;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::RestoreOptions;
 use crate::restore::journal::Journal;
-use crate::save::SaveOptions;
-use crate::save::Saved;
-use crate::steps::Moment;
-use crate::steps::Step;
-use crate::steps::StepEnd;
-use crate::steps::StepKind;
-use crate::steps::StepRules;
-use crate::steps::StepStart;
+use crate::save::{SaveOptions, Saved};
 use crate::steps::log::StepLog;
-use crate::steps::marks::Marks;
-use crate::steps::marks::Turn;
-use crate::steps::outside::Outside;
-use crate::steps::outside::Sighting;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Facts;
-use crate::types::checkpoint::Origin;
-use crate::undo::record::Move;
-use crate::undo::record::StateIds;
+use crate::steps::marks::{Marks, Turn};
+use crate::steps::outside::{Outside, Sighting};
+use crate::steps::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
+use crate::types::checkpoint::{Checkpoint, Facts, Origin};
+use crate::undo::record::{Move, StateIds};
 
 /// A step that has begun.
 #[derive(Clone, Debug)]
@@ -87,11 +74,7 @@ impl Project<'_> {
         let saved = self.save_and_note(&store, &options, holding, progress)?;
         let (step, beside) =
             self.note_begun(&store, &mut log, &open, kind, start, &saved.checkpoint)?;
-        Ok(BegunStep {
-            step,
-            saved,
-            beside,
-        })
+        Ok(BegunStep { step, saved, beside })
     }
 
     /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
@@ -101,9 +84,8 @@ impl Project<'_> {
         store: &OpenStore,
         log: &mut StepLog,
     ) -> Result<Vec<Step>, Error> {
-        let (abandoned, open): (Vec<_>, Vec<_>) = open_steps(log, log.next_number())?
-            .into_iter()
-            .partition(Step::is_abandoned);
+        let (abandoned, open): (Vec<_>, Vec<_>) =
+            open_steps(log, log.next_number())?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
             self.end_unknown(store, log, step)?;
         }
@@ -125,11 +107,7 @@ impl Project<'_> {
         let step = Step {
             number,
             kind,
-            before: Moment {
-                checkpoint: before.id,
-                sequence: before.sequence,
-                next_step: number,
-            },
+            before: Moment { checkpoint: before.id, sequence: before.sequence, next_step: number },
             end: StepEnd::Open,
             part: RestoreOptions::default(),
             started: self.clock().now().seconds,
@@ -180,25 +158,15 @@ impl Project<'_> {
         let before = &step.before.checkpoint;
         let is_changed = after.id != *before
             && self.state_of_checkpoint(&store, before) != Some((after.tree, after.modes));
-        let moment = Moment {
-            checkpoint: after.id,
-            sequence: after.sequence,
-            next_step: log.next_number(),
-        };
-        let end = if is_changed {
-            StepEnd::Changed(moment)
-        } else {
-            StepEnd::Unchanged(moment)
-        };
+        let moment =
+            Moment { checkpoint: after.id, sequence: after.sequence, next_step: log.next_number() };
+        let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
         step.outside = self.outside_of(&store, &step, &saved.receipt.summary, is_changed)?;
         if !is_changed && step.outside.is_empty() {
             step.outside.unseen = step.watched.unseen();
         }
         let step = self.write_end(&store, &mut log, step, end)?;
-        Ok(EndedStep {
-            step,
-            saved: Some(saved),
-        })
+        Ok(EndedStep { step, saved: Some(saved) })
     }
 
     /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
@@ -266,13 +234,7 @@ impl Project<'_> {
         self.give_up_open(&store, session, |step| step.start.sub_agent.is_none())?;
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
-        let turn = marks.begin(
-            session,
-            facts.agent.as_deref(),
-            facts.turn.as_deref(),
-            prompt,
-            now,
-        );
+        let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
         marks.write(&store.dirs.for_writing()?.tmp, &state)?;
         Ok(turn)
     }
@@ -324,10 +286,7 @@ impl Project<'_> {
     ) -> Result<(), Error> {
         let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
         let wanted = StepStart {
-            facts: Facts {
-                session: Some(session.to_owned()),
-                ..Facts::default()
-            },
+            facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
             ..StepStart::default()
         }
         .cut();
@@ -368,9 +327,7 @@ impl Project<'_> {
     pub(crate) fn state_of_checkpoint(&self, store: &OpenStore, id: &ObjectId) -> Option<StateIds> {
         let history = History::load(&store.dirs, &store.objects, &self.id).ok()?;
         let index = history.entries.iter().position(|entry| entry.id == *id)?;
-        let checkpoint = history
-            .checkpoint(index, &store.dirs, &store.objects, &self.id)
-            .ok()?;
+        let checkpoint = history.checkpoint(index, &store.dirs, &store.objects, &self.id).ok()?;
         (!checkpoint.receipt_damaged).then_some((checkpoint.tree, checkpoint.modes))
     }
 
@@ -391,21 +348,14 @@ impl Project<'_> {
             return Ok(());
         }
         let number = log.next_number();
-        let at = |checkpoint, next_step| Moment {
-            checkpoint,
-            sequence: newest,
-            next_step,
-        };
+        let at = |checkpoint, next_step| Moment { checkpoint, sequence: newest, next_step };
         // What was put together for this says why.
         let is_merged = target.origin == Origin::Merged;
         let made_for = is_merged.then(|| target.subject().to_string());
         let step = Step {
             number,
             kind,
-            start: StepStart {
-                command: made_for,
-                ..StepStart::default()
-            },
+            start: StepStart { command: made_for, ..StepStart::default() },
             before: at(journal.safety, number),
             end: StepEnd::Changed(at(journal.target, number + 1)),
             part: journal.options.clone(),
@@ -515,11 +465,7 @@ fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step, Error> {
     let found = match which {
         WhichStep::Number(number) => log.step(*number)?,
         WhichStep::Call(call) => {
-            let wanted = StepStart {
-                call: Some(call.clone()),
-                ..StepStart::default()
-            }
-            .cut();
+            let wanted = StepStart { call: Some(call.clone()), ..StepStart::default() }.cut();
             log.newest(|step| step.is_open() && step.start.call == wanted.call)?
         }
     };

@@ -6,12 +6,10 @@
 use std::collections::BTreeMap;
 
 use herma_diff::Change;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::objects::Objects;
+use herma_store::{ObjectId, RelPath};
 
-use crate::save::receipts::left_out_of;
-use crate::save::receipts::summary_of;
+use crate::save::receipts::{left_out_of, summary_of};
 use crate::types::message::Message;
 use crate::types::receipt::Summary;
 use crate::worktree::reason::Reason;

@@ -3,26 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::Side;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
+use herma_diff::{Change, DiffError, Side};
+use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::Objects;
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::NoProgress;
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{NoProgress, Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::side::PresentSide;
-use crate::side::StoreSide;
+use crate::side::{PresentSide, StoreSide};
 use crate::timeline::Made;
-use crate::timeline::comparable::Foreign;
-use crate::timeline::comparable::may_be_foreign;
+use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
 use crate::worktree::reason::Reason;
@@ -111,10 +103,7 @@ impl Comparison {
     fn side(&self, is_present: bool) -> Box<dyn Side + '_> {
         match (&self.present, &self.store) {
             (Some(present), _) if is_present => Box::new(present),
-            (_, Some(store)) => Box::new(MadeSide {
-                objects: &store.objects,
-                made: &self.made,
-            }),
+            (_, Some(store)) => Box::new(MadeSide { objects: &store.objects, made: &self.made }),
             _ => Box::new(herma_diff::Nothing),
         }
     }
@@ -176,9 +165,7 @@ impl Project<'_> {
             new_is_present: matches!(to, State::Present),
             ..Comparison::nothing()
         };
-        let present_tree = present
-            .as_ref()
-            .map_or(ObjectId::EMPTY_TREE, |(_, state)| state.0);
+        let present_tree = present.as_ref().map_or(ObjectId::EMPTY_TREE, |(_, state)| state.0);
         let present_modes = present.as_ref().and_then(|(_, state)| state.1);
         let modes = |state: &State| match state {
             State::Checkpoint(checkpoint) => checkpoint.modes,
@@ -210,11 +197,8 @@ impl Project<'_> {
             }
             (changes, not_covered)
         };
-        let differs = |path: &RelPath| {
-            changes
-                .iter()
-                .any(|change| change.old_path().starts_with(path))
-        };
+        let differs =
+            |path: &RelPath| changes.iter().any(|change| change.old_path().starts_with(path));
         comparison.unreadable = unreadable.unwrap_or_default();
         comparison.unreadable.retain(differs);
         comparison.changes = changes;
@@ -233,10 +217,8 @@ impl Project<'_> {
             let Some((parent, name)) = path.split() else {
                 continue;
             };
-            let mut found = root
-                .open_beneath(parent.as_bytes())
-                .and_then(|dir| dir.stat(name))
-                .is_ok();
+            let mut found =
+                root.open_beneath(parent.as_bytes()).and_then(|dir| dir.stat(name)).is_ok();
             for (side, tree) in sides {
                 found = found || is_in(*side, *tree, path)?;
             }
@@ -269,10 +251,7 @@ impl Project<'_> {
     /// the project is in.
     pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
         use std::os::unix::ffi::OsStrExt;
-        let outside = || Error::PathOutside {
-            path: argument.to_owned(),
-            root: self.root.clone(),
-        };
+        let outside = || Error::PathOutside { path: argument.to_owned(), root: self.root.clone() };
         let clean = lexically_clean(argument);
         let inside = if let Ok(inside) = clean.strip_prefix(&self.root) {
             inside.to_owned()
@@ -282,15 +261,10 @@ impl Project<'_> {
                 return Err(outside());
             };
             let resolved = herma_fs::dir::canonicalize(parent)?.join(name);
-            resolved
-                .strip_prefix(&self.root)
-                .map_err(|_| outside())?
-                .to_owned()
+            resolved.strip_prefix(&self.root).map_err(|_| outside())?.to_owned()
         };
-        RelPath::new(inside.as_os_str().as_bytes()).map_err(|source| Error::BadPath {
-            path: argument.to_owned(),
-            source,
-        })
+        RelPath::new(inside.as_os_str().as_bytes())
+            .map_err(|source| Error::BadPath { path: argument.to_owned(), source })
     }
 }
 
@@ -303,10 +277,7 @@ fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error>
             return Ok(false);
         };
         let entries = side.entries(&dir, &id)?;
-        here = entries
-            .iter()
-            .find(|e| e.name == name)
-            .map(|e| (e.mode, e.id));
+        here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
         dir = dir.join(name);
     }
     Ok(here.is_some())

@@ -1,21 +1,15 @@
 //! The history of one file: every version of it, and who made it.
 
-use herma_diff::Budget;
-use herma_diff::Change;
-use herma_diff::Renamed;
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::stat::per_file;
+use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
 
-use crate::blame::AuthorshipError;
-use crate::blame::LineAuthor;
-use crate::engine::Progress;
-use crate::engine::Project;
+use crate::blame::{AuthorshipError, LineAuthor};
+use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::steps::Step;
-use crate::timeline::versions::At;
-use crate::timeline::versions::Seen;
-use crate::timeline::versions::Told;
+use crate::timeline::versions::{At, Seen, Told};
 use crate::types::checkpoint::Checkpoint;
 use crate::worktree::present::ScanError;
 
@@ -107,11 +101,7 @@ impl Project<'_> {
         }
         versions.reverse();
         let named = versions.iter().flat_map(|version| version.author.steps());
-        Ok(FileHistory {
-            path: path.clone(),
-            steps: told.steps(named.copied()),
-            versions,
-        })
+        Ok(FileHistory { path: path.clone(), steps: told.steps(named.copied()), versions })
     }
 }
 
@@ -142,10 +132,7 @@ impl Told {
     ) -> Result<(Option<u64>, Option<u64>), Error> {
         let from = before
             .filter(|b| b.path != seen.path && b.state.is_some() && seen.state.is_some())
-            .map(|b| Renamed {
-                path: b.path.clone(),
-                similarity: 0,
-            });
+            .map(|b| Renamed { path: b.path.clone(), similarity: 0 });
         let change = Change {
             path: seen.path.clone(),
             old: before.and_then(|before| before.state),
@@ -154,16 +141,10 @@ impl Told {
         };
         let old = self.side(before.map_or(seen.first, |before| before.last));
         let new = self.side(seen.first);
-        let budget = Budget {
-            max_files: 1,
-            max_bytes: 2 * MAX_TEXT_BYTES,
-        };
+        let budget = Budget { max_files: 1, max_bytes: 2 * MAX_TEXT_BYTES };
         let counted = per_file(&[change], &*old, &*new, budget)?;
         let counted = counted.first();
-        Ok((
-            counted.and_then(|file| file.insertions),
-            counted.and_then(|file| file.deletions),
-        ))
+        Ok((counted.and_then(|file| file.insertions), counted.and_then(|file| file.deletions)))
     }
 }
 

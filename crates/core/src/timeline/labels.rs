@@ -1,24 +1,19 @@
 //! Names and pins: refs beside the checkpoint's own.
 
 use herma_store::ObjectId;
-use herma_store::refs::scheme::checkpoint_ref;
-use herma_store::refs::scheme::name_ref;
-use herma_store::refs::scheme::pin_ref;
+use herma_store::refs::scheme::{checkpoint_ref, name_ref, pin_ref};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::check_checkpoint_name;
+use crate::types::checkpoint::{Checkpoint, check_checkpoint_name};
 
 impl Project<'_> {
     /// Gives a checkpoint a name.
     pub fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<(), Error> {
-        check_checkpoint_name(name).map_err(|source| Error::BadName {
-            name: name.to_owned(),
-            source,
-        })?;
+        check_checkpoint_name(name)
+            .map_err(|source| Error::BadName { name: name.to_owned(), source })?;
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         if store.dirs.refs().read(&name_ref(&self.id, name))? == Some(checkpoint.id) {
@@ -39,9 +34,7 @@ impl Project<'_> {
             Ok(()) => store.dirs.refs().read(&full)?,
             Err(_) => None,
         };
-        let id = id.ok_or_else(|| Error::NotFound {
-            spec: name.to_owned(),
-        })?;
+        let id = id.ok_or_else(|| Error::NotFound { spec: name.to_owned() })?;
         Ok(store.dirs.refs().delete(&full, id)?)
     }
 
@@ -73,10 +66,7 @@ impl Project<'_> {
         };
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.contains(&id) {
-            return Err(Error::NameTaken {
-                name: name.to_owned(),
-                id,
-            });
+            return Err(Error::NameTaken { name: name.to_owned(), id });
         }
         // The checkpoint it named is gone: the name is free.
         Ok(store.dirs.refs().delete(&name_ref(&self.id, name), id)?)
@@ -88,10 +78,7 @@ impl Project<'_> {
         id: &ObjectId,
         name: &str,
     ) -> Result<(), Error> {
-        Ok(store
-            .dirs
-            .refs()
-            .create(&[(&name_ref(&self.id, name), *id)])?)
+        Ok(store.dirs.refs().create(&[(&name_ref(&self.id, name), *id)])?)
     }
 
     /// Gives a checkpoint that only Hermes's ref holds a ref of its own. Returns its place in the order,

@@ -12,20 +12,14 @@ pub(crate) mod states;
 pub(crate) mod stretches;
 pub(crate) mod versions;
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
-use herma_diff::Change;
-use herma_diff::DiffError;
 use herma_diff::merge::Labels;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_diff::{Change, DiffError};
 use herma_store::error::StoreError;
-use herma_store::object::Kind;
-use herma_store::object::Object;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, Object, id_of};
+use herma_store::{ObjectId, RelPath};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -35,21 +29,15 @@ use crate::restore::RestoreOptions;
 use crate::restore::modes::Modes;
 use crate::restore::run::by_path;
 use crate::save::receipts::read_left_out;
-use crate::side::Pending;
-use crate::side::StoreSide;
+use crate::side::{Pending, StoreSide};
 use crate::steps::Step;
 use crate::steps::passed_over::were_there;
-use crate::timeline::comparable::Foreign;
-use crate::timeline::comparable::may_be_foreign;
+use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::timeline::states::Timeline;
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
 use crate::undo::reversal;
-use crate::undo::reversal::Conflicts;
-use crate::undo::reversal::Request;
-use crate::undo::reversal::Reversed;
-use crate::undo::reversal::Run;
-use crate::undo::reversal::StateView;
+use crate::undo::reversal::{Conflicts, Request, Reversed, Run, StateView};
 use crate::worktree::present::Present;
 use crate::worktree::reason::Reason;
 
@@ -82,10 +70,8 @@ impl Made {
     /// Makes the state that `reversed` makes of another one.
     pub(crate) fn state(&self, of: &StateView<'_>, reversed: &Reversed) -> Result<StateIds, Error> {
         let add = |kind: Kind, data: &[u8]| {
-            self.add(kind, data).map_err(|e| DiffError::Store {
-                path: RelPath::root(),
-                source: Box::new(e),
-            })
+            self.add(kind, data)
+                .map_err(|e| DiffError::Store { path: RelPath::root(), source: Box::new(e) })
         };
         Ok(reversal::write_state(of, reversed, &add)?)
     }
@@ -106,12 +92,7 @@ pub(crate) struct StateParts {
 impl StateParts {
     /// The state in full.
     pub(crate) fn view<'a>(&'a self, tree: ObjectId, side: &'a StoreSide<'a>) -> StateView<'a> {
-        StateView {
-            tree,
-            modes: &self.modes,
-            side,
-            left_out: &self.left_out,
-        }
+        StateView { tree, modes: &self.modes, side, left_out: &self.left_out }
     }
 }
 
@@ -136,10 +117,7 @@ impl Story {
     ) -> Result<StateParts, Error> {
         let point = &self.line.points[point];
         let Some(checkpoint) = &point.checkpoint else {
-            return Ok(StateParts {
-                modes: Modes::default(),
-                left_out: LeftOutMap::new(),
-            });
+            return Ok(StateParts { modes: Modes::default(), left_out: LeftOutMap::new() });
         };
         let pending = |id: &ObjectId| Ok(self.made.read(id));
         let mut parts = parts_of(project, store, checkpoint, point.state.1, &pending)?;
@@ -191,15 +169,9 @@ impl Project<'_> {
                 return Some((after.tree, after.modes));
             }
             // Where it led cannot be told any more: its two ends count as gone.
-            self.after_part(store, &step.part, before, after, &made)
-                .ok()
+            self.after_part(store, &step.part, before, after, &made).ok()
         });
-        Ok(Story {
-            line,
-            steps,
-            checkpoints,
-            made,
-        })
+        Ok(Story { line, steps, checkpoints, made })
     }
 
     /// The state after a part of `target` was brought back into `before`.
@@ -217,19 +189,13 @@ impl Project<'_> {
             |checkpoint: &Checkpoint| parts_of(self, store, checkpoint, checkpoint.modes, &none);
         let (before_parts, target_parts) = (parts(before)?, parts(target)?);
         let present = before_parts.view(before.tree, &side);
-        let run = Run {
-            from: target_parts.view(target.tree, &side),
-            to: present,
-        };
+        let run = Run { from: target_parts.view(target.tree, &side), to: present };
         let request = Request {
             present,
             runs: &[run],
             scope: &part.paths,
             conflicts: Conflicts::Theirs,
-            labels: Labels {
-                ours: "",
-                theirs: "",
-            },
+            labels: Labels { ours: "", theirs: "" },
         };
         let mut reversed = reversal::reverse(&request)?;
         let is_kept = |path: &RelPath| part.keep.iter().any(|keep| path.starts_with(keep));
@@ -250,8 +216,5 @@ pub(crate) fn parts_of(
         Some(_) => Modes::read_pending(&store.objects, pending, modes)?,
         None => Modes::unknown(project.open_root()?.stat_self()?.mode),
     };
-    Ok(StateParts {
-        modes,
-        left_out: by_path(read_left_out(&store.objects, checkpoint)?),
-    })
+    Ok(StateParts { modes, left_out: by_path(read_left_out(&store.objects, checkpoint)?) })
 }

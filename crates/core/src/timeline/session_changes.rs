@@ -5,42 +5,29 @@
 //! out is the project as it would be had nobody else touched these files since. Neither of the two states was
 //! ever saved; what is new in them is kept in memory.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::Change;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::error::StoreError;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
+use herma_store::object::{EntryMode, Kind};
 use herma_store::pack::write::PackWriter;
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::modes::Modes;
-use crate::side::Pending;
-use crate::side::StoreSide;
-use crate::steps::Step;
-use crate::steps::StepChoice;
-use crate::steps::StepEnd;
+use crate::side::{Pending, StoreSide};
 use crate::steps::recording::WhichStep;
-use crate::timeline::StateParts;
-use crate::timeline::Story;
+use crate::steps::{Step, StepChoice, StepEnd};
 use crate::timeline::compare::Comparison;
 use crate::timeline::states::Belongs;
+use crate::timeline::{StateParts, Story};
 use crate::undo::partition::Sorted;
 use crate::undo::record::StateIds;
 use crate::undo::reversal;
-use crate::undo::reversal::Content;
-use crate::undo::reversal::Decided;
-use crate::undo::reversal::Outcome;
-use crate::undo::reversal::Reversed;
-use crate::undo::reversal::Run;
-use crate::undo::reversal::StateView;
+use crate::undo::reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use crate::undo::steps::present_parts;
 use crate::worktree::present::Present;
 use crate::worktree::reason::Reason;
@@ -89,23 +76,16 @@ impl Project<'_> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         // Steps that are over say all there is to know: the present does not matter.
         let newest = history.readable(&store.dirs, &store.objects, &self.id)?;
-        let newest = newest.first().ok_or_else(|| Error::NoCheckpoints {
-            root: self.root.clone(),
-        })?;
+        let newest =
+            newest.first().ok_or_else(|| Error::NoCheckpoints { root: self.root.clone() })?;
         let told = self.story(&store, &history, (newest.tree, newest.modes))?;
         let chosen = choose(&told, choice)?;
         let last = told.line.stretches() - 1;
-        let reaches_now = matches!(
-            told.line.belongs(last, &chosen),
-            Belongs::Chosen | Belongs::Partly
-        );
+        let reaches_now =
+            matches!(told.line.belongs(last, &chosen), Belongs::Chosen | Belongs::Partly);
         if !reaches_now {
-            let ground = Ground {
-                store: &store,
-                story: &told,
-                present: None,
-                pending: &|_| Ok(None),
-            };
+            let ground =
+                Ground { store: &store, story: &told, present: None, pending: &|_| Ok(None) };
             let mut changes = self.compose(&ground, &chosen, scope, renames)?;
             changes.comparison.keep(store, told.made);
             return Ok(changes);
@@ -131,12 +111,8 @@ impl Project<'_> {
         let told = self.story(&store, &history, (present.tree, present.modes))?;
         let chosen = choose(&told, choice)?;
         let pending = |id: &ObjectId| writer.read(id);
-        let ground = Ground {
-            store: &store,
-            story: &told,
-            present: Some(&present),
-            pending: &pending,
-        };
+        let ground =
+            Ground { store: &store, story: &told, present: Some(&present), pending: &pending };
         let mut changes = self.compose(&ground, &chosen, scope, renames)?;
         for change in &changes.comparison.changes {
             let Some(new) = change.new else { continue };
@@ -182,14 +158,8 @@ impl Project<'_> {
         let side = StoreSide::with_pending(&ground.store.objects, &pending);
         let parts = self.parts_of_runs(ground, &sorted, first)?;
         let view = |point: usize| parts[&point].view(story.line.points[point].state.0, &side);
-        let runs: Vec<Run<'_>> = sorted
-            .runs
-            .iter()
-            .map(|(from, to)| Run {
-                from: view(*from),
-                to: view(*to),
-            })
-            .collect();
+        let runs: Vec<Run<'_>> =
+            sorted.runs.iter().map(|(from, to)| Run { from: view(*from), to: view(*to) }).collect();
         let untouched = before_touched(&view(first), &runs, scope)?;
         let old = story.made.state(&view(first), &untouched)?;
         let base = StateParts {
@@ -295,20 +265,14 @@ fn before_touched(
     scope: &[RelPath],
 ) -> Result<Reversed, Error> {
     let compare = |old: &StateView<'_>, new: &StateView<'_>| {
-        herma_diff::compare(
-            Some((old.side, old.tree)),
-            Some((new.side, new.tree)),
-            scope,
-        )
+        herma_diff::compare(Some((old.side, old.tree)), Some((new.side, new.tree)), scope)
     };
     let mut touched = BTreeSet::new();
     let mut before = Reversed::default();
     for run in runs {
         let own = compare(&run.from, &run.to)?.into_iter();
-        let own: BTreeSet<RelPath> = own
-            .map(|change| change.path)
-            .filter(|path| touched.insert(path.clone()))
-            .collect();
+        let own: BTreeSet<RelPath> =
+            own.map(|change| change.path).filter(|path| touched.insert(path.clone())).collect();
         for change in compare(first, &run.from)? {
             if own.contains(&change.path) {
                 let outcome = change.new.map_or(Outcome::Gone, |state| Outcome::File {

@@ -4,15 +4,11 @@
 //! between two neighbours belongs to the steps that were under way from the one to the other. Time plays no
 //! part but for steps nobody ended: order is the order of saving, and within it the order of steps.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::restore::RestoreOptions;
-use crate::steps::Step;
-use crate::steps::StepEnd;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Origin;
+use crate::steps::{Step, StepEnd};
+use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::record::StateIds;
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
@@ -90,25 +86,14 @@ impl Timeline {
             })
             .collect();
         for step in steps.iter().filter(|step| step.kind.is_move()) {
-            points.extend(
-                ends_of_move(step, checkpoints, after_move)
-                    .into_iter()
-                    .flatten(),
-            );
+            points.extend(ends_of_move(step, checkpoints, after_move).into_iter().flatten());
         }
         points.sort_by_key(|point| point.order);
         let seen = seen_by_steps(steps, checkpoints, &points);
         points.extend(seen);
         points.sort_by_key(|point| point.order);
-        points.push(Point {
-            order: (u64::MAX, u64::MAX),
-            state: present,
-            checkpoint: None,
-        });
-        let mut line = Self {
-            covers: vec![Vec::new(); points.len() - 1],
-            points,
-        };
+        points.push(Point { order: (u64::MAX, u64::MAX), state: present, checkpoint: None });
+        let mut line = Self { covers: vec![Vec::new(); points.len() - 1], points };
         for step in steps {
             line.cover(step);
         }
@@ -122,10 +107,7 @@ impl Timeline {
         if step.kind.is_move()
             && let Some(own) = self.points.iter().position(|point| point.order == begin)
         {
-            self.covers[own].push(Cover {
-                step: step.number,
-                certain: true,
-            });
+            self.covers[own].push(Cover { step: step.number, certain: true });
             return;
         }
         let begins_at = self.last_until(begin);
@@ -143,10 +125,7 @@ impl Timeline {
         };
         for stretch in first..last.min(self.covers.len()) {
             let certain = (stretch > first || begin_known) && (stretch + 1 < last || end_known);
-            self.covers[stretch].push(Cover {
-                step: step.number,
-                certain,
-            });
+            self.covers[stretch].push(Cover { step: step.number, certain });
         }
     }
 
@@ -182,16 +161,12 @@ impl Timeline {
 
     /// The last point at or before a place.
     fn last_until(&self, order: Order) -> Option<usize> {
-        self.points
-            .partition_point(|point| point.order <= order)
-            .checked_sub(1)
+        self.points.partition_point(|point| point.order <= order).checked_sub(1)
     }
 
     /// The first point after a place; the present at the latest.
     fn first_after(&self, order: Order) -> usize {
-        self.points
-            .partition_point(|point| point.order <= order)
-            .min(self.points.len() - 1)
+        self.points.partition_point(|point| point.order <= order).min(self.points.len() - 1)
     }
 
     /// Does a point hold the state a moment speaks of?
@@ -201,9 +176,7 @@ impl Timeline {
         };
         // What a restore led to may be a copy of an older checkpoint, or be held by none.
         here.id == moment.checkpoint
-            || self
-                .holds(moment)
-                .is_some_and(|state| state == self.points[index].state)
+            || self.holds(moment).is_some_and(|state| state == self.points[index].state)
     }
 
     fn holds(&self, moment: &crate::steps::Moment) -> Option<StateIds> {
@@ -274,12 +247,8 @@ impl Timeline {
     /// The point a checkpoint is.
     pub(crate) fn point_of(&self, checkpoint: &Checkpoint) -> Option<usize> {
         let own = (checkpoint.sequence, 0);
-        let is_it = |point: &Point| {
-            point
-                .checkpoint
-                .as_ref()
-                .is_some_and(|c| c.id == checkpoint.id)
-        };
+        let is_it =
+            |point: &Point| point.checkpoint.as_ref().is_some_and(|c| c.id == checkpoint.id);
         let at_own = self.points.iter().position(|point| point.order == own);
         at_own.or_else(|| self.points.iter().position(is_it))
     }
@@ -333,10 +302,7 @@ fn seen_by_steps(steps: &[Step], checkpoints: &[Checkpoint], points: &[Point]) -
 /// The states somebody looked at when a step began and ended. Nothing may have changed since the last
 /// checkpoint then, so that there is no other trace of it.
 fn looked_at(step: &Step, checkpoints: &[Checkpoint]) -> Vec<Point> {
-    let begin = (
-        (step.before.sequence, step.number.saturating_mul(2)),
-        &step.before,
-    );
+    let begin = ((step.before.sequence, step.number.saturating_mul(2)), &step.before);
     let end = match &step.end {
         StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some((end_order(moment), moment)),
         StepEnd::Open | StepEnd::Unknown(_) => None,
@@ -368,15 +334,7 @@ fn ends_of_move(
     let vouching = if is_partial { before } else { after };
     let order = (step.before.sequence, 2 * step.number);
     Some([
-        Point {
-            order,
-            state: (before.tree, before.modes),
-            checkpoint: Some(before.clone()),
-        },
-        Point {
-            order: (order.0, order.1 + 1),
-            state,
-            checkpoint: Some(vouching.clone()),
-        },
+        Point { order, state: (before.tree, before.modes), checkpoint: Some(before.clone()) },
+        Point { order: (order.0, order.1 + 1), state, checkpoint: Some(vouching.clone()) },
     ])
 }

@@ -7,31 +7,24 @@
 
 use std::sync::Arc;
 
-use herma_diff::Change;
-use herma_diff::FileState;
-use herma_diff::Side;
-use herma_diff::renames;
 use herma_diff::renames::RenameOptions;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_diff::{Change, FileState, Side, renames};
 use herma_store::object::EntryMode;
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::save::receipts::why_left_out;
 use crate::side::PresentSide;
-use crate::steps::Author;
-use crate::steps::Step;
+use crate::steps::{Author, Step};
 use crate::timeline::Story;
 use crate::timeline::compare::MadeSide;
 use crate::types::checkpoint::Checkpoint;
 use crate::worktree::present::ScanError;
 use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// The story of a project up to its present, open for reading.
 pub(crate) struct Told {
@@ -69,9 +62,7 @@ impl Project<'_> {
         let store = self.read_store()?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints {
-                root: self.root.clone(),
-            });
+            return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
         let present = self.look(&store, &history, progress)?;
         Ok(Told {
@@ -94,10 +85,7 @@ impl Told {
         if point == self.now() {
             Box::new(&self.present)
         } else {
-            Box::new(MadeSide {
-                objects: &self.store.objects,
-                made: &self.story.made,
-            })
+            Box::new(MadeSide { objects: &self.store.objects, made: &self.story.made })
         }
     }
 
@@ -130,12 +118,7 @@ impl Told {
             };
             match versions.last_mut() {
                 Some(newer) if newer.path == path && newer.state == state => newer.first = point,
-                _ => versions.push(Seen {
-                    path: path.clone(),
-                    state,
-                    first: point,
-                    last: point,
-                }),
+                _ => versions.push(Seen { path: path.clone(), state, first: point, last: point }),
             }
         }
         versions.reverse();
@@ -152,11 +135,7 @@ impl Told {
                 return self.missing(point, path);
             };
             let is_empty = tree == ObjectId::EMPTY_TREE;
-            let entries = if is_empty {
-                Vec::new()
-            } else {
-                side.entries(&dir, &tree)?
-            };
+            let entries = if is_empty { Vec::new() } else { side.entries(&dir, &tree)? };
             match entries.iter().find(|entry| entry.name == name) {
                 Some(entry) => here = (entry.mode, entry.id),
                 None => return self.missing(point, path),
@@ -204,11 +183,8 @@ impl Told {
         let (old_side, new_side) = (self.side(old), self.side(new));
         let tree = |point: usize| self.story.line.points[point].state.0;
         let (old_tree, new_tree) = (tree(old), tree(new));
-        let all = herma_diff::compare(
-            Some((&*old_side, old_tree)),
-            Some((&*new_side, new_tree)),
-            &[],
-        )?;
+        let all =
+            herma_diff::compare(Some((&*old_side, old_tree)), Some((&*new_side, new_tree)), &[])?;
         let detect = |changes: Vec<Change>| {
             renames::detect(changes, &*old_side, &*new_side, &RenameOptions::default())
         };

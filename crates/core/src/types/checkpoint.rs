@@ -1,8 +1,7 @@
 //! A checkpoint as callers see it, and the words that name one.
 
 use bstr::BString;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, RelPath};
 
 use crate::types::clock::Timestamp;
 use crate::types::message;
@@ -62,13 +61,7 @@ impl Origin {
 
     /// The origin with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        let all = [
-            Self::Saved,
-            Self::Safety,
-            Self::Merged,
-            Self::Interrupted,
-            Self::Hermes,
-        ];
+        let all = [Self::Saved, Self::Safety, Self::Merged, Self::Interrupted, Self::Hermes];
         all.into_iter().find(|origin| origin.word() == word)
     }
 }
@@ -249,9 +242,7 @@ pub fn check_checkpoint_name(name: &str) -> Result<(), BadCheckpointName> {
         return Err(BadCheckpointName::LooksLikeNumber);
     }
     let first = name.chars().next().is_some_and(char::is_alphanumeric);
-    let all = name
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
+    let all = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
     // Git's own rules for refs: no `..`, no empty or dot-led component, no `.lock` at the end of one.
     let parts = name.split('/').all(|part| {
         !part.is_empty()
@@ -284,13 +275,10 @@ mod tests {
     fn the_other_ways_to_name_a_checkpoint() {
         assert_eq!(Spec::parse("@"), Ok(Spec::Back(0)));
         assert_eq!(Spec::parse("@-2"), Ok(Spec::Back(2)));
-        assert_eq!(
-            Spec::parse("before-refactor"),
-            Ok(Spec::Name("before-refactor".into()))
-        );
-        for bad in [
-            "", "-p", "--patch", "@x", "@-", "a..b", "a b", "x\n", "id:", "id:xyz", "x.lock",
-        ] {
+        assert_eq!(Spec::parse("before-refactor"), Ok(Spec::Name("before-refactor".into())));
+        for bad in
+            ["", "-p", "--patch", "@x", "@-", "a..b", "a b", "x\n", "id:", "id:xyz", "x.lock"]
+        {
             assert!(Spec::parse(bad).is_err(), "{bad:?}");
         }
         assert!(Spec::parse(&"9".repeat(41)).is_err());
@@ -298,9 +286,7 @@ mod tests {
 
     #[test]
     fn names_never_read_as_something_else() {
-        for bad in [
-            "", "12", "beef", "@-1", "-x", ".hidden", "a//b", "a/.b", "x.lock", "a..b",
-        ] {
+        for bad in ["", "12", "beef", "@-1", "-x", ".hidden", "a//b", "a/.b", "x.lock", "a..b"] {
             assert!(check_checkpoint_name(bad).is_err(), "{bad:?}");
         }
         for good in ["before-refactor", "v1.2", "größer", "feature/login"] {

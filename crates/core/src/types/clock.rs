@@ -22,9 +22,7 @@ impl Timestamp {
 
     /// Nanoseconds since 1970.
     pub fn as_nanos(&self) -> i64 {
-        self.seconds
-            .saturating_mul(1_000_000_000)
-            .saturating_add(i64::from(self.nanos))
+        self.seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(self.nanos))
     }
 }
 

@@ -5,16 +5,10 @@
 //! (it holds a NUL, which git forbids, or ends in a way git trims) is written a second time, encoded,
 //! in the trailer `Herma-Reason`.
 
-use bstr::BString;
-use bstr::ByteSlice;
-use bstr::ByteVec;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use bstr::{BString, ByteSlice, ByteVec};
+use herma_store::{ObjectId, RelPath};
 
-use crate::types::checkpoint::ChangeCount;
-use crate::types::checkpoint::Facts;
-use crate::types::checkpoint::Origin;
-use crate::types::checkpoint::Transcript;
+use crate::types::checkpoint::{ChangeCount, Facts, Origin, Transcript};
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
 pub const MAX_REASON: usize = 1 << 20;
@@ -44,11 +38,7 @@ impl Message {
         let given: &[u8] = &self.reason;
         let kept = &given[..given.len().min(MAX_REASON)];
         let shown = kept.replace(b"\0", "\u{2400}");
-        let shown: &[u8] = if shown.trim().is_empty() {
-            b"checkpoint"
-        } else {
-            &shown
-        };
+        let shown: &[u8] = if shown.trim().is_empty() { b"checkpoint" } else { &shown };
         let mut out = shown.to_vec();
         out.extend_from_slice(MARK);
         push_trailer(&mut out, "Origin", self.origin.word().as_bytes());
@@ -56,17 +46,9 @@ impl Message {
             push_trailer(&mut out, "Extra", extra.to_hex().as_bytes());
         }
         if let Some(changes) = &self.changes {
-            let ChangeCount {
-                files,
-                insertions,
-                deletions,
-                lines_known,
-            } = changes;
-            let lines = if *lines_known {
-                format!(" +{insertions} -{deletions}")
-            } else {
-                String::new()
-            };
+            let ChangeCount { files, insertions, deletions, lines_known } = changes;
+            let lines =
+                if *lines_known { format!(" +{insertions} -{deletions}") } else { String::new() };
             push_trailer(&mut out, "Changes", format!("{files}{lines}").as_bytes());
         }
         let facts = &self.facts;
@@ -93,11 +75,7 @@ impl Message {
             push_trailer(&mut out, "Purged", path.as_bytes());
         }
         if kept.len() < given.len() {
-            push_trailer(
-                &mut out,
-                "Reason-Length",
-                given.len().to_string().as_bytes(),
-            );
+            push_trailer(&mut out, "Reason-Length", given.len().to_string().as_bytes());
         }
         out
     }
@@ -204,18 +182,16 @@ fn push_trailer(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 /// Printable ASCII as it is, everything else (and `%`) as `%xx`.
 fn encode(value: &[u8]) -> String {
     use std::fmt::Write;
-    value
-        .iter()
-        .fold(String::with_capacity(value.len()), |mut out, byte| {
-            match byte {
-                b'%' => out.push_str("%25"),
-                b' '..=b'~' => out.push(char::from(*byte)),
-                _ => {
-                    let _ = write!(out, "%{byte:02x}");
-                }
+    value.iter().fold(String::with_capacity(value.len()), |mut out, byte| {
+        match byte {
+            b'%' => out.push_str("%25"),
+            b' '..=b'~' => out.push(char::from(*byte)),
+            _ => {
+                let _ = write!(out, "%{byte:02x}");
             }
-            out
-        })
+        }
+        out
+    })
 }
 
 fn decode(value: &[u8]) -> Vec<u8> {
@@ -228,11 +204,7 @@ fn decode(value: &[u8]) -> Vec<u8> {
             .and_then(|hex| std::str::from_utf8(hex).ok())
             .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         out.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() {
-            &after[2..]
-        } else {
-            after
-        };
+        rest = if escaped.is_some() { &after[2..] } else { after };
     }
     out
 }
@@ -257,16 +229,10 @@ fn parse_changes(value: &[u8]) -> Option<ChangeCount> {
     let lines = words.next().and_then(|w| w.strip_prefix('+')?.parse().ok());
     let removed = words.next().and_then(|w| w.strip_prefix('-')?.parse().ok());
     Some(match (lines, removed) {
-        (Some(insertions), Some(deletions)) => ChangeCount {
-            files,
-            insertions,
-            deletions,
-            lines_known: true,
-        },
-        _ => ChangeCount {
-            files,
-            ..ChangeCount::default()
-        },
+        (Some(insertions), Some(deletions)) => {
+            ChangeCount { files, insertions, deletions, lines_known: true }
+        }
+        _ => ChangeCount { files, ..ChangeCount::default() },
     })
 }
 
@@ -280,11 +246,7 @@ mod tests {
             origin: Origin::Saved,
             facts: Facts {
                 tool: Some("bash\n%x".into()),
-                transcript: Some(Transcript {
-                    message: 7,
-                    messages: 3,
-                    bytes: None,
-                }),
+                transcript: Some(Transcript { message: 7, messages: 3, bytes: None }),
                 ..Facts::default()
             },
             changes: Some(ChangeCount {
@@ -303,10 +265,7 @@ mod tests {
         let more = RelPath::new(&b"keys/\n%"[..]).unwrap();
         let old = [&message(b"nul \0 inside").encode()[..], b"Herma-Later: x\n"].concat();
         let once = without(&old, Some(ObjectId::NULL), std::slice::from_ref(&more));
-        let mut expected = Message {
-            extra: Some(ObjectId::NULL),
-            ..message(b"nul \0 inside")
-        };
+        let mut expected = Message { extra: Some(ObjectId::NULL), ..message(b"nul \0 inside") };
         expected.purged.push(more.clone());
         assert_eq!(Message::parse(&once), expected);
         assert!(once.contains_str("Herma-Later: x\n"));
@@ -314,10 +273,7 @@ mod tests {
         assert_eq!(twice, once);
         let hermes = without(b"before rm\n", None, std::slice::from_ref(&more));
         let parsed = Message::parse(&hermes);
-        assert_eq!(
-            (parsed.reason, parsed.origin),
-            ("before rm".into(), Origin::Hermes)
-        );
+        assert_eq!((parsed.reason, parsed.origin), ("before rm".into(), Origin::Hermes));
         assert_eq!((parsed.extra, parsed.purged), (None, vec![more]));
     }
 
@@ -338,12 +294,7 @@ mod tests {
         for reason in reasons {
             let encoded = message(reason).encode();
             assert!(!encoded.contains(&0), "git forbids NUL in a commit");
-            assert_eq!(
-                Message::parse(&encoded),
-                message(reason),
-                "{:?}",
-                reason.as_bstr()
-            );
+            assert_eq!(Message::parse(&encoded), message(reason), "{:?}", reason.as_bstr());
         }
     }
 

@@ -13,36 +13,23 @@ pub(crate) mod steps;
 
 use std::sync::Arc;
 
-use herma_diff::Change;
-use herma_diff::Side;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_diff::{Change, Side};
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project};
 use crate::error::Error;
-use crate::history::Entry;
-use crate::history::History;
-use crate::restore::Plan;
-use crate::restore::RestoreOptions;
-use crate::restore::run::Restored;
-use crate::restore::run::Task;
-use crate::restore::run::by_path;
-use crate::restore::run::unless_damaged;
+use crate::history::{Entry, History};
+use crate::restore::run::{Restored, Task, by_path, unless_damaged};
+use crate::restore::{Plan, RestoreOptions};
 use crate::save::receipts::read_left_out;
-use crate::side::PresentSide;
-use crate::side::StoreSide;
+use crate::side::{PresentSide, StoreSide};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::timeline::LeftOutMap;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::checkpoint::Origin;
-use crate::undo::record::MAX_UNDO_STATES;
-use crate::undo::record::Move;
-use crate::undo::record::UndoRecord;
+use crate::types::checkpoint::{Checkpoint, Origin};
+use crate::undo::record::{MAX_UNDO_STATES, Move, UndoRecord};
 use crate::undo::reversal::why_left_out;
-use crate::worktree::held::Held;
-use crate::worktree::held::Holding;
+use crate::worktree::held::{Held, Holding};
 use crate::worktree::present::Present;
 
 /// What came of an undo or redo.
@@ -169,9 +156,7 @@ impl Project<'_> {
     fn some_history(&self, store: &OpenStore) -> Result<History, Error> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints {
-                root: self.root.clone(),
-            });
+            return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
         Ok(history)
     }
@@ -238,14 +223,9 @@ impl Project<'_> {
     ) -> Result<Standing, Error> {
         let (_, mut record) = self.records(store)?;
         let entries = history.entries.iter();
-        let noted = entries
-            .clone()
-            .find(|entry| Some(entry.id) == record.newest);
+        let noted = entries.clone().find(|entry| Some(entry.id) == record.newest);
         let noted = noted.map(|entry| entry.sequence).or(record.order);
-        let forgotten = entries
-            .rev()
-            .nth(MAX_UNDO_STATES)
-            .map(|entry| entry.sequence);
+        let forgotten = entries.rev().nth(MAX_UNDO_STATES).map(|entry| entry.sequence);
         let last = noted.max(forgotten).unwrap_or(0);
         let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
         let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
@@ -294,11 +274,7 @@ impl Project<'_> {
                 return Ok(Since::Work);
             }
         }
-        Ok(if is_current {
-            Since::Nothing
-        } else {
-            Since::Edits
-        })
+        Ok(if is_current { Since::Nothing } else { Since::Edits })
     }
 
     /// Would going to this checkpoint change nothing? Then only rules make it another state.
@@ -380,9 +356,6 @@ impl Standing {
 fn is_to_be_held(store: &OpenStore, target: &Checkpoint, present: &Present) -> bool {
     let mut holding = Holding::default();
     holding.hold(target.tree);
-    let is_held = holding
-        .states
-        .iter()
-        .all(|tree| present.holding.states.contains(tree));
+    let is_held = holding.states.iter().all(|tree| present.holding.states.contains(tree));
     !is_held && Held::new(&store.objects, &holding).overrules(&present.cache, |_| true)
 }

@@ -1,22 +1,15 @@
 //! What taking back would do, as a value: printed, chosen from, and carried out.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, RelPath};
 
 use crate::restore::run::Restored;
-use crate::steps::Doubt;
-use crate::steps::StepChoice;
 use crate::steps::passed_over::OutsideOfStep;
+use crate::steps::{Doubt, StepChoice};
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
-use crate::undo::reversal::ConflictWhy;
-use crate::undo::reversal::Conflicts;
-use crate::undo::reversal::Content;
-use crate::undo::reversal::Outcome;
-use crate::undo::reversal::Reversed;
+use crate::undo::reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
 use crate::worktree::reason::Reason;
 
 /// What to take back.
@@ -136,11 +129,7 @@ impl TakeBackPlan {
             } else {
                 Extent::Nothing
             };
-            StepOutcome {
-                step: *step,
-                extent,
-                left: left.into_iter().collect(),
-            }
+            StepOutcome { step: *step, extent, left: left.into_iter().collect() }
         };
         self.touched.iter().map(outcome).collect()
     }
@@ -169,9 +158,7 @@ impl TakeBackPlan {
         self.reversed.changes.retain(|at, _| !at.starts_with(path));
         let moved = |(now, then): &(RelPath, RelPath)| now == path || then == path;
         let both = self.reversed.renamed.iter().filter(|pair| moved(pair));
-        let ends: Vec<RelPath> = both
-            .flat_map(|(now, then)| [now.clone(), then.clone()])
-            .collect();
+        let ends: Vec<RelPath> = both.flat_map(|(now, then)| [now.clone(), then.clone()]).collect();
         self.reversed.changes.retain(|at, _| !ends.contains(at));
         self.reversed.renamed.retain(|pair| !moved(pair));
     }
@@ -196,10 +183,9 @@ impl TakeBackPlan {
             words.join(", ")
         };
         match (&self.asked.since, &self.steps[..]) {
-            (Some(since), _) => format!(
-                "restore to {} that keeps other edits",
-                &since.id.to_hex()[..8]
-            ),
+            (Some(since), _) => {
+                format!("restore to {} that keeps other edits", &since.id.to_hex()[..8])
+            }
             (None, [one]) => format!("undo of step {one}"),
             (None, many) => format!("undo of steps {}", numbers(many)),
         }

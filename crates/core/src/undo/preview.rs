@@ -3,30 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::FileState;
-use herma_diff::Side;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::TreeEntry;
-use herma_store::object::id_of;
+use herma_diff::{Change, DiffError, FileState, Side};
+use herma_store::object::{EntryMode, Kind, TreeEntry, id_of};
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::NoProgress;
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
+use crate::engine::{NoProgress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::side::PresentSide;
-use crate::side::StoreSide;
+use crate::side::{PresentSide, StoreSide};
 use crate::undo::plan::TakeBackPlan;
-use crate::undo::reversal::Content;
-use crate::undo::reversal::Outcome;
-use crate::undo::reversal::Reversed;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::StatCache;
+use crate::undo::reversal::{Content, Outcome, Reversed};
+use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// The present beside what it would become.
 pub struct Preview {
@@ -101,9 +89,7 @@ impl Project<'_> {
             reversed: plan.reversed.clone(),
             present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
             store,
-            moved_from: moved
-                .map(|(now, then)| (then.clone(), now.clone()))
-                .collect(),
+            moved_from: moved.map(|(now, then)| (then.clone(), now.clone())).collect(),
         };
         let options = herma_diff::RenameOptions::default();
         let (old, new) = (preview.old_side(), preview.new_side());
@@ -122,20 +108,14 @@ fn list(present: &StatCache, reversed: &Reversed) -> (Vec<Change>, Vec<RelPath>)
         let old = file_at(present, path);
         let new = match outcome {
             Outcome::Gone | Outcome::Directory { .. } => None,
-            Outcome::File { mode, content, .. } => Some(FileState {
-                mode: *mode,
-                id: content_id(content),
-            }),
+            Outcome::File { mode, content, .. } => {
+                Some(FileState { mode: *mode, id: content_id(content) })
+            }
         };
         if old == new {
             modes.push(path.clone());
         } else {
-            changes.push(Change {
-                path: path.clone(),
-                old,
-                new,
-                from: None,
-            });
+            changes.push(Change { path: path.clone(), old, new, from: None });
         }
     }
     (changes, modes)

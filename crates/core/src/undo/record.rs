@@ -8,11 +8,9 @@
 use std::collections::BTreeMap;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::restore::journal::read_record;
@@ -84,9 +82,7 @@ impl UndoRecord {
     /// Reads the record; a missing or damaged one says that nothing was restored yet.
     pub fn read(dir: &Dir) -> Result<Self, Error> {
         let bytes = read_record(dir, FILE, 1 << 20)?;
-        Ok(bytes
-            .and_then(|bytes| Self::parse(&bytes))
-            .unwrap_or_default())
+        Ok(bytes.and_then(|bytes| Self::parse(&bytes)).unwrap_or_default())
     }
 
     /// The record in these bytes, if it is one.
@@ -113,10 +109,7 @@ impl UndoRecord {
 
     pub(crate) fn to_form(&self) -> Form {
         let last = |ids: &[ObjectId]| {
-            ids[ids.len().saturating_sub(MAX_UNDO_STATES)..]
-                .iter()
-                .map(|id| id.to_hex())
-                .collect()
+            ids[ids.len().saturating_sub(MAX_UNDO_STATES)..].iter().map(|id| id.to_hex()).collect()
         };
         Form {
             version: VERSION,
@@ -126,10 +119,7 @@ impl UndoRecord {
             left: self.left.map(ObjectId::to_hex),
             whole: self.whole,
             tree: self.result.map(|(tree, _)| tree.to_hex()),
-            modes: self
-                .result
-                .and_then(|(_, modes)| modes)
-                .map(ObjectId::to_hex),
+            modes: self.result.and_then(|(_, modes)| modes).map(ObjectId::to_hex),
             newest: self.newest.map(ObjectId::to_hex),
             order: self.order,
             moves: self.moves,
@@ -138,13 +128,7 @@ impl UndoRecord {
 
     /// Makes the record durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
-        Ok(write_file(
-            tmp,
-            dir,
-            FILE,
-            &self.encode(),
-            Durability::Synced,
-        )?)
+        Ok(write_file(tmp, dir, FILE, &self.encode(), Durability::Synced)?)
     }
 
     /// The bytes of the file.

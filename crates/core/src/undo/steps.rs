@@ -5,57 +5,37 @@
 //! checkpoint and restores it, so that everything that holds for a restore (a save before it, a journal, a
 //! check after it, undo) holds for this as well.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::pack::write::PackWriter;
+use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Progress;
-use crate::engine::Project;
-use crate::engine::Stage;
 use crate::engine::open::OpenStore;
+use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::Requested;
-use crate::restore::RestoreOptions;
-use crate::restore::Then;
 use crate::restore::modes::Modes;
 use crate::restore::plan::requested;
-use crate::restore::run::Task;
-use crate::restore::run::by_path;
+use crate::restore::run::{Task, by_path};
+use crate::restore::{Requested, RestoreOptions, Then};
 use crate::save::vouches_for_absence;
-use crate::side::Pending;
-use crate::side::StoreSide;
-use crate::steps::Doubt;
-use crate::steps::Step;
-use crate::steps::StepEnd;
+use crate::side::{Pending, StoreSide};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::recording::WhichStep;
-use crate::timeline::StateParts;
-use crate::timeline::Story;
-use crate::timeline::parts_of;
+use crate::steps::{Doubt, Step, StepEnd};
 use crate::timeline::stretches::Stretches;
+use crate::timeline::{StateParts, Story, parts_of};
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::partition::Sorted;
-use crate::undo::plan::TakeBack;
-use crate::undo::plan::TakeBackPlan;
-use crate::undo::plan::TakenBack;
+use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::record::Move;
 use crate::undo::reversal;
-use crate::undo::reversal::Outcome;
-use crate::undo::reversal::Request;
-use crate::undo::reversal::Reversed;
-use crate::undo::reversal::Run;
+use crate::undo::reversal::{Outcome, Request, Reversed, Run};
 use crate::worktree::present::Present;
 
 /// What markers say about the two sides of a conflict.
-const LABELS: Labels<'static> = Labels {
-    ours: "now",
-    theirs: "taken back",
-};
+const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
 
 impl Project<'_> {
     /// Works out what taking back would do. Nothing is changed.
@@ -110,10 +90,8 @@ impl Project<'_> {
         if (present.tree, present.modes) != plan.present {
             return Err(Error::ChangedSincePlan);
         }
-        let options = RestoreOptions {
-            paths: plan.asked.paths.clone(),
-            keep: plan.asked.keep.clone(),
-        };
+        let options =
+            RestoreOptions { paths: plan.asked.paths.clone(), keep: plan.asked.keep.clone() };
         let (target, options) = if let Some(target) = &plan.exact {
             (target.as_ref().clone(), options)
         } else {
@@ -123,10 +101,7 @@ impl Project<'_> {
         let task = Task::New(Move::Restore);
         let held = &plan.held;
         let restored = self.restore_locked(&store, &target, &options, &task, held, progress)?;
-        Ok(TakenBack {
-            plan,
-            restored: Some(Box::new(restored)),
-        })
+        Ok(TakenBack { plan, restored: Some(Box::new(restored)) })
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
@@ -251,9 +226,7 @@ impl Project<'_> {
         if let Some(since) = &asked.since {
             let keeps_anything = sorted.as_ref().is_some_and(|sorted| sorted.keeps_anything);
             let is_work = |number: &u64| told.step(*number).is_some_and(|s| !s.kind.is_move());
-            let has_work = sorted
-                .as_ref()
-                .is_some_and(|sorted| sorted.steps.iter().any(is_work));
+            let has_work = sorted.as_ref().is_some_and(|sorted| sorted.steps.iter().any(is_work));
             if asked.steps.is_all() && !(keeps_anything && has_work) {
                 if let Some(sorted) = sorted {
                     plan.steps = sorted.steps.into_iter().collect();
@@ -272,13 +245,7 @@ impl Project<'_> {
         let Some(sorted) = sorted else {
             return Err(Error::NoSteps);
         };
-        let stretches = Stretches {
-            project: self,
-            store,
-            told: &told,
-            present,
-            pending,
-        };
+        let stretches = Stretches { project: self, store, told: &told, present, pending };
         stretches.name_what_stays(&sorted, &mut plan)?;
         stretches.name_what_goes(&sorted, &chosen, &mut plan)?;
         plan.reversed = self.reverse(store, &told, &sorted, asked, present, pending)?;
@@ -287,9 +254,7 @@ impl Project<'_> {
             self.name_not_held(store, from, present, &mut plan)?;
         }
         plan.leave_all(&asked.keep);
-        let Sorted {
-            steps, uncertain, ..
-        } = sorted;
+        let Sorted { steps, uncertain, .. } = sorted;
         plan.steps = steps.into_iter().collect();
         plan.doubts = doubts_of(&told, &uncertain);
         Ok(plan)
@@ -307,10 +272,8 @@ impl Project<'_> {
         if plan.asked.paths.is_empty() {
             return Ok(());
         }
-        let options = RestoreOptions {
-            paths: plan.asked.paths.clone(),
-            keep: plan.asked.keep.clone(),
-        };
+        let options =
+            RestoreOptions { paths: plan.asked.paths.clone(), keep: plan.asked.keep.clone() };
         let prepared = self.prepare(store, from, &options, present)?;
         // A path that came and went between steps is known all the same.
         if plan.asked.since.is_some() {
@@ -327,13 +290,7 @@ impl Project<'_> {
         let kept = &mut plan.reversed.kept;
         for missing in requested.iter().filter_map(Requested::not_held) {
             let is_named = kept.iter().any(|(path, _)| *path == missing.path);
-            kept.extend(
-                missing
-                    .why
-                    .reason()
-                    .filter(|_| !is_named)
-                    .map(|why| (missing.path, why)),
-            );
+            kept.extend(missing.why.reason().filter(|_| !is_named).map(|why| (missing.path, why)));
         }
         kept.sort_unstable();
         Ok(())
@@ -352,10 +309,7 @@ impl Project<'_> {
         let target_parts = parts_of(self, store, target, target.modes, pending)?;
         let present_parts = present_parts(store, present, pending)?;
         let now = present_parts.view(present.tree, &side);
-        let run = Run {
-            from: target_parts.view(target.tree, &side),
-            to: now,
-        };
+        let run = Run { from: target_parts.view(target.tree, &side), to: now };
         let request = Request {
             present: now,
             runs: &[run],
@@ -407,10 +361,7 @@ impl Project<'_> {
             .runs
             .iter()
             .rev()
-            .map(|(from, to)| Run {
-                from: view(*from),
-                to: view(*to),
-            })
+            .map(|(from, to)| Run { from: view(*from), to: view(*to) })
             .collect();
         let request = Request {
             present: view(last),
@@ -428,16 +379,12 @@ fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<Out
     let since = asked.since.as_ref().map_or(0, |since| since.sequence);
     let is_meant = |step: &&Step| chosen.contains(&step.number) && step.before.sequence >= since;
     let meant = told.steps.iter().filter(is_meant);
-    meant
-        .filter_map(|step| OutsideOfStep::of(step, &asked.paths))
-        .collect()
+    meant.filter_map(|step| OutsideOfStep::of(step, &asked.paths)).collect()
 }
 
 /// Do all steps that name this checkpoint lie before another one?
 fn is_before(steps: &[Step], id: &ObjectId, other: &Checkpoint) -> bool {
-    let moments = steps
-        .iter()
-        .flat_map(|step| [Some(&step.before), step.end.moment()]);
+    let moments = steps.iter().flat_map(|step| [Some(&step.before), step.end.moment()]);
     let mut named = moments.flatten().filter(|moment| moment.checkpoint == *id);
     named.all(|moment| moment.sequence < other.sequence)
 }

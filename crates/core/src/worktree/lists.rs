@@ -12,9 +12,7 @@
 //! a colon, where a secret was seen in the content, its kind and line: `secret-content:github-token:12`.
 
 use herma_store::ObjectId;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, TreeEntry, push_tree_entry};
 
 use super::reason::Reason;
 use super::secrets::Finding;
@@ -35,9 +33,7 @@ pub struct UsualModes {
 impl UsualModes {
     /// The usual modes below a root directory with these permission bits.
     pub fn below(root_mode: u32) -> Self {
-        Self {
-            root: root_mode & 0o777,
-        }
+        Self { root: root_mode & 0o777 }
     }
 
     /// A directory's usual mode.
@@ -47,11 +43,7 @@ impl UsualModes {
 
     /// A file's usual mode.
     pub fn file(self, executable: bool) -> u32 {
-        if executable {
-            self.root | 0o100
-        } else {
-            self.root & 0o666
-        }
+        if executable { self.root | 0o100 } else { self.root & 0o666 }
     }
 
     /// The root mode, for the summary.
@@ -148,15 +140,10 @@ pub struct Record<'a> {
 
 /// The records of a `list` blob. Stops at the first one that is malformed.
 pub fn records(blob: &[u8]) -> impl Iterator<Item = Record<'_>> {
-    blob.split(|b| *b == 0)
-        .filter(|record| !record.is_empty())
-        .map_while(|record| {
-            let space = record.iter().position(|b| *b == b' ')?;
-            Some(Record {
-                word: &record[..space],
-                name: &record[space + 1..],
-            })
-        })
+    blob.split(|b| *b == 0).filter(|record| !record.is_empty()).map_while(|record| {
+        let space = record.iter().position(|b| *b == b' ')?;
+        Some(Record { word: &record[..space], name: &record[space + 1..] })
+    })
 }
 
 /// Reads the word of a record of something left out. What a newer version adds behind a colon is skipped.
@@ -193,14 +180,9 @@ pub fn parse_mode(word: &[u8]) -> Option<ModeRecord> {
 /// The parts of a list tree: the blob of records and the tree of subdirectories.
 pub fn parts(list: &[TreeEntry]) -> (Option<ObjectId>, Option<ObjectId>) {
     let find = |name: &str, mode: EntryMode| {
-        list.iter()
-            .find(|e| e.name == name && e.mode == mode)
-            .map(|e| e.id)
+        list.iter().find(|e| e.name == name && e.mode == mode).map(|e| e.id)
     };
-    (
-        find("list", EntryMode::File),
-        find("dirs", EntryMode::Directory),
-    )
+    (find("list", EntryMode::File), find("dirs", EntryMode::Directory))
 }
 
 #[cfg(test)]

@@ -19,14 +19,11 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use herma_fs::{Dir, FileKind, Stat};
 
 use super::present::AlreadySaved;
 use super::reason::Reason;
-use super::tracked::git_dir::GitDir;
-use super::tracked::git_dir::pointer;
+use super::tracked::git_dir::{GitDir, pointer};
 use crate::worktree::rules::Tracked;
 
 /// The device and the mount a project is on.
@@ -40,10 +37,7 @@ pub(crate) struct Boundary {
 impl Boundary {
     /// Around a directory in this state.
     pub(crate) fn around(root: &Stat) -> Self {
-        Self {
-            dev: root.dev,
-            mount: root.mount,
-        }
+        Self { dev: root.dev, mount: root.mount }
     }
 
     /// Why a directory in this state is outside, if it is.

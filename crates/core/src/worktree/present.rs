@@ -1,53 +1,33 @@
 //! One scan of the whole project: the state it is in now.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use herma_fs::Dir;
-use herma_fs::Stat;
+use herma_fs::{Dir, Stat};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::held::Begun;
-use super::held::Held;
-use super::held::Holding;
+use super::held::{Begun, Held, Holding};
 use super::lists::UsualModes;
 use super::owner::Owners;
-use crate::worktree::rules::Rules;
-use crate::worktree::rules::Tracked;
-use crate::worktree::rules::Verdict;
-use crate::worktree::scan::build::cache_size;
-use crate::worktree::scan::build::emit;
+use crate::worktree::rules::{Rules, Tracked, Verdict};
+use crate::worktree::scan::build::{cache_size, emit};
 use crate::worktree::scan::changed_dirs::ChangedDirs;
 use crate::worktree::scan::read_file::Reader;
 pub use crate::worktree::scan::read_file::Recent;
 use crate::worktree::scan::unchanged::Glance;
 use herma_store::ObjectId;
 use herma_store::error::StoreError;
-use herma_store::threads::NoThreads;
-use herma_store::threads::in_pool;
+use herma_store::threads::{NoThreads, in_pool};
 
 use super::reason::Reason;
-use super::scan::Here;
-use super::scan::Walk;
-use super::scan::Walked;
-use super::scan::damaged_cache;
+use super::scan::{Here, Walk, Walked, damaged_cache};
 use super::sink::Sink;
-use super::stat_cache::CacheBuilder;
-use super::stat_cache::CacheHeader;
-use super::stat_cache::StatCache;
+use super::stat_cache::{CacheBuilder, CacheHeader, StatCache};
 use super::tracked::TrackedFiles;
-use super::tracked::git_dir::GitDir;
-use super::tracked::git_dir::git_dir;
+use super::tracked::git_dir::{GitDir, git_dir};
 use crate::types::settings::Settings;
 use crate::undo::record::StateIds;
-use crate::worktree::scan::same_shape::Edits;
-use crate::worktree::scan::same_shape::has_same_shape;
-use crate::worktree::scan::same_shape::update;
+use crate::worktree::scan::same_shape::{Edits, has_same_shape, update};
 
 /// Time stamps of files are at most this coarse on file systems that keep them well.
 const TICK: i64 = 10_000_000;
@@ -162,12 +142,7 @@ pub(crate) fn info_exclude_rules(root: &Dir) -> Vec<u8> {
 fn rules_in(file: &[u8]) -> Vec<u8> {
     let lines = file.split(|byte| *byte == b'\n');
     let says = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
-    lines
-        .filter(says)
-        .flat_map(|line| [line, b"\n"])
-        .flatten()
-        .copied()
-        .collect()
+    lines.filter(says).flat_map(|line| [line, b"\n"]).flatten().copied().collect()
 }
 
 /// Everything besides the files themselves that decides what is captured.
@@ -188,9 +163,7 @@ impl Circumstances {
         let rules = Rules::new(&settings.excludes);
         // A repository that cannot be read tracks and excludes nothing: rules then apply as written.
         let repository = git_dir(root).ok().flatten();
-        let info_exclude = repository
-            .as_ref()
-            .and_then(|dir| dir.info_exclude().ok().flatten());
+        let info_exclude = repository.as_ref().and_then(|dir| dir.info_exclude().ok().flatten());
         let fingerprint = fingerprint(&rules, info_exclude.as_deref(), settings, root_stat);
         let tracked = LazyTracked::new(repository);
         Self {
@@ -239,18 +212,14 @@ fn scan_for(
     expected: Option<StateIds>,
 ) -> Result<Option<Present>, ScanError> {
     let mut old = options.cache.take();
-    let is_ours = old
-        .as_mut()
-        .is_some_and(|cache| Arc::get_mut(cache).is_some());
+    let is_ours = old.as_mut().is_some_and(|cache| Arc::get_mut(cache).is_some());
     let root_stat = options.root.stat_self()?;
     let around = Circumstances::of(options.root, &root_stat, options.settings);
     let (fingerprint, index_state) = (around.fingerprint, around.index_state);
     let tracked = &around.tracked;
 
     let cache = old.as_deref().filter(|_| !options.rehash);
-    let held_number = options
-        .held
-        .map_or(fingerprint, |held| held.number(fingerprint));
+    let held_number = options.held.map_or(fingerprint, |held| held.number(fingerprint));
     let is_of_held = cache.is_some_and(|c| c.header().rules == held_number);
     let same_rules = is_of_held || cache.is_some_and(|c| c.header().rules == fingerprint);
     let excludes = &options.settings.excludes;
@@ -263,9 +232,7 @@ fn scan_for(
     let judge_all = !same_rules
         || overrules_cache
         || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
-    let owners = tracked
-        .owners(options.root, &root_stat, options.saved)
-        .with_index(index_changed);
+    let owners = tracked.owners(options.root, &root_stat, options.saved).with_index(index_changed);
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
     let mut walk = Walk {
@@ -296,16 +263,8 @@ fn scan_for(
         failure: Mutex::new(None),
         cancelled: options.cancelled,
     };
-    let mut header = CacheHeader {
-        rules: fingerprint,
-        index_state,
-        ..CacheHeader::default()
-    };
-    let aim = Aim {
-        expected,
-        is_ours,
-        held_number,
-    };
+    let mut header = CacheHeader { rules: fingerprint, index_state, ..CacheHeader::default() };
+    let aim = Aim { expected, is_ours, held_number };
     let threads = options.settings.threads;
     let outcome = in_pool(threads, || run(&mut walk, &options, &mut header, &aim))??;
     let usual = walk.usual;
@@ -333,10 +292,7 @@ fn scan_for(
         usual,
         cache,
         edits,
-        holding: options
-            .held
-            .map(|held| held.holding().clone())
-            .unwrap_or_default(),
+        holding: options.held.map(|held| held.holding().clone()).unwrap_or_default(),
     }))
 }
 
@@ -408,11 +364,8 @@ fn conclude(
     if walk.overruled.load(Ordering::Relaxed) {
         header.rules = aim.held_number;
     }
-    if let Some(error) = walk
-        .failure
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .take()
+    if let Some(error) =
+        walk.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     {
         return Err(error.into());
     }
@@ -462,10 +415,8 @@ fn fingerprint(
 fn leaves_out_tracked(cache: &StatCache, tracked: &dyn Tracked) -> bool {
     let mut found = false;
     cache.each_left_out(|path, why| {
-        let yields = matches!(
-            why.reason,
-            Reason::Excluded | Reason::Ignored | Reason::SecretContent
-        );
+        let yields =
+            matches!(why.reason, Reason::Excluded | Reason::Ignored | Reason::SecretContent);
         found = yields && (tracked.contains(path) || tracked.any_below(path));
         !found
     });
@@ -481,10 +432,7 @@ pub(crate) struct LazyTracked {
 impl LazyTracked {
     /// What the repository in `git_dir` tracks; nothing without one.
     pub(crate) fn new(git_dir: Option<GitDir>) -> Self {
-        Self {
-            git_dir,
-            files: OnceLock::new(),
-        }
+        Self { git_dir, files: OnceLock::new() }
     }
 
     /// What the repository of the project at `root` tracks. One that cannot be read tracks nothing.
@@ -511,10 +459,7 @@ impl LazyTracked {
 
     /// A number that changes whenever the index does.
     fn index_state(&self) -> u64 {
-        let stat = self
-            .git_dir
-            .as_ref()
-            .and_then(|dir| dir.index_stat().ok().flatten());
+        let stat = self.git_dir.as_ref().and_then(|dir| dir.index_stat().ok().flatten());
         stat.map_or(0, |stat| {
             let mut hash = Xxh3::new();
             for number in [stat.mtime as u64, stat.ctime as u64, stat.ino, stat.size] {

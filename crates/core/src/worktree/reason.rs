@@ -1,7 +1,6 @@
 //! Why something is not in a checkpoint.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why an entry was left out of a checkpoint, or taken in with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,10 +97,8 @@ impl Reason {
 
     /// Is it merely a rule that leaves this out? Everything else is named at once.
     pub fn is_rule(self) -> bool {
-        matches!(
-            self,
-            Self::Excluded | Self::Ignored | Self::Own | Self::Purged | Self::Identity
-        ) || self.is_project()
+        matches!(self, Self::Excluded | Self::Ignored | Self::Own | Self::Purged | Self::Identity)
+            || self.is_project()
     }
 
     /// Does it, with everything below it, belong to somebody else (`snapshot::owner`)? Nothing is ever written,

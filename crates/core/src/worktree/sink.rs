@@ -4,9 +4,7 @@ use std::io::Read;
 
 use herma_store::ObjectId;
 use herma_store::error::StoreError;
-use herma_store::object::Hasher;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Hasher, Kind, id_of};
 use herma_store::pack::write::PackWriter;
 
 /// Takes objects from many threads at once.
@@ -51,10 +49,7 @@ impl Sink for HashOnly {
             hasher.update(&buffer[..n]);
         }
         if done != size {
-            return Err(StoreError::Changed {
-                expected: size,
-                read: done,
-            });
+            return Err(StoreError::Changed { expected: size, read: done });
         }
         hasher.finish().ok_or(StoreError::Collision)
     }

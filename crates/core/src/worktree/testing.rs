@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use herma_fs::Dir;
 
-use super::present::NothingSaved;
-use super::present::Present;
-use super::present::Recent;
-use super::present::ScanOptions;
-use super::present::scan;
+use super::present::{NothingSaved, Present, Recent, ScanOptions, scan};
 use super::sink::HashOnly;
 use super::stat_cache::StatCache;
 use crate::types::settings::Settings;

@@ -5,23 +5,18 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use herma_core::SaveOptions;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Stage;
+use herma_core::engine::{NoProgress, Stage};
 use herma_core::restore::KeptWhy;
 
 use super::project::TestProject;
-use super::reviewed::restore_when;
-use super::reviewed::restore_while;
+use super::reviewed::{restore_when, restore_while};
 
 /// The state the last restore noted is the one that is found by whoever reads everything anew.
 #[track_caller]
 fn assert_noted_state_is_the_present(p: &TestProject) {
     let noted = p.project().undo_record().unwrap().result;
     p.forget_cache();
-    let options = SaveOptions {
-        rehash: true,
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { rehash: true, ..SaveOptions::default() };
     let saved = p.project().save(&options, &NoProgress).unwrap();
     let found = (saved.checkpoint.tree, saved.checkpoint.modes);
     assert_eq!(noted, Some(found));
@@ -67,10 +62,7 @@ fn a_part_of_a_checkpoint_leads_to_a_state_of_its_own() {
     p.write("d/one", "changed\n");
     p.write("d/new/file", "new\n");
     p.restore_paths("1", &["a"]).unwrap();
-    assert_eq!(
-        (p.read("a/b/one"), p.read("d/one")),
-        ("a/b\n".into(), "changed\n".into())
-    );
+    assert_eq!((p.read("a/b/one"), p.read("d/one")), ("a/b\n".into(), "changed\n".into()));
     assert_noted_state_is_the_present(&p);
 }
 
@@ -178,10 +170,7 @@ fn what_others_write_beside_restored_files_is_named_and_elsewhere_it_is_saved_ne
         p.write("d/e/one", "theirs\n");
     });
     assert_eq!(kept, [("a/new".to_owned(), KeptWhy::ChangedMeanwhile)]);
-    assert_eq!(
-        (p.read("a/new"), p.read("d/e/one")),
-        ("theirs\n".into(), "theirs\n".into())
-    );
+    assert_eq!((p.read("a/new"), p.read("d/e/one")), ("theirs\n".into(), "theirs\n".into()));
     let saved = p.save("next");
     assert!(saved.is_new);
     assert_eq!(p.saved_tree(&saved.checkpoint), p.tree().as_git());

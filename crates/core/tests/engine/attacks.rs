@@ -4,12 +4,10 @@
 //! attack is kept up for a million swaps.
 
 use herma_core::restore::RestoreOptions;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use herma_testkit::attack::SymlinkSwapper;
 use herma_testkit::faults;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::project::TestProject;
 
@@ -53,12 +51,7 @@ struct Attack {
 
 impl Attack {
     const fn on(victim: Victim) -> Self {
-        Self {
-            victim,
-            swaps: 0,
-            operations: 0,
-            is_possible: true,
-        }
+        Self { victim, swaps: 0, operations: 0, is_possible: true }
     }
 
     fn goes_on(&self) -> bool {
@@ -80,10 +73,7 @@ impl Attack {
         #[allow(clippy::print_stderr, reason = "the figures of a full run")]
         {
             let (operations, swaps) = (self.operations, self.swaps);
-            eprintln!(
-                "{what}, {:?}: {operations} under {swaps} swaps",
-                self.victim
-            );
+            eprintln!("{what}, {:?}: {operations} under {swaps} swaps", self.victim);
         }
     }
 }

@@ -1,14 +1,8 @@
 //! Who wrote which line, and every version of a file.
 
-use herma_core::AuthorshipError;
-use herma_core::Blame;
-use herma_core::Error;
-use herma_core::FileHistory;
-use herma_core::LineAuthor;
-use herma_core::RelPath;
-use herma_core::VersionChange;
 use herma_core::engine::NoProgress;
 use herma_core::steps::Step;
+use herma_core::{AuthorshipError, Blame, Error, FileHistory, LineAuthor, RelPath, VersionChange};
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -102,10 +96,7 @@ fn what_overlapping_steps_did_is_unattributed() {
     p.end(one);
     p.end(two);
     p.step("claude", || p.write("f", "old\nwhose?\nclear\n"));
-    p.expect(
-        "f",
-        &[("old\n", "-"), ("whose?\n", "?[1, 2]"), ("clear\n", "3")],
-    );
+    p.expect("f", &[("old\n", "-"), ("whose?\n", "?[1, 2]"), ("clear\n", "3")]);
 }
 
 #[test]
@@ -154,17 +145,11 @@ fn a_file_is_followed_through_its_names() {
         p.write("new/name.md", "1\n2\n3\n4\n5\n6\nclaude\n");
     });
     p.write("new/name.md", "0\n1\n2\n3\n4\n5\n6\nclaude\n");
-    let authors: Vec<String> = p
-        .authors("new/name.md")
-        .into_iter()
-        .map(|(_, a)| a)
-        .collect();
+    let authors: Vec<String> = p.authors("new/name.md").into_iter().map(|(_, a)| a).collect();
     assert_eq!(authors, ["hand", "-", "-", "-", "-", "-", "-", "1"]);
     let history = p.history_of("new/name.md");
     let changes: Vec<&VersionChange> = history.versions.iter().map(|v| &v.change).collect();
-    let renamed = VersionChange::Renamed {
-        from: rel("old/name.txt"),
-    };
+    let renamed = VersionChange::Renamed { from: rel("old/name.txt") };
     let expected = [&VersionChange::Changed, &renamed, &VersionChange::Added];
     assert_eq!(changes, expected);
     assert_eq!(history.versions[1].author, LineAuthor::Step(1));
@@ -188,18 +173,10 @@ fn line_ends_and_empty_files_are_what_they_are() {
     p.expect("open", &[("a\n", "-"), ("b\n", "1"), ("c", "1")]);
     p.expect("empty", &[]);
     let error = p.try_blame("again").unwrap_err();
-    assert!(matches!(
-        error,
-        Error::Authorship(AuthorshipError::Gone { .. })
-    ));
+    assert!(matches!(error, Error::Authorship(AuthorshipError::Gone { .. })));
     p.write("again", "first\n");
     p.expect("again", &[("first\n", "hand")]);
-    let words: Vec<&str> = p
-        .history_of("again")
-        .versions
-        .iter()
-        .map(|v| v.change.word())
-        .collect();
+    let words: Vec<&str> = p.history_of("again").versions.iter().map(|v| v.change.word()).collect();
     assert_eq!(words, ["added", "removed", "added"]);
 }
 
@@ -215,21 +192,12 @@ fn what_has_no_lines_is_refused_by_name() {
     assert!(matches!(none, Error::NoStore(_)));
     p.save("first");
     let refused = |path: &str| p.try_blame(path).unwrap_err();
-    assert!(matches!(
-        refused("binary"),
-        Error::Authorship(AuthorshipError::Binary { .. })
-    ));
+    assert!(matches!(refused("binary"), Error::Authorship(AuthorshipError::Binary { .. })));
     for path in ["dir", "link"] {
         let error = refused(path);
-        assert!(matches!(
-            error,
-            Error::Authorship(AuthorshipError::NotAFile { .. })
-        ));
+        assert!(matches!(error, Error::Authorship(AuthorshipError::NotAFile { .. })));
     }
-    assert!(matches!(
-        refused("ignored"),
-        Error::Authorship(AuthorshipError::LeftOut { .. })
-    ));
+    assert!(matches!(refused("ignored"), Error::Authorship(AuthorshipError::LeftOut { .. })));
     assert!(matches!(refused("missing"), Error::PathUnknown { .. }));
     let missing = p.project().history(&rel("missing"), &NoProgress);
     assert!(matches!(missing, Err(Error::PathUnknown { .. })));
@@ -263,14 +231,7 @@ fn the_history_names_every_version_once() {
     let told: Vec<(&str, String, Option<u64>, Option<u64>)> = history
         .versions
         .iter()
-        .map(|v| {
-            (
-                v.change.word(),
-                in_short(&v.author),
-                v.insertions,
-                v.deletions,
-            )
-        })
+        .map(|v| (v.change.word(), in_short(&v.author), v.insertions, v.deletions))
         .collect();
     let expected = [
         ("changed", "hand".to_owned(), Some(0), Some(1)),

@@ -25,15 +25,8 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let edit =
-        (0..3_usize, 0..12_usize, 0..3_usize, 0..4_usize).prop_map(|(by, at, remove, insert)| {
-            Event::Edit {
-                by,
-                at,
-                remove,
-                insert,
-            }
-        });
+    let edit = (0..3_usize, 0..12_usize, 0..3_usize, 0..4_usize)
+        .prop_map(|(by, at, remove, insert)| Event::Edit { by, at, remove, insert });
     prop_oneof![
         5 => edit,
         1 => (0..6_usize).prop_map(Event::Restore),
@@ -56,11 +49,7 @@ impl Model {
         p.write("f", first.concat());
         p.save("first");
         let authors = first.into_iter().map(|line| (line, "-".to_owned()));
-        Self {
-            p,
-            authors: authors.collect(),
-            count: 0,
-        }
+        Self { p, authors: authors.collect(), count: 0 }
     }
 
     fn edit(&mut self, by: usize, at: usize, remove: usize, insert: usize) {
@@ -90,12 +79,7 @@ impl Model {
 
     fn happen(&mut self, event: &Event) {
         match *event {
-            Event::Edit {
-                by,
-                at,
-                remove,
-                insert,
-            } => self.edit(by, at, remove, insert),
+            Event::Edit { by, at, remove, insert } => self.edit(by, at, remove, insert),
             Event::Restore(back) => {
                 let back = back.min(self.p.list().len() - 1);
                 self.p.restore(&format!("@-{back}"));

@@ -1,14 +1,9 @@
 //! Tool calls as hooks tell of them: several at once, some of them twice.
 
-use herma_core::BegunCall;
-use herma_core::Call;
-use herma_core::SaveOptions;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::steps::Step;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepStart;
+use herma_core::steps::{Step, StepChoice, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{BegunCall, Call, SaveOptions, WhichStep};
 use herma_fs::process::BootMoment;
 
 use super::project::TestProject;
@@ -38,12 +33,7 @@ impl TestProject {
         repeats_within: Option<i64>,
         is_outer: &dyn Fn(&Step) -> bool,
     ) -> BegunCall {
-        let call = Call {
-            start,
-            arrived: arrived.clone(),
-            repeats_within,
-            is_outer,
-        };
+        let call = Call { start, arrived: arrived.clone(), repeats_within, is_outer };
         self.project().begin_call(call, &NoProgress).unwrap()
     }
 
@@ -107,10 +97,7 @@ fn nobody_shares_a_look_from_before_a_restore() {
     test.call_since("1", &waiting);
     test.restore("2");
     let begun = test.call_since("2", &waiting);
-    assert!(
-        begun.saved.is_some(),
-        "it shared the state before the restore"
-    );
+    assert!(begun.saved.is_some(), "it shared the state before the restore");
 }
 
 #[test]
@@ -150,10 +137,7 @@ fn the_same_id_for_other_words_is_another_call() {
     let test = TestProject::new();
     test.write("a", "1");
     let call = |command: &str| {
-        let start = StepStart {
-            command: Some(command.to_owned()),
-            ..start("1", "Bash")
-        };
+        let start = StepStart { command: Some(command.to_owned()), ..start("1", "Bash") };
         test.begin_call(start, &BootMoment::now(), None, &|_| false)
     };
     let first = call("make");

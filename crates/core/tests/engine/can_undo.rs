@@ -1,10 +1,7 @@
 //! Could a command be taken back? The answers, and whether they are true.
 
 use herma_core::RelPath;
-use herma_core::can_undo::Answer;
-use herma_core::can_undo::CanUndo;
-use herma_core::can_undo::Command;
-use herma_core::can_undo::What;
+use herma_core::can_undo::{Answer, CanUndo, Command, What};
 use herma_core::engine::NoProgress;
 use herma_testkit::Bounded;
 use herma_testkit::tree::assert_same;
@@ -45,9 +42,7 @@ pub(super) fn ask(p: &TestProject, command: &str) -> CanUndo {
 fn ask_in(p: &TestProject, command: &str, directory: &str) -> CanUndo {
     let directory = RelPath::new(directory).unwrap();
     let command = Command::Text(command.into());
-    p.project()
-        .can_undo(&command, &directory, &NoProgress)
-        .unwrap()
+    p.project().can_undo(&command, &directory, &NoProgress).unwrap()
 }
 
 /// Everything not covered, as `what: word`.
@@ -57,8 +52,7 @@ pub(super) fn uncovered(answer: &CanUndo) -> Vec<String> {
         What::Program(name) => format!("`{name}`"),
     };
     let all = answer.uncovered.iter();
-    all.map(|item| format!("{}: {}", show(&item.what), item.why.word()))
-        .collect()
+    all.map(|item| format!("{}: {}", show(&item.what), item.why.word())).collect()
 }
 
 #[test]
@@ -149,29 +143,13 @@ fn commands_that_change_what_is_saved_or_nothing_are_exact() {
 fn what_is_not_covered_is_named_with_the_reason() {
     let p = scene();
     let cases: &[(&str, Answer, &[&str])] = &[
-        (
-            "rm -rf node_modules",
-            Answer::No,
-            &["node_modules: left-out"],
-        ),
-        (
-            "rm node_modules/m/*",
-            Answer::No,
-            &["node_modules/m/*: left-out"],
-        ),
-        (
-            "rm a.txt notes.private",
-            Answer::Partial,
-            &["notes.private: left-out"],
-        ),
+        ("rm -rf node_modules", Answer::No, &["node_modules: left-out"]),
+        ("rm node_modules/m/*", Answer::No, &["node_modules/m/*: left-out"]),
+        ("rm a.txt notes.private", Answer::Partial, &["notes.private: left-out"]),
         ("rm big.bin", Answer::No, &["big.bin: left-out"]),
         ("cp big.bin c.bin", Answer::No, &["c.bin: left-out"]),
         ("echo x > id_rsa", Answer::No, &["id_rsa: left-out"]),
-        (
-            "rm -rf mixed",
-            Answer::Partial,
-            &["mixed/run.log: left-out"],
-        ),
+        ("rm -rf mixed", Answer::Partial, &["mixed/run.log: left-out"]),
         (
             "mv mixed moved",
             Answer::Partial,
@@ -180,46 +158,22 @@ fn what_is_not_covered_is_named_with_the_reason() {
         (
             "cp -r src only-here",
             Answer::No,
-            &[
-                "only-here: left-out",
-                "only-here/lib.rs: left-out",
-                "only-here/main.rs: left-out",
-            ],
+            &["only-here: left-out", "only-here/lib.rs: left-out", "only-here/main.rs: left-out"],
         ),
-        (
-            "mv a.txt node_modules/",
-            Answer::Partial,
-            &["node_modules: left-out"],
-        ),
+        ("mv a.txt node_modules/", Answer::Partial, &["node_modules: left-out"]),
         ("touch build.log", Answer::No, &["build.log: left-out"]),
         ("mkdir -p target/x", Answer::No, &["target/x: left-out"]),
         ("rm -rf .git", Answer::No, &[".git: git-directory"]),
         ("echo x > .git/config", Answer::No, &[".git: git-directory"]),
-        (
-            "echo x > twin.txt",
-            Answer::Partial,
-            &["twin.txt: other-names"],
-        ),
+        ("echo x > twin.txt", Answer::Partial, &["twin.txt: other-names"]),
         ("rm out/file", Answer::No, &["$OUT/elsewhere/file: outside"]),
-        (
-            "mv a.txt out",
-            Answer::Partial,
-            &["$OUT/elsewhere: outside"],
-        ),
-        (
-            "cp -r src/. linked",
-            Answer::Partial,
-            &["linked/lib.rs: unknown"],
-        ),
+        ("mv a.txt out", Answer::Partial, &["$OUT/elsewhere: outside"]),
+        ("cp -r src/. linked", Answer::Partial, &["linked/lib.rs: unknown"]),
         ("cp a.txt out", Answer::No, &["$OUT/elsewhere: outside"]),
         ("ln -s a.txt out", Answer::No, &["$OUT/elsewhere: outside"]),
         ("cd .. && rm x", Answer::No, &["$OUT/x: outside"]),
         ("rm /etc/passwd", Answer::No, &["/etc/passwd: outside"]),
-        (
-            "echo x > /tmp/x; echo y > a.txt",
-            Answer::Partial,
-            &["/tmp/x: outside"],
-        ),
+        ("echo x > /tmp/x; echo y > a.txt", Answer::Partial, &["/tmp/x: outside"]),
         ("rm ~/x", Answer::Partial, &["`rm`: unknown"]),
         ("chown me a.txt", Answer::No, &["a.txt: not-kept"]),
         ("chmod u+s a.txt", Answer::Partial, &["a.txt: not-kept"]),
@@ -238,11 +192,7 @@ fn what_is_not_covered_is_named_with_the_reason() {
                 "twin.txt: other-names",
             ],
         ),
-        (
-            "git -C ../elsewhere commit",
-            Answer::No,
-            &["$OUT/elsewhere/.git: outside"],
-        ),
+        ("git -C ../elsewhere commit", Answer::No, &["$OUT/elsewhere/.git: outside"]),
         ("git push", Answer::No, &["`git push`: outside-files"]),
         ("git commit -m x", Answer::No, &[".git: git-directory"]),
         (
@@ -250,16 +200,8 @@ fn what_is_not_covered_is_named_with_the_reason() {
             Answer::No,
             &["`git push`: outside-files", ".git: git-directory"],
         ),
-        (
-            "git checkout -- a.txt",
-            Answer::Partial,
-            &[".git: git-directory"],
-        ),
-        (
-            "git restore a.txt",
-            Answer::Partial,
-            &[".git: git-directory"],
-        ),
+        ("git checkout -- a.txt", Answer::Partial, &[".git: git-directory"]),
+        ("git restore a.txt", Answer::Partial, &[".git: git-directory"]),
         (
             "git clean -fd",
             Answer::Partial,
@@ -273,58 +215,23 @@ fn what_is_not_covered_is_named_with_the_reason() {
         ),
         ("sudo rm a.txt", Answer::No, &["`sudo`: outside-files"]),
         ("ssh host rm x", Answer::No, &["`ssh`: outside-files"]),
-        (
-            "curl -X POST https://example.org",
-            Answer::No,
-            &["`curl`: outside-files"],
-        ),
-        (
-            "curl -d @a.txt https://example.org",
-            Answer::No,
-            &["`curl`: outside-files"],
-        ),
+        ("curl -X POST https://example.org", Answer::No, &["`curl`: outside-files"]),
+        ("curl -d @a.txt https://example.org", Answer::No, &["`curl`: outside-files"]),
         ("npm publish", Answer::No, &["`npm publish`: outside-files"]),
-        (
-            "cargo publish",
-            Answer::No,
-            &["`cargo publish`: outside-files"],
-        ),
+        ("cargo publish", Answer::No, &["`cargo publish`: outside-files"]),
         ("kill -9 1", Answer::No, &["`kill`: outside-files"]),
-        (
-            "psql -c 'drop table x'",
-            Answer::No,
-            &["`psql`: outside-files"],
-        ),
-        (
-            "rsync -a src/ host:src",
-            Answer::No,
-            &["`rsync`: outside-files"],
-        ),
-        (
-            "rm a.txt && git push",
-            Answer::Partial,
-            &["`git push`: outside-files"],
-        ),
+        ("psql -c 'drop table x'", Answer::No, &["`psql`: outside-files"]),
+        ("rsync -a src/ host:src", Answer::No, &["`rsync`: outside-files"]),
+        ("rm a.txt && git push", Answer::Partial, &["`git push`: outside-files"]),
         ("tar xf x.tar -C docs", Answer::Partial, &["`tar`: unknown"]),
-        (
-            "unzip x.zip -d docs",
-            Answer::Partial,
-            &["`unzip`: unknown"],
-        ),
-        (
-            "patch -d docs -p1 < fix.patch",
-            Answer::Partial,
-            &["`patch`: unknown"],
-        ),
+        ("unzip x.zip -d docs", Answer::Partial, &["`unzip`: unknown"]),
+        ("patch -d docs -p1 < fix.patch", Answer::Partial, &["`patch`: unknown"]),
     ];
     let outside = p.root.parent().unwrap().display().to_string();
     for (command, expected, names) in cases {
         let answer = ask(&p, command);
         assert_eq!(answer.answer, *expected, "{command}: {answer:?}");
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| name.replace("$OUT", &outside))
-            .collect();
+        let names: Vec<String> = names.iter().map(|name| name.replace("$OUT", &outside)).collect();
         let mut found = uncovered(&answer);
         if command.starts_with("rm ~") {
             found.truncate(1);
@@ -383,15 +290,8 @@ fn what_cannot_be_known_lists_everything_that_is_left_out() {
         let answer = ask(&p, command);
         assert_eq!(answer.answer, Answer::Partial, "{command}: {answer:?}");
         let found = uncovered(&answer);
-        for name in [
-            "node_modules: left-out",
-            "notes.private: left-out",
-            "big.bin: left-out",
-        ] {
-            assert!(
-                found.iter().any(|item| item == name),
-                "{command}: {found:?}"
-            );
+        for name in ["node_modules: left-out", "notes.private: left-out", "big.bin: left-out"] {
+            assert!(found.iter().any(|item| item == name), "{command}: {found:?}");
         }
         let unknown = found.iter().filter(|item| item.ends_with(": unknown"));
         assert!(unknown.count() >= 1, "{command}: {found:?}");
@@ -416,10 +316,7 @@ fn removing_everything_names_every_gap() {
     let root = p.root.display();
     let whole = uncovered(&ask(&p, &format!("rm -rf {root}")));
     assert!(whole.contains(&format!("{root}: not-kept")), "{whole:?}");
-    assert!(
-        gaps.iter().all(|gap| whole.contains(&(*gap).to_owned())),
-        "{whole:?}"
-    );
+    assert!(gaps.iter().all(|gap| whole.contains(&(*gap).to_owned())), "{whole:?}");
 }
 
 #[test]
@@ -442,17 +339,11 @@ fn changing_the_rules_and_files_at_once_is_not_exact() {
 #[test]
 fn the_directory_it_starts_in_counts() {
     let p = scene();
-    assert_eq!(
-        ask_in(&p, "rm main.rs", "src").changes,
-        [RelPath::new("src/main.rs").unwrap()]
-    );
+    assert_eq!(ask_in(&p, "rm main.rs", "src").changes, [RelPath::new("src/main.rs").unwrap()]);
     assert_eq!(ask_in(&p, "rm ../a.txt", "src").answer, Answer::Exact);
     assert_eq!(ask_in(&p, "rm ../../x", "src").answer, Answer::No);
     assert_eq!(ask_in(&p, "rm file", "out").answer, Answer::No);
-    assert_eq!(
-        ask_in(&p, "rm main.rs", "code").changes,
-        ask(&p, "rm src/main.rs").changes
-    );
+    assert_eq!(ask_in(&p, "rm main.rs", "code").changes, ask(&p, "rm src/main.rs").changes);
 }
 
 #[test]
@@ -475,10 +366,7 @@ fn after_a_cd_that_may_fail_both_directories_are_meant() {
     }
     let loops = ask(&p, "for i in 1 2; do rm -rf node_modules; cd sub; done");
     let found = uncovered(&loops);
-    assert!(
-        both.iter().all(|gap| found.contains(&(*gap).to_owned())),
-        "{found:?}"
-    );
+    assert!(both.iter().all(|gap| found.contains(&(*gap).to_owned())), "{found:?}");
 }
 
 #[test]
@@ -486,10 +374,7 @@ fn arguments_are_taken_literally_without_a_shell() {
     let p = scene();
     p.write("$FILE", "");
     let command = Command::Arguments(vec!["rm".into(), "$FILE".into(), "*".into()]);
-    let answer = p
-        .project()
-        .can_undo(&command, &RelPath::root(), &NoProgress)
-        .unwrap();
+    let answer = p.project().can_undo(&command, &RelPath::root(), &NoProgress).unwrap();
     assert_eq!(answer.answer, Answer::Exact);
     assert_eq!(answer.changes, [RelPath::new("$FILE").unwrap()]);
 }
@@ -506,11 +391,7 @@ fn asking_writes_nothing() {
 /// Runs a command in the project, as an agent would.
 pub(super) fn run(p: &TestProject, command: &str) {
     let mut shell = std::process::Command::new("sh");
-    let output = shell
-        .args(["-c", command])
-        .current_dir(&p.root)
-        .bounded_output()
-        .unwrap();
+    let output = shell.args(["-c", command]).current_dir(&p.root).bounded_output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{command}: {words}");
 }
@@ -561,13 +442,7 @@ fn long_command_lines_are_answered() {
         p.write(&format!("many/{number}/file"), "");
     }
     // What grew with the square of the length took hours here.
-    for part in [
-        "rm -rf . ; ",
-        "cp -r many x; ",
-        "rm */* ",
-        "cd many; cd ..; ",
-        "rm a/../",
-    ] {
+    for part in ["rm -rf . ; ", "cp -r many x; ", "rm */* ", "cd many; cd ..; ", "rm a/../"] {
         ask(&p, &part.repeat((30 << 10) / part.len()));
     }
 }

@@ -4,10 +4,7 @@ use std::os::unix::fs::symlink;
 
 use herma_core::can_undo::Answer;
 
-use super::can_undo::ask;
-use super::can_undo::run;
-use super::can_undo::scene;
-use super::can_undo::uncovered;
+use super::can_undo::{ask, run, scene, uncovered};
 use super::project::TestProject;
 
 /// A project with links to everywhere, and a directory that is ignored.
@@ -142,14 +139,8 @@ fn a_file_that_becomes_too_large_is_named() {
 
 #[test]
 fn git_is_trusted_only_with_harmless_settings() {
-    let reads = [
-        "git diff",
-        "git status",
-        "git log",
-        "git -C src show",
-        "git grep x",
-        "git branch -a",
-    ];
+    let reads =
+        ["git diff", "git status", "git log", "git -C src show", "git grep x", "git branch -a"];
     let all = |p: &TestProject, expected: Answer, why: &str| {
         for command in reads {
             let answer = ask(p, command);
@@ -237,14 +228,9 @@ fn setuid_and_setgid_bits_of_files_are_not_kept() {
         assert!(uncovered(&answer).contains(&name), "{command}: {answer:?}");
     }
     // Which group new files get in a directory is kept.
-    for command in [
-        "rm sg/file",
-        "touch sg/new",
-        "rm -r plain",
-        "cp su new",
-        "rm -r sg",
-        "chmod 755 sg",
-    ] {
+    for command in
+        ["rm sg/file", "touch sg/new", "rm -r plain", "cp su new", "rm -r sg", "chmod 755 sg"]
+    {
         assert_eq!(ask(&p, command).answer, Answer::Exact, "{command}");
     }
 }
@@ -282,11 +268,7 @@ fn names_that_are_one_file_do_not_become_one_again() {
     ] {
         let answer = ask(&p, command);
         assert_eq!(answer.answer, Answer::Partial, "{command}: {answer:?}");
-        assert_eq!(
-            uncovered(&answer),
-            [format!("{name}: other-names")],
-            "{command}"
-        );
+        assert_eq!(uncovered(&answer), [format!("{name}: other-names")], "{command}");
     }
     assert_eq!(ask(&p, "rm other; cat h1 > new").answer, Answer::Exact);
 }

@@ -1,17 +1,13 @@
 //! Rules about what is left out that change between a restore and its undo, or inside a step: whatever they say by
 //! then, undo leads back exactly, or names what it leaves.
 
-use herma_core::Restored;
-use herma_core::Settings;
-use herma_core::Undone;
-use herma_core::WhichStep;
 use herma_core::restore::KeptWhy;
 use herma_core::worktree::reason::Reason;
+use herma_core::{Restored, Settings, Undone, WhichStep};
 use herma_testkit::tree::assert_same;
 
 use super::ledger::names;
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 use super::steps::of_steps;
 
 /// Goes on with other settings, as the next process would.
@@ -115,10 +111,7 @@ fn a_save_after_a_restore_to_other_rules_is_not_what_an_undo_takes_back() {
 /// It was taken for one that was moved to a name of which the checkpoint before says nothing, and stayed away.
 #[test]
 fn a_deleted_file_comes_back_though_one_like_it_was_left_out_before_the_step() {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(300),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(300), ..Settings::default() });
     let text = |last: &str| format!("{}{last}\n", "line\n".repeat(20));
     p.write("b", text("b"));
     p.write("d", "x".repeat(400));
@@ -154,11 +147,7 @@ fn a_file_a_restore_made_and_somebody_edited_is_named_and_not_removed() {
         p.restore("1");
         p.write("made/x", "y".repeat(200));
         let undone = done(p.undo().unwrap());
-        let kept: Vec<_> = undone
-            .kept
-            .iter()
-            .map(|kept| kept.path.to_string())
-            .collect();
+        let kept: Vec<_> = undone.kept.iter().map(|kept| kept.path.to_string()).collect();
         if what == "a lower size limit" {
             // Nothing but its size leaves it out.
             assert_eq!(undone.kept[0].why, KeptWhy::NotSaved(Reason::TooLarge));
@@ -381,10 +370,7 @@ fn undo_leaves_what_was_there_left_out_before_the_step_that_made_it_part_of_the_
             };
             assert_eq!(p.read("a"), "1\n", "{what}");
             assert_eq!(p.read("data/r.csv"), "important\n", "{what}");
-            assert!(
-                names(&kept).contains(&"data/r.csv".to_owned()),
-                "{what}: {kept:?}"
-            );
+            assert!(names(&kept).contains(&"data/r.csv".to_owned()), "{what}: {kept:?}");
             assert_eq!(p.read("r.csv~"), "too\n", "{what}");
         }
     }
@@ -399,9 +385,7 @@ fn undo_leaves_what_was_there_left_out_before_a_step_nobody_ended() {
     p.write("data/r.csv", "important\n");
     let step = p.begin("claude", "bash");
     p.write(".gitignore", "\n");
-    p.project()
-        .end_step_unknown(&WhichStep::Number(step))
-        .unwrap();
+    p.project().end_step_unknown(&WhichStep::Number(step)).unwrap();
     p.save("second");
     let taken = p.take_back(&of_steps(&[step]));
     assert_eq!(p.read(".gitignore"), "data/\n");

@@ -2,15 +2,11 @@
 
 use std::fmt::Write;
 
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Cleaned;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
+use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
+use herma_core::{SaveOptions, Settings};
 
 use super::project::TestProject;
 
@@ -18,11 +14,7 @@ use super::project::TestProject;
 const RESERVE: u64 = 64 << 10;
 
 fn clean(project: &TestProject, limits: Limits) -> Cleaned {
-    let request = CleanRequest {
-        limits,
-        attended: true,
-        clock_is_right: false,
-    };
+    let request = CleanRequest { limits, attended: true, clock_is_right: false };
     let cleaned = project.engine.clean(&request, &NoProgress).unwrap();
     assert_eq!(cleaned.errors, [""; 0], "{cleaned:?}");
     cleaned
@@ -62,10 +54,7 @@ fn collection_keeps_every_checkpoint_and_git_agrees() {
     assert_eq!(cleaned.collected.packs_before, 30);
     assert_eq!(cleaned.collected.packs_after, 1);
     let freed = cleaned.collected.freed_bytes;
-    assert!(
-        freed * 3 > (cleaned.bytes_before - RESERVE) * 2,
-        "{cleaned:?}"
-    );
+    assert!(freed * 3 > (cleaned.bytes_before - RESERVE) * 2, "{cleaned:?}");
     project.fsck();
     assert_eq!(project.list(), before, "no id, time or number changes");
     for (number, state) in (1..).zip(states.iter().rev()) {
@@ -97,10 +86,7 @@ fn what_was_dropped_leaves_nothing_behind() {
 
 #[test]
 fn what_gc_and_prune_take_out_of_use_waits_in_the_trash() {
-    let age = Limits {
-        retention_days: Some(7),
-        ..Limits::default()
-    };
+    let age = Limits { retention_days: Some(7), ..Limits::default() };
     let collect = |p: &TestProject| p.engine.collect(Thoroughness::Full, &NoProgress);
     let by: [&dyn Fn(&TestProject) -> Cleaned; 2] =
         [&|p| collect(p).unwrap(), &|p| clean(p, age.clone())];
@@ -122,14 +108,8 @@ fn what_gc_and_prune_take_out_of_use_waits_in_the_trash() {
 
 #[test]
 fn a_trash_that_would_fill_the_store_is_not_kept() {
-    let keeping = Keeping {
-        max_total_size: Some(1 << 20),
-        ..Keeping::default()
-    };
-    let project = TestProject::with(Settings {
-        keeping,
-        ..Settings::default()
-    });
+    let keeping = Keeping { max_total_size: Some(1 << 20), ..Keeping::default() };
+    let project = TestProject::with(Settings { keeping, ..Settings::default() });
     project.write("big.bin", text(100, 40_000));
     let big = project.save("big").checkpoint;
     project.remove("big.bin");
@@ -149,19 +129,10 @@ fn the_count_limit_keeps_the_newest_and_what_was_pinned_or_named() {
     project.project().pin(&first).unwrap();
     let second = project.find("11");
     project.project().name(&second, "good").unwrap();
-    let cleaned = clean(
-        &project,
-        Limits {
-            max_snapshots: Some(5),
-            ..Limits::default()
-        },
-    );
+    let cleaned = clean(&project, Limits { max_snapshots: Some(5), ..Limits::default() });
     assert_eq!(cleaned.dropped.len(), 7);
-    let reasons: Vec<String> = project
-        .list()
-        .iter()
-        .map(|checkpoint| checkpoint.reason.to_string())
-        .collect();
+    let reasons: Vec<String> =
+        project.list().iter().map(|checkpoint| checkpoint.reason.to_string()).collect();
     assert_eq!(reasons, ["11", "10", "9", "1", "0"]);
     project.fsck();
     project.restore("good");
@@ -176,10 +147,7 @@ fn the_byte_limit_is_reached_in_one_pass_and_costs_no_more_than_needed() {
         project.save(&format!("{step}"));
     }
     let one = gc(&project).bytes_after / 20;
-    let limits = Limits {
-        max_total_bytes: Some(one * 10 + one / 2),
-        ..Limits::default()
-    };
+    let limits = Limits { max_total_bytes: Some(one * 10 + one / 2), ..Limits::default() };
     let cleaned = clean(&project, limits.clone());
     assert!(cleaned.bytes_after <= one * 10 + one / 2, "{cleaned:?}");
     let left = project.list().len();
@@ -190,14 +158,8 @@ fn the_byte_limit_is_reached_in_one_pass_and_costs_no_more_than_needed() {
 
 #[test]
 fn a_save_says_when_it_is_time_and_what_must_stay_does_not_call_for_more() {
-    let keeping = Keeping {
-        max_total_size: Some(1 << 20),
-        ..Keeping::default()
-    };
-    let project = TestProject::with(Settings {
-        keeping,
-        ..Settings::default()
-    });
+    let keeping = Keeping { max_total_size: Some(1 << 20), ..Keeping::default() };
+    let project = TestProject::with(Settings { keeping, ..Settings::default() });
     // The newest checkpoint alone is larger than the limit.
     project.write("huge.bin", text(1, 100_000));
     let saved = project.save("huge");
@@ -226,10 +188,7 @@ fn deleted_projects_go_only_when_they_were_really_deleted() {
     };
     save();
     std::fs::remove_dir_all(&other).unwrap();
-    let all = Limits {
-        orphans: Orphans::All,
-        ..Limits::default()
-    };
+    let all = Limits { orphans: Orphans::All, ..Limits::default() };
     let cleaned = clean(&project, all);
     assert_eq!(cleaned.forgotten.len(), 1);
     assert_eq!(engine.projects().unwrap().len(), 1);

@@ -1,27 +1,19 @@
 //! Cleaning beside savers and restorers, and the promise about the disk.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use herma_core::Engine;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Saved;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::settings::Keeping;
+use herma_core::{Engine, ObjectId, SaveOptions, Saved, Settings};
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::bytes_below;
 
 use super::cleaning::text;
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 
 fn save(engine: &Engine, root: &Path) -> Saved {
     let project = engine.project(root).unwrap();
@@ -93,14 +85,8 @@ fn the_store_stays_within_its_limit_at_every_moment() {
     const PROJECTS: u64 = 10;
     const SAVES: u64 = 300;
     let scene = TestProject::new();
-    let keeping = Keeping {
-        max_total_size: Some(LIMIT),
-        ..Keeping::default()
-    };
-    let settings = Settings {
-        keeping,
-        ..Settings::default()
-    };
+    let keeping = Keeping { max_total_size: Some(LIMIT), ..Keeping::default() };
+    let settings = Settings { keeping, ..Settings::default() };
     let engine = engine(&scene.home(), None, settings);
     let base = scene.temp.path().canonicalize().unwrap();
     let store = scene.store();
@@ -135,10 +121,7 @@ fn the_store_stays_within_its_limit_at_every_moment() {
         }
     });
     let most = most.into_inner();
-    assert!(
-        most > LIMIT / 2,
-        "the limit was not put to the test: {most}"
-    );
+    assert!(most > LIMIT / 2, "the limit was not put to the test: {most}");
     assert!(most <= LIMIT + largest, "{most} of {LIMIT} + {largest}");
     for project in 0..PROJECTS {
         let root = base.join(format!("project-{project}"));

@@ -2,22 +2,16 @@
 
 use std::path::PathBuf;
 
-use herma_core::Engine;
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Dropped;
-use herma_core::cleanup::Limits;
+use herma_core::cleanup::{CleanRequest, Dropped, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::types::settings::Keeping;
+use herma_core::{Engine, SaveOptions, Settings};
 use herma_testkit::random::Random;
 use herma_testkit::skips::needs;
 use herma_testkit::tree::bytes_below;
 
-use super::project::TestProject;
-use super::project::engine;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::project::{TestProject, engine};
+use super::upkeep::{save_at, with_clock};
 
 fn noise(random: &mut Random, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|_| random.below(256) as u8).collect()
@@ -30,20 +24,14 @@ fn sorted(mut drops: Vec<Dropped>) -> Vec<Dropped> {
 
 fn capped(limit: u64) -> Settings {
     Settings {
-        keeping: Keeping {
-            max_total_size: Some(limit),
-            ..Keeping::default()
-        },
+        keeping: Keeping { max_total_size: Some(limit), ..Keeping::default() },
         ..Settings::default()
     }
 }
 
 fn request(limit: u64, attended: bool) -> CleanRequest {
     CleanRequest {
-        limits: Limits {
-            max_total_bytes: Some(limit),
-            ..Limits::default()
-        },
+        limits: Limits { max_total_bytes: Some(limit), ..Limits::default() },
         attended,
         clock_is_right: false,
     }
@@ -67,10 +55,7 @@ fn cleaning_at_the_size_limit_does_not_drop_almost_all_history() {
     assert_eq!(sorted(cleaned.dropped), sorted(plan.drops));
     let (left, bytes) = (project.list().len(), bytes_below(&project.store()));
     assert!((saves - 6..saves).contains(&left), "{left} of {saves}");
-    assert!(
-        bytes <= LIMIT / 10 * 9 && bytes > LIMIT / 100 * 83,
-        "{bytes}"
-    );
+    assert!(bytes <= LIMIT / 10 * 9 && bytes > LIMIT / 100 * 83, "{bytes}");
     let again = project.engine.maintain(&NoProgress).unwrap().unwrap();
     assert_eq!(again.dropped, [], "what cleaning wrote is no growth");
     project.fsck();
@@ -99,11 +84,7 @@ fn projects_gone_with_all_their_parents_are_reclaimed_and_live_ones_not_squeezed
     std::fs::remove_dir_all(&far).unwrap();
     let maintain = || p.engine.maintain(&NoProgress).unwrap().unwrap();
     let first = maintain();
-    assert_eq!(
-        first.dropped,
-        [],
-        "for leftovers no live project gives up anything"
-    );
+    assert_eq!(first.dropped, [], "for leftovers no live project gives up anything");
     assert!(first.over.is_some());
     // Found missing, and left alone for long after that.
     clock.advance(6 * DAY);
@@ -141,16 +122,8 @@ impl Growth {
         for root in &roots {
             std::fs::create_dir_all(root.join("deep/er")).unwrap();
         }
-        let settings = Settings {
-            max_file_size: None,
-            ..Settings::default()
-        };
-        Self {
-            engine: engine(&scene.home(), None, settings),
-            scene,
-            random,
-            roots,
-        }
+        let settings = Settings { max_file_size: None, ..Settings::default() };
+        Self { engine: engine(&scene.home(), None, settings), scene, random, roots }
     }
 
     fn grow(&mut self) {
@@ -195,10 +168,7 @@ fn every_run_drops_what_was_planned_and_holds_the_limit_or_says_that_it_cannot()
                 None => assert!(bytes <= limit, "{bytes} of {limit}, seed {seed}"),
             }
             if plan.over.is_none() {
-                assert!(
-                    bytes <= limit,
-                    "planned, but {bytes} of {limit}, seed {seed}"
-                );
+                assert!(bytes <= limit, "planned, but {bytes} of {limit}, seed {seed}");
                 reached += usize::from(plan.bytes_after.is_some());
             } else {
                 missed += 1;

@@ -2,34 +2,24 @@
 //! others at the same time.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use herma_core::Engine;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::cleanup::{CleanRequest, Limits};
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
+use herma_core::{Engine, Settings};
 use herma_testkit::Bounded;
 use herma_testkit::git::Repository;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::child;
 use super::cleaning::text;
-use super::project::TestProject;
-use super::project::engine;
-use super::upkeep::Saves;
-use super::upkeep::collect;
-use super::upkeep::names_below;
+use super::project::{TestProject, engine};
+use super::upkeep::{Saves, collect, names_below};
 
 #[test]
 fn a_hostile_trash_is_emptied_and_nothing_outside_is_touched() {
@@ -85,9 +75,7 @@ struct StopAt {
 
 impl StopAt {
     fn new(n: u64) -> Self {
-        Self {
-            left: AtomicU64::new(n),
-        }
+        Self { left: AtomicU64::new(n) }
     }
 
     fn heard(&self, most: u64) -> u64 {
@@ -100,9 +88,7 @@ impl Progress for StopAt {
 
     fn files(&self, _done: u64, _total: Option<u64>) {
         let less = |left: u64| left.checked_sub(1);
-        let _ = self
-            .left
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        let _ = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
     }
 
     fn is_cancelled(&self) -> bool {
@@ -111,10 +97,7 @@ impl Progress for StopAt {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let done = std::process::Command::new("cp")
-        .arg("-a")
-        .args([from, to])
-        .bounded_status();
+    let done = std::process::Command::new("cp").arg("-a").args([from, to]).bounded_status();
     assert!(done.unwrap().success());
 }
 
@@ -179,10 +162,8 @@ fn a_store_that_cannot_be_written_is_an_error_and_stays_as_it_is() {
     let p = TestProject::new();
     let saves = Saves::make(&p, 3);
     let chmod = |mode: &str| {
-        let done = std::process::Command::new("chmod")
-            .args(["-R", mode])
-            .arg(p.store())
-            .bounded_status();
+        let done =
+            std::process::Command::new("chmod").args(["-R", mode]).arg(p.store()).bounded_status();
         assert!(done.unwrap().success());
     };
     let before = Tree::read(p.store().join("objects"));
@@ -220,19 +201,12 @@ impl Progress for Rival<'_> {
 
 #[test]
 fn of_two_collections_at_once_one_is_told_to_wait() {
-    let settings = Settings {
-        lock_wait: Duration::from_millis(10),
-        threads: 1,
-        ..Settings::default()
-    };
+    let settings =
+        Settings { lock_wait: Duration::from_millis(10), threads: 1, ..Settings::default() };
     let p = TestProject::with(settings);
     let saves = Saves::make(&p, 3);
     let other = p.another_engine();
-    let rival = Rival {
-        engine: &other,
-        found: Mutex::default(),
-        maintained: AtomicU64::new(0),
-    };
+    let rival = Rival { engine: &other, found: Mutex::default(), maintained: AtomicU64::new(0) };
     p.engine.collect(Thoroughness::Full, &rival).unwrap();
     let found = rival.found.into_inner().unwrap();
     assert!(!found.is_empty());
@@ -250,14 +224,8 @@ fn dropping_and_collecting_frees_room_on_a_disk_without_any() {
         return;
     }
     let mut p = TestProject::new();
-    let keeping = Keeping {
-        max_total_size: Some(0),
-        ..Keeping::default()
-    };
-    let settings = Settings {
-        keeping,
-        ..Settings::default()
-    };
+    let keeping = Keeping { max_total_size: Some(0), ..Keeping::default() };
+    let settings = Settings { keeping, ..Settings::default() };
     let home = child::mount().join("home");
     std::fs::create_dir(&home).unwrap();
     p.engine = engine(&home, None, settings);
@@ -273,10 +241,7 @@ fn dropping_and_collecting_frees_room_on_a_disk_without_any() {
     drop(file);
     // Three of six must be enough to see that room comes back.
     let request = CleanRequest {
-        limits: Limits {
-            max_snapshots: Some(3),
-            ..Limits::default()
-        },
+        limits: Limits { max_snapshots: Some(3), ..Limits::default() },
         attended: true,
         clock_is_right: false,
     };

@@ -4,24 +4,14 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use herma_core::ObjectId;
-use herma_core::Spec;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
+use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
-use herma_testkit::Bounded;
-use herma_testkit::git;
+use herma_core::{ObjectId, Spec};
+use herma_testkit::{Bounded, git};
 
 use super::project::TestProject;
-use super::upkeep::Saves;
-use super::upkeep::clean;
-use super::upkeep::collect;
-use super::upkeep::git_line;
-use super::upkeep::names_below;
-use super::upkeep::overwrite;
-use super::upkeep::pack_with;
-use super::upkeep::packs;
+use super::upkeep::{Saves, clean, collect, git_line, names_below, overwrite, pack_with, packs};
 
 /// One more pack, with everything that is in the store.
 fn pack_all(p: &TestProject) -> PathBuf {
@@ -36,8 +26,7 @@ fn pack_all(p: &TestProject) -> PathBuf {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let name = String::from_utf8(output.stdout).unwrap();
-    p.store()
-        .join(format!("objects/pack/pack-{}.pack", name.trim()))
+    p.store().join(format!("objects/pack/pack-{}.pack", name.trim()))
 }
 
 /// Turns a pack into loose objects.
@@ -54,16 +43,8 @@ fn explode(p: &TestProject, pack: &PathBuf) {
 /// What runs by itself says what is wrong, and fails no save.
 #[track_caller]
 fn upkeep_goes_on(p: &TestProject, scene: &str) {
-    let limits = Limits {
-        max_snapshots: Some(20),
-        max_total_bytes: Some(1),
-        ..Limits::default()
-    };
-    let request = CleanRequest {
-        limits,
-        attended: false,
-        clock_is_right: false,
-    };
+    let limits = Limits { max_snapshots: Some(20), max_total_bytes: Some(1), ..Limits::default() };
+    let request = CleanRequest { limits, attended: false, clock_is_right: false };
     let planned = p.engine.plan_cleaning(&request, &NoProgress);
     planned.unwrap_or_else(|e| panic!("{scene}: {e}"));
     let cleaned = p.engine.maintain(&NoProgress);
@@ -152,9 +133,7 @@ fn an_index_that_cannot_be_read_stops_removal_and_only_that() {
     upkeep_goes_on(&p, "a torn index");
     saves.check_but(&p, 1);
     let spec = format!("id:{}", saves.0[1].0);
-    p.project()
-        .drop_named(&Spec::parse(&spec).unwrap())
-        .unwrap();
+    p.project().drop_named(&Spec::parse(&spec).unwrap()).unwrap();
     let cleaned = collect(&p);
     assert_eq!(cleaned.collected.damaged, [""; 0]);
     assert!(cleaned.collected.merged > 0);
@@ -168,14 +147,8 @@ fn damage_does_not_make_the_store_grow_without_end() {
     let pack = pack_with(&p, &saves.0[3].0.to_hex());
     overwrite(&pack.with_extension("idx"), b"torn");
     let cleaned = clean(&p, Limits::default());
-    assert_eq!(
-        cleaned.collected.freed_bytes, 0,
-        "below the limit nothing goes"
-    );
-    let limits = Limits {
-        max_total_bytes: Some(1),
-        ..Limits::default()
-    };
+    assert_eq!(cleaned.collected.freed_bytes, 0, "below the limit nothing goes");
+    let limits = Limits { max_total_bytes: Some(1), ..Limits::default() };
     let cleaned = clean(&p, limits);
     assert!(cleaned.collected.freed_bytes > 0, "{cleaned:?}");
     assert!(pack.exists(), "the damaged pack is carried along");
@@ -188,22 +161,10 @@ fn damage_does_not_make_the_store_grow_without_end() {
 fn parts(p: &TestProject, commit: &str) -> Vec<(&'static str, String)> {
     let extra = format!("refs/herma/{}/00000002.extra", p.project().id());
     vec![
-        (
-            "blob",
-            git_line(p, &["rev-parse", &format!("{commit}:a.txt")]),
-        ),
-        (
-            "blob below",
-            git_line(p, &["rev-parse", &format!("{commit}:sub/b.txt")]),
-        ),
-        (
-            "tree",
-            git_line(p, &["rev-parse", &format!("{commit}^{{tree}}")]),
-        ),
-        (
-            "tree below",
-            git_line(p, &["rev-parse", &format!("{commit}:sub")]),
-        ),
+        ("blob", git_line(p, &["rev-parse", &format!("{commit}:a.txt")])),
+        ("blob below", git_line(p, &["rev-parse", &format!("{commit}:sub/b.txt")])),
+        ("tree", git_line(p, &["rev-parse", &format!("{commit}^{{tree}}")])),
+        ("tree below", git_line(p, &["rev-parse", &format!("{commit}:sub")])),
         ("commit", commit.to_owned()),
         ("extra", git_line(p, &["rev-parse", &extra])),
     ]
@@ -236,10 +197,7 @@ fn a_lost_or_damaged_object_is_named_and_nothing_is_removed_until_its_checkpoint
             let cleaned = cleaned.unwrap_or_else(|e| panic!("{scene}: {e}"));
             let name = format!("refs/herma/{}/00000002", p.project().id());
             let damaged = &cleaned.collected.damaged;
-            assert!(
-                damaged.iter().any(|found| found.starts_with(&name)),
-                "{scene}: {damaged:?}"
-            );
+            assert!(damaged.iter().any(|found| found.starts_with(&name)), "{scene}: {damaged:?}");
             assert_eq!(
                 names_below(&p.store().join("objects")),
                 before,
@@ -269,11 +227,7 @@ fn a_truncated_pack_does_not_stop_cleaning() {
     let whole = std::fs::read(&pack).unwrap();
     overwrite(&pack, &whole[..60]);
     p.engine.status(true, &NoProgress).unwrap();
-    let limits = Limits {
-        max_snapshots: Some(3),
-        max_total_bytes: Some(1),
-        ..Limits::default()
-    };
+    let limits = Limits { max_snapshots: Some(3), max_total_bytes: Some(1), ..Limits::default() };
     let cleaned = clean(&p, limits);
     assert!(cleaned.collected.freed_bytes > 0, "{cleaned:?}");
     let newest = &saves.0[4];
@@ -295,16 +249,9 @@ fn a_newest_checkpoint_with_a_damaged_file_is_not_all_that_is_left() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
     overwrite(&pack, &bytes);
-    let limits = Limits {
-        max_snapshots: Some(1),
-        ..Limits::default()
-    };
+    let limits = Limits { max_snapshots: Some(1), ..Limits::default() };
     clean(&p, limits);
-    assert_eq!(
-        p.list().len(),
-        2,
-        "the newest, and the newest that is whole"
-    );
+    assert_eq!(p.list().len(), 2, "the newest, and the newest that is whole");
     p.restore("2");
     assert_eq!(p.read("big.txt"), super::cleaning::text(3, 3_000));
 }

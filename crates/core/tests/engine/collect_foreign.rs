@@ -1,26 +1,14 @@
 //! Collection in a store that Hermes and other programs also work on: their files, their habits.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use herma_core::Settings;
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
-use herma_testkit::git;
-use herma_testkit::hermes::HermesStore;
-use herma_testkit::hermes::project_hash;
+use herma_testkit::hermes::{HermesStore, project_hash};
+use herma_testkit::{Bounded, TestEnv, git};
 
-use super::project::TestProject;
-use super::project::engine;
-use super::upkeep::Saves;
-use super::upkeep::collect;
-use super::upkeep::git_line;
-use super::upkeep::move_to;
-use super::upkeep::overwrite;
-use super::upkeep::pack_with;
-use super::upkeep::packs;
+use super::project::{TestProject, engine};
+use super::upkeep::{Saves, collect, git_line, move_to, overwrite, pack_with, packs};
 
 /// A store that Hermes made, with four checkpoints of its own.
 fn made_by_hermes() -> Option<(TestEnv, HermesStore, TestProject, Vec<String>)> {
@@ -63,14 +51,8 @@ fn loose(p: &TestProject, id: &str) -> PathBuf {
 fn what_git_derives_from_packs_goes_with_them_and_git_stays_content() {
     let git_ways: [&[&[&str]]; 6] = [
         &[&["repack", "-q", "-d"], &["multi-pack-index", "write"]],
-        &[
-            &["repack", "-q", "-d"],
-            &["multi-pack-index", "write", "--bitmap"],
-        ],
-        &[
-            &["repack", "-q", "-d"],
-            &["commit-graph", "write", "--reachable"],
-        ],
+        &[&["repack", "-q", "-d"], &["multi-pack-index", "write", "--bitmap"]],
+        &[&["repack", "-q", "-d"], &["commit-graph", "write", "--reachable"]],
         &[&["commit-graph", "write", "--reachable", "--split"]],
         &[&["gc", "-q", "--prune=now"]],
         &[&["-c", "repack.writeBitmaps=true", "repack", "-q", "-a", "-d"]],

@@ -3,15 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use herma_core::ObjectId;
-use herma_core::Spec;
-use herma_core::State;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_core::{ObjectId, Spec, State};
+use herma_store::object::{Kind, id_of};
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::project::TestProject;
 
@@ -43,12 +39,7 @@ impl Crafted {
         std::fs::create_dir(&canary).unwrap();
         std::fs::write(canary.join("file"), "outside\n").unwrap();
         let (before, canary) = (p.tree(), Tree::read(canary));
-        Self {
-            p,
-            before,
-            canary,
-            honest,
-        }
+        Self { p, before, canary, honest }
     }
 
     /// The canary's directory.

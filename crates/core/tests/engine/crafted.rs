@@ -1,18 +1,13 @@
 //! Checkpoints made to hurt: each is refused, or stays inside the project.
 
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::Spec;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
+use herma_core::{Error, ObjectId, Spec};
 use herma_diff::DiffError;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use herma_testkit::tree::assert_same;
 
-use super::craft::Crafted;
-use super::craft::Verdict;
-use super::craft::tree_bytes;
+use super::craft::{Crafted, Verdict, tree_bytes};
 
 const FILE: &str = "100644";
 const LINK: &str = "120000";
@@ -37,15 +32,8 @@ fn assert_name_refused(name: &[u8]) {
 
 #[test]
 fn names_that_lead_out_of_the_project_are_refused() {
-    for name in [
-        &b".."[..],
-        b".",
-        b"",
-        b"../canary/file",
-        b"src/main.rs",
-        b"/etc/passwd",
-        b"a\0b",
-    ] {
+    for name in [&b".."[..], b".", b"", b"../canary/file", b"src/main.rs", b"/etc/passwd", b"a\0b"]
+    {
         assert_name_refused(name);
     }
     let long = vec![b'x'; 256];
@@ -101,23 +89,13 @@ fn malformed_trees_are_refused() {
         ("cut in a name", raw(&good[..8])),
         ("cut in a mode", raw(&good[..3])),
         ("no tree at all", raw(b"\0\0\0")),
-        (
-            "doubled",
-            crafted.tree(&[(FILE, b"a", blob), (FILE, b"a", blob)]),
-        ),
-        (
-            "unsorted",
-            crafted.tree(&[(FILE, b"b", blob), (FILE, b"a", blob)]),
-        ),
+        ("doubled", crafted.tree(&[(FILE, b"a", blob), (FILE, b"a", blob)])),
+        ("unsorted", crafted.tree(&[(FILE, b"b", blob), (FILE, b"a", blob)])),
         ("setuid", crafted.tree(&[("104755", b"a", blob)])),
         ("device", crafted.tree(&[("60644", b"a", blob)])),
         (
             "file and directory",
-            crafted.tree(&[
-                (FILE, b"a", blob),
-                (FILE, b"a.b", blob),
-                (DIRECTORY, b"a", inner),
-            ]),
+            crafted.tree(&[(FILE, b"a", blob), (FILE, b"a.b", blob), (DIRECTORY, b"a", inner)]),
         ),
     ];
     for (what, tree) in trees {
@@ -202,10 +180,7 @@ fn commits_that_are_none_are_refused() {
         ("the null tree", crafted.commit(ObjectId::NULL)),
         ("no tree", text(whole.split_once('\n').unwrap().1)),
         ("two trees", text(&format!("tree {tree}\n{whole}"))),
-        (
-            "a time out of reach",
-            text(&whole.replace("1700000000", "9999999999999999999999")),
-        ),
+        ("a time out of reach", text(&whole.replace("1700000000", "9999999999999999999999"))),
         ("nothing", text("")),
         ("a tree", tree),
         ("a blob", blob),
@@ -252,11 +227,7 @@ fn objects_that_lie_about_themselves_are_refused() {
         crafted.object_with_header(id(b"2"), b"tree 18446744073709551615\0", &bytes),
         crafted.object_with_header(id(b"3"), b"tree -1\0", &bytes),
         crafted.object_with_header(id(b"4"), b"tree 5\0", &bytes),
-        crafted.object_with_header(
-            id(b"5"),
-            format!("tree {}\0", bytes.len()).as_bytes(),
-            &bytes,
-        ),
+        crafted.object_with_header(id(b"5"), format!("tree {}\0", bytes.len()).as_bytes(), &bytes),
         crafted.object_with_header(id(b"6"), b"", b""),
     ];
     for tree in trees {
@@ -283,20 +254,13 @@ fn a_tree_bomb_is_refused_and_a_part_of_it_is_not() {
     let tree = bomb(&crafted, FILE, crafted.blob(b"part"));
     crafted.point(crafted.commit(tree));
     let error = crafted.p.restore_with("1", &RestoreOptions::default());
-    assert!(
-        matches!(error, Err(Error::Diff(DiffError::TooMany { .. }))),
-        "{error:?}"
-    );
+    assert!(matches!(error, Err(Error::Diff(DiffError::TooMany { .. }))), "{error:?}");
     assert_same(&crafted.before, &crafted.p.tree(), "refused");
     crafted.p.chmod("src", 0o750); // so that modes are compared, too
     let path = "0/1/2/3/4/5/6/7/8/9";
     crafted.p.restore_paths("1", &[path]).unwrap();
     assert_eq!(crafted.p.read(path), "part");
-    assert_eq!(
-        crafted.p.read("a.txt"),
-        "two\n",
-        "nothing else was asked for"
-    );
+    assert_eq!(crafted.p.read("a.txt"), "two\n", "nothing else was asked for");
     crafted.assert_usable();
 }
 
@@ -335,8 +299,6 @@ fn a_quarter_of_a_million_entries_are_planned() {
     crafted.point(crafted.commit(crafted.tree(&entries)));
     let project = crafted.p.project();
     let target = project.find(&Spec::Number(1)).unwrap();
-    let plan = project
-        .plan_restore(&target, &RestoreOptions::default(), &NoProgress)
-        .unwrap();
+    let plan = project.plan_restore(&target, &RestoreOptions::default(), &NoProgress).unwrap();
     assert!(plan.actions.len() > 250_000);
 }

@@ -2,15 +2,11 @@
 
 use std::path::PathBuf;
 
-use herma_core::Error;
-use herma_core::Spec;
 use herma_core::error::ErrorKind;
+use herma_core::{Error, Spec};
 use herma_testkit::hermes::project_hash;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
-use rustix::fs::CWD;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
+use herma_testkit::tree::{Tree, assert_same};
+use rustix::fs::{CWD, FileType, Mode};
 
 use super::craft::Crafted;
 use super::project::TestProject;
@@ -43,19 +39,14 @@ fn project() -> TestProject {
 
 /// The project's own state in the store.
 fn state_file(p: &TestProject, name: &str) -> PathBuf {
-    p.store()
-        .join("herma/projects")
-        .join(p.project().id().as_str())
-        .join(name)
+    p.store().join("herma/projects").join(p.project().id().as_str()).join(name)
 }
 
 /// Saving, listing, comparing, restoring and undoing work as if nothing had happened.
 #[track_caller]
 fn assert_everything_works(p: &TestProject, what: &str) {
     let checkpoints = p.list().len();
-    let saved = p
-        .try_save("still")
-        .unwrap_or_else(|e| panic!("save, {what}: {e}"));
+    let saved = p.try_save("still").unwrap_or_else(|e| panic!("save, {what}: {e}"));
     assert!(saved.is_new, "{what}");
     assert_eq!(p.list().len(), checkpoints + 1, "{what}");
     let tree = Tree::read(&p.root).as_git();
@@ -188,10 +179,7 @@ fn a_linked_ref_is_not_followed() {
     std::os::unix::fs::symlink(p.outside(), p.ref_path("00000008")).unwrap();
     assert_eq!(p.p.list().len(), 1, "what it points to is no checkpoint");
     assert!(p.p.save("new").is_new);
-    assert_eq!(
-        std::fs::read_to_string(&outside).unwrap(),
-        format!("{commit}\n")
-    );
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), format!("{commit}\n"));
 }
 
 #[test]
@@ -227,10 +215,7 @@ fn a_ref_to_another_projects_commit_stays_inside() {
         p.p.engine
             .project(&other)
             .unwrap()
-            .save(
-                &herma_core::SaveOptions::default(),
-                &herma_core::engine::NoProgress,
-            )
+            .save(&herma_core::SaveOptions::default(), &herma_core::engine::NoProgress)
             .unwrap();
     let commit = p.point(saved.checkpoint.id);
     p.attack(commit);
@@ -282,10 +267,7 @@ fn a_crafted_ref_of_hermes_never_breaks_a_save() {
     let blob = p.blob(b"no commit");
     let broken = p.object_with_header(p.blob(b"x"), b"commit 9999\0", b"tree nonsense");
     let missing = herma_core::ObjectId::EMPTY_TREE;
-    let mirror =
-        p.p.store()
-            .join("refs/hermes")
-            .join(project_hash(&p.p.root));
+    let mirror = p.p.store().join("refs/hermes").join(project_hash(&p.p.root));
     for (number, id) in [blob, broken, missing].into_iter().enumerate() {
         std::fs::write(&mirror, format!("{id}\n")).unwrap();
         assert_eq!(p.p.list().len(), number + 1);

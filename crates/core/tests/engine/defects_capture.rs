@@ -3,15 +3,13 @@
 use std::process::Command;
 use std::time::Duration;
 
-use herma_core::SaveOptions;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::worktree::reason::Reason;
+use herma_core::{SaveOptions, Settings};
 use herma_store::layout;
 use herma_testkit::Bounded;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::child;
 use super::project::TestProject;
@@ -89,11 +87,7 @@ fn files_that_are_left_out_do_not_count() {
     p.write("main.js", "1\n");
     p.write("node_modules/0", "");
     for n in 1..=50_000 {
-        std::fs::hard_link(
-            p.path("node_modules/0"),
-            p.path(&format!("node_modules/{n}")),
-        )
-        .unwrap();
+        std::fs::hard_link(p.path("node_modules/0"), p.path(&format!("node_modules/{n}"))).unwrap();
     }
     let saved = p.save("first");
     assert_eq!(saved.receipt.summary.files, 1);
@@ -118,12 +112,7 @@ fn a_nested_repository_is_saved_like_any_directory() {
     p.write("linked/c.txt", "three\n");
     let saved = p.save("first");
     let paths: Vec<_> = p.saved_tree(&saved.checkpoint).0.into_keys().collect();
-    let expected = [
-        "a.txt",
-        "fresh/b.txt",
-        "linked/c.txt",
-        "vendor/lib/src/lib.c",
-    ];
+    let expected = ["a.txt", "fresh/b.txt", "linked/c.txt", "vendor/lib/src/lib.c"];
     assert_eq!(paths, expected.map(|path| path.as_bytes().to_vec()));
 
     let repository = Tree::read(p.path("vendor/lib/.git"));
@@ -136,11 +125,7 @@ fn a_nested_repository_is_saved_like_any_directory() {
     assert_eq!(p.read("fresh/b.txt"), "two\n");
     assert_eq!(p.read("linked/.git"), "gitdir: ../vendor/lib/.git\n");
     let now = Tree::read(p.path("vendor/lib/.git"));
-    assert_same(
-        &repository,
-        &now,
-        "the nested repository itself is not touched",
-    );
+    assert_same(&repository, &now, "the nested repository itself is not touched");
 }
 
 // HERMES defect 26
@@ -160,12 +145,8 @@ fn one_unreadable_file_costs_one_line_of_the_receipt() {
     let saved = p.save("first");
     assert!(saved.is_new);
     assert!(saved.receipt.summary.is_partial(), "it is said at once");
-    let named: Vec<_> = saved
-        .receipt
-        .left_out
-        .iter()
-        .map(|item| (item.path.to_string(), item.reason))
-        .collect();
+    let named: Vec<_> =
+        saved.receipt.left_out.iter().map(|item| (item.path.to_string(), item.reason)).collect();
     let expected = ["closed", "locked.txt"].map(|path| (path.to_owned(), Reason::Unreadable));
     assert_eq!(named, expected);
     p.write("a.txt", "two\n");
@@ -180,10 +161,7 @@ fn one_unreadable_file_costs_one_line_of_the_receipt() {
 // HERMES defect 30
 #[test]
 fn a_save_that_failed_does_not_count_as_done() {
-    let p = TestProject::with(Settings {
-        lock_wait: Duration::ZERO,
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { lock_wait: Duration::ZERO, ..Settings::default() });
     p.write("a.txt", "one\n");
     let dirs = layout::create_or_open(&p.home().join("checkpoints"), "stamp").unwrap();
     let other = dirs.lock_project(p.project().id(), Duration::ZERO).unwrap();
@@ -191,10 +169,7 @@ fn a_save_that_failed_does_not_count_as_done() {
     assert_eq!(failed.kind(), ErrorKind::Busy);
     assert_eq!(p.list(), []);
     drop(other);
-    assert!(
-        p.save("turn").is_new,
-        "the obstacle is gone, in the same turn"
-    );
+    assert!(p.save("turn").is_new, "the obstacle is gone, in the same turn");
     assert!(!p.save("turn").is_new);
 }
 
@@ -203,10 +178,8 @@ fn a_save_that_failed_does_not_count_as_done() {
 fn four_agents_in_one_project_lose_no_checkpoint() {
     const AGENTS: usize = 4;
     const SAVES: usize = 10;
-    let p = TestProject::with(Settings {
-        lock_wait: Duration::from_secs(60),
-        ..Settings::default()
-    });
+    let p =
+        TestProject::with(Settings { lock_wait: Duration::from_secs(60), ..Settings::default() });
     let saved: Vec<_> = std::thread::scope(|scope| {
         let agents: Vec<_> = (0..AGENTS)
             .map(|agent| {
@@ -224,25 +197,14 @@ fn four_agents_in_one_project_lose_no_checkpoint() {
                 })
             })
             .collect();
-        agents
-            .into_iter()
-            .flat_map(|agent| agent.join().unwrap())
-            .collect()
+        agents.into_iter().flat_map(|agent| agent.join().unwrap()).collect()
     });
     assert_eq!(saved.len(), AGENTS * SAVES);
-    let listed: Vec<_> = p
-        .list()
-        .into_iter()
-        .map(|checkpoint| checkpoint.id)
-        .collect();
+    let listed: Vec<_> = p.list().into_iter().map(|checkpoint| checkpoint.id).collect();
     for (file, content, checkpoint) in saved {
         assert!(listed.contains(&checkpoint.id), "{file} {content}");
         let tree = p.saved_tree(&checkpoint);
-        assert_eq!(
-            tree.file(&file),
-            Some(content.as_bytes()),
-            "it holds what was saved"
-        );
+        assert_eq!(tree.file(&file), Some(content.as_bytes()), "it holds what was saved");
     }
     // A file caught while it was being written was read twice; what was read first dangles.
     p.fsck_but_dangling();
@@ -273,14 +235,9 @@ fn what_is_left_out_is_named_and_can_be_taken_in() {
     p.write(".hermaignore", "!notes.txt\n!env/\n!dist/x.js\n");
     let saved = p.save("first").checkpoint;
     let tree = p.saved_tree(&saved);
-    for path in [
-        "notes.txt",
-        "env/settings.py",
-        "build/tool.py",
-        "dist/x.js",
-        ".env.example",
-        "main.py",
-    ] {
+    for path in
+        ["notes.txt", "env/settings.py", "build/tool.py", "dist/x.js", ".env.example", "main.py"]
+    {
         assert!(tree.file(path).is_some(), "{path} is saved");
     }
     let left_out = p.left_out();
@@ -305,9 +262,7 @@ fn odd_metadata_a_pipe_or_odd_bytes_in_the_reason_do_not_cost_the_checkpoint() {
     p.write("a.txt", "one\n");
     p.write("log", "a file at first\n");
     p.save("first");
-    let metadata = p
-        .store()
-        .join(format!("projects/{}.json", p.project().id()));
+    let metadata = p.store().join(format!("projects/{}.json", p.project().id()));
     let odd: [&[u8]; 6] = [
         b"[1, 2]",
         b"\"x\"",
@@ -332,10 +287,7 @@ fn odd_metadata_a_pipe_or_odd_bytes_in_the_reason_do_not_cost_the_checkpoint() {
 
     let reason: &[u8] = b"nul \0 and \xff\xfe and \xed\xa0\x80";
     p.write("a.txt", "odd reason\n");
-    let options = SaveOptions {
-        reason: reason.into(),
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
     assert!(p.project().save(&options, &NoProgress).unwrap().is_new);
     assert_eq!(p.find("@").reason, reason);
     p.fsck();

@@ -1,42 +1,26 @@
 //! Limits and collection: one test per defect of the original.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use herma_core::ObjectId;
-use herma_core::Settings;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
+use herma_core::{ObjectId, Settings, VerifyOptions};
 
 use super::cleaning::text;
 use super::project::TestProject;
-use super::upkeep::DAY;
-use super::upkeep::collect;
-use super::upkeep::keeping_twenty;
-use super::upkeep::maintain;
-use super::upkeep::make;
-use super::upkeep::names_below;
-use super::upkeep::reasons_at;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::upkeep::{
+    DAY, collect, keeping_twenty, maintain, make, names_below, reasons_at, save_at, with_clock,
+};
 
 fn capped(max_total_size: u64) -> Settings {
-    let keeping = Keeping {
-        max_total_size: Some(max_total_size),
-        ..Keeping::default()
-    };
-    Settings {
-        keeping,
-        ..Settings::default()
-    }
+    let keeping = Keeping { max_total_size: Some(max_total_size), ..Keeping::default() };
+    Settings { keeping, ..Settings::default() }
 }
 
 fn bytes(p: &TestProject) -> u64 {
@@ -124,10 +108,7 @@ fn cleaning_beside_three_writers_costs_no_acknowledged_checkpoint() {
         .filter(|id| !dropped.contains(id) && !listed.contains(id))
         .collect();
     assert_eq!(lost, []);
-    let options = VerifyOptions {
-        read_data: true,
-        project: None,
-    };
+    let options = VerifyOptions { read_data: true, project: None };
     let verified = p.engine.verify(&options, &NoProgress).unwrap();
     assert!(verified.is_whole(), "{verified:?}");
     p.fsck_but_dangling();
@@ -185,10 +166,7 @@ fn eight_projects_over_the_cap_settle_once_and_later_saves_pay_nothing() {
         reasons.len() - 1
     });
     let older: usize = older.sum();
-    assert!(
-        older < 8,
-        "what may go fits into the cap by itself: {older}"
-    );
+    assert!(older < 8, "what may go fits into the cap by itself: {older}");
     let packs = |p: &TestProject| {
         let files = names_below(&p.store().join("objects/pack")).into_iter();
         let inode = |path: PathBuf| (path.metadata().unwrap().ino(), path);
@@ -228,10 +206,7 @@ fn written(p: &TestProject, save: impl FnOnce()) -> BTreeMap<String, usize> {
     let before = look();
     save();
     let after = look();
-    assert!(
-        before.keys().all(|path| after.contains_key(path)),
-        "a save removes nothing"
-    );
+    assert!(before.keys().all(|path| after.contains_key(path)), "a save removes nothing");
     let mut places = BTreeMap::new();
     for (path, facts) in &after {
         if before.get(path) != Some(facts) {

@@ -9,15 +9,7 @@ use herma_core::types::settings::Keeping;
 use herma_fs::publish::Durability;
 
 use super::project::TestProject;
-use super::upkeep::DAY;
-use super::upkeep::HOUR;
-use super::upkeep::HandClock;
-use super::upkeep::START;
-use super::upkeep::maintain;
-use super::upkeep::make;
-use super::upkeep::reasons_at;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::upkeep::{DAY, HOUR, HandClock, START, maintain, make, reasons_at, save_at, with_clock};
 
 const YEAR: i64 = 365 * DAY;
 
@@ -29,14 +21,8 @@ struct Jump {
 }
 
 const JUMPS: [Jump; 7] = [
-    Jump {
-        name: "a year ahead for one day",
-        error: |day| if day == 9 { YEAR } else { 0 },
-    },
-    Jump {
-        name: "a year behind for one day",
-        error: |day| if day == 9 { -YEAR } else { 0 },
-    },
+    Jump { name: "a year ahead for one day", error: |day| if day == 9 { YEAR } else { 0 } },
+    Jump { name: "a year behind for one day", error: |day| if day == 9 { -YEAR } else { 0 } },
     Jump {
         name: "a year behind for a week",
         error: |day| if (9..16).contains(&day) { -YEAR } else { 0 },
@@ -44,31 +30,20 @@ const JUMPS: [Jump; 7] = [
     Jump {
         name: "1970 for three days",
         error: |day| {
-            if (9..12).contains(&day) {
-                -START - day * DAY + 60
-            } else {
-                0
-            }
+            if (9..12).contains(&day) { -START - day * DAY + 60 } else { 0 }
         },
     },
     Jump {
         name: "1970 every other day",
         error: |day| {
-            if day % 2 == 1 {
-                -START - day * DAY + 60
-            } else {
-                0
-            }
+            if day % 2 == 1 { -START - day * DAY + 60 } else { 0 }
         },
     },
     Jump {
         name: "two hours back and forth",
         error: |day| if day % 2 == 1 { -2 * HOUR } else { 0 },
     },
-    Jump {
-        name: "the year 2100 for one day",
-        error: |day| if day == 12 { 74 * YEAR } else { 0 },
-    },
+    Jump { name: "the year 2100 for one day", error: |day| if day == 12 { 74 * YEAR } else { 0 } },
 ];
 
 /// What is left after five weeks: of a project in use, of one saved until the day of the jump, and of one
@@ -202,12 +177,7 @@ fn a_wrong_marker_is_replaced_and_costs_nothing() {
             let healed: f64 = healed.trim().parse().unwrap();
             assert!((healed - (START + day * DAY) as f64).abs() < 1.0);
         }
-        assert_eq!(
-            world.left(),
-            before,
-            "{:?}",
-            mark.escape_ascii().to_string()
-        );
+        assert_eq!(world.left(), before, "{:?}", mark.escape_ascii().to_string());
     }
 }
 
@@ -232,13 +202,7 @@ fn a_directory_in_the_place_of_the_marker_does_not_stop_maintenance() {
 fn a_record_from_the_future_is_put_right_and_then_ages() {
     for touch in ["99999999999.0", "NaN", "\"yesterday\"", "1.0"] {
         let world = live(4, |_| 0);
-        let id = world
-            .p
-            .engine
-            .project(&world.roots[2])
-            .unwrap()
-            .id()
-            .to_string();
+        let id = world.p.engine.project(&world.roots[2]).unwrap().id().to_string();
         let record = world.p.store().join(format!("projects/{id}.json"));
         let text = std::fs::read_to_string(&record).unwrap();
         let at = text.find("\"last_touch\": ").unwrap() + 14;
@@ -291,9 +255,5 @@ fn a_look_that_finds_nothing_new_is_noted_once_a_minute() {
     assert_ne!(read(), second, "a clock that went back is noted at once");
     std::fs::write(&record, "").unwrap();
     assert!(!p.save("again").is_new);
-    assert_eq!(
-        read().matches("last_touch").count(),
-        1,
-        "an empty record is made anew at once"
-    );
+    assert_eq!(read().matches("last_touch").count(), 1, "an empty record is made anew at once");
 }

@@ -3,37 +3,25 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::State;
 use herma_core::engine::NoProgress;
 use herma_core::types::checkpoint::Origin;
-use herma_core::worktree::present::NothingSaved;
-use herma_core::worktree::present::Present;
-use herma_core::worktree::present::ScanOptions;
-use herma_core::worktree::present::scan;
+use herma_core::worktree::present::{NothingSaved, Present, ScanOptions, scan};
 use herma_core::worktree::reason::Reason;
-use herma_core::worktree::sink::HashOnly;
-use herma_core::worktree::sink::Sink;
+use herma_core::worktree::sink::{HashOnly, Sink};
 use herma_core::worktree::stat_cache::StatCache;
-use herma_diff::PatchOptions;
-use herma_diff::patch;
+use herma_core::{Error, ObjectId, SaveOptions, Settings, State};
+use herma_diff::{PatchOptions, patch};
 use herma_fs::Dir;
 use herma_store::error::StoreError;
 use herma_store::object::Kind;
 use herma_store::path::escape;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::child;
 use super::project::TestProject;
@@ -71,10 +59,7 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
 
 fn patch_to_present(p: &TestProject) -> Vec<u8> {
     let newest = State::Checkpoint(Box::new(p.find("@")));
-    let found = p
-        .project()
-        .changes(&newest, &State::Present, &[], true)
-        .unwrap();
+    let found = p.project().changes(&newest, &State::Present, &[], true).unwrap();
     let (old, new) = (found.old_side(), found.new_side());
     patch::to_bytes(&found.changes, &*old, &*new, &PatchOptions::default()).unwrap()
 }
@@ -82,10 +67,7 @@ fn patch_to_present(p: &TestProject) -> Vec<u8> {
 // HERMES defect 39
 #[test]
 fn a_file_over_the_limit_costs_no_disk_and_neither_does_a_comparison() {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(64 << 10),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(64 << 10), ..Settings::default() });
     p.write("a.txt", "one\n");
     for n in 0..5 {
         p.write("a.txt", format!("{n}\n"));
@@ -93,10 +75,7 @@ fn a_file_over_the_limit_costs_no_disk_and_neither_does_a_comparison() {
         p.save("again");
     }
     let size = size_of(&p.store());
-    assert!(
-        size < 512 << 10,
-        "five times 4 MiB were left out, the store has {size} bytes"
-    );
+    assert!(size < 512 << 10, "five times 4 MiB were left out, the store has {size} bytes");
 
     let store = Tree::read(p.store());
     for n in 10..13 {
@@ -126,21 +105,14 @@ fn the_store_is_never_saved_into_itself() {
     ];
     for path in inside {
         let refused = p.engine.project(&path).map(drop);
-        assert!(
-            matches!(refused, Err(Error::Root(_))),
-            "{}: {refused:?}",
-            path.display()
-        );
+        assert!(matches!(refused, Err(Error::Root(_))), "{}: {refused:?}", path.display());
     }
     let skills = p.home().join("skills");
     std::fs::create_dir(&skills).unwrap();
     std::fs::write(skills.join("skill.md"), "x\n").unwrap();
     let project = p.engine.project(&skills).unwrap();
     let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
-    assert_eq!(
-        saved.receipt.summary.files, 1,
-        "what is beside the store may be saved"
-    );
+    assert_eq!(saved.receipt.summary.files, 1, "what is beside the store may be saved");
 }
 
 /// Counts the files a scan reads.
@@ -149,8 +121,7 @@ struct CountReads(AtomicUsize);
 
 impl Sink for CountReads {
     fn add(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, StoreError> {
-        self.0
-            .fetch_add(usize::from(kind == Kind::Blob), Ordering::Relaxed);
+        self.0.fetch_add(usize::from(kind == Kind::Blob), Ordering::Relaxed);
         HashOnly.add(kind, data)
     }
 
@@ -200,10 +171,7 @@ fn unchanged_files_are_not_read_again() {
     p.write("src/new.txt", "new\n");
     let (reads, _) = scan_counting(&p, false);
     // The lists of left-out files and modes are blobs too, at most two for each directory.
-    assert!(
-        (2..=2 + 2 * 3).contains(&reads),
-        "two files changed, {reads} were read"
-    );
+    assert!((2..=2 + 2 * 3).contains(&reads), "two files changed, {reads} were read");
     let (reads, _) = scan_counting(&p, true);
     assert!(reads >= FILES, "the count counts: {reads}");
 }
@@ -211,10 +179,7 @@ fn unchanged_files_are_not_read_again() {
 // HERMES defect 44
 #[test]
 fn names_that_are_not_text_or_look_like_patterns_are_just_names() {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(1000),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(1000), ..Settings::default() });
     let odd = OsStr::from_bytes(b"caf\xe9 \xff.txt");
     std::fs::write(p.root.join(odd), "odd\n").unwrap();
     p.write("large.bin", vec![b'x'; 2000]);
@@ -259,10 +224,7 @@ fn nobody_else_can_read_the_store_whatever_the_umask() {
     p.project().pin(&p.find("@")).unwrap();
     p.project().name(&p.find("@"), "good").unwrap();
     p.project().drop_checkpoint(&p.find("2")).unwrap();
-    assert_eq!(
-        p.path("private.txt").metadata().unwrap().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(p.path("private.txt").metadata().unwrap().mode() & 0o777, 0o600);
     walk(&p.home(), &mut |path, metadata| {
         let open = metadata.mode() & 0o077;
         assert_eq!(open, 0, "{} has mode {:o}", path.display(), metadata.mode());
@@ -291,20 +253,9 @@ fn credentials_are_left_out_and_named_at_once() {
     let saved = p.save("first");
     let paths: Vec<_> = p.saved_tree(&saved.checkpoint).0.into_keys().collect();
     assert_eq!(paths, [b"a.txt"]);
-    let named: Vec<_> = saved
-        .receipt
-        .left_out
-        .iter()
-        .map(|item| item.path.to_string())
-        .collect();
+    let named: Vec<_> = saved.receipt.left_out.iter().map(|item| item.path.to_string()).collect();
     assert_eq!(named, secrets);
-    assert!(
-        saved
-            .receipt
-            .left_out
-            .iter()
-            .all(|item| item.reason == Reason::Secret)
-    );
+    assert!(saved.receipt.left_out.iter().all(|item| item.reason == Reason::Secret));
     p.write("a.txt", "two\n");
     p.restore("1");
     for name in secrets {
@@ -341,11 +292,7 @@ fn a_reason_cannot_forge_an_entry_of_the_list() {
     }
     let log = p
         .repository()
-        .git([
-            "log",
-            "--format=%H",
-            &format!("refs/hermes/{}", p.project().id()),
-        ])
+        .git(["log", "--format=%H", &format!("refs/hermes/{}", p.project().id())])
         .success();
     assert_eq!(log.text().lines().count(), reasons.len());
     p.fsck();

@@ -4,11 +4,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use herma_core::Checkpoint;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
+use herma_core::{Checkpoint, ObjectId, SaveOptions, Settings};
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;
@@ -18,10 +15,7 @@ fn ids(list: &[Checkpoint]) -> Vec<ObjectId> {
 }
 
 fn patient() -> TestProject {
-    TestProject::with(Settings {
-        lock_wait: Duration::from_secs(60),
-        ..Settings::default()
-    })
+    TestProject::with(Settings { lock_wait: Duration::from_secs(60), ..Settings::default() })
 }
 
 // HERMES defect 17
@@ -46,10 +40,7 @@ fn a_checkpoint_saved_while_others_are_dropped_is_not_lost() {
                 for n in 0..SAVES {
                     p.write(&format!("saver-{saver}.txt"), format!("{n}\n"));
                     let saved = project.save(&SaveOptions::default(), &NoProgress);
-                    acknowledged
-                        .lock()
-                        .unwrap()
-                        .insert(saved.unwrap().checkpoint.id);
+                    acknowledged.lock().unwrap().insert(saved.unwrap().checkpoint.id);
                 }
             });
         }
@@ -85,23 +76,13 @@ fn dropping_a_checkpoint_changes_no_other() {
     for (checkpoint, number) in expected.iter_mut().zip(1..) {
         checkpoint.number = number;
     }
-    assert_eq!(
-        p.list(),
-        expected,
-        "ids, times, order, reasons with their bodies"
-    );
+    assert_eq!(p.list(), expected, "ids, times, order, reasons with their bodies");
     let times: HashSet<i64> = expected.iter().map(|c| c.time.seconds).collect();
     assert_eq!(times.len(), expected.len(), "each keeps a time of its own");
     let tip = format!("refs/hermes/{}", p.project().id());
-    let seen = p
-        .repository()
-        .git(["log", "-1", "--format=%H %at", &tip])
-        .success();
+    let seen = p.repository().git(["log", "-1", "--format=%H %at", &tip]).success();
     let newest = &expected[0];
-    assert_eq!(
-        seen.line(),
-        format!("{} {}", newest.id, newest.time.seconds)
-    );
+    assert_eq!(seen.line(), format!("{} {}", newest.id, newest.time.seconds));
     p.fsck_but_dangling();
     for (checkpoint, turn) in expected.iter().zip([7, 5, 3, 2]) {
         p.restore(&checkpoint.id.to_hex());

@@ -1,13 +1,11 @@
 //! What Hermes left beside its store, and giving everything up: one test per defect of the original.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herma_core::Error;
-use herma_core::Settings;
 use herma_core::error::ErrorKind;
+use herma_core::{Error, Settings};
 use herma_fs::process::TempName;
 use herma_testkit::Bounded;
 use herma_testkit::hermes::project_hash;
@@ -51,10 +49,7 @@ fn a_first_store_moves_old_repositories_and_leaves_resume_records() {
     p.write("a.txt", "old");
     old.take(&p.root, "before write_file");
     std::fs::write(base(&p).join(RESUME), "goal: x").unwrap();
-    assert_eq!(
-        p.engine.pre_v2_projects().unwrap()[0].workdir,
-        Some(p.root.clone())
-    );
+    assert_eq!(p.engine.pre_v2_projects().unwrap()[0].workdir, Some(p.root.clone()));
     p.save("first");
     assert!(base(&p).join(RESUME).exists());
     assert_eq!(p.engine.pre_v2_projects().unwrap(), []);
@@ -103,10 +98,7 @@ fn a_resume_record_whose_name_is_taken_stays_in_the_archive() {
     let newer = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
     assert_eq!(newer, "goal: newer");
     for bad in ["store", "..", "legacy-x/../store", "legacy-missing"] {
-        assert!(
-            p.engine.remove_legacy(&OsString::from(bad)).is_err(),
-            "{bad}"
-        );
+        assert!(p.engine.remove_legacy(&OsString::from(bad)).is_err(), "{bad}");
     }
 }
 
@@ -130,10 +122,7 @@ fn an_archive_without_repositories_is_removed_whole_but_for_its_records() {
     assert_eq!(cleared.failed, []);
     let left = base(&p).join("legacy-20260102-000000");
     assert_eq!(names(&left), [RESUME, "set-aside"]);
-    assert_eq!(
-        names(&base(&p)),
-        [RESUME, "legacy-20260102-000000", "set-aside"]
-    );
+    assert_eq!(names(&base(&p)), [RESUME, "legacy-20260102-000000", "set-aside"]);
     let record = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
     assert_eq!(record, "legacy-20260101-000000");
     let again = p.engine.clear_all().unwrap();
@@ -171,10 +160,7 @@ fn clearing_everything_leaves_what_is_no_checkpoint() {
 #[test]
 fn clearing_finishes_what_a_killed_one_began_and_removes_an_empty_base() {
     let p = TestProject::new();
-    assert_eq!(
-        p.engine.clear_all().unwrap(),
-        herma_core::cleanup::Cleared::default()
-    );
+    assert_eq!(p.engine.clear_all().unwrap(), herma_core::cleanup::Cleared::default());
     p.write("a", "a");
     p.save("first");
     let dead = base(&p).join("tmp-00000001-1-1-1-1");
@@ -189,10 +175,7 @@ fn clearing_finishes_what_a_killed_one_began_and_removes_an_empty_base() {
 
 #[test]
 fn clearing_waits_for_those_who_work_in_the_store_and_says_so() {
-    let settings = Settings {
-        lock_wait: Duration::from_millis(500),
-        ..Settings::default()
-    };
+    let settings = Settings { lock_wait: Duration::from_millis(500), ..Settings::default() };
     let p = TestProject::with(settings);
     p.write("a", "a");
     p.save("first");
@@ -236,10 +219,7 @@ fn a_save_that_waited_while_the_store_was_cleared_makes_a_new_one() {
     let engine = p.another_engine();
     let saved = std::thread::scope(|scope| {
         let save = scope.spawn(|| {
-            let options = herma_core::SaveOptions {
-                reason: "waited".into(),
-                ..Default::default()
-            };
+            let options = herma_core::SaveOptions { reason: "waited".into(), ..Default::default() };
             let project = engine.project(&p.root).unwrap();
             project.save(&options, &herma_core::engine::NoProgress)
         });

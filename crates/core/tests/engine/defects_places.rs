@@ -4,18 +4,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::Spec;
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
+use herma_core::{Error, RelPath, SaveOptions, Settings, Spec};
 use herma_store::layout;
 
 use super::child;
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 
 // HERMES defect 32
 #[test]
@@ -24,22 +19,10 @@ fn a_project_is_the_same_from_each_of_its_directories() {
     p.write("Cargo.toml", "");
     p.write("src/deep/mod.rs", "\n");
     p.save("first");
-    for path in [
-        "",
-        "src",
-        "src/deep",
-        "src/deep/mod.rs",
-        "src/not-there-yet.rs",
-    ] {
-        assert_eq!(
-            p.engine.find_root(&p.path(path)).unwrap(),
-            p.root,
-            "{path:?}"
-        );
+    for path in ["", "src", "src/deep", "src/deep/mod.rs", "src/not-there-yet.rs"] {
+        assert_eq!(p.engine.find_root(&p.path(path)).unwrap(), p.root, "{path:?}");
     }
-    let from_below = p
-        .engine
-        .project(&p.engine.find_root(&p.path("src")).unwrap());
+    let from_below = p.engine.project(&p.engine.find_root(&p.path("src")).unwrap());
     assert_eq!(from_below.unwrap().list().unwrap(), p.list());
 
     // Without a marker, what the store knows decides.
@@ -62,12 +45,7 @@ fn a_stray_marker_in_the_home_directory_claims_nothing() {
     for given in [&home, &link] {
         let engine = engine(&p.home(), Some(given), Settings::default());
         let found = engine.find_root(&link.join("notes/today.md")).unwrap();
-        assert_eq!(
-            found,
-            home.join("notes"),
-            "home given as {}",
-            given.display()
-        );
+        assert_eq!(found, home.join("notes"), "home given as {}", given.display());
         let project = engine.project(&found).unwrap();
         let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
         assert_eq!(saved.receipt.summary.files, 1);
@@ -76,11 +54,7 @@ fn a_stray_marker_in_the_home_directory_claims_nothing() {
         for path in broad.into_iter().map(AsRef::as_ref).chain(system) {
             let refused = engine.project(path).map(drop);
             if path.is_dir() {
-                assert!(
-                    matches!(refused, Err(Error::Root(_))),
-                    "{}: {refused:?}",
-                    path.display()
-                );
+                assert!(matches!(refused, Err(Error::Root(_))), "{}: {refused:?}", path.display());
             }
         }
     }
@@ -117,9 +91,7 @@ fn a_store_that_was_made_only_in_part_is_completed() {
         } else {
             std::fs::remove_file(&path).unwrap();
         }
-        let saved = p
-            .try_save("first")
-            .unwrap_or_else(|e| panic!("without {piece}: {e}"));
+        let saved = p.try_save("first").unwrap_or_else(|e| panic!("without {piece}: {e}"));
         assert!(path.exists(), "{piece} is there again");
         let paths: Vec<_> = p.saved_tree(&saved.checkpoint).0.into_keys().collect();
         assert_eq!(paths, [b"a.txt"], "without {piece}");
@@ -138,14 +110,8 @@ fn a_store_of_a_killed_git_init_is_completed() {
     std::fs::remove_dir_all(store.join("info")).unwrap();
     assert!(p.save("first").is_new);
     let excludes = std::fs::read_to_string(store.join("info/exclude")).unwrap();
-    assert!(
-        excludes.lines().any(|line| line == ".env"),
-        "Hermes reads them there"
-    );
-    let identity = p
-        .repository()
-        .git(["config", "--get", "user.email"])
-        .success();
+    assert!(excludes.lines().any(|line| line == ".env"), "Hermes reads them there");
+    let identity = p.repository().git(["config", "--get", "user.email"]).success();
     assert!(!identity.line().is_empty(), "Hermes commits with it");
     p.fsck();
 }
@@ -156,14 +122,8 @@ fn odd_arguments_are_errors_not_panics() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     p.save("first");
-    let odd: [&[u8]; 6] = [
-        b"",
-        b"a\0b",
-        b"~nosuchuser/x",
-        b"\xff\0",
-        b"/proc/self/mem/x",
-        &[b'x'; 5000],
-    ];
+    let odd: [&[u8]; 6] =
+        [b"", b"a\0b", b"~nosuchuser/x", b"\xff\0", b"/proc/self/mem/x", &[b'x'; 5000]];
     for bytes in odd {
         let path = Path::new(std::ffi::OsStr::from_bytes(bytes));
         assert!(p.engine.project(path).is_err(), "{}", bytes.escape_ascii());
@@ -201,10 +161,8 @@ fn the_environment_of_git_does_not_leak_in() {
         GIT_INDEX_FILE=/nowhere GIT_COMMITTER_DATE='1 +0000' GIT_AUTHOR_DATE='1 +0000' \
         GIT_AUTHOR_NAME=Leak GIT_AUTHOR_EMAIL=leak GIT_COMMITTER_NAME=Leak GIT_COMMITTER_EMAIL=leak \
         GIT_NAMESPACE=leak GIT_ALTERNATE_OBJECT_DIRECTORIES=/nowhere HERMES_CHECKPOINT_TIMEOUT=30s";
-    if child::is_run_after(
-        "engine::defects_places::the_environment_of_git_does_not_leak_in",
-        setup,
-    ) {
+    if child::is_run_after("engine::defects_places::the_environment_of_git_does_not_leak_in", setup)
+    {
         return;
     }
     let p = TestProject::new();
@@ -214,16 +172,10 @@ fn the_environment_of_git_does_not_leak_in() {
     p.restore("1");
     assert_eq!(p.read("a.txt"), "one\n");
     p.fsck();
-    let commit = p
-        .repository()
-        .git(["cat-file", "commit", &saved.id.to_hex()])
-        .success();
+    let commit = p.repository().git(["cat-file", "commit", &saved.id.to_hex()]).success();
     let who = format!("Herma <herma@local> {} +0100", saved.time.seconds);
     for role in ["author", "committer"] {
-        assert!(
-            commit.text().contains(&format!("{role} {who}\n")),
-            "{commit}"
-        );
+        assert!(commit.text().contains(&format!("{role} {who}\n")), "{commit}");
     }
     assert!(p.store().join("objects/pack").is_dir());
     assert!(!p.exists("/nowhere"));

@@ -1,21 +1,14 @@
 //! What a rollback must not touch or accept: one test per defect of the original.
 
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use herma_core::Error;
-use herma_core::Restored;
-use herma_core::Settings;
-use herma_core::Spec;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreError;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreError, RestoreOptions};
 use herma_core::worktree::reason::Reason;
+use herma_core::{Error, Restored, Settings, Spec};
 use herma_testkit::bounded::Done;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::child;
 use super::project::TestProject;
@@ -26,10 +19,7 @@ fn kept(restored: &Restored) -> Vec<(String, KeptWhy)> {
 }
 
 fn with_max_file_size(bytes: u64) -> TestProject {
-    TestProject::with(Settings {
-        max_file_size: Some(bytes),
-        ..Settings::default()
-    })
+    TestProject::with(Settings { max_file_size: Some(bytes), ..Settings::default() })
 }
 
 // HERMES defect 2
@@ -71,9 +61,7 @@ fn restore_refuses_when_the_safety_checkpoint_cannot_hold_a_file() {
         // Somebody who never stops writing: the file cannot be read whole and at rest.
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                let file = std::fs::File::options()
-                    .write(true)
-                    .open(p.path("busy.bin"));
+                let file = std::fs::File::options().write(true).open(p.path("busy.bin"));
                 file.and_then(|file| file.write_all_at(b"x", 0)).unwrap();
             }
         });
@@ -95,11 +83,7 @@ fn restore_refuses_when_the_safety_checkpoint_cannot_hold_a_file() {
     });
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].as_bytes(), b"busy.bin");
-    assert_eq!(
-        p.read("other.txt"),
-        "new\n",
-        "nothing else was changed either"
-    );
+    assert_eq!(p.read("other.txt"), "new\n", "nothing else was changed either");
     assert_eq!(p.path("busy.bin").metadata().unwrap().len(), 8 << 20);
 }
 
@@ -115,17 +99,10 @@ fn a_file_that_outgrew_the_limit_is_not_overwritten() {
     p.write("a.txt", "after\n");
     let restored = p.restore("1");
     let too_large = KeptWhy::NotSaved(Reason::TooLarge);
-    let expected = [
-        ("data.csv".to_owned(), too_large),
-        ("shrinks.csv".to_owned(), too_large),
-    ];
+    let expected = [("data.csv".to_owned(), too_large), ("shrinks.csv".to_owned(), too_large)];
     assert_eq!(kept(&restored), expected);
     assert_eq!(p.read("data.csv").len(), 2000, "the only copy stays");
-    assert_eq!(
-        p.read("shrinks.csv"),
-        "small by now\n",
-        "it was never saved small"
-    );
+    assert_eq!(p.read("shrinks.csv"), "small by now\n", "it was never saved small");
     assert!(!p.exists("a.txt"), "the rest is restored");
 }
 
@@ -169,10 +146,7 @@ fn what_an_ignore_file_left_out_stays_when_the_ignore_file_goes() {
     assert_eq!(p.read("cache/deep/only-copy"), "never saved\n");
     assert_eq!(p.read("local.db"), "never saved\n");
     let ignored = KeptWhy::NotSaved(Reason::Ignored);
-    let expected = [
-        ("cache".to_owned(), ignored),
-        ("local.db".to_owned(), ignored),
-    ];
+    let expected = [("cache".to_owned(), ignored), ("local.db".to_owned(), ignored)];
     assert_eq!(kept(&restored), expected, "nobody changed them meanwhile");
     p.undo().unwrap();
     assert_same(&after, &p.tree(), "undone");
@@ -188,8 +162,7 @@ fn objects_of_another_project_are_not_accepted() {
     std::fs::create_dir(&beta_root).unwrap();
     std::fs::write(beta_root.join("beta.txt"), "beta\n").unwrap();
     let beta = p.engine.project(&beta_root).unwrap();
-    beta.save(&herma_core::SaveOptions::default(), &NoProgress)
-        .unwrap();
+    beta.save(&herma_core::SaveOptions::default(), &NoProgress).unwrap();
     let before = Tree::read(&beta_root);
 
     for id in [alpha.id, alpha.tree] {
@@ -198,12 +171,8 @@ fn objects_of_another_project_are_not_accepted() {
     }
     let options = RestoreOptions::default();
     let is_refused = |result: Result<(), Error>| matches!(result, Err(Error::NotFound { .. }));
-    assert!(is_refused(
-        beta.restore(&alpha, &options, &NoProgress).map(drop)
-    ));
-    assert!(is_refused(
-        beta.plan_restore(&alpha, &options, &NoProgress).map(drop)
-    ));
+    assert!(is_refused(beta.restore(&alpha, &options, &NoProgress).map(drop)));
+    assert!(is_refused(beta.plan_restore(&alpha, &options, &NoProgress).map(drop)));
     assert!(is_refused(beta.pin(&alpha)));
     assert!(is_refused(beta.name(&alpha, "mine")));
     assert!(is_refused(beta.drop_checkpoint(&alpha)));

@@ -1,16 +1,13 @@
 //! What used to break when rolling back: one test per defect of the original.
 
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
-use herma_core::Error;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::worktree::reason::Reason;
+use herma_core::{Error, Settings};
 use herma_testkit::Bounded;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::child;
 use super::project::TestProject;
@@ -103,9 +100,7 @@ fn private_modes_and_empty_directories_come_back() {
     std::fs::create_dir_all(p.path("empty/inner")).unwrap();
     p.chmod("empty/inner", 0o750);
     p.write("same.txt", "not touched\n");
-    let status = std::process::Command::new("mkfifo")
-        .arg(p.path("pipe"))
-        .bounded_status();
+    let status = std::process::Command::new("mkfifo").arg(p.path("pipe")).bounded_status();
     assert!(status.unwrap().success());
     p.save("first");
     assert_eq!(p.left_out()["pipe"], Reason::Special);
@@ -123,11 +118,7 @@ fn private_modes_and_empty_directories_come_back() {
     let restored = p.restore("1");
     assert_same(&before, &p.tree(), "content, modes and directories");
     assert_eq!(restored.kept, []);
-    assert_eq!(
-        stat("same.txt"),
-        same,
-        "an unchanged file keeps inode and time"
-    );
+    assert_eq!(stat("same.txt"), same, "an unchanged file keeps inode and time");
     assert_eq!(stat("pipe"), pipe, "a pipe is left alone");
 }
 
@@ -215,11 +206,7 @@ fn a_path_argument_is_never_a_pattern() {
         p.restore_paths(&old, &[name]).unwrap();
         for other in names {
             let expected = if other == name { "old\n" } else { "new\n" };
-            assert_eq!(
-                p.read(other),
-                expected,
-                "{other:?} after restoring {name:?}"
-            );
+            assert_eq!(p.read(other), expected, "{other:?} after restoring {name:?}");
         }
         p.undo().unwrap();
     }
@@ -243,8 +230,7 @@ fn a_failed_restore_does_not_shift_the_numbers() {
     p.write("a.txt", "unsaved\n");
     let listed = p.list();
     p.restore_paths("1", &["no such file"]).unwrap_err();
-    p.restore_with("99", &RestoreOptions::default())
-        .unwrap_err();
+    p.restore_with("99", &RestoreOptions::default()).unwrap_err();
     let mut damaged = listed[2].clone();
     damaged.tree = herma_core::ObjectId::from_bytes([7; 20]);
     let options = RestoreOptions::default();
@@ -272,10 +258,7 @@ fn an_id_of_digits_only_can_be_written() {
     p.write("a.txt", "later\n");
     let options = RestoreOptions::default();
     let number = p.restore_with(digits, &options);
-    assert!(
-        matches!(number, Err(Error::OutOfRange { .. })),
-        "{number:?}"
-    );
+    assert!(matches!(number, Err(Error::OutOfRange { .. })), "{number:?}");
     p.restore(&format!("id:{digits}"));
     assert_eq!(p.read("a.txt"), content);
 }
@@ -297,8 +280,7 @@ fn a_checkpoint_without_files_and_a_link_out_of_the_project_can_be_restored() {
     assert_same(&Tree::new(), &p.tree(), "nothing is left");
 
     symlink("elsewhere", p.path("out")).unwrap();
-    p.restore_paths(&first.checkpoint.id.to_hex(), &["out"])
-        .unwrap();
+    p.restore_paths(&first.checkpoint.id.to_hex(), &["out"]).unwrap();
     let target = std::fs::read_link(p.path("out")).unwrap();
     assert_eq!(target.to_str(), Some("/etc/hostname"));
     assert!(!p.exists("a.txt"), "only the link was asked for");
@@ -337,10 +319,7 @@ fn a_restore_says_which_turn_it_went_back_to() {
 
 #[test]
 fn a_restore_that_changes_nothing_leaves_the_list_and_undo_as_they_were() {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(1000),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(1000), ..Settings::default() });
     p.write("a.txt", "one\n");
     p.write("d.csv", "small\n");
     p.save("first");

@@ -1,22 +1,13 @@
 //! Damaged metadata: one test per defect of the original.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_core::VerifyOptions;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
+use herma_core::cleanup::{CleanRequest, Limits, Orphans};
 use herma_core::engine::NoProgress;
 
 use super::project::TestProject;
-use super::upkeep::DAY;
-use super::upkeep::HandClock;
-use super::upkeep::keeping_twenty;
-use super::upkeep::make;
-use super::upkeep::reasons_at;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::upkeep::{DAY, HandClock, keeping_twenty, make, reasons_at, save_at, with_clock};
 
 /// What may stand where a project's record should.
 const RECORDS: [&[u8]; 16] = [
@@ -82,9 +73,7 @@ fn upkeep_works(p: &TestProject, clock: &HandClock, hurt: &Path, scene: &str) {
     assert_eq!(shown.unwrap().checkpoints, 3, "{scene}: status");
     let known = p.engine.projects().unwrap();
     assert!(known.iter().any(|k| k.id == id && k.checkpoints == 3));
-    p.engine
-        .verify(&VerifyOptions::default(), &NoProgress)
-        .unwrap();
+    p.engine.verify(&VerifyOptions::default(), &NoProgress).unwrap();
     let marker = p.home().join("checkpoints/.last_prune");
     assert!(marker.exists(), "{scene}: maintenance counts as done");
 }
@@ -203,9 +192,6 @@ fn an_old_list_of_excludes_is_refreshed_by_the_next_save() {
         for pattern in [".env", "node_modules/", "mine/"] {
             assert!(text.lines().any(|line| line == pattern), "{pattern}");
         }
-        assert!(
-            text.ends_with("mine/\n"),
-            "a person's lines have the last word"
-        );
+        assert!(text.ends_with("mine/\n"), "a person's lines have the last word");
     }
 }

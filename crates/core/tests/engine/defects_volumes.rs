@@ -1,25 +1,15 @@
 //! Projects that are not there: deleted, or on a volume that is not mounted. One test per defect of the
 //! original.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
+use herma_core::cleanup::{CleanRequest, Limits, Orphans};
 use herma_core::engine::NoProgress;
 use herma_core::types::settings::Keeping;
+use herma_core::{SaveOptions, Settings};
 
 use super::project::TestProject;
-use super::upkeep::DAY;
-use super::upkeep::HandClock;
-use super::upkeep::clean;
-use super::upkeep::maintain;
-use super::upkeep::make;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::upkeep::{DAY, HandClock, clean, maintain, make, save_at, with_clock};
 
 /// A way in which a project is not where it was, and back.
 struct Scene {
@@ -39,11 +29,7 @@ fn rename_back(volume: &Path) {
 }
 
 const SCENES: [Scene; 6] = [
-    Scene {
-        name: "the volume is gone with its mount point",
-        away: rename,
-        back: rename_back,
-    },
+    Scene { name: "the volume is gone with its mount point", away: rename, back: rename_back },
     Scene {
         name: "the mount point is empty",
         away: |volume| {
@@ -131,10 +117,7 @@ fn checkpoints(p: &TestProject, root: &Path) -> usize {
 }
 
 fn all_orphans() -> Limits {
-    Limits {
-        orphans: Orphans::All,
-        ..Limits::default()
-    }
+    Limits { orphans: Orphans::All, ..Limits::default() }
 }
 
 // HERMES defect 18: a volume that was not mounted at start-up cost its projects their whole history.
@@ -196,11 +179,7 @@ fn a_deleted_project_without_checkpoints_is_forgotten() {
         project.drop_checkpoint(&checkpoint).unwrap();
     }
     std::fs::remove_dir_all(&root).unwrap();
-    let request = CleanRequest {
-        limits: all_orphans(),
-        attended: true,
-        clock_is_right: false,
-    };
+    let request = CleanRequest { limits: all_orphans(), attended: true, clock_is_right: false };
     let (_, plan) = p.engine.plan_cleaning(&request, &NoProgress).unwrap();
     assert_eq!(plan.forgotten.len(), 1);
     let cleaned = clean(&p, all_orphans());

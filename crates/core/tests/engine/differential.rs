@@ -5,24 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use herma_core::ObjectId;
 use herma_fs::Dir;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
 use herma_store::object::commit::Commit;
-use herma_store::object::compare_names;
-use herma_store::object::id_of;
-use herma_store::object::parse_tree;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, Kind, compare_names, id_of, parse_tree, push_tree_entry};
 use herma_store::objects::Objects;
-use herma_testkit::Bounded;
-use herma_testkit::git;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
+use herma_testkit::{Bounded, git};
 
 /// `HERMA_DIFFERENTIAL_SEEDS` tries more packs.
 const PACKS: u64 = 60;
@@ -63,12 +56,8 @@ impl Packed {
         let packs = std::fs::read_dir(repository.path().join("objects/pack")).unwrap();
         let mut paths = packs.map(|entry| entry.unwrap().path());
         let pack = paths.find(|path| path.extension().is_some_and(|e| e == "pack"));
-        let mut packed = Self {
-            _directory: directory,
-            repository,
-            pack: pack.unwrap(),
-            known: Known::new(),
-        };
+        let mut packed =
+            Self { _directory: directory, repository, pack: pack.unwrap(), known: Known::new() };
         let ids: Vec<ObjectId> = packed.objects().all_ids().unwrap().flatten().collect();
         packed.known = packed.as_git_reads(&ids);
         assert_eq!(packed.known.len(), ids.len(), "git reads every object");
@@ -97,10 +86,7 @@ impl Packed {
 
 /// One of them a line.
 fn lines<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items
-        .into_iter()
-        .map(|item| item.to_string() + "\n")
-        .collect();
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string() + "\n").collect();
     items.concat()
 }
 
@@ -194,20 +180,13 @@ fn what_git_reads_of_a_changed_pack_we_read_too() {
                 assert_eq!(&(ours.kind, ours.data), right, "seed {seed}: {id}");
                 whole += 1;
             } else if let Ok(ours) = ours {
-                assert_eq!(
-                    &(ours.kind, ours.data),
-                    right,
-                    "seed {seed}: wrong bytes for {id}"
-                );
+                assert_eq!(&(ours.kind, ours.data), right, "seed {seed}: wrong bytes for {id}");
             } else {
                 lost += 1;
             }
         }
     }
-    assert!(
-        whole > 0 && lost > 0,
-        "{whole} objects were whole, {lost} were lost"
-    );
+    assert!(whole > 0 && lost > 0, "{whole} objects were whole, {lost} were lost");
 }
 
 #[test]
@@ -312,17 +291,11 @@ fn a_tree_we_read_is_the_tree_git_makes_of_its_entries() {
         }
         request.push(0);
         let has_old_mode = bytes.windows(7).any(|w| w == b"100664 " || w == b"040000 ");
-        assert!(
-            written == bytes || has_old_mode,
-            "only old modes are written otherwise"
-        );
+        assert!(written == bytes || has_old_mode, "only old modes are written otherwise");
         expected.push(id_of(Kind::Tree, &written).unwrap().to_hex());
     }
     let mut command = repository.command();
-    let made = answer(
-        command.args(["mktree", "-z", "--missing", "--batch"]),
-        &request,
-    );
+    let made = answer(command.args(["mktree", "-z", "--missing", "--batch"]), &request);
     let made: Vec<&str> = std::str::from_utf8(&made).unwrap().lines().collect();
     assert_eq!(made, expected);
     assert!(changed > 100, "only {changed} changed trees could be read");
@@ -362,46 +335,21 @@ fn a_commit_we_read_has_the_tree_and_parents_git_finds() {
         ours.insert(id.to_hex(), (commit, bytes));
     }
     let mut command = repository.command();
-    let options = [
-        "hash-object",
-        "-t",
-        "commit",
-        "--literally",
-        "-w",
-        "--stdin-paths",
-    ];
+    let options = ["hash-object", "-t", "commit", "--literally", "-w", "--stdin-paths"];
     answer(command.args(options), lines(&paths).as_bytes());
     let request = lines(ours.keys());
     let mut command = repository.command();
-    command.args([
-        "rev-list",
-        "--no-walk=unsorted",
-        "--stdin",
-        "--format=%T%n%P",
-    ]);
+    command.args(["rev-list", "--no-walk=unsorted", "--stdin", "--format=%T%n%P"]);
     let shown = answer(&mut command, request.as_bytes());
     let shown: Vec<&str> = std::str::from_utf8(&shown).unwrap().lines().collect();
-    assert_eq!(
-        shown.len(),
-        3 * ours.len(),
-        "git reads every commit that we read"
-    );
+    assert_eq!(shown.len(), 3 * ours.len(), "git reads every commit that we read");
     for lines in shown.chunks(3) {
         let (commit, bytes) = &ours[lines[0].strip_prefix("commit ").unwrap()];
         let parents: Vec<String> = commit.parents.iter().map(|id| id.to_hex()).collect();
         let found = (lines[1].to_owned(), lines[2].to_owned());
-        assert_eq!(
-            (commit.tree.to_hex(), parents.join(" ")),
-            found,
-            "{}",
-            bytes.escape_ascii()
-        );
+        assert_eq!((commit.tree.to_hex(), parents.join(" ")), found, "{}", bytes.escape_ascii());
     }
-    assert!(
-        ours.len() > 100,
-        "only {} changed commits could be read",
-        ours.len()
-    );
+    assert!(ours.len() > 100, "only {} changed commits could be read", ours.len());
 }
 
 /// Puts the header's lines into another order, and some of them in twice.

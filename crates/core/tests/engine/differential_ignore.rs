@@ -7,12 +7,9 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::worktree::rules::ExcludeSettings;
-use herma_core::worktree::rules::NothingTracked;
-use herma_core::worktree::rules::Rules;
-use herma_core::worktree::rules::Scope;
-use herma_core::worktree::rules::SecretRules;
-use herma_core::worktree::rules::Verdict;
+use herma_core::worktree::rules::{
+    ExcludeSettings, NothingTracked, Rules, Scope, SecretRules, Verdict,
+};
 use herma_testkit::git;
 use herma_testkit::random::Random;
 
@@ -54,12 +51,10 @@ const PARTS: [&[u8]; 44] = [
     b"\xc3\xa9", b"\xff", b"***", b"{a,b}",
 ];
 
-const STARTS: [&[u8]; 12] = [
-    b"", b"", b"", b"!", b"/", b"!/", b"#", b"\\#", b"\\!", b"\\$", b"$", b" ",
-];
-const ENDS: [&[u8]; 13] = [
-    b"", b"", b"", b"", b"/", b"/*", b"/**", b" ", b"\r", b"\\", b"\0x", b"\r\0x", b"\r\r",
-];
+const STARTS: [&[u8]; 12] =
+    [b"", b"", b"", b"!", b"/", b"!/", b"#", b"\\#", b"\\!", b"\\$", b"$", b" "];
+const ENDS: [&[u8]; 13] =
+    [b"", b"", b"", b"", b"/", b"/*", b"/**", b" ", b"\r", b"\\", b"\0x", b"\r\0x", b"\r\r"];
 const BREAKS: [&[u8]; 5] = [b"\n", b"\n", b"\n", b"\r\n", b"\n\n"];
 const MARKS: [&[u8]; 5] = [b"", b"", b"", b"\xef\xbb\xbf", b"\xff\xfe"];
 
@@ -131,9 +126,7 @@ fn judged_by_git(root: &Path, request: &[u8]) -> Vec<bool> {
     let output = answer(&mut command, request);
     let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
     let answers = fields.chunks_exact(4);
-    answers
-        .map(|fields| !fields[2].is_empty() && !fields[2].starts_with(b"!"))
-        .collect()
+    answers.map(|fields| !fields[2].is_empty() && !fields[2].starts_with(b"!")).collect()
 }
 
 #[test]
@@ -141,19 +134,11 @@ fn git_and_we_agree_on_patterns_nobody_would_write() {
     if !git::available() {
         return;
     }
-    let scratch = tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .unwrap();
+    let scratch = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let count = super::model::number("HERMA_IGNORE_SETS", SETS);
-    let sets: Vec<Vec<u8>> = (0..count)
-        .map(|seed| ignore_file(&mut Random::new(seed)))
-        .collect();
+    let sets: Vec<Vec<u8>> = (0..count).map(|seed| ignore_file(&mut Random::new(seed))).collect();
     let by_git = judged_by_git(scratch.path(), &prepare(scratch.path(), &sets));
-    assert_eq!(
-        by_git.len(),
-        sets.len() * FILES.len(),
-        "git answers every question"
-    );
+    assert_eq!(by_git.len(), sets.len() * FILES.len(), "git answers every question");
     let rules = Rules::new(&ExcludeSettings {
         secrets: SecretRules::Off,
         builtin: false,
@@ -177,9 +162,5 @@ fn git_and_we_agree_on_patterns_nobody_would_write() {
     }
     assert_eq!(differences, 0, "\n{shown}");
     let ignored = by_git.iter().filter(|ignored| **ignored).count();
-    assert!(
-        ignored > by_git.len() / 30,
-        "only {ignored} of {} are ignored",
-        by_git.len()
-    );
+    assert!(ignored > by_git.len() / 30, "only {ignored} of {} are ignored", by_git.len());
 }

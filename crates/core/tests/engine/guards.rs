@@ -3,32 +3,19 @@
 //! `xtask/mutants.diff` takes these lines away.
 
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use herma_core::Call;
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::RelPath;
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::WhichStep;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreError;
-use herma_core::restore::RestoreOptions;
-use herma_core::steps::StepEnd;
-use herma_core::steps::StepStart;
+use herma_core::restore::{KeptWhy, RestoreError, RestoreOptions};
+use herma_core::steps::{StepEnd, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::worktree::reason::Reason;
+use herma_core::{Call, Error, ObjectId, RelPath, SaveOptions, Settings, WhichStep};
 use herma_fs::process::BootMoment;
 use herma_testkit::bounded::Done;
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 use super::steps::of_steps;
 
 /// Leaves a restore half done: its journal says that it was on its way to the newest checkpoint.
@@ -56,10 +43,7 @@ fn steps_are_not_taken_back_from_a_half_done_restore() {
     interrupt(&p);
     let project = p.project();
     let planned = project.plan_take_back(&of_steps(&[step]), &NoProgress);
-    assert!(
-        matches!(planned, Err(Error::RestoreUnfinished)),
-        "{planned:?}"
-    );
+    assert!(matches!(planned, Err(Error::RestoreUnfinished)), "{planned:?}");
     let taken = project.take_back(plan, &NoProgress);
     assert!(matches!(taken, Err(Error::RestoreUnfinished)), "{taken:?}");
     assert_eq!(p.read("a.txt"), "two\n");
@@ -236,10 +220,7 @@ fn nothing_is_redone_over_what_changed_since_the_undo() {
     p.undo().unwrap();
     p.write("a.txt", "three\n");
     let refused = p.redo();
-    assert!(
-        matches!(refused, Err(Error::ChangedSinceUndo)),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::ChangedSinceUndo)), "{refused:?}");
     assert_eq!(p.read("a.txt"), "three\n");
 }
 
@@ -269,21 +250,12 @@ fn a_name_taken_in_an_ignored_directory_is_not_overwritten() {
     p.remove("made/b.txt");
     p.write("made/a.txt", "never saved\n");
     p.write(".gitignore", "made/\n");
-    let plan = p
-        .project()
-        .plan_restore(&p.find("1"), &RestoreOptions::default(), &NoProgress)
-        .unwrap();
+    let plan =
+        p.project().plan_restore(&p.find("1"), &RestoreOptions::default(), &NoProgress).unwrap();
     let actions: Vec<String> = plan.actions.iter().map(|a| a.path.to_string()).collect();
     assert!(!actions.contains(&"made/a.txt".to_owned()), "{actions:?}");
-    assert!(
-        actions.contains(&"made/b.txt".to_owned()),
-        "a free name may be taken"
-    );
-    let kept: Vec<_> = plan
-        .kept
-        .iter()
-        .map(|k| (k.path.to_string(), k.why))
-        .collect();
+    assert!(actions.contains(&"made/b.txt".to_owned()), "a free name may be taken");
+    let kept: Vec<_> = plan.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
     let why = KeptWhy::NotSaved(Reason::Ignored);
     assert!(kept.contains(&("made/a.txt".to_owned(), why)), "{kept:?}");
     p.restore("1");
@@ -299,12 +271,7 @@ fn a_file_that_no_checkpoint_holds_is_not_replaced_by_an_older_one() {
     p.write("a.txt", "never saved\n");
     p.write(".gitignore", "a.txt\n");
     let restored = p.restore("1");
-    let planned: Vec<String> = restored
-        .plan
-        .actions
-        .iter()
-        .map(|a| a.path.to_string())
-        .collect();
+    let planned: Vec<String> = restored.plan.actions.iter().map(|a| a.path.to_string()).collect();
     assert!(!planned.contains(&"a.txt".to_owned()), "{planned:?}");
     assert_eq!(p.read("a.txt"), "never saved\n");
 }
@@ -335,10 +302,7 @@ fn a_directory_with_something_that_no_checkpoint_holds_does_not_give_way_to_a_fi
     let restored = p.restore("1");
     assert_eq!(p.read("name/x.secret"), "never saved\n");
     let why = KeptWhy::InTheWay(Reason::Ignored);
-    assert!(
-        restored.kept.iter().any(|kept| kept.why == why),
-        "{restored:?}"
-    );
+    assert!(restored.kept.iter().any(|kept| kept.why == why), "{restored:?}");
 }
 
 #[test]
@@ -380,10 +344,7 @@ fn a_changed_size_limit_judges_files_anew() {
     p.write("large.bin", vec![b'x'; 5000]);
     p.write("a.txt", "one\n");
     p.save("first");
-    let settings = |bytes| Settings {
-        max_file_size: Some(bytes),
-        ..Settings::default()
-    };
+    let settings = |bytes| Settings { max_file_size: Some(bytes), ..Settings::default() };
     for (limit, expected) in [(1000, Some(&Reason::TooLarge)), (9000, None)] {
         let engine = engine(&p.home(), None, settings(limit));
         let project = engine.project(&p.root).unwrap();
@@ -396,10 +357,7 @@ fn a_changed_size_limit_judges_files_anew() {
 fn call(p: &TestProject, session: &str, id: &str) -> (u64, bool) {
     let call = Call {
         start: StepStart {
-            facts: Facts {
-                session: Some(session.to_owned()),
-                ..Facts::default()
-            },
+            facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
             call: Some(id.to_owned()),
             ..StepStart::default()
         },
@@ -428,18 +386,10 @@ fn a_turn_that_ends_leaves_calls_of_other_sessions_open() {
     let (mine, _) = call(&p, "s-1", "call-1");
     let (other, _) = call(&p, "s-2", "call-2");
     p.project().end_turn("s-1").unwrap();
-    let open: Vec<u64> = p
-        .project()
-        .open_steps()
-        .unwrap()
-        .iter()
-        .map(|s| s.number)
-        .collect();
+    let open: Vec<u64> = p.project().open_steps().unwrap().iter().map(|s| s.number).collect();
     assert_eq!(open, [other], "and {mine} is over");
     p.project().end_session("s-1").unwrap();
-    p.project()
-        .begin_turn("s-1", &Facts::default(), None)
-        .unwrap();
+    p.project().begin_turn("s-1", &Facts::default(), None).unwrap();
     assert_eq!(p.project().open_steps().unwrap().len(), 1);
 }
 
@@ -448,10 +398,7 @@ fn the_end_of_a_turn_is_not_the_end_of_what_agents_of_the_agent_do() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     let start = StepStart {
-        facts: Facts {
-            session: Some("s-1".to_owned()),
-            ..Facts::default()
-        },
+        facts: Facts { session: Some("s-1".to_owned()), ..Facts::default() },
         sub_agent: Some("helper".to_owned()),
         ..StepStart::default()
     };
@@ -528,9 +475,7 @@ fn a_file_that_could_not_be_saved_is_not_removed() {
         p.write("busy.bin", vec![0; 8 << 20]);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                let file = std::fs::File::options()
-                    .write(true)
-                    .open(p.path("busy.bin"));
+                let file = std::fs::File::options().write(true).open(p.path("busy.bin"));
                 let written = file.and_then(|file| file.write_all_at(b"x", 0));
                 // An attempt in which the writer got no turn removes it.
                 let is_gone = |e: &std::io::Error| e.kind() == std::io::ErrorKind::NotFound;
@@ -593,15 +538,10 @@ fn what_is_to_be_kept_is_kept() {
     p.save("first");
     p.write("a.txt", "two\n");
     p.write("b.txt", "two\n");
-    let options = RestoreOptions {
-        keep: vec![RelPath::new("b.txt").unwrap()],
-        ..RestoreOptions::default()
-    };
+    let options =
+        RestoreOptions { keep: vec![RelPath::new("b.txt").unwrap()], ..RestoreOptions::default() };
     p.restore_with("1", &options).unwrap();
-    assert_eq!(
-        (p.read("a.txt"), p.read("b.txt")),
-        ("one\n".into(), "two\n".into())
-    );
+    assert_eq!((p.read("a.txt"), p.read("b.txt")), ("one\n".into(), "two\n".into()));
 }
 
 struct Cancelled;

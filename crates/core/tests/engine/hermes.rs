@@ -2,31 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Error;
-use herma_core::Settings;
-use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::types::checkpoint::Origin;
-use herma_testkit::Bounded;
-use herma_testkit::TestEnv;
-use herma_testkit::git;
-use herma_testkit::hermes::HermesStore;
-use herma_testkit::hermes::project_hash;
+use herma_core::{Error, Settings, State};
+use herma_testkit::hermes::{HermesStore, project_hash};
+use herma_testkit::{Bounded, TestEnv, git};
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 
-const REASONS: [&str; 4] = [
-    "before write_file: a.txt",
-    "before terminal",
-    "turn \"three\": ümläut",
-    "before patch",
-];
+const REASONS: [&str; 4] =
+    ["before write_file: a.txt", "before terminal", "turn \"three\": ümläut", "before patch"];
 
 /// A project with checkpoints of Hermes. The environment goes with it.
 struct World {
@@ -113,14 +101,9 @@ fn a_store_of_hermes_is_read_as_it_stands_and_not_written_to() {
             assert_eq!(checkpoint.number, ids.len() - number);
             assert_eq!(checkpoint.origin, Origin::Hermes);
             let state = State::Checkpoint(Box::new(checkpoint.clone()));
-            let comparison = project
-                .changes(&state, &State::Present, &[], false)
-                .unwrap();
-            let changed: Vec<String> = comparison
-                .changes
-                .iter()
-                .map(|c| c.path.to_string())
-                .collect();
+            let comparison = project.changes(&state, &State::Present, &[], false).unwrap();
+            let changed: Vec<String> =
+                comparison.changes.iter().map(|c| c.path.to_string()).collect();
             let only = format!("sub/only-{number}.txt");
             let expected = match number {
                 3 => vec![only],
@@ -186,11 +169,7 @@ fn a_checkpoint_of_hermes_opens_no_private_file_to_others() {
     assert_eq!(p.mode("same.txt"), 0o600);
     assert_eq!(p.mode("changed.txt"), 0o600);
     assert_eq!(p.mode("closed"), 0o700);
-    assert_eq!(
-        p.mode("tool"),
-        0o700,
-        "only the bit Hermes knows comes back"
-    );
+    assert_eq!(p.mode("tool"), 0o700, "only the bit Hermes knows comes back");
 }
 
 #[test]
@@ -207,11 +186,7 @@ fn herma_and_hermes_take_turns_on_one_store() {
     world.p.write("a.txt", "by hermes again\n");
     let theirs = world.hermes.take(&world.p.root, "by hermes").unwrap();
     expected.insert(0, "by hermes".to_owned());
-    assert_eq!(
-        world.reasons(),
-        expected,
-        "what Hermes added is a checkpoint"
-    );
+    assert_eq!(world.reasons(), expected, "what Hermes added is a checkpoint");
     assert_eq!(world.p.find("1").id.to_hex(), theirs);
 
     world.p.write("a.txt", "by herma again\n");
@@ -295,10 +270,7 @@ fn a_nested_repository_hermes_knew_only_by_its_commit_stays_as_it_is() {
     p.write("nested/file.txt", "in the nested repository\n");
     let nested = |args: &[&str]| {
         let mut command = git::command();
-        let output = command
-            .args(args)
-            .current_dir(p.path("nested"))
-            .bounded_output();
+        let output = command.args(args).current_dir(p.path("nested")).bounded_output();
         assert!(output.unwrap().status.success(), "{args:?}");
     };
     nested(&["init", "-q"]);
@@ -316,23 +288,13 @@ fn a_nested_repository_hermes_knew_only_by_its_commit_stays_as_it_is() {
     let mut expected = before.clone();
     expected.insert("a.txt", p.tree().0[&b"a.txt"[..]].clone());
     assert_eq!(p.tree(), expected, "nothing of the nested one is touched");
-    let kept: Vec<_> = restored
-        .kept
-        .iter()
-        .map(|kept| (kept.path.to_string(), kept.why))
-        .collect();
-    assert!(
-        kept.contains(&("nested".to_owned(), KeptWhy::NestedRepository)),
-        "{kept:?}"
-    );
+    let kept: Vec<_> = restored.kept.iter().map(|kept| (kept.path.to_string(), kept.why)).collect();
+    assert!(kept.contains(&("nested".to_owned(), KeptWhy::NestedRepository)), "{kept:?}");
     // Even when it is no repository any more, or asked for by name.
     p.remove("nested/.git");
     p.restore(&format!("id:{id}"));
     let by_name = p.restore_paths(&format!("id:{id}"), &["nested/file.txt"]);
-    assert!(
-        matches!(by_name, Err(Error::NotInCheckpoint { .. })),
-        "{by_name:?}"
-    );
+    assert!(matches!(by_name, Err(Error::NotInCheckpoint { .. })), "{by_name:?}");
     assert_eq!(p.read("nested/file.txt"), "changed\n");
     // Gone, it does not come back: its files were never in the store.
     p.remove("nested");
@@ -345,10 +307,7 @@ fn a_nested_repository_hermes_knew_only_by_its_commit_stays_as_it_is() {
 fn gitattributes_change_no_byte_of_what_hermes_stored() {
     let Some(world) = World::new() else { return };
     let p = &world.p;
-    p.write(
-        ".gitattributes",
-        "*.txt text eol=crlf\n*.id ident\n*.f filter=evil\n",
-    );
+    p.write(".gitattributes", "*.txt text eol=crlf\n*.id ident\n*.f filter=evil\n");
     p.write("a.txt", "line\n");
     p.write("b.id", "$Id$\n");
     p.write("c.f", "x\n");

@@ -132,10 +132,7 @@ fn forged_numbers_and_ids_are_survived() {
     }
     for id in [foreign.as_str(), "0000000000000000000000000000000000000000"] {
         let (p, step) = worked();
-        let own = p
-            .list()
-            .into_iter()
-            .map(|checkpoint| checkpoint.id.to_hex());
+        let own = p.list().into_iter().map(|checkpoint| checkpoint.id.to_hex());
         let mut text = std::fs::read_to_string(record(&p, step)).unwrap();
         for own in own {
             text = text.replace(&own, id);

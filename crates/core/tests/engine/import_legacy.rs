@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use herma_core::ImportOptions;
-use herma_core::Imported;
 use herma_core::engine::NoProgress;
+use herma_core::{ImportOptions, Imported};
 use herma_testkit::Bounded;
-use herma_testkit::hermes::HermesStore;
-use herma_testkit::hermes::project_hash;
+use herma_testkit::hermes::{HermesStore, project_hash};
 use herma_testkit::hermes_v1::HermesV1;
 
 use super::project::TestProject;
@@ -52,22 +50,9 @@ fn old_checkpoints_come_before_the_projects_own_with_their_ids_and_can_be_restor
     assert_eq!((imported[0].lost, &imported[0].problem), (0, &None));
     assert_eq!(imported[0].workdir.as_deref(), Some(p.root.as_path()));
     assert!(imported[0].archive.is_some());
-    let expected = [
-        "second of herma",
-        "first of herma",
-        "old 3",
-        "old 2",
-        "old 1",
-        "old 0",
-    ];
+    let expected = ["second of herma", "first of herma", "old 3", "old 2", "old 1", "old 0"];
     assert_eq!(reasons(&p), expected);
-    let listed: Vec<String> = p
-        .list()
-        .iter()
-        .rev()
-        .take(4)
-        .map(|c| c.id.to_hex())
-        .collect();
+    let listed: Vec<String> = p.list().iter().rev().take(4).map(|c| c.id.to_hex()).collect();
     assert_eq!(listed, ids);
     p.fsck();
     p.restore("5");
@@ -90,13 +75,7 @@ fn a_project_that_is_only_in_old_repositories_gets_a_record_and_the_ref_hermes_r
     p.git_in("", &["init", "-q", "--bare", p.store().to_str().unwrap()]);
     let second = take(&p, &newer, 2..4);
     // Packed as `git gc` leaves it.
-    assert!(
-        newer
-            .git(&p.root, &["gc", "-q"])
-            .bounded_status()
-            .unwrap()
-            .success()
-    );
+    assert!(newer.git(&p.root, &["gc", "-q"]).bounded_status().unwrap().success());
     let options = ImportOptions { pin: true };
     let imported = p.engine.import_legacy(&options, &NoProgress).unwrap();
     assert_eq!(imported.len(), 2);
@@ -149,9 +128,7 @@ fn an_import_that_was_killed_is_completed_in_the_right_order() {
         p.save("own");
         import(&p);
         let all = reasons(&p);
-        let refs = p
-            .store()
-            .join(format!("refs/herma/{}", project_hash(&p.root)));
+        let refs = p.store().join(format!("refs/herma/{}", project_hash(&p.root)));
         let gone = if left == 0 { 3 } else { left };
         for number in 1..=gone {
             std::fs::remove_file(refs.join(format!("{number:08}"))).unwrap();

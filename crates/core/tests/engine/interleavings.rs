@@ -6,31 +6,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use herma_core::RelPath;
-use herma_core::Settings;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
 use herma_core::steps::StepChoice;
+use herma_core::{RelPath, Settings, TakeBack, TakeBackPlan};
 use herma_fs::publish::Durability;
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;
-use super::script::Action;
-use super::script::Asked;
-use super::script::Expected;
-use super::script::Line;
-use super::script::Script;
+use super::script::{Action, Asked, Expected, Line, Script};
 use super::steps::of_steps;
 
 /// A project whose saves need not survive a power cut.
 pub fn quick_project() -> TestProject {
-    TestProject::with(Settings {
-        durability: Durability::Cache,
-        ..Settings::default()
-    })
+    TestProject::with(Settings { durability: Durability::Cache, ..Settings::default() })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +44,7 @@ const WORK: [Action; 7] = [
     Action::Create { file: 3 },
     Action::Delete { file: 0 },
     Action::Rename { file: 0 },
-    Action::Chmod {
-        file: 0,
-        mode: 0o755,
-    },
+    Action::Chmod { file: 0, mode: 0o755 },
 ];
 
 /// What somebody else does: to another line, to the same line, to everything.
@@ -84,11 +70,7 @@ fn lines(work: Action, other: Action, when: When, who: Who) -> Vec<Line> {
         (Who::OtherAgent, _) => vec![Line::Begin("other"), Line::Do(other), Line::End("other")],
     };
     let at = |place: When| {
-        if place == when {
-            other.clone()
-        } else {
-            Vec::new()
-        }
+        if place == when { other.clone() } else { Vec::new() }
     };
     let mut lines = vec![Line::Save];
     lines.extend(at(When::Before));
@@ -137,16 +119,10 @@ pub fn request(p: &TestProject, asked: &Asked) -> TakeBack {
     };
     match asked {
         Asked::Steps(steps) => of_steps(steps),
-        Asked::Restore => TakeBack {
-            since: since(),
-            ..TakeBack::default()
-        },
+        Asked::Restore => TakeBack { since: since(), ..TakeBack::default() },
         Asked::OnlyAgent(agent) => TakeBack {
             since: since(),
-            steps: StepChoice {
-                agent: Some((*agent).to_owned()),
-                ..StepChoice::default()
-            },
+            steps: StepChoice { agent: Some((*agent).to_owned()), ..StepChoice::default() },
             ..TakeBack::default()
         },
     }
@@ -158,20 +134,11 @@ fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> BTreeSet<String> {
 
 /// Asserts that a plan says what the model says.
 pub fn assert_plan(plan: &TakeBackPlan, expected: &Expected, what: &str) {
-    let conflicts = names(
-        plan.reversed
-            .conflicts
-            .iter()
-            .map(|conflict| &conflict.path),
-    );
+    let conflicts = names(plan.reversed.conflicts.iter().map(|conflict| &conflict.path));
     assert_eq!(plan.exact.is_some(), expected.exact, "exact, {what}");
     assert_eq!(plan.steps, expected.steps, "steps, {what}");
     assert_eq!(names(&plan.by_hand), expected.by_hand, "by hand, {what}");
-    assert_eq!(
-        names(&plan.by_others),
-        expected.by_others,
-        "by others, {what}"
-    );
+    assert_eq!(names(&plan.by_others), expected.by_others, "by others, {what}");
     let unattributed = names(&plan.unattributed);
     assert_eq!(unattributed, expected.unattributed, "unattributed, {what}");
     assert_eq!(conflicts, expected.conflicts, "conflicts, {what}");
@@ -202,9 +169,7 @@ fn check_row(number: usize, name: &str, lines: &[Line]) {
     script.perform(lines, &p);
     assert_same(&script.tree(), &p.tree(), name);
     let all: Vec<u64> = (1..=script.agents.len() as u64).collect();
-    let of_claude = (1..)
-        .zip(&script.agents)
-        .find(|(_, agent)| **agent == "claude");
+    let of_claude = (1..).zip(&script.agents).find(|(_, agent)| **agent == "claude");
     let mut questions = vec![
         Asked::Steps(vec![of_claude.unwrap().0]),
         Asked::Restore,
@@ -212,12 +177,7 @@ fn check_row(number: usize, name: &str, lines: &[Line]) {
         Asked::Steps(all.clone()),
         Asked::OnlyAgent("codex"),
     ];
-    questions.extend(
-        script
-            .agents
-            .contains(&"other")
-            .then_some(Asked::OnlyAgent("other")),
-    );
+    questions.extend(script.agents.contains(&"other").then_some(Asked::OnlyAgent("other")));
     for asked in &questions {
         let what = format!("{asked:?}: {name}");
         let expected = script.expected(asked);
@@ -253,12 +213,7 @@ pub fn on_all_cores(count: usize, check: impl Fn(usize) + Sync) {
     let mut failures = failures.into_inner().unwrap();
     let failed = failures.len();
     failures.truncate(5);
-    assert_eq!(
-        failed,
-        0,
-        "{failed} of {count} failed\n{}",
-        failures.join("\n")
-    );
+    assert_eq!(failed, 0, "{failed} of {count} failed\n{}", failures.join("\n"));
 }
 
 #[test]

@@ -1,14 +1,11 @@
 //! What else comes back with a file: the bits of its directory, its holes, its owner; and the directory of the project itself.
 
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use herma_core::Error;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::Lack;
+use herma_core::restore::{KeptWhy, Lack};
 use herma_core::worktree::reason::Reason;
+use herma_core::{Error, Settings};
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;
@@ -39,10 +36,7 @@ fn setgid_and_sticky_bits_of_directories_come_back() {
 #[test]
 fn a_sparse_file_comes_back_with_its_holes() {
     const SIZE: u64 = 48 << 20;
-    let p = TestProject::with(Settings {
-        max_file_size: None,
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: None, ..Settings::default() });
     let file = std::fs::File::create(p.path("disk.img")).unwrap();
     file.write_all_at(b"data", SIZE / 2).unwrap();
     file.set_len(SIZE).unwrap();
@@ -70,11 +64,7 @@ fn setuid_and_setgid_bits_of_files_are_named_where_they_do_not_come_back() {
         p.chmod(file, mode);
     }
     let receipt = p.project().receipt(&p.save("first").checkpoint).unwrap();
-    let named: Vec<_> = receipt
-        .left_out
-        .iter()
-        .map(|l| l.path.to_string())
-        .collect();
+    let named: Vec<_> = receipt.left_out.iter().map(|l| l.path.to_string()).collect();
     assert_eq!(named, ["shared", "tool"]);
     assert_eq!(receipt.summary.left_out.get(&Reason::Identity), Some(&2));
     assert!(!receipt.summary.is_partial());
@@ -83,19 +73,9 @@ fn setuid_and_setgid_bits_of_files_are_named_where_they_do_not_come_back() {
     p.write("shared", "new\n");
     p.chmod("shared", 0o2755);
     let restored = p.restore("1");
-    let kept: Vec<_> = restored
-        .kept
-        .iter()
-        .map(|k| (k.path.to_string(), k.why))
-        .collect();
-    assert_eq!(
-        kept,
-        [("tool".to_owned(), KeptWhy::NotHeld(Lack::Identity))]
-    );
-    assert_eq!(
-        ["tool", "shared", "plain"].map(|file| p.mode(file)),
-        [0o755, 0o2755, 0o755]
-    );
+    let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
+    assert_eq!(kept, [("tool".to_owned(), KeptWhy::NotHeld(Lack::Identity))]);
+    assert_eq!(["tool", "shared", "plain"].map(|file| p.mode(file)), [0o755, 0o2755, 0o755]);
     p.undo().unwrap();
     assert!(!p.exists("tool"));
     p.fsck();
@@ -126,10 +106,7 @@ fn as_root_a_file_that_is_replaced_stays_its_owners() {
     let restored = p.restore("1");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept);
     assert_eq!(p.read("theirs"), "old\n");
-    assert_eq!(
-        (owner("theirs"), owner("link")),
-        ((1000, 1001), (1000, 1001))
-    );
+    assert_eq!((owner("theirs"), owner("link")), ((1000, 1001), (1000, 1001)));
     assert_eq!(p.mode("theirs"), 0o4644, "what may make others that owner");
 }
 

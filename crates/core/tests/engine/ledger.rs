@@ -3,15 +3,10 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 
-use herma_core::RelPath;
-use herma_core::Settings;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
-use herma_core::undo::reversal::ConflictWhy;
-use herma_core::undo::reversal::Conflicts;
+use herma_core::undo::reversal::{ConflictWhy, Conflicts};
+use herma_core::{RelPath, Settings, TakeBack, TakeBackPlan};
 use herma_testkit::Bounded;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -20,18 +15,12 @@ use super::steps::of_steps;
 const LIMIT: usize = 1000;
 
 fn with_limit() -> TestProject {
-    TestProject::with(Settings {
-        max_file_size: Some(LIMIT as u64),
-        ..Settings::default()
-    })
+    TestProject::with(Settings { max_file_size: Some(LIMIT as u64), ..Settings::default() })
 }
 
 /// `herma restore` of the oldest checkpoint.
 pub fn restore_oldest(p: &TestProject) -> TakeBack {
-    TakeBack {
-        since: p.list().last().cloned(),
-        ..TakeBack::default()
-    }
+    TakeBack { since: p.list().last().cloned(), ..TakeBack::default() }
 }
 
 pub fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<String> {
@@ -40,12 +29,7 @@ pub fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<String> {
 }
 
 pub fn conflicts(plan: &TakeBackPlan) -> Vec<String> {
-    names(
-        plan.reversed
-            .conflicts
-            .iter()
-            .map(|conflict| &conflict.path),
-    )
+    names(plan.reversed.conflicts.iter().map(|conflict| &conflict.path))
 }
 
 fn kept(plan: &TakeBackPlan) -> Vec<String> {
@@ -100,16 +84,10 @@ fn a_hand_edit_of_the_agents_own_line_leaves_the_file_alone_and_is_named() {
         (Conflicts::Theirs, text(&[])),
         (
             Conflicts::Markers,
-            text(&[(
-                2,
-                "<<<<<<< now\nby hand\n=======\nline 2\n>>>>>>> taken back",
-            )]),
+            text(&[(2, "<<<<<<< now\nby hand\n=======\nline 2\n>>>>>>> taken back")]),
         ),
     ] {
-        p.take_back(&TakeBack {
-            conflicts,
-            ..restore_oldest(&p)
-        });
+        p.take_back(&TakeBack { conflicts, ..restore_oldest(&p) });
         assert_eq!(p.read("shared.txt"), expected, "{conflicts:?}");
         p.undo().unwrap();
         assert_eq!(p.read("shared.txt"), edited, "{conflicts:?}");
@@ -152,10 +130,7 @@ fn an_agent_created_file_that_was_edited_by_hand_stays_and_is_named() {
     assert_eq!(conflicts(&taken.plan), ["edited.md", "wanted.md"]);
     let found = taken.plan.reversed.conflicts.iter();
     assert!(found.clone().all(|c| c.why == ConflictWhy::ChangedLater));
-    assert_eq!(
-        names(&taken.plan.by_hand),
-        ["edited.md", "moved.md", "wanted.md"]
-    );
+    assert_eq!(names(&taken.plan.by_hand), ["edited.md", "moved.md", "wanted.md"]);
     assert_eq!(p.read("edited.md"), text(&[(5, "by hand")]));
     assert_eq!(p.read("wanted.md"), text(&[(0, "another file")]));
     assert!(!p.exists("untouched.md"));
@@ -240,11 +215,7 @@ fn a_file_that_was_ignored_then_and_is_not_now_stays() {
     });
     p.write("by-hand.txt", "kept\n");
     let plan = p.plan_take_back(&of_steps(&[step]));
-    assert!(
-        kept(&plan).contains(&"own.dat".to_owned()),
-        "{:?}",
-        kept(&plan)
-    );
+    assert!(kept(&plan).contains(&"own.dat".to_owned()), "{:?}", kept(&plan));
     for asked in [of_steps(&[step]), restore_oldest(&p)] {
         p.take_back(&asked);
         assert_eq!(p.read(".gitignore"), "*.dat\n/cache/\n");
@@ -301,9 +272,7 @@ fn files_no_checkpoint_vouches_for_are_never_deleted() {
         assert_eq!(p.read("data/trace.log"), "excluded, where a file was\n");
         let plan = &taken.plan;
         let named = [conflicts(plan), kept(plan)].concat();
-        let left = taken
-            .restored
-            .map(|r| names(r.kept.iter().map(|k| &k.path)));
+        let left = taken.restored.map(|r| names(r.kept.iter().map(|k| &k.path)));
         let left = left.unwrap_or_default();
         let is_named = |path: &String| path.starts_with("data");
         assert!(

@@ -1,23 +1,16 @@
 //! Importing, clearing and repairing, killed at every n-th call that changes storage: run once more, each
 //! does what it would have done, and nothing is lost on the way.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Engine;
-use herma_core::ImportOptions;
-use herma_core::Settings;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_testkit::Bounded;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
+use herma_core::{Engine, ImportOptions, Settings, VerifyOptions};
+use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::git::Repository;
 use herma_testkit::hermes_v1::HermesV1;
+use herma_testkit::{Bounded, faults};
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 
 const HOME: &str = "HERMA_TEST_HOME";
 const WORK: &str = "HERMA_TEST_WORK";
@@ -25,11 +18,7 @@ const RESUME: &str = "session.yaml";
 
 fn work(engine: &Engine, name: &str) {
     match name {
-        "import" => drop(
-            engine
-                .import_legacy(&ImportOptions { pin: true }, &NoProgress)
-                .unwrap(),
-        ),
+        "import" => drop(engine.import_legacy(&ImportOptions { pin: true }, &NoProgress).unwrap()),
         "clear" => drop(engine.clear_all().unwrap()),
         "repair" => drop(engine.repair(&NoProgress).unwrap()),
         other => panic!("{other}"),
@@ -70,11 +59,8 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Path, &Engine)) 
     let homes = tempfile::tempdir().unwrap();
     let run = |fault: Fault, n: u64| {
         let home = homes.path().join(format!("{fault:?}-{n}"));
-        let copied = std::process::Command::new("cp")
-            .arg("-a")
-            .arg(p.home())
-            .arg(&home)
-            .bounded_status();
+        let copied =
+            std::process::Command::new("cp").arg("-a").arg(p.home()).arg(&home).bounded_status();
         assert!(copied.unwrap().success());
         let outcome = Faults::new(std::env::current_exe().unwrap())
             .args(["--exact", "engine::legacy_kills::worker", "--ignored"])
@@ -119,10 +105,8 @@ fn a_killed_import_is_completed_by_the_next() {
 fn a_killed_clearing_is_completed_by_the_next_and_keeps_resume_records() {
     let Some(p) = scene() else { return };
     kill_everywhere(&p, "clear", |base, engine| {
-        let left: Vec<_> = std::fs::read_dir(base)
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
+        let left: Vec<_> =
+            std::fs::read_dir(base).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left, [RESUME]);
         assert_eq!(reasons(engine, &p.root), Vec::<String>::new());
     });
@@ -149,10 +133,7 @@ fn a_killed_repair_is_completed_by_the_next_and_loses_nothing() {
     std::fs::write(store.join(format!("projects/{id}.json")), "[torn").unwrap();
     kill_everywhere(&p, "repair", |base, engine| {
         assert_eq!(reasons(engine, &p.root), ["new 1", "new 0"]);
-        let all = VerifyOptions {
-            read_data: true,
-            project: None,
-        };
+        let all = VerifyOptions { read_data: true, project: None };
         let verified = engine.verify(&all, &NoProgress).unwrap();
         assert!(verified.is_whole(), "{verified:?}");
         Repository::at(base.join("store")).fsck();

@@ -1,17 +1,12 @@
 //! Limits belong to projects: what one caller asks for its own costs no other project a checkpoint.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Engine;
-use herma_core::SaveOptions;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
-use herma_core::types::settings::AskedLimits;
-use herma_core::types::settings::Keeping;
+use herma_core::types::settings::{AskedLimits, Keeping};
+use herma_core::{Engine, SaveOptions, Settings};
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 
 const PROJECTS: usize = 20;
 const SAVES: usize = 12;
@@ -19,17 +14,12 @@ const SAVES: usize = 12;
 /// What the caller of a project asks for it: `None` for the command line and hooks, which go by the settings of
 /// the store, and for a program that says nothing.
 fn asked(number: usize) -> Option<usize> {
-    number
-        .is_multiple_of(3)
-        .then_some([1, 3, 5, 7, 9, 100, 0][number / 3])
+    number.is_multiple_of(3).then_some([1, 3, 5, 7, 9, 100, 0][number / 3])
 }
 
 fn caller(scene: &TestProject, configured: Option<usize>, asked: AskedLimits) -> Engine {
     let settings = Settings {
-        keeping: Keeping {
-            max_snapshots: configured,
-            ..Keeping::default()
-        },
+        keeping: Keeping { max_snapshots: configured, ..Keeping::default() },
         asked,
         ..Settings::default()
     };
@@ -50,10 +40,7 @@ fn crowd(configured: Option<usize>, most_of: impl Fn(Option<usize>) -> usize) {
     let base = scene.temp.path().canonicalize().unwrap();
     let callers: Vec<(PathBuf, Engine, usize)> = (0..PROJECTS)
         .map(|number| {
-            let asked = AskedLimits {
-                max_snapshots: asked(number),
-                max_total_size: None,
-            };
+            let asked = AskedLimits { max_snapshots: asked(number), max_total_size: None };
             let root = base.join(format!("project-{number}"));
             let most = most_of(asked.max_snapshots);
             (root, caller(&scene, configured, asked), most)
@@ -68,11 +55,7 @@ fn crowd(configured: Option<usize>, most_of: impl Fn(Option<usize>) -> usize) {
         for (root, engine, most) in &callers {
             let left = engine.project(root).unwrap().list().unwrap().len();
             let kept = if *most == 0 { SAVES } else { *most };
-            assert!(
-                left >= kept.min(round + 1),
-                "{left} of {most} at {}",
-                root.display()
-            );
+            assert!(left >= kept.min(round + 1), "{left} of {most} at {}", root.display());
         }
     }
     for (_, engine, _) in &callers {
@@ -104,10 +87,7 @@ fn the_size_of_the_store_is_what_the_settings_say_or_else_the_most_that_was_aske
     let scene = TestProject::new();
     let base = scene.temp.path().canonicalize().unwrap();
     let ask = |max_total_size| {
-        let asked = AskedLimits {
-            max_snapshots: None,
-            max_total_size,
-        };
+        let asked = AskedLimits { max_snapshots: None, max_total_size };
         caller(&scene, None, asked)
     };
     let silent = ask(None);
@@ -118,10 +98,7 @@ fn the_size_of_the_store_is_what_the_settings_say_or_else_the_most_that_was_aske
     save(&ask(Some(9 << 30)), &base.join("large"), 0);
     assert_eq!(silent.size_limit().unwrap(), 9 << 30);
     let configured = Settings {
-        keeping: Keeping {
-            max_total_size: Some(2 << 20),
-            ..Keeping::default()
-        },
+        keeping: Keeping { max_total_size: Some(2 << 20), ..Keeping::default() },
         ..Settings::default()
     };
     let configured = engine(&scene.home(), None, configured);

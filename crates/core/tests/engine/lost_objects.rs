@@ -1,12 +1,10 @@
 //! A save relies on objects it does not read. What the store has lost of them is noticed, and saved again from the disk.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Lost;
-use herma_core::Saved;
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
+use herma_core::{Lost, Saved};
 
 use super::project::TestProject;
 use super::upkeep;
@@ -17,10 +15,7 @@ fn packs(p: &TestProject, extension: &str) -> Vec<PathBuf> {
 }
 
 fn sign(p: &TestProject) -> Vec<u8> {
-    let state = p
-        .store()
-        .join("herma/projects")
-        .join(p.project().id().as_str());
+    let state = p.store().join("herma/projects").join(p.project().id().as_str());
     std::fs::read(state.join("packs")).unwrap()
 }
 

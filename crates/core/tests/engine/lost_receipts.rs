@@ -4,8 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use herma_core::ObjectId;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 
 use super::project::TestProject;
 
@@ -107,11 +106,7 @@ fn files_come_back_without_the_modes_and_nothing_is_removed_on_suspicion() {
     assert_eq!(p.read("a"), "1");
     assert_eq!(p.read("secret.txt"), "only for me");
     assert_eq!(mode(&p, "run.sh"), 0o700, "what is there keeps its mode");
-    let kept: Vec<_> = restored
-        .kept
-        .iter()
-        .map(|kept| (kept.path.to_string(), kept.why))
-        .collect();
+    let kept: Vec<_> = restored.kept.iter().map(|kept| (kept.path.to_string(), kept.why)).collect();
     for path in ["build.dat", "empty", "made/here.txt", "new.txt"] {
         assert!(p.exists(path), "{path}");
         let why = KeptWhy::ReceiptDamaged;

@@ -1,21 +1,14 @@
 //! Refs that were lost: no collection takes what they kept for rubbish, everybody says so, and a repair brings them
 //! back.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Checkpoint;
-use herma_core::ObjectId;
-use herma_core::RelPath;
-use herma_core::Repaired;
-use herma_core::VerifyOptions;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
+use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
-use herma_core::purge::Copies;
-use herma_core::purge::PurgeRequest;
+use herma_core::purge::{Copies, PurgeRequest};
+use herma_core::{Checkpoint, ObjectId, RelPath, Repaired, VerifyOptions};
 use herma_testkit::tree::names_below;
 
 use super::project::TestProject;
@@ -52,11 +45,7 @@ fn refs_of(p: &TestProject, kind: &str) -> PathBuf {
 
 fn keep_few() -> CleanRequest {
     CleanRequest {
-        limits: Limits {
-            max_snapshots: Some(1),
-            max_total_bytes: Some(1),
-            ..Limits::default()
-        },
+        limits: Limits { max_snapshots: Some(1), max_total_bytes: Some(1), ..Limits::default() },
         attended: true,
         clock_is_right: true,
     }
@@ -66,34 +55,18 @@ fn keep_few() -> CleanRequest {
 #[track_caller]
 fn nothing_is_collected(p: &TestProject, scene: &str) {
     let before = names_below(&p.store().join("objects"));
-    let purge = PurgeRequest {
-        paths: vec![RelPath::new("file-7").unwrap()],
-        copies: Copies::Stay,
-    };
+    let purge = PurgeRequest { paths: vec![RelPath::new("file-7").unwrap()], copies: Copies::Stay };
     let answers = [
-        (
-            "gc",
-            p.engine.collect(Thoroughness::Full, &NoProgress).err(),
-        ),
-        (
-            "prune --dry-run",
-            p.engine.plan_cleaning(&keep_few(), &NoProgress).err(),
-        ),
+        ("gc", p.engine.collect(Thoroughness::Full, &NoProgress).err()),
+        ("prune --dry-run", p.engine.plan_cleaning(&keep_few(), &NoProgress).err()),
         ("prune", p.engine.clean(&keep_few(), &NoProgress).err()),
         ("maintain", p.engine.maintain(&NoProgress).err()),
         ("purge", p.project().purge(&purge, &NoProgress).err()),
     ];
     for (what, answer) in answers {
         let answer = answer.unwrap_or_else(|| panic!("{scene}: {what} went on"));
-        assert_eq!(
-            answer.kind(),
-            ErrorKind::Damaged,
-            "{scene}: {what}: {answer}"
-        );
-        assert!(
-            answer.to_string().contains("refs"),
-            "{scene}: {what}: {answer}"
-        );
+        assert_eq!(answer.kind(), ErrorKind::Damaged, "{scene}: {what}: {answer}");
+        assert!(answer.to_string().contains("refs"), "{scene}: {what}: {answer}");
     }
     assert_eq!(names_below(&p.store().join("objects")), before, "{scene}");
 }
@@ -147,9 +120,7 @@ fn a_collection_with_lost_refs_deletes_nothing_and_a_repair_brings_them_back() {
             let scene_name = format!("{place}: {with}");
             let p = scene();
             let before = known(&p);
-            let path = p
-                .store()
-                .join(place.replace("PROJECT", p.project().id().as_str()));
+            let path = p.store().join(place.replace("PROJECT", p.project().id().as_str()));
             replace(&path, with);
             if with == "a link" {
                 // Nothing that is found by the link counts.
@@ -162,11 +133,7 @@ fn a_collection_with_lost_refs_deletes_nothing_and_a_repair_brings_them_back() {
             nothing_is_collected(&p, &scene_name);
             verify_notices(&p, &scene_name);
             let repaired = repair(&p);
-            assert!(
-                repaired.after.is_whole(),
-                "{scene_name}: {:?}",
-                repaired.after
-            );
+            assert!(repaired.after.is_whole(), "{scene_name}: {:?}", repaired.after);
             assert_eq!(known(&p), before, "{scene_name}");
             all_is_well(&p, &scene_name);
             p.restore("5");
@@ -201,11 +168,7 @@ fn every_single_lost_ref_is_noticed_and_comes_back_as_it_was() {
         assert!(path.is_file(), "{name}");
         all_is_well(&p, &name);
     }
-    assert_eq!(
-        looked_at,
-        5 + 5 + 2,
-        "checkpoints, receipts, a name and a pin"
-    );
+    assert_eq!(looked_at, 5 + 5 + 2, "checkpoints, receipts, a name and a pin");
 }
 
 #[test]
@@ -275,9 +238,7 @@ fn lost_packed_refs_stop_a_collection_and_come_back() {
     for damage in ["removed", "emptied", "cut", "garbled", "a directory"] {
         let p = scene();
         let before = known(&p);
-        p.repository()
-            .git(["pack-refs", "--all", "--prune"])
-            .success();
+        p.repository().git(["pack-refs", "--all", "--prune"]).success();
         assert_eq!(known(&p), before);
         let packed = p.store().join("packed-refs");
         let bytes = std::fs::read(&packed).unwrap();
@@ -338,8 +299,7 @@ fn a_dropping_that_was_cut_off_anywhere_stops_no_collection() {
 }
 
 fn roll(p: &TestProject) -> PathBuf {
-    p.store()
-        .join(format!("herma/projects/{}/roll", p.project().id()))
+    p.store().join(format!("herma/projects/{}/roll", p.project().id()))
 }
 
 #[test]
@@ -349,11 +309,7 @@ fn a_save_goes_on_without_the_refs_and_a_repair_puts_all_in_order() {
     std::fs::remove_dir_all(p.store().join("refs")).unwrap();
     p.write("a", "after the loss");
     let saved = p.save("after the loss");
-    assert!(
-        saved.notes.iter().any(|note| note.contains("repair")),
-        "{:?}",
-        saved.notes
-    );
+    assert!(saved.notes.iter().any(|note| note.contains("repair")), "{:?}", saved.notes);
     nothing_is_collected(&p, "saved meanwhile");
     repair(&p);
     let after = known(&p);
@@ -398,10 +354,8 @@ fn without_a_roll_a_pin_or_a_name_tells_of_a_checkpoint_that_lost_its_ref() {
 #[test]
 fn a_purged_checkpoint_does_not_come_back_with_what_was_purged() {
     let p = scene();
-    let request = PurgeRequest {
-        paths: vec![RelPath::new("file-1").unwrap()],
-        copies: Copies::Stay,
-    };
+    let request =
+        PurgeRequest { paths: vec![RelPath::new("file-1").unwrap()], copies: Copies::Stay };
     let purged = p.project().purge(&request, &NoProgress).unwrap();
     assert!(purged.remaining.is_empty());
     let before = known(&p);

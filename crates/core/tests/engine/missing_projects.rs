@@ -1,29 +1,15 @@
 //! Projects that are not where they were: kept although deleted, renamed, on another volume; and projects
 //! whose newest checkpoint is damaged.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Doubt;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Note;
-use herma_core::cleanup::Orphans;
-use herma_core::cleanup::Rule;
+use herma_core::cleanup::{CleanRequest, Doubt, Limits, Note, Orphans, Rule};
 use herma_core::engine::NoProgress;
+use herma_core::{SaveOptions, Settings};
 
 use super::project::TestProject;
-use super::upkeep::DAY;
-use super::upkeep::HandClock;
-use super::upkeep::clean;
-use super::upkeep::make;
-use super::upkeep::pack_with;
-use super::upkeep::reasons_at;
-use super::upkeep::save_at;
-use super::upkeep::with_clock;
+use super::upkeep::{DAY, HandClock, clean, make, pack_with, reasons_at, save_at, with_clock};
 
 /// `work/app` with four checkpoints, and a neighbour.
 fn scene() -> (TestProject, Arc<HandClock>, PathBuf) {
@@ -51,10 +37,7 @@ fn checkpoints(p: &TestProject, root: &Path) -> usize {
 }
 
 fn all_orphans() -> Limits {
-    Limits {
-        orphans: Orphans::All,
-        ..Limits::default()
-    }
+    Limits { orphans: Orphans::All, ..Limits::default() }
 }
 
 /// What is recorded about the project at `root`, changed.
@@ -68,18 +51,9 @@ fn change_record(p: &TestProject, root: &Path, change: impl Fn(String) -> String
 #[test]
 fn a_deleted_project_that_is_kept_keeps_its_newest_checkpoint_whatever_the_limit() {
     let everything = [
-        Limits {
-            retention_days: Some(7),
-            ..Limits::default()
-        },
-        Limits {
-            max_snapshots: Some(1),
-            ..Limits::default()
-        },
-        Limits {
-            max_total_bytes: Some(1),
-            ..Limits::default()
-        },
+        Limits { retention_days: Some(7), ..Limits::default() },
+        Limits { max_snapshots: Some(1), ..Limits::default() },
+        Limits { max_total_bytes: Some(1), ..Limits::default() },
     ];
     for limits in everything {
         let (p, clock, app) = scene();
@@ -98,15 +72,8 @@ fn a_deleted_project_that_is_kept_keeps_its_newest_checkpoint_whatever_the_limit
 fn a_project_deleted_after_the_plan_was_made_keeps_its_newest() {
     let (p, clock, app) = scene();
     clock.advance(20 * DAY);
-    let limits = Limits {
-        retention_days: Some(7),
-        ..Limits::default()
-    };
-    let request = CleanRequest {
-        limits: limits.clone(),
-        attended: true,
-        clock_is_right: false,
-    };
+    let limits = Limits { retention_days: Some(7), ..Limits::default() };
+    let request = CleanRequest { limits: limits.clone(), attended: true, clock_is_right: false };
     let (_, plan) = p.engine.plan_cleaning(&request, &NoProgress).unwrap();
     std::fs::remove_dir_all(&app).unwrap();
     let cleaned = clean(&p, limits);
@@ -206,20 +173,10 @@ fn the_newest_checkpoint_that_can_be_read_outlives_a_damaged_one() {
     std::fs::remove_file(&pack).unwrap();
     clock.advance(20 * DAY);
     for limits in [
-        Limits {
-            retention_days: Some(7),
-            ..Limits::default()
-        },
-        Limits {
-            max_snapshots: Some(1),
-            ..Limits::default()
-        },
+        Limits { retention_days: Some(7), ..Limits::default() },
+        Limits { max_snapshots: Some(1), ..Limits::default() },
     ] {
-        let request = CleanRequest {
-            limits,
-            attended: true,
-            clock_is_right: true,
-        };
+        let request = CleanRequest { limits, attended: true, clock_is_right: true };
         p.engine.clean(&request, &NoProgress).unwrap();
         assert_eq!(reasons_at(&p, &app), ["3"], "the newest cannot be listed");
         assert_eq!(checkpoints(&p, &app), 2);
@@ -229,10 +186,7 @@ fn the_newest_checkpoint_that_can_be_read_outlives_a_damaged_one() {
 #[test]
 fn a_floor_that_cannot_be_reached_costs_no_checkpoint() {
     let (p, _clock, app) = scene();
-    let limits = Limits {
-        min_free_bytes: Some(u64::MAX / 2),
-        ..Limits::default()
-    };
+    let limits = Limits { min_free_bytes: Some(u64::MAX / 2), ..Limits::default() };
     let cleaned = clean(&p, limits);
     assert_eq!(cleaned.dropped, []);
     assert_eq!(checkpoints(&p, &app), 4);

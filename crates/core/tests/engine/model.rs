@@ -6,11 +6,9 @@
 //! `HERMA_MODEL_SEQUENCES` and `HERMA_FAULT_FULL` run more of them, `HERMA_MODEL_FIRST` begins at another seed.
 
 use std::cell::RefCell;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use herma_testkit::faults;
 use herma_testkit::random::Random;
@@ -83,11 +81,7 @@ pub fn number(variable: &str, otherwise: u64) -> u64 {
 pub(super) fn random_work_always_ends_in_the_state_the_model_predicts() {
     let first = number("HERMA_MODEL_FIRST", 0);
     let next = AtomicU64::new(first);
-    let usual = if faults::is_full() {
-        SEQUENCES_IN_FULL
-    } else {
-        SEQUENCES
-    };
+    let usual = if faults::is_full() { SEQUENCES_IN_FULL } else { SEQUENCES };
     let end = first + number("HERMA_MODEL_SEQUENCES", usual);
     let failed = Mutex::new(None);
     let work = || {
@@ -99,10 +93,7 @@ pub(super) fn random_work_always_ends_in_the_state_the_model_predicts() {
             let mut random = Random::new(seed);
             let choices: Vec<u64> = (0..STEPS).map(|_| random.next_number()).collect();
             if let Err(failure) = run(&choices) {
-                failed
-                    .lock()
-                    .unwrap()
-                    .get_or_insert((seed, choices, failure));
+                failed.lock().unwrap().get_or_insert((seed, choices, failure));
             }
         }
     };

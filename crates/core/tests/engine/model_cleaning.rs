@@ -1,17 +1,11 @@
 //! Steps of the model that clean up. What goes is told by the engine; that it may go, and that nothing else
 //! went, is for the model to say.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use herma_core::VerifyOptions;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Cleaned;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_testkit::git;
@@ -31,9 +25,7 @@ impl Progress for Stop {
     fn files(&self, _done: u64, _total: Option<u64>) {
         let less = |left: u64| left.checked_sub(1);
         // It stays at nothing.
-        let _ = self
-            .0
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
     }
 
     fn is_cancelled(&self) -> bool {
@@ -43,11 +35,7 @@ impl Progress for Stop {
 
 impl Run<'_> {
     fn thoroughness(&self, random: &mut Random) -> Thoroughness {
-        let thoroughness = if random.one_in(2) {
-            Thoroughness::Usual
-        } else {
-            Thoroughness::Full
-        };
+        let thoroughness = if random.one_in(2) { Thoroughness::Usual } else { Thoroughness::Full };
         self.note(format!("collect, {thoroughness:?}"));
         thoroughness
     }
@@ -83,11 +71,7 @@ impl Run<'_> {
             max_total_bytes: random.one_in(3).then(|| 4000 + random.below(60_000) as u64),
             retention_days: random.one_in(3).then_some(1),
             min_free_bytes: random.one_in(8).then_some(1),
-            orphans: if random.one_in(2) {
-                Orphans::All
-            } else {
-                Orphans::Keep
-            },
+            orphans: if random.one_in(2) { Orphans::All } else { Orphans::Keep },
             ..Limits::default()
         };
         self.note(format!("clean {limits:?}"));
@@ -133,10 +117,7 @@ impl Run<'_> {
         let is_within = self.model.saved.len() <= most || self.model.moves_are_lost;
         assert!(is_within, "the limit is kept");
         self.check_list();
-        let options = VerifyOptions {
-            read_data: true,
-            project: None,
-        };
+        let options = VerifyOptions { read_data: true, project: None };
         let verified = self.project.engine.verify(&options, &NoProgress).unwrap();
         assert!(verified.is_whole(), "{verified:?}");
         if random.one_in(3) {

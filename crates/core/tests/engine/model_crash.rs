@@ -5,30 +5,19 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use herma_core::Checkpoint;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Spec;
-use herma_core::Undone;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Origin;
+use herma_core::{Checkpoint, ObjectId, SaveOptions, Spec, Undone, WhichStep};
 use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
+use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::random::Random;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
-use herma_testkit::tree::diff;
+use herma_testkit::tree::{Tree, assert_same, diff};
 
-use super::model_run::Run;
-use super::model_run::settings;
-use super::project::TestProject;
-use super::project::engine;
+use super::model_run::{Run, settings};
+use super::project::{TestProject, engine};
 
 const HOME: &str = "HERMA_TEST_HOME";
 const ROOT: &str = "HERMA_TEST_ROOT";
@@ -227,11 +216,7 @@ impl Run<'_> {
                 _ => ends.extend(self.model.saved.iter().map(|kept| kept.tree.clone())),
             }
             let is_an_end = ends.contains(&now);
-            assert!(
-                is_an_end,
-                "half way, and not said: {}",
-                diff(&ends[0], &now)
-            );
+            assert!(is_an_end, "half way, and not said: {}", diff(&ends[0], &now));
             self.model.disk = now;
             return;
         };
@@ -262,10 +247,7 @@ impl Run<'_> {
         let is_listed = |id: ObjectId| listed.iter().any(|found| found.id == id);
         for kept in &self.model.saved {
             let may_go = *work == Work::Drop(kept.id);
-            assert!(
-                is_listed(kept.id) || may_go,
-                "an acknowledged checkpoint is gone"
-            );
+            assert!(is_listed(kept.id) || may_go, "an acknowledged checkpoint is gone");
         }
         self.model.saved.retain(|kept| is_listed(kept.id));
         for found in listed.iter().rev() {
@@ -290,11 +272,7 @@ impl Run<'_> {
             _ => before,
         };
         let stored = self.project.repository().tree(&found.id.to_hex());
-        assert_same(
-            &tree.as_git(),
-            &stored,
-            "a checkpoint that is listed is whole",
-        );
+        assert_same(&tree.as_git(), &stored, "a checkpoint that is listed is whole");
         let disk = std::mem::replace(&mut self.model.disk, tree.clone());
         self.model.add(found.id);
         self.model.disk = disk;

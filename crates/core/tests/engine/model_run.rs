@@ -2,31 +2,16 @@
 
 use std::cell::RefCell;
 
-use herma_core::Checkpoint;
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::RelPath;
-use herma_core::Restored;
-use herma_core::Settings;
-use herma_core::Undone;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
+use herma_core::{Checkpoint, Error, ObjectId, RelPath, Restored, Settings, Undone};
 use herma_fs::publish::Durability;
 use herma_testkit::edits::next_edit;
 use herma_testkit::git;
 use herma_testkit::random::Random;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_testkit::tree::{Tree, assert_same};
 
-use super::model_state::Files;
-use super::model_state::Model;
-use super::model_state::Move;
-use super::model_state::Part;
-use super::model_state::Refusal;
-use super::model_state::files;
-use super::model_state::mixed;
-use super::model_state::same_content;
+use super::model_state::{Files, Model, Move, Part, Refusal, files, mixed, same_content};
 use super::project::TestProject;
 
 /// How the projects of the model are saved.
@@ -47,11 +32,7 @@ pub struct Run<'l> {
 
 impl<'l> Run<'l> {
     pub fn new(log: &'l RefCell<Vec<String>>) -> Self {
-        Self {
-            project: TestProject::with(settings()),
-            model: Model::default(),
-            log,
-        }
+        Self { project: TestProject::with(settings()), model: Model::default(), log }
     }
 
     pub fn note(&self, text: String) {
@@ -94,25 +75,15 @@ impl<'l> Run<'l> {
         let is_new = self.model.is_changed();
         self.note(format!("save, new: {is_new}"));
         let saved = self.project.save("model");
-        assert_eq!(
-            saved.is_new, is_new,
-            "a save makes a checkpoint exactly when files changed"
-        );
+        assert_eq!(saved.is_new, is_new, "a save makes a checkpoint exactly when files changed");
         assert!(!saved.receipt.summary.is_partial(), "{:?}", saved.receipt);
         assert_eq!(saved.notes, [""; 0]);
         if is_new {
             self.model.add(saved.checkpoint.id);
         }
         if random.one_in(3) && git::available() {
-            let by_git = self
-                .project
-                .repository()
-                .tree(&saved.checkpoint.id.to_hex());
-            assert_same(
-                &self.model.disk.as_git(),
-                &by_git,
-                "the checkpoint as git reads it",
-            );
+            let by_git = self.project.repository().tree(&saved.checkpoint.id.to_hex());
+            assert_same(&self.model.disk.as_git(), &by_git, "the checkpoint as git reads it");
         }
         self.check_list();
     }
@@ -138,12 +109,9 @@ impl<'l> Run<'l> {
         let Some(id) = self.any_checkpoint(random) else {
             return;
         };
-        let paths = (0..=random.below(2))
-            .map(|_| self.any_path(random, id))
-            .collect();
-        let keep = (0..random.below(4).saturating_sub(2))
-            .map(|_| self.any_path(random, id))
-            .collect();
+        let paths = (0..=random.below(2)).map(|_| self.any_path(random, id)).collect();
+        let keep =
+            (0..random.below(4).saturating_sub(2)).map(|_| self.any_path(random, id)).collect();
         self.restore(id, &Part { paths, keep });
     }
 
@@ -151,9 +119,7 @@ impl<'l> Run<'l> {
         let Some(id) = self.any_checkpoint(random) else {
             return;
         };
-        let keep = (0..=random.below(3))
-            .map(|_| self.any_path(random, id))
-            .collect();
+        let keep = (0..=random.below(3)).map(|_| self.any_path(random, id)).collect();
         let paths = Vec::new();
         self.restore(id, &Part { paths, keep });
     }
@@ -161,11 +127,7 @@ impl<'l> Run<'l> {
     /// A path in the checkpoint or in the project, or one that is in neither.
     fn any_path(&self, random: &mut Random, id: ObjectId) -> Vec<u8> {
         let target = self.model.tree_of(&id).unwrap();
-        let tree = if random.one_in(2) {
-            target
-        } else {
-            &self.model.disk
-        };
+        let tree = if random.one_in(2) { target } else { &self.model.disk };
         let paths: Vec<_> = tree.0.keys().collect();
         let mut path = match paths.len() {
             0 => b"nothing".to_vec(),
@@ -183,14 +145,9 @@ impl<'l> Run<'l> {
         self.note(format!("restore {}{part}", self.shown(id)));
         let target = self.model.tree_of(&id).unwrap().clone();
         let paths = |list: &[Vec<u8>]| {
-            list.iter()
-                .map(|path| RelPath::new(path.clone()).unwrap())
-                .collect()
+            list.iter().map(|path| RelPath::new(path.clone()).unwrap()).collect()
         };
-        let options = RestoreOptions {
-            paths: paths(&part.paths),
-            keep: paths(&part.keep),
-        };
+        let options = RestoreOptions { paths: paths(&part.paths), keep: paths(&part.keep) };
         let project = self.project.project();
         let checkpoint = self.checkpoint(id);
         let plan = project.plan_restore(&checkpoint, &options, &NoProgress);
@@ -200,18 +157,12 @@ impl<'l> Run<'l> {
         if named.all(|path| self.model.knows(&target, path)) {
             let restored = restored.unwrap();
             let plan = plan.unwrap();
-            assert_eq!(
-                plan.actions, restored.plan.actions,
-                "what was planned is what was done"
-            );
+            assert_eq!(plan.actions, restored.plan.actions, "what was planned is what was done");
             let expected = mixed(&self.model.disk, &target, part);
             self.arrive(Move::Restore, &restored, id, expected, &before);
         } else {
             assert!(matches!(plan, Err(Error::PathUnknown { .. })), "{plan:?}");
-            assert!(
-                matches!(restored, Err(Error::PathUnknown { .. })),
-                "{restored:?}"
-            );
+            assert!(matches!(restored, Err(Error::PathUnknown { .. })), "{restored:?}");
         }
         self.check_list();
     }
@@ -232,10 +183,7 @@ impl<'l> Run<'l> {
         };
         match (expected, found) {
             (Ok(id), Ok(Undone::Done(restored))) => {
-                assert_eq!(
-                    restored.target.id, id,
-                    "{step:?} goes to another checkpoint"
-                );
+                assert_eq!(restored.target.id, id, "{step:?} goes to another checkpoint");
                 let tree = self.model.tree_of(&id).unwrap().clone();
                 self.arrive(step, &restored, id, tree, &before);
             }
@@ -280,11 +228,7 @@ impl<'l> Run<'l> {
         expected: Tree,
         before: &Files,
     ) {
-        assert_same(
-            &expected,
-            &self.project.tree(),
-            "the files after the restore",
-        );
+        assert_same(&expected, &self.project.tree(), "the files after the restore");
         let stays = step == Move::Restore && expected == self.model.disk;
         let is_new = !self.model.is_saved() && !stays;
         assert_eq!(restored.safety_is_new, is_new, "the safety checkpoint");
@@ -333,27 +277,14 @@ impl<'l> Run<'l> {
         self.note(format!("name {name} and pin {}", self.shown(id)));
         let checkpoint = self.checkpoint(id);
         let project = self.project.project();
-        let holder = self
-            .model
-            .saved
-            .iter()
-            .find(|kept| kept.names.contains(&name));
+        let holder = self.model.saved.iter().find(|kept| kept.names.contains(&name));
         let is_free = holder.is_none_or(|kept| kept.id == id);
         let named = project.name(&checkpoint, &name);
         assert_eq!(named.is_ok(), is_free, "{named:?}");
         let pin = random.one_in(2);
-        let result = if pin {
-            project.pin(&checkpoint)
-        } else {
-            project.unpin(&checkpoint)
-        };
+        let result = if pin { project.pin(&checkpoint) } else { project.unpin(&checkpoint) };
         result.unwrap();
-        let kept = self
-            .model
-            .saved
-            .iter_mut()
-            .find(|kept| kept.id == id)
-            .unwrap();
+        let kept = self.model.saved.iter_mut().find(|kept| kept.id == id).unwrap();
         kept.pinned = pin;
         if is_free {
             kept.names.insert(name.clone());
@@ -381,11 +312,7 @@ impl<'l> Run<'l> {
         for (checkpoint, kept) in list.iter().zip(self.model.saved.iter().rev()) {
             let names: Vec<&String> = kept.names.iter().collect();
             let found: Vec<&String> = checkpoint.names.iter().collect();
-            assert_eq!(
-                (found, checkpoint.pinned),
-                (names, kept.pinned),
-                "names and pin"
-            );
+            assert_eq!((found, checkpoint.pinned), (names, kept.pinned), "names and pin");
         }
     }
 
@@ -400,12 +327,7 @@ impl<'l> Run<'l> {
         let repository = self.project.repository();
         let reached = repository.git(["rev-list", "--all"]).success();
         let mut reached: Vec<&str> = reached.text().lines().collect();
-        let mut live: Vec<String> = self
-            .model
-            .saved
-            .iter()
-            .map(|kept| kept.id.to_hex())
-            .collect();
+        let mut live: Vec<String> = self.model.saved.iter().map(|kept| kept.id.to_hex()).collect();
         reached.sort_unstable();
         live.sort_unstable();
         assert_eq!(reached, live, "what git reaches from the refs");
@@ -416,11 +338,7 @@ impl<'l> Run<'l> {
         self.fsck();
         for kept in self.model.saved.clone() {
             self.restore(kept.id, &Part::default());
-            assert_same(
-                &kept.tree,
-                &self.project.tree(),
-                "a checkpoint brought back at the end",
-            );
+            assert_same(&kept.tree, &self.project.tree(), "a checkpoint brought back at the end");
         }
     }
 

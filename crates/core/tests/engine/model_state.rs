@@ -1,7 +1,6 @@
 //! What the engine ought to do, on values: the checkpoints, the files, and where undo and redo stand.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -9,10 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_testkit::tree::Node;
-use herma_testkit::tree::Tree;
+use herma_core::{Error, ObjectId};
+use herma_testkit::tree::{Node, Tree};
 
 /// A checkpoint as the model has it.
 #[derive(Clone, Debug)]
@@ -90,9 +87,7 @@ pub struct Model {
 impl Model {
     /// Would a save make a new checkpoint?
     pub fn is_changed(&self) -> bool {
-        self.saved
-            .last()
-            .is_none_or(|newest| newest.tree != self.disk)
+        self.saved.last().is_none_or(|newest| newest.tree != self.disk)
     }
 
     /// Does some checkpoint hold the files as they are?
@@ -168,12 +163,7 @@ impl Model {
         if !self.is_current() {
             return Err(Refusal::ChangedSinceUndo);
         }
-        let found = self
-            .future
-            .iter()
-            .rev()
-            .copied()
-            .find(|id| self.differs(id));
+        let found = self.future.iter().rev().copied().find(|id| self.differs(id));
         found.ok_or(Refusal::NothingToRedo)
     }
 
@@ -222,17 +212,13 @@ impl Model {
 
 /// Is `path` the same as `top`, or something below it?
 pub fn is_within(path: &[u8], top: &[u8]) -> bool {
-    top.is_empty()
-        || path
-            .strip_prefix(top)
-            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    top.is_empty() || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
 /// The directories above a path, innermost first, without the root.
 pub fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let ends = path.iter().enumerate().rev();
-    ends.filter(|(_, byte)| **byte == b'/')
-        .map(|(at, _)| &path[..at])
+    ends.filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
 fn is_dir(tree: &Tree, path: &[u8]) -> bool {
@@ -272,10 +258,8 @@ pub fn mixed(present: &Tree, target: &Tree, part: &Part) -> Tree {
     }
     let paths: Vec<Vec<u8>> = result.0.keys().cloned().collect();
     for path in &paths {
-        for dir in above(path)
-            .filter(|dir| !is_dir(&result, dir))
-            .map(<[u8]>::to_vec)
-            .collect::<Vec<_>>()
+        for dir in
+            above(path).filter(|dir| !is_dir(&result, dir)).map(<[u8]>::to_vec).collect::<Vec<_>>()
         {
             let from = if ours(path) { target } else { present };
             result.0.insert(dir.clone(), from.0[&dir].clone());
@@ -290,10 +274,7 @@ pub type Files = BTreeMap<Vec<u8>, (Node, (u64, SystemTime))>;
 /// Everything below `root`.
 pub fn files(root: &Path) -> Files {
     let stat = |path: &[u8], node: &Node| {
-        let stat = root
-            .join(OsStr::from_bytes(path))
-            .symlink_metadata()
-            .unwrap();
+        let stat = root.join(OsStr::from_bytes(path)).symlink_metadata().unwrap();
         match node {
             Node::Dir { .. } => (stat.ino(), SystemTime::UNIX_EPOCH),
             _ => (stat.ino(), stat.modified().unwrap()),

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use herma_core::State;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::random::Random;
@@ -17,10 +16,7 @@ use super::project::TestProject;
 
 #[track_caller]
 fn run(program: &str, args: &[&str], places: &[&Path]) {
-    let done = Command::new(program)
-        .args(args)
-        .args(places)
-        .bounded_status();
+    let done = Command::new(program).args(args).args(places).bounded_status();
     assert!(done.unwrap().success(), "{program} {args:?} {places:?}");
 }
 
@@ -57,11 +53,7 @@ fn a_restore_no_longer_writes_into_what_is_mounted_on_a_saved_directory() {
     let saved = p.save("with content");
     let with_content = &saved.checkpoint.id.to_hex();
     let data = p.path("data");
-    run(
-        "mount",
-        &["-t", "tmpfs", "-o", "mode=0755", "none"],
-        &[&data],
-    );
+    run("mount", &["-t", "tmpfs", "-o", "mode=0755", "none"], &[&data]);
     p.write("data/theirs", "theirs\n");
     p.write("other", "changed\n");
     let before = Tree::read(&data);
@@ -73,11 +65,7 @@ fn a_restore_no_longer_writes_into_what_is_mounted_on_a_saved_directory() {
     assert_eq!(differences(&p, with_content), ["other"]);
     for _ in 0..2 {
         let restored = p.restore(with_content);
-        let kept: Vec<_> = restored
-            .kept
-            .iter()
-            .map(|k| (k.path.to_string(), k.why))
-            .collect();
+        let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
         let why = KeptWhy::NotSaved(Reason::OtherFileSystem);
         assert_eq!(kept, [("data".to_owned(), why)]);
         assert_eq!(p.read("other"), "o\n");
@@ -89,12 +77,7 @@ fn a_restore_no_longer_writes_into_what_is_mounted_on_a_saved_directory() {
         assert_eq!(Tree::read(&data), before);
         p.undo().unwrap();
     }
-    assert!(
-        p.restore_paths(with_content, &["data/one"])
-            .unwrap()
-            .written
-            == 0
-    );
+    assert!(p.restore_paths(with_content, &["data/one"]).unwrap().written == 0);
     assert_eq!(Tree::read(&data), before);
     // What was hidden comes to light: no checkpoint that did not see it has it deleted.
     unmount(&data);
@@ -103,10 +86,7 @@ fn a_restore_no_longer_writes_into_what_is_mounted_on_a_saved_directory() {
     assert_eq!(saved.receipt.summary.files, 3);
     let restored = p.restore(&mounted);
     assert_eq!(restored.removed, 0);
-    assert_eq!(
-        (p.read("data/one"), p.read("data/sub/two")),
-        ("1\n".into(), "2\n".into())
-    );
+    assert_eq!((p.read("data/one"), p.read("data/sub/two")), ("1\n".into(), "2\n".into()));
 }
 
 #[test]
@@ -128,13 +108,7 @@ fn a_bind_mount_of_the_same_file_system_no_longer_loses_the_files_outside() {
     let before = Tree::read(&outside);
     // No time of any directory has moved.
     let saved = p.save("nothing but a mount");
-    assert!(
-        !saved
-            .receipt
-            .summary
-            .left_out
-            .contains_key(&Reason::OtherFileSystem)
-    );
+    assert!(!saved.receipt.summary.left_out.contains_key(&Reason::OtherFileSystem));
     p.write("a", "2\n");
     p.save("mounted");
     assert_eq!(p.left_out()["shared"], Reason::Mount);
@@ -237,10 +211,7 @@ fn nothing_is_written_into_a_mount_inside_an_ignored_directory() {
     let restored = p.restore_paths("2", &["var"]).unwrap();
     assert_eq!(p.read("var/free/two"), "2\n");
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
-    let kept = restored
-        .kept
-        .iter()
-        .find(|k| k.path.to_string() == "var/volume");
+    let kept = restored.kept.iter().find(|k| k.path.to_string() == "var/volume");
     assert_eq!(kept.unwrap().why, KeptWhy::NotSaved(Reason::Mount));
 }
 

@@ -20,11 +20,7 @@ fn ten_thousand_hostile_names_round_trip_by_bytes() {
     for (index, name) in names::hostile().into_iter().enumerate() {
         let directory = DIRECTORIES[index % DIRECTORIES.len()];
         // A file must not stand where one of the directories does.
-        let directory = if directory.is_empty() && is_taken(&name) {
-            "deep"
-        } else {
-            directory
-        };
+        let directory = if directory.is_empty() && is_taken(&name) { "deep" } else { directory };
         let mut path = directory.as_bytes().to_vec();
         if !path.is_empty() {
             path.push(b'/');
@@ -39,18 +35,11 @@ fn ten_thousand_hostile_names_round_trip_by_bytes() {
     let before = p.tree();
     let saved = p.save("hostile");
     assert_eq!(saved.receipt.summary.files, names::COUNT as u64);
-    assert!(
-        saved.receipt.left_out.is_empty(),
-        "{:?}",
-        saved.receipt.left_out
-    );
+    assert!(saved.receipt.left_out.is_empty(), "{:?}", saved.receipt.left_out);
 
     p.fsck();
     let id = saved.checkpoint.id.to_hex();
-    let listing = p
-        .repository()
-        .git(["ls-tree", "-r", "-z", "--name-only", &id])
-        .success();
+    let listing = p.repository().git(["ls-tree", "-r", "-z", "--name-only", &id]).success();
     let listed: BTreeSet<Vec<u8>> = listing
         .stdout
         .split(|b| *b == 0)
@@ -76,9 +65,7 @@ fn ten_thousand_hostile_names_round_trip_by_bytes() {
 }
 
 fn is_taken(name: &[u8]) -> bool {
-    DIRECTORIES
-        .iter()
-        .any(|directory| directory.split('/').next().unwrap().as_bytes() == name)
+    DIRECTORIES.iter().any(|directory| directory.split('/').next().unwrap().as_bytes() == name)
 }
 
 #[test]
@@ -118,10 +105,7 @@ fn names_some_system_takes_for_git_are_named_and_never_stored() {
 
     p.fsck();
     let id = saved.checkpoint.id.to_hex();
-    let listing = p
-        .repository()
-        .git(["ls-tree", "-r", "-t", "-z", "--name-only", &id])
-        .success();
+    let listing = p.repository().git(["ls-tree", "-r", "-t", "-z", "--name-only", &id]).success();
     assert_eq!(listing.stdout, b"a.txt\0", "none is in the tree");
 
     p.write("a.txt", "changed");

@@ -65,8 +65,5 @@ fn refs_that_name_nothing_are_told() {
         leaves.collect::<Vec<_>>()
     };
     assert_eq!(names(2), ["00000002", "00000005.extra"]);
-    assert_eq!(
-        names(usize::MAX),
-        ["00000001.extra", "00000002", "00000005.extra"]
-    );
+    assert_eq!(names(usize::MAX), ["00000001.extra", "00000002", "00000005.extra"]);
 }

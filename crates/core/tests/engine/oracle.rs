@@ -1,22 +1,18 @@
 //! A checkpoint's tree is the one git makes of the same files, however the files came to be so.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use herma_core::Saved;
-use herma_core::Settings;
 use herma_core::worktree::rules::SecretRules;
+use herma_core::{Saved, Settings};
 use herma_fs::publish::Durability;
-use herma_testkit::Bounded;
 use herma_testkit::edits::next_edit;
-use herma_testkit::git;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
-use herma_testkit::tree::Node;
-use herma_testkit::tree::Tree;
+use herma_testkit::tree::{Node, Tree};
+use herma_testkit::{Bounded, git};
 
 use super::model::number;
 use super::project::TestProject;
@@ -30,10 +26,7 @@ const BATCH: usize = 50;
 
 /// Saves everything the ignore files do not leave out, without waiting for the disk.
 fn project() -> TestProject {
-    let mut settings = Settings {
-        durability: Durability::Cache,
-        ..Settings::default()
-    };
+    let mut settings = Settings { durability: Durability::Cache, ..Settings::default() };
     settings.excludes.builtin = false;
     settings.excludes.secrets = SecretRules::Off;
     TestProject::with(settings)
@@ -50,11 +43,7 @@ impl Oracle {
     fn new(project: &TestProject) -> Self {
         let repository = Repository::at(project.base().join("oracle.git"));
         repository.git(["init", "-q", "--bare"]).success();
-        Self {
-            repository,
-            work: project.root.clone(),
-            index: project.base().join("oracle.index"),
-        }
+        Self { repository, work: project.root.clone(), index: project.base().join("oracle.index") }
     }
 
     /// `git add -A && git write-tree`.
@@ -113,10 +102,7 @@ fn ignore(random: &mut Random, tree: &mut Tree, project: &TestProject) {
         "**/lib?.*",
         "-x*/main*",
     ];
-    let directories = tree
-        .0
-        .iter()
-        .filter(|(_, node)| matches!(node, Node::Dir { .. }));
+    let directories = tree.0.iter().filter(|(_, node)| matches!(node, Node::Dir { .. }));
     let mut directories: Vec<Vec<u8>> = directories.map(|(path, _)| path.clone()).collect();
     directories.push(Vec::new());
     let mut path = random.pick(&directories).clone();
@@ -149,12 +135,7 @@ fn compare(seed: u64, with_ignore_files: bool) {
         }
         let saved = project.save("oracle");
         let id = saved.checkpoint.tree.to_hex();
-        assert_eq!(
-            id,
-            oracle.tree(),
-            "seed {seed}, save {save}, is new: {}",
-            saved.is_new
-        );
+        assert_eq!(id, oracle.tree(), "seed {seed}, save {save}, is new: {}", saved.is_new);
     }
     project.fsck();
 }
@@ -180,9 +161,7 @@ fn contents(project: &TestProject, wanted: &[(String, &str)]) -> Vec<Vec<u8>> {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.bounded_spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
-    let lines = wanted
-        .iter()
-        .map(|(tree, path)| [tree, ":", path, "\n"].concat());
+    let lines = wanted.iter().map(|(tree, path)| [tree, ":", path, "\n"].concat());
     let request: String = lines.collect();
     let asking = std::thread::spawn(move || input.write_all(request.as_bytes()));
     let output = child.bounded_output().unwrap().stdout;
@@ -209,9 +188,7 @@ fn never_missed(change: impl Fn(&TestProject, usize) -> (&'static str, Vec<u8>))
         let mut expected = Vec::new();
         for round in 1..=BATCH {
             let (path, content) = change(&project, round);
-            let Saved {
-                checkpoint, is_new, ..
-            } = project.save("round");
+            let Saved { checkpoint, is_new, .. } = project.save("round");
             assert!(is_new, "round {round}: the change was missed");
             saved.push((checkpoint.tree.to_hex(), path));
             expected.push(content);
@@ -327,11 +304,7 @@ fn names_that_come_and_go_at_once_are_never_missed() {
                 std::fs::write(&path, text(round)).unwrap();
             }
         }
-        let path = if round % 3 == 0 {
-            "src/beside"
-        } else {
-            "src/fleeting"
-        };
+        let path = if round % 3 == 0 { "src/beside" } else { "src/fleeting" };
         (path, std::fs::read(project.path(path)).unwrap())
     });
 }

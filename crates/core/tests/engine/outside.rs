@@ -2,31 +2,19 @@
 
 use std::os::unix::fs::symlink;
 
-use herma_core::Error;
-use herma_core::OutsideOfStep;
-use herma_core::SaveOptions;
-use herma_core::Settings;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
-use herma_core::Undone;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::Step;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
+use herma_core::{
+    Error, OutsideOfStep, SaveOptions, Settings, TakeBack, TakeBackPlan, Undone, WhichStep,
+};
 
 use super::changed_rules::set;
 use super::project::TestProject;
 
 /// A project in which something is left out for every reason a person meets.
 fn project() -> TestProject {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(1000),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(1000), ..Settings::default() });
     p.write("a.txt", "one\n");
     p.write(".gitignore", "*.sqlite\n/uploads/\n");
     p.write(".env", "KEY=1\n");
@@ -45,51 +33,33 @@ fn project() -> TestProject {
 /// Does something as a step.
 fn step(p: &TestProject, work: impl FnOnce()) -> Step {
     let project = p.project();
-    let begun = project
-        .begin_step(StepKind::Run, StepStart::default(), &NoProgress)
-        .unwrap();
+    let begun = project.begin_step(StepKind::Run, StepStart::default(), &NoProgress).unwrap();
     work();
     let which = WhichStep::Number(begun.step.number);
     project.end_step(&which, &NoProgress).unwrap().step
 }
 
 fn words(step: &Step) -> Vec<String> {
-    step.outside
-        .changes
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    step.outside.changes.iter().map(ToString::to_string).collect()
 }
 
 fn plan(p: &TestProject, number: u64) -> TakeBackPlan {
     let asked = TakeBack {
-        steps: StepChoice {
-            numbers: vec![number],
-            ..StepChoice::default()
-        },
+        steps: StepChoice { numbers: vec![number], ..StepChoice::default() },
         ..TakeBack::default()
     };
     p.project().plan_take_back(&asked, &NoProgress).unwrap()
 }
 
 fn of(step: &Step) -> [OutsideOfStep; 1] {
-    [OutsideOfStep {
-        step: step.number,
-        outside: step.outside.clone(),
-    }]
+    [OutsideOfStep { step: step.number, outside: step.outside.clone() }]
 }
 
 #[test]
 fn a_step_that_destroys_what_checkpoints_leave_out_does_not_change_nothing() {
     let p = project();
     let gone = step(&p, || {
-        for path in [
-            ".env",
-            "secrets.yaml",
-            "app.sqlite",
-            "data.bin",
-            "node_modules",
-        ] {
+        for path in [".env", "secrets.yaml", "app.sqlite", "data.bin", "node_modules"] {
             p.remove(path);
         }
     });
@@ -123,10 +93,7 @@ fn an_undo_does_not_take_back_something_older_than_a_step_nobody_can_undo() {
     p.restore("1");
     let gone = step(&p, || p.remove("data.bin"));
     let undone = p.undo().unwrap();
-    assert!(
-        matches!(&undone, Undone::Outside(outside) if *outside == of(&gone)[0]),
-        "{undone:?}"
-    );
+    assert!(matches!(&undone, Undone::Outside(outside) if *outside == of(&gone)[0]), "{undone:?}");
     assert_eq!(p.read("a.txt"), "one\n", "the older restore stays");
     // What is done by hand after it can be undone.
     p.write("a.txt", "three\n");
@@ -263,10 +230,7 @@ fn a_reset_that_is_undone_says_that_the_branch_stays_where_it_went() {
     let reset = step(&p, || p.git_in("", &["reset", "-q", "--hard", "HEAD~1"]));
     assert_eq!(p.read("a.txt"), "one\n");
     let said = words(&reset);
-    assert!(
-        said.len() == 1 && said[0].starts_with("git: branch main moved from "),
-        "{said:?}"
-    );
+    assert!(said.len() == 1 && said[0].starts_with("git: branch main moved from "), "{said:?}");
     let Undone::Done(restored) = p.undo().unwrap() else {
         panic!("the file can be undone");
     };
@@ -275,10 +239,7 @@ fn a_reset_that_is_undone_says_that_the_branch_stays_where_it_went() {
     let switched = step(&p, || {
         p.git_in("", &["symbolic-ref", "HEAD", "refs/heads/f"]);
     });
-    assert_eq!(
-        words(&switched),
-        ["git: HEAD moved from main to f, not covered"]
-    );
+    assert_eq!(words(&switched), ["git: HEAD moved from main to f, not covered"]);
 }
 
 #[test]
@@ -292,10 +253,7 @@ fn nested_repositories_are_watched_and_other_worktrees_are_not() {
     let other = step(&p, || commit(&p, "../w", "somebody else's"));
     assert!(other.is_idle(), "{:?}", words(&other));
     let gone = step(&p, || p.remove("lib/.git"));
-    assert_eq!(
-        words(&gone),
-        ["git in lib: the repository is gone, not covered"]
-    );
+    assert_eq!(words(&gone), ["git in lib: the repository is gone, not covered"]);
 }
 
 /// An undo changes nothing and names it, because nobody asked for what is older than the step.

@@ -2,17 +2,13 @@
 
 use std::os::unix::fs::symlink;
 
-use herma_core::RelPath;
-use herma_core::SaveOptions;
-use herma_core::State;
 use herma_core::engine::NoProgress;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::worktree::reason::Reason;
-use herma_testkit::Bounded;
-use herma_testkit::git;
+use herma_core::{RelPath, SaveOptions, State};
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
+use herma_testkit::{Bounded, git};
 
 use super::can_undo::ask;
 use super::project::TestProject;
@@ -87,15 +83,10 @@ fn another_sessions_work_in_a_linked_worktree_is_no_longer_reset() {
     let saved = alone.save(&SaveOptions::default(), &NoProgress).unwrap();
     assert_eq!(saved.receipt.summary.files, 2, "{:?}", saved.receipt);
     p.write(".claude/worktrees/w1/theirs", "more\n");
-    alone
-        .restore(&saved.checkpoint, &RestoreOptions::default(), &NoProgress)
-        .unwrap();
+    alone.restore(&saved.checkpoint, &RestoreOptions::default(), &NoProgress).unwrap();
     assert_eq!(p.read(".claude/worktrees/w1/theirs"), "not committed\n");
     assert!(p.exists(".claude/worktrees/w1/.git"));
-    p.git_in(
-        "",
-        &["worktree", "remove", "--force", ".claude/worktrees/w1"],
-    );
+    p.git_in("", &["worktree", "remove", "--force", ".claude/worktrees/w1"]);
     assert_eq!(differences(&p, "1"), Vec::<String>::new());
 }
 
@@ -117,23 +108,12 @@ fn an_old_checkpoint_with_a_worktrees_files_is_not_written_into_the_worktree() {
     let before = Tree::read(p.path("wt"));
     p.write("src/main", "changed\n");
     let saved = p.save("not covered from here on");
-    assert_eq!(
-        saved.checkpoint.changes.unwrap().files,
-        1,
-        "nothing was deleted"
-    );
+    assert_eq!(saved.checkpoint.changes.unwrap().files, 1, "nothing was deleted");
     assert_eq!(differences(&p, &old), ["src/main"]);
     let restored = p.restore(&old);
-    let kept: Vec<_> = restored
-        .kept
-        .iter()
-        .map(|k| (k.path.clone(), k.why))
-        .collect();
+    let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.clone(), k.why)).collect();
     assert_eq!(kept, [(path("wt"), KeptWhy::NotSaved(Reason::Worktree))]);
-    assert_eq!(
-        (p.read("src/main"), Tree::read(p.path("wt"))),
-        ("main\n".into(), before.clone())
-    );
+    assert_eq!((p.read("src/main"), Tree::read(p.path("wt"))), ("main\n".into(), before.clone()));
     p.undo().unwrap();
     let restored = p.restore_paths(&old, &["wt/gone"]).unwrap();
     assert_eq!((restored.written, restored.kept.len()), (0, 1));
@@ -188,14 +168,7 @@ fn submodules_belong_to_themselves() {
     p.git_in("", &["-C", library, "add", "."]);
     p.git_in("", &["-C", library, "commit", "-q", "-m", "one"]);
     let allow = ["-c", "protocol.file.allow=always"];
-    p.git_in(
-        "",
-        &[
-            &allow[..],
-            &["submodule", "--quiet", "add", library, "libs/one"],
-        ]
-        .concat(),
-    );
+    p.git_in("", &[&allow[..], &["submodule", "--quiet", "add", library, "libs/one"]].concat());
     p.write("libs/one/code", "not committed\n");
     check_left_alone(&p, "libs/one", Reason::Submodule);
     // One with its git directory in it, known only by the index.
@@ -254,14 +227,10 @@ fn one_save_in_a_plain_package_takes_nothing_away_from_its_root() {
 #[test]
 fn a_hostile_marker_makes_nobody_wait_and_gives_nothing_away() {
     let p = TestProject::new();
-    for name in [
-        "fifo", "huge", "link", "cycle", "nul", "empty", "nonsense", "socket",
-    ] {
+    for name in ["fifo", "huge", "link", "cycle", "nul", "empty", "nonsense", "socket"] {
         p.write(&format!("{name}/file"), "ours\n");
     }
-    let made = std::process::Command::new("mkfifo")
-        .arg(p.path("fifo/.git"))
-        .bounded_status();
+    let made = std::process::Command::new("mkfifo").arg(p.path("fifo/.git")).bounded_status();
     assert!(made.unwrap().success());
     let mut huge = b"gitdir: ".to_vec();
     huge.resize(70 << 10, b'x');

@@ -2,14 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::Restored;
-use herma_core::restore::ActionKind;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_core::restore::{ActionKind, KeptWhy, RestoreOptions};
+use herma_core::{Error, RelPath, Restored};
+use herma_testkit::tree::{Tree, assert_same};
 
 use super::project::TestProject;
 
@@ -91,16 +86,10 @@ fn a_path_that_is_gone_comes_back_with_the_directories_it_was_in() {
     p.remove("src");
     p.restore_paths("1", &["src/deep/run.sh"]).unwrap();
     assert_eq!(p.read("src/deep/run.sh"), "old run\n");
-    assert_eq!(
-        (p.mode("src/deep/run.sh"), p.mode("src/deep")),
-        (0o750, 0o750)
-    );
+    assert_eq!((p.mode("src/deep/run.sh"), p.mode("src/deep")), (0o750, 0o750));
     // It used to be 0700, whatever it had been.
     assert_eq!(p.mode("src"), 0o755);
-    assert!(
-        !p.exists("src/main.rs") && !p.exists("src/empty"),
-        "nobody asked for them"
-    );
+    assert!(!p.exists("src/main.rs") && !p.exists("src/empty"), "nobody asked for them");
 }
 
 #[test]
@@ -137,14 +126,9 @@ fn a_path_in_neither_is_refused_before_anything_is_saved() {
     symlink(p.base(), p.path("out")).unwrap();
     p.write("kept", "outside\n");
     std::fs::rename(p.path("kept"), p.base().join("kept")).unwrap();
-    for path in [
-        "nothing",
-        "src/nothing/deeper",
-        "a.txt/below",
-        "link/main.rs",
-        "out/kept",
-        "A.TXT",
-    ] {
+    for path in
+        ["nothing", "src/nothing/deeper", "a.txt/below", "link/main.rs", "out/kept", "A.TXT"]
+    {
         for paths in [vec![path], vec!["a.txt", path]] {
             let refused = p.restore_paths("1", &paths);
             let unknown = matches!(&refused, Err(Error::PathUnknown { path: p }) if p.as_bytes() == path.as_bytes());
@@ -207,11 +191,7 @@ fn names_are_bytes_and_never_patterns() {
             let restored = p.restore_paths(&first, &[path]).unwrap();
             assert_eq!(restored.written, 1, "{}", path.escape_ascii());
             expected.0.insert(path.clone(), saved.0[path].clone());
-            assert_same(
-                &expected,
-                &p.tree(),
-                &format!("{number}: {}", path.escape_ascii()),
-            );
+            assert_same(&expected, &p.tree(), &format!("{number}: {}", path.escape_ascii()));
         }
         p.fsck();
     }
@@ -260,10 +240,7 @@ fn a_file_where_a_directory_belongs_makes_room_and_the_plan_says_so() {
         assert_eq!((removed, kept(&restored)), (vec!["src".to_owned()], vec![]));
         assert_eq!(p.read("src/deep/main.rs"), "old\n", "{in_the_way}");
         assert!(!p.exists("src/other.rs"), "nobody asked for it");
-        assert!(
-            !p.base().join("deep").exists(),
-            "nothing is written through a link"
-        );
+        assert!(!p.base().join("deep").exists(), "nothing is written through a link");
         p.undo().unwrap();
         assert_same(&before, &p.tree(), in_the_way);
         p.restore(&p.list().len().to_string());
@@ -274,8 +251,7 @@ fn a_file_where_a_directory_belongs_makes_room_and_the_plan_says_so() {
 fn overlapping_paths_and_the_root_mean_what_they_say() {
     let (p, saved) = changed_project();
     let before = p.tree();
-    p.restore_paths("1", &["src/main.rs", "src", "src/main.rs"])
-        .unwrap();
+    p.restore_paths("1", &["src/main.rs", "src", "src/main.rs"]).unwrap();
     assert_same(&with(before, &saved, "src"), &p.tree(), "src, three times");
     p.restore_paths("2", &[""]).unwrap();
     assert_same(&saved, &p.tree(), "the root is everything");
@@ -288,20 +264,13 @@ fn what_is_to_be_kept_stays_and_is_named() {
     let options = keeping(&["src/main.rs", "new.txt", "src/deep"]);
     let restored = p.restore_with("1", &options).unwrap();
     let asked = |path: &str| (path.to_owned(), KeptWhy::Asked);
-    let expected = [
-        asked("new.txt"),
-        asked("src/deep/run.sh"),
-        asked("src/main.rs"),
-    ];
+    let expected = [asked("new.txt"), asked("src/deep/run.sh"), asked("src/main.rs")];
     assert_eq!(kept(&restored), expected);
     let mut tree = with(saved, &before, "src/main.rs");
     tree = with(tree, &before, "new.txt");
     tree = with(tree, &before, "src/deep");
     assert_same(&tree, &p.tree(), "all but what was to be kept");
-    assert!(
-        !p.exists("src/deep"),
-        "keeping what was deleted leaves it deleted"
-    );
+    assert!(!p.exists("src/deep"), "keeping what was deleted leaves it deleted");
 }
 
 #[test]
@@ -315,11 +284,7 @@ fn a_directory_with_something_to_keep_stays_one() {
     let before = p.tree();
     let restored = p.restore_with("1", &keeping(&["thing/mine"])).unwrap();
     assert_eq!(kept(&restored), [("thing".to_owned(), KeptWhy::Asked)]);
-    assert_same(
-        &before,
-        &p.tree(),
-        "a file cannot stand where a kept one lies",
-    );
+    assert_same(&before, &p.tree(), "a file cannot stand where a kept one lies");
     // What is nowhere cannot be kept: a typing error must not cost what it was to protect.
     p.remove("thing/mine");
     let refused = p.restore_with("1", &keeping(&["thing/mine"]));
@@ -346,11 +311,7 @@ fn an_ignored_file_survives_a_restore_of_its_directory() {
     assert_eq!(p.read("thing/x.cache"), "not saved\n");
     let in_the_way =
         |(path, why): &(String, KeptWhy)| path == "thing" && matches!(why, KeptWhy::InTheWay(_));
-    assert!(
-        kept(&restored).iter().any(in_the_way),
-        "{:?}",
-        restored.kept
-    );
+    assert!(kept(&restored).iter().any(in_the_way), "{:?}", restored.kept);
 }
 
 #[test]
@@ -370,9 +331,7 @@ fn a_file_no_checkpoint_holds_where_directories_belong_is_named_and_the_rest_com
     let named = kept(&restored);
     assert!(named.iter().any(|(path, _)| path == "place"), "{named:?}");
     assert!(
-        !named
-            .iter()
-            .any(|(_, why)| *why == KeptWhy::ChangedMeanwhile),
+        !named.iter().any(|(_, why)| *why == KeptWhy::ChangedMeanwhile),
         "nothing changed meanwhile: {named:?}"
     );
 }

@@ -1,27 +1,17 @@
 //! A project in a temporary directory, with an engine of its own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use herma_core::Checkpoint;
-use herma_core::Clock;
-use herma_core::Engine;
-use herma_core::EngineOptions;
-use herma_core::Error;
-use herma_core::Project;
-use herma_core::RelPath;
-use herma_core::Restored;
-use herma_core::SaveOptions;
-use herma_core::Saved;
-use herma_core::Settings;
-use herma_core::Spec;
-use herma_core::Undone;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::clock::Timestamp;
 use herma_core::worktree::reason::Reason;
+use herma_core::{
+    Checkpoint, Clock, Engine, EngineOptions, Error, Project, RelPath, Restored, SaveOptions,
+    Saved, Settings, Spec, Undone,
+};
 use herma_testkit::Bounded;
 use herma_testkit::git::Repository;
 use herma_testkit::tree::Tree;
@@ -32,11 +22,7 @@ pub struct Ticking(std::sync::atomic::AtomicI64);
 impl Clock for Ticking {
     fn now(&self) -> Timestamp {
         let seconds = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Timestamp {
-            seconds,
-            nanos: 0,
-            offset_minutes: 60,
-        }
+        Timestamp { seconds, nanos: 0, offset_minutes: 60 }
     }
 }
 
@@ -58,10 +44,7 @@ pub fn engine_with_clock(
         user_home: user_home.map(Path::to_owned),
         clock,
         // Also where there are few directories. What does without is tested beside the code, and by the program.
-        settings: Settings {
-            glance_from: 0,
-            ..settings
-        },
+        settings: Settings { glance_from: 0, ..settings },
     })
 }
 
@@ -136,18 +119,11 @@ impl TestProject {
 
     pub fn mode(&self, path: &str) -> u32 {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::symlink_metadata(self.path(path))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o7777
+        std::fs::symlink_metadata(self.path(path)).unwrap().permissions().mode() & 0o7777
     }
 
     pub fn try_save(&self, reason: &str) -> Result<Saved, Error> {
-        let options = SaveOptions {
-            reason: reason.into(),
-            ..SaveOptions::default()
-        };
+        let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
         self.engine.project(&self.root)?.save(&options, &NoProgress)
     }
 
@@ -163,9 +139,7 @@ impl TestProject {
     pub fn left_out(&self) -> BTreeMap<String, Reason> {
         let receipt = self.project().receipt(&self.find("@")).unwrap();
         let named = receipt.left_out.into_iter();
-        named
-            .map(|item| (item.path.to_string(), item.reason))
-            .collect()
+        named.map(|item| (item.path.to_string(), item.reason)).collect()
     }
 
     /// What git finds in a checkpoint, as a tree.
@@ -174,11 +148,7 @@ impl TestProject {
     }
 
     pub fn find(&self, spec: &str) -> Checkpoint {
-        self.engine
-            .project(&self.root)
-            .unwrap()
-            .find(&Spec::parse(spec).unwrap())
-            .unwrap()
+        self.engine.project(&self.root).unwrap().find(&Spec::parse(spec).unwrap()).unwrap()
     }
 
     pub fn restore_with(&self, spec: &str, options: &RestoreOptions) -> Result<Restored, Error> {
@@ -192,31 +162,16 @@ impl TestProject {
     }
 
     pub fn restore_paths(&self, spec: &str, paths: &[impl AsRef<[u8]>]) -> Result<Restored, Error> {
-        let paths = paths
-            .iter()
-            .map(|p| RelPath::new(p.as_ref()).unwrap())
-            .collect();
-        self.restore_with(
-            spec,
-            &RestoreOptions {
-                paths,
-                keep: Vec::new(),
-            },
-        )
+        let paths = paths.iter().map(|p| RelPath::new(p.as_ref()).unwrap()).collect();
+        self.restore_with(spec, &RestoreOptions { paths, keep: Vec::new() })
     }
 
     pub fn undo(&self) -> Result<Undone, Error> {
-        self.engine
-            .project(&self.root)
-            .unwrap()
-            .undo(&NoProgress, false)
+        self.engine.project(&self.root).unwrap().undo(&NoProgress, false)
     }
 
     pub fn redo(&self) -> Result<Undone, Error> {
-        self.engine
-            .project(&self.root)
-            .unwrap()
-            .redo(&NoProgress, false)
+        self.engine.project(&self.root).unwrap().redo(&NoProgress, false)
     }
 
     pub fn tree(&self) -> Tree {
@@ -235,10 +190,7 @@ impl TestProject {
     #[track_caller]
     pub fn git_in(&self, directory: &str, args: &[&str]) {
         let mut command = herma_testkit::git::command();
-        let output = command
-            .current_dir(self.path(directory))
-            .args(args)
-            .bounded_output();
+        let output = command.current_dir(self.path(directory)).args(args).bounded_output();
         let output = output.unwrap();
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "git {args:?}: {words}");

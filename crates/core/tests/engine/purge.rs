@@ -1,39 +1,24 @@
 //! A purged file is in no checkpoint and not in the store, and nothing else changes.
 
-use herma_core::Checkpoint;
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::Spec;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
-use herma_core::purge::Copies;
-use herma_core::purge::PurgePlan;
-use herma_core::purge::PurgeRequest;
-use herma_core::purge::Purged;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
 use herma_core::worktree::reason::Reason;
-use herma_testkit::Bounded;
-use herma_testkit::Node;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_core::{Checkpoint, Error, RelPath, Spec, VerifyOptions};
+use herma_testkit::tree::{Tree, assert_same};
+use herma_testkit::{Bounded, Node};
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 use super::steps::of_steps;
-use super::upkeep::collect;
-use super::upkeep::git_line;
+use super::upkeep::{collect, git_line};
 
 pub fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
 pub fn request(paths: &[&str], copies: Copies) -> PurgeRequest {
-    PurgeRequest {
-        paths: paths.iter().map(|text| path(text)).collect(),
-        copies,
-    }
+    PurgeRequest { paths: paths.iter().map(|text| path(text)).collect(), copies }
 }
 
 pub fn plan(p: &TestProject, paths: &[&str]) -> PurgePlan {
@@ -47,10 +32,7 @@ pub fn purge_with(p: &TestProject, paths: &[&str], copies: Copies) -> Purged {
     let purged = purged.unwrap();
     assert!(!purged.postponed && !purged.no_room, "{purged:?}");
     p.fsck_but_dangling();
-    let verified = p
-        .engine
-        .verify(&VerifyOptions::default(), &NoProgress)
-        .unwrap();
+    let verified = p.engine.verify(&VerifyOptions::default(), &NoProgress).unwrap();
     assert!(verified.is_whole(), "{verified:?}");
     purged
 }
@@ -59,10 +41,7 @@ pub fn purge_with(p: &TestProject, paths: &[&str], copies: Copies) -> Purged {
 #[track_caller]
 pub fn purge(p: &TestProject, paths: &[&str]) -> Purged {
     let purged = purge_with(p, paths, Copies::Stay);
-    assert_eq!(
-        (&purged.remaining[..], &purged.needed_by[..]),
-        (&[][..], &[][..])
-    );
+    assert_eq!((&purged.remaining[..], &purged.needed_by[..]), (&[][..], &[][..]));
     purged
 }
 
@@ -83,10 +62,8 @@ pub fn all_trees(p: &TestProject) -> Vec<Tree> {
     let copy = tempfile::tempdir().unwrap();
     let home = copy.path().join("home");
     let home_of = p.store().ancestors().nth(2).unwrap().to_owned();
-    let copied = std::process::Command::new("cp")
-        .arg("-a")
-        .args([&home_of, &home])
-        .bounded_status();
+    let copied =
+        std::process::Command::new("cp").arg("-a").args([&home_of, &home]).bounded_status();
     assert!(copied.unwrap().success());
     let engine = engine(&home, None, p.engine.settings().clone());
     let project = engine.project(&p.root).unwrap();
@@ -155,10 +132,7 @@ fn a_purged_file_is_in_no_checkpoint_and_everything_else_is_as_it_was() {
     let blobs = [4, 3, 2].map(|number| blob(&p, &before[number - 1], "keys/only.txt"));
     let planned = plan(&p, &["keys/only.txt"]);
     assert_eq!((planned.checkpoints, planned.paths[0].contents), (4, 3));
-    assert!(
-        blobs.iter().all(|id| is_stored(&p, id)),
-        "a plan changes nothing"
-    );
+    assert!(blobs.iter().all(|id| is_stored(&p, id)), "a plan changes nothing");
 
     let purged = purge(&p, &["keys/only.txt"]);
     assert_eq!(purged.plan, planned);
@@ -166,20 +140,11 @@ fn a_purged_file_is_in_no_checkpoint_and_everything_else_is_as_it_was() {
     assert!(!blobs.iter().any(|id| is_stored(&p, id)), "{purged:?}");
     let after = p.list();
     let same = |list: &[Checkpoint]| list.iter().map(facts).collect::<Vec<_>>();
-    assert_eq!(
-        same(&after),
-        same(&before),
-        "order, names, pins, times, reasons"
-    );
+    assert_eq!(same(&after), same(&before), "order, names, pins, times, reasons");
     assert_eq!(after[5].id, before[5].id, "what is older than the leak");
     assert_eq!(purged.rewritten.len(), 5, "all that come after it");
     for (old, new) in before.iter().zip(&after).take(5) {
-        assert!(
-            purged
-                .rewritten
-                .iter()
-                .any(|r| (r.old, r.new) == (old.id, new.id))
-        );
+        assert!(purged.rewritten.iter().any(|r| (r.old, r.new) == (old.id, new.id)));
         let error = p.project().find(&Spec::Id(old.id.to_hex())).unwrap_err();
         assert!(matches!(error, Error::Rewritten { new: now, .. } if now == new.id));
     }
@@ -188,18 +153,8 @@ fn a_purged_file_is_in_no_checkpoint_and_everything_else_is_as_it_was() {
     for (expected, found) in states.into_iter().map(without_key).zip(all_trees(&p)) {
         assert_same(&expected, &found, "modes and empty directories, too");
     }
-    let log = git_line(
-        &p,
-        &[
-            "rev-list",
-            "--count",
-            &format!("refs/hermes/{}", p.project().id()),
-        ],
-    );
-    assert_eq!(
-        log, "4",
-        "git's history ends where a checkpoint was dropped"
-    );
+    let log = git_line(&p, &["rev-list", "--count", &format!("refs/hermes/{}", p.project().id())]);
+    assert_eq!(log, "4", "git's history ends where a checkpoint was dropped");
 }
 
 #[test]
@@ -208,17 +163,11 @@ fn a_second_purge_finds_nothing_and_changes_nothing() {
     purge(&p, &["keys/only.txt"]);
     let (list, refs) = (p.list(), p.repository().git(["show-ref"]).success());
     let again = purge(&p, &["keys/only.txt"]);
-    assert!(
-        again.plan.is_empty() && again.rewritten.is_empty(),
-        "{again:?}"
-    );
+    assert!(again.plan.is_empty() && again.rewritten.is_empty(), "{again:?}");
     let never = purge(&p, &["no/such/file"]);
     assert_eq!(never.plan.paths[0].checkpoints, 0);
     assert_eq!(p.list(), list);
-    assert_eq!(
-        p.repository().git(["show-ref"]).success().text(),
-        refs.text()
-    );
+    assert_eq!(p.repository().git(["show-ref"]).success().text(), refs.text());
 }
 
 #[test]
@@ -261,15 +210,9 @@ fn a_restore_leaves_a_purged_file_alone_and_says_so() {
         let restored = p.restore(&format!("id:{}", checkpoint.id));
         assert_eq!(p.read("a.txt"), content);
         assert_eq!(p.read("key"), "secret\n", "not the checkpoint's to remove");
-        let kept: Vec<_> = restored
-            .kept
-            .iter()
-            .map(|kept| (kept.path.to_string(), kept.why))
-            .collect();
-        assert_eq!(
-            kept,
-            [("key".to_owned(), KeptWhy::NotSaved(Reason::Purged))]
-        );
+        let kept: Vec<_> =
+            restored.kept.iter().map(|kept| (kept.path.to_string(), kept.why)).collect();
+        assert_eq!(kept, [("key".to_owned(), KeptWhy::NotSaved(Reason::Purged))]);
     }
     // The oldest vouches for its absence: it was not there. The safety checkpoint has it now.
     let oldest = p.list().len().to_string();
@@ -327,10 +270,7 @@ fn steps_and_undo_go_on_after_a_purge() {
     p.undo().unwrap();
     let steps = |p: &TestProject| {
         let steps = p.project().steps(&StepChoice::default()).unwrap();
-        steps
-            .iter()
-            .map(|s| (s.step.number, s.step.kind, s.step.end.word()))
-            .collect::<Vec<_>>()
+        steps.iter().map(|s| (s.step.number, s.step.kind, s.step.end.word())).collect::<Vec<_>>()
     };
     let before = steps(&p);
     purge(&p, &["key"]);
@@ -342,11 +282,7 @@ fn steps_and_undo_go_on_after_a_purge() {
     let taken = p.take_back(&of_steps(&[first]));
     assert_eq!(p.read("code.txt"), "one\n");
     assert_eq!(p.read("other.txt"), "other\n");
-    assert_eq!(
-        p.read("key"),
-        "secret\n",
-        "nobody knows any more who made it"
-    );
+    assert_eq!(p.read("key"), "secret\n", "nobody knows any more who made it");
     assert!(taken.plan.reversed.conflicts.is_empty());
     p.take_back(&of_steps(&[second]));
     assert!(!p.exists("other.txt"));
@@ -387,10 +323,8 @@ fn a_link_and_a_name_of_any_bytes_can_be_purged() {
     tree.insert(odd, Node::Link(b"/etc/secret".to_vec()));
     tree.write(&p.root);
     p.save("one");
-    let request = PurgeRequest {
-        paths: vec![RelPath::new(odd.to_vec()).unwrap()],
-        copies: Copies::Stay,
-    };
+    let request =
+        PurgeRequest { paths: vec![RelPath::new(odd.to_vec()).unwrap()], copies: Copies::Stay };
     let purged = p.project().purge(&request, &NoProgress).unwrap();
     assert_eq!((purged.gone, purged.plan.checkpoints), (1, 1));
     p.fsck_but_dangling();
@@ -403,18 +337,11 @@ fn a_link_and_a_name_of_any_bytes_can_be_purged() {
 #[test]
 fn a_purge_of_everything_or_while_a_restore_is_half_way_is_refused() {
     let (p, _) = leaky();
-    let everything = PurgeRequest {
-        paths: vec![RelPath::root()],
-        copies: Copies::Stay,
-    };
+    let everything = PurgeRequest { paths: vec![RelPath::root()], copies: Copies::Stay };
     let refused = p.project().purge(&everything, &NoProgress).unwrap_err();
     assert!(matches!(refused, Error::PurgeOfAll));
     let (before, id) = (p.list(), p.project().id().clone());
-    let journal = p
-        .store()
-        .join("herma/projects")
-        .join(id.as_str())
-        .join("journal");
+    let journal = p.store().join("herma/projects").join(id.as_str()).join("journal");
     p.restore("3");
     let newest = p.find("@").id;
     let text = format!(

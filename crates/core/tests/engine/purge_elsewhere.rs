@@ -1,34 +1,19 @@
 //! What a purge finds beside the paths it was asked for: copies, other projects, Hermes's checkpoints, dropped
 //! ones, and savers at work.
 
-use herma_core::Checkpoint;
-use herma_core::Settings;
 use herma_core::engine::NoProgress;
 use herma_core::purge::Copies;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::types::checkpoint::Origin;
 use herma_core::worktree::reason::Reason;
+use herma_core::{Checkpoint, Settings};
 use herma_testkit::TestEnv;
-use herma_testkit::hermes::HermesStore;
-use herma_testkit::hermes::project_hash;
+use herma_testkit::hermes::{HermesStore, project_hash};
 use herma_testkit::tree::Tree;
 
-use super::project::TestProject;
-use super::project::engine;
-use super::purge::all_trees;
-use super::purge::blob;
-use super::purge::is_stored;
-use super::purge::path;
-use super::purge::plan;
-use super::purge::purge;
-use super::purge::purge_with;
-use super::purge::request;
-use super::upkeep::collect;
-use super::upkeep::make;
-use super::upkeep::pack_with;
-use super::upkeep::packs;
-use super::upkeep::save_at;
+use super::project::{TestProject, engine};
+use super::purge::{all_trees, blob, is_stored, path, plan, purge, purge_with, request};
+use super::upkeep::{collect, make, pack_with, packs, save_at};
 
 #[test]
 fn the_same_content_at_another_path_is_named_and_goes_only_on_request() {
@@ -42,11 +27,8 @@ fn the_same_content_at_another_path_is_named_and_goes_only_on_request() {
     let id = blob(&p, &p.find("@"), "key");
     let planned = plan(&p, &["key", "nothing"]);
     assert_eq!(planned.contents.len(), 1, "an empty file tells nothing");
-    let copies: Vec<_> = planned
-        .copies
-        .iter()
-        .map(|c| (c.path.to_string(), c.checkpoints, c.goes))
-        .collect();
+    let copies: Vec<_> =
+        planned.copies.iter().map(|c| (c.path.to_string(), c.checkpoints, c.goes)).collect();
     assert_eq!(copies, [("backup/key.old".to_owned(), 1, false)]);
 
     let first = purge_with(&p, &["key", "nothing"], Copies::Stay);
@@ -61,10 +43,7 @@ fn the_same_content_at_another_path_is_named_and_goes_only_on_request() {
     assert!(!is_stored(&p, &id));
     let trees = all_trees(&p);
     let paths = |tree: &Tree| {
-        tree.0
-            .keys()
-            .map(|path| String::from_utf8(path.clone()).unwrap())
-            .collect::<Vec<_>>()
+        tree.0.keys().map(|path| String::from_utf8(path.clone()).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(paths(&trees[0]), [""; 0]);
     assert_eq!(paths(&trees[1]), ["backup", "empty-too"]);
@@ -109,10 +88,7 @@ fn other_projects_are_named_and_purged_only_on_request() {
         (copy.workdir.as_deref(), copy.path.to_string(), copy.goes),
         (Some(other.as_path()), "theirs".into(), false)
     );
-    assert_eq!(
-        p.engine.project(&other).unwrap().list().unwrap()[0].id,
-        theirs.id
-    );
+    assert_eq!(p.engine.project(&other).unwrap().list().unwrap()[0].id, theirs.id);
 
     p.save("again");
     let all = purge_with(&p, &["key"], Copies::GoFromEverywhere);
@@ -122,17 +98,9 @@ fn other_projects_are_named_and_purged_only_on_request() {
     let list = project.list().unwrap();
     assert_eq!(list[0].purged, [path("theirs")]);
     std::fs::remove_file(other.join("key")).unwrap();
-    project
-        .restore(&list[0], &RestoreOptions::default(), &NoProgress)
-        .unwrap();
-    assert!(
-        other.join("key").exists(),
-        "a path is a path of the project it was asked for in"
-    );
-    assert!(
-        other.join("theirs").exists(),
-        "a restore leaves it alone there, too"
-    );
+    project.restore(&list[0], &RestoreOptions::default(), &NoProgress).unwrap();
+    assert!(other.join("key").exists(), "a path is a path of the project it was asked for in");
+    assert!(other.join("theirs").exists(), "a restore leaves it alone there, too");
 }
 
 #[test]
@@ -160,17 +128,9 @@ fn what_dropped_checkpoints_left_in_packs_and_in_the_trash_goes() {
     }
     assert!(is_stored(&p, &in_pack) && !is_stored(&p, &in_trash));
     let purged = purge(&p, &["key"]);
-    assert_eq!(
-        (purged.plan.checkpoints, purged.plan.dropped, purged.gone),
-        (0, 1, 1)
-    );
+    assert_eq!((purged.plan.checkpoints, purged.plan.dropped, purged.gone), (0, 1, 1));
     assert!(!is_stored(&p, &in_pack));
-    assert_eq!(
-        std::fs::read_dir(p.store().join("herma/trash"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(std::fs::read_dir(p.store().join("herma/trash")).unwrap().count(), 0);
     assert_eq!(all_trees(&p), [p.tree()]);
 }
 
@@ -191,11 +151,7 @@ fn checkpoints_of_hermes_are_rewritten_and_hermes_goes_on() {
         p.write("vault/key.txt", format!("secret {number}\n"));
         hermes.take(&p.root, &format!("turn {number}")).unwrap();
     }
-    let ids: Vec<String> = p
-        .list()
-        .iter()
-        .map(|c| blob(&p, c, "vault/key.txt"))
-        .collect();
+    let ids: Vec<String> = p.list().iter().map(|c| blob(&p, c, "vault/key.txt")).collect();
     let reasons = |p: &TestProject| -> Vec<String> {
         p.list().iter().map(|c| c.reason.to_string()).collect()
     };
@@ -205,23 +161,13 @@ fn checkpoints_of_hermes_are_rewritten_and_hermes_goes_on() {
     assert_eq!((purged.gone, purged.rewritten.len()), (3, 3));
     assert!(!ids.iter().any(|id| is_stored(&p, id)));
     assert_eq!((reasons(&p), times(&p)), before);
-    assert!(
-        p.list()
-            .iter()
-            .all(|c| c.origin == Origin::Hermes && c.extra.is_none())
-    );
+    assert!(p.list().iter().all(|c| c.origin == Origin::Hermes && c.extra.is_none()));
     let mirror = format!("refs/hermes/{}", project_hash(&p.root));
-    let log = p
-        .repository()
-        .git(["log", "--format=%s", &mirror])
-        .success();
+    let log = p.repository().git(["log", "--format=%s", &mirror]).success();
     assert_eq!(log.text(), "turn 3\nturn 2\nturn 1\n");
 
     let restored = p.restore("3");
-    assert_eq!(
-        (p.read("a.txt"), p.read("vault/key.txt")),
-        ("1\n".into(), "secret 3\n".into())
-    );
+    assert_eq!((p.read("a.txt"), p.read("vault/key.txt")), ("1\n".into(), "secret 3\n".into()));
     assert_eq!(restored.kept[0].why, KeptWhy::NotSaved(Reason::Purged));
     p.write("a.txt", "4\n");
     hermes.take(&p.root, "turn 4").unwrap();
@@ -234,11 +180,7 @@ fn checkpoints_of_hermes_are_rewritten_and_hermes_goes_on() {
     assert_eq!(listed[..2], ["turn 5", "turn 4"]);
     assert_eq!(listed[listed.len() - 3..], ["turn 3", "turn 2", "turn 1"]);
     hermes.prune(3);
-    assert_eq!(
-        reasons(&p),
-        listed,
-        "copies that Hermes makes are known as such"
-    );
+    assert_eq!(reasons(&p), listed, "copies that Hermes makes are known as such");
 }
 
 #[test]
@@ -254,17 +196,11 @@ fn a_damaged_checkpoint_is_named_and_nothing_is_taken_away() {
     for part in ["pack", "idx"] {
         std::fs::remove_file(pack.with_extension(part)).unwrap();
     }
-    let purged = p
-        .project()
-        .purge(&request(&["key"], Copies::Stay), &NoProgress)
-        .unwrap();
+    let purged = p.project().purge(&request(&["key"], Copies::Stay), &NoProgress).unwrap();
     let newest = format!("refs/herma/{}/00000002", p.project().id());
     assert_eq!(purged.plan.unreadable, [newest]);
     assert_eq!(purged.rewritten.len(), 1);
-    assert!(
-        !purged.damaged.is_empty() && purged.remaining.len() == 1,
-        "{purged:?}"
-    );
+    assert!(!purged.damaged.is_empty() && purged.remaining.len() == 1, "{purged:?}");
     assert!(is_stored(&p, &id), "what a damaged one needs is not known");
     // The damage is dropped: the next collection of any kind finishes the purge.
     let spec = herma_core::Spec::Number(1);

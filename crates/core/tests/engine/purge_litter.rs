@@ -1,19 +1,15 @@
 //! What was purged is in no file of the store, whoever was killed before: looked for in the bytes of the files,
 //! not by what git lists.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_core::engine::NoProgress;
 use herma_core::purge::Copies;
 use herma_testkit::raw::files_holding;
 
 use super::project::TestProject;
-use super::purge::plan;
-use super::purge::purge;
-use super::purge::request;
-use super::upkeep::collect;
-use super::upkeep::packs;
+use super::purge::{plan, purge, request};
+use super::upkeep::{collect, packs};
 
 const SECRET: &str = "the secret nobody may ever read again\n";
 const ORPHAN: &str = "pack-00112233445566778899aabbccddeeff00112233.pack";
@@ -72,9 +68,7 @@ fn a_purge_that_finds_the_path_nowhere_still_removes_what_kills_left() {
     p.project().drop_checkpoint(&p.find("2")).unwrap();
     purge(&p, &["leak"]);
     assert_gone(&p);
-    let index = ORPHAN
-        .replace("pack-00", "pack-11")
-        .replace(".pack", ".idx");
+    let index = ORPHAN.replace("pack-00", "pack-11").replace(".pack", ".idx");
     std::fs::write(pack_dir(&p).join(ORPHAN), &pack).unwrap();
     std::fs::write(pack_dir(&p).join(index), "half of a pack").unwrap();
     let trash = p.store().join("herma/trash/00000042");
@@ -107,9 +101,8 @@ fn packs_and_objects_that_a_repair_set_aside_go_with_a_purge() {
 #[test]
 fn a_pack_without_an_index_stays_and_is_named_while_it_may_be_the_only_copy() {
     let p = leaky();
-    let noise: Vec<u8> = (0..20_000_u32)
-        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
-        .collect();
+    let noise: Vec<u8> =
+        (0..20_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let before = packs(&p);
     p.write("noise", &noise);
     p.save("noise");

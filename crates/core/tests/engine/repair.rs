@@ -1,22 +1,13 @@
 //! Mending a store: what is lost comes back where anything of it is left, and nothing is thrown away.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herma_core::Error;
-use herma_core::Lost;
-use herma_core::ObjectId;
-use herma_core::PackFault;
-use herma_core::Repaired;
-use herma_core::SaveOptions;
-use herma_core::Spec;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_core::{Error, Lost, ObjectId, PackFault, Repaired, SaveOptions, Spec, VerifyOptions};
+use herma_store::object::{Kind, id_of};
 
 use super::lost_receipts::rot;
 use super::project::TestProject;
@@ -60,8 +51,7 @@ fn checkpoint_ref(p: &TestProject, sequence: u64) -> PathBuf {
 }
 
 fn record(p: &TestProject) -> PathBuf {
-    p.store()
-        .join(format!("projects/{}.json", p.project().id()))
+    p.store().join(format!("projects/{}.json", p.project().id()))
 }
 
 fn set_aside(p: &TestProject) -> Vec<PathBuf> {
@@ -173,15 +163,10 @@ fn a_pack_with_damaged_ends_and_index_is_whole_again_after_a_repair() {
         }
         let pack = packs(&p).remove(0);
         let index = pack.with_extension("idx");
-        let (whole, whole_index) = (
-            std::fs::read(&pack).unwrap(),
-            std::fs::read(&index).unwrap(),
-        );
+        let (whole, whole_index) = (std::fs::read(&pack).unwrap(), std::fs::read(&index).unwrap());
         let names = packs(&p).into_iter();
         let names = names.flat_map(|pack| [pack.with_extension("idx"), pack]);
-        let all: Vec<_> = names
-            .map(|path| (path.clone(), std::fs::read(path).unwrap()))
-            .collect();
+        let all: Vec<_> = names.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
         for (ends, damage) in ENDS {
             for (wrong, damage_index) in INDEXES {
                 let mut bytes = whole.clone();
@@ -258,17 +243,12 @@ fn a_lost_pack_is_stored_again_with_all_that_was_below_its_directories() {
     let lost: Vec<_> = repaired.after.damaged.iter().map(|one| one.id).collect();
     assert_eq!(lost, [before], "only the commit: {:?}", repaired.after);
     p.restore(&format!("id:{second}"));
-    assert_eq!(
-        (p.read("a/other"), p.read("a/b/c/file")),
-        ("less deep".into(), "changed".into())
-    );
+    assert_eq!((p.read("a/other"), p.read("a/b/c/file")), ("less deep".into(), "changed".into()));
 }
 
 fn pack_with(p: &TestProject, id: &ObjectId) -> PathBuf {
     let has = |pack: &PathBuf| {
-        let listed = p
-            .repository()
-            .git(["verify-pack", "-v", pack.to_str().unwrap()]);
+        let listed = p.repository().git(["verify-pack", "-v", pack.to_str().unwrap()]);
         listed.success().text().contains(&id.to_hex())
     };
     packs(p).into_iter().find(has).unwrap()
@@ -397,10 +377,7 @@ fn what_is_whole_in_a_damaged_pack_without_an_index_is_saved() {
     for damage in ["cut", "rot", "rot behind the first entry"] {
         let p = TestProject::new();
         for number in 0..40 {
-            p.write(
-                &format!("dir/file-{number}"),
-                format!("{number}\n").repeat(50),
-            );
+            p.write(&format!("dir/file-{number}"), format!("{number}\n").repeat(50));
         }
         p.save("first");
         p.write("a", "second");
@@ -465,10 +442,7 @@ fn packs_in_the_trash_come_back_if_they_are_needed_and_only_then() {
     assert!(repaired.after.is_whole(), "{:?}", repaired.after);
     assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 0);
     let kept = set_aside(&p);
-    assert!(
-        kept.iter()
-            .any(|path| std::fs::read(path).unwrap() == bytes)
-    );
+    assert!(kept.iter().any(|path| std::fs::read(path).unwrap() == bytes));
     p.fsck();
     p.restore("3");
     assert_eq!(p.read("a"), "0");
@@ -487,14 +461,8 @@ fn damaged_records_are_set_aside_and_written_again_from_the_checkpoints() {
     let half = &good[..good.len() / 2];
     assert!(half.contains(&workdir));
     for (text, keeps_workdir) in [
-        (
-            format!("{{\"workdir\": {workdir}, \"last_touch\": \"yesterday\", \"x\": 1}}"),
-            true,
-        ),
-        (
-            "{\"workdir\": 5, \"created_at\": 1.5, \"x\": 1}".to_owned(),
-            false,
-        ),
+        (format!("{{\"workdir\": {workdir}, \"last_touch\": \"yesterday\", \"x\": 1}}"), true),
+        ("{\"workdir\": 5, \"created_at\": 1.5, \"x\": 1}".to_owned(), false),
         (half.to_owned(), true),
         ("[1, 2]".to_owned(), false),
         ("{\"workdir\": \"/some/where/else".to_owned(), false),
@@ -520,10 +488,7 @@ fn damaged_records_are_set_aside_and_written_again_from_the_checkpoints() {
     assert!(record(&p).is_file());
     p.write("a", "again");
     p.save("the next save");
-    assert_eq!(
-        p.engine.projects().unwrap()[0].workdir,
-        Some(p.root.clone())
-    );
+    assert_eq!(p.engine.projects().unwrap()[0].workdir, Some(p.root.clone()));
 }
 
 /// Defect 46: the record of a project without checkpoints is no project.
@@ -640,10 +605,7 @@ fn a_ref_that_names_what_is_not_there_is_noticed_and_made_again_from_the_roll() 
 fn an_empty_directory_in_the_place_of_a_ref_keeps_no_repair_from_making_it_again() {
     let p = three();
     let before = p.list();
-    for file in [
-        checkpoint_ref(&p, 2),
-        checkpoint_ref(&p, 3).with_extension("extra"),
-    ] {
+    for file in [checkpoint_ref(&p, 2), checkpoint_ref(&p, 3).with_extension("extra")] {
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
         let repaired = repair(&p);
@@ -678,10 +640,7 @@ fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
 fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
     let p = three();
     // Without the roll and the receipt's ref nothing tells which commit it was.
-    let state = p
-        .store()
-        .join("herma/projects")
-        .join(p.project().id().as_str());
+    let state = p.store().join("herma/projects").join(p.project().id().as_str());
     std::fs::remove_file(state.join("roll")).unwrap();
     let torn = checkpoint_ref(&p, 2);
     std::fs::remove_file(torn.with_extension("extra")).unwrap();
@@ -715,13 +674,7 @@ fn what_stays_damaged_is_named_and_can_be_dropped() {
     overwrite(&victim, &bytes);
     let repaired = repair(&p);
     assert_eq!(repaired.after.damaged.len(), 1, "{repaired:?}");
-    assert_eq!(
-        (
-            repaired.after.damaged[0].id,
-            repaired.after.damaged[0].number
-        ),
-        (id, 2)
-    );
+    assert_eq!((repaired.after.damaged[0].id, repaired.after.damaged[0].number), (id, 2));
     let aside = p.store().join(&repaired.salvaged[0].set_aside);
     assert_eq!(std::fs::read(aside).unwrap(), bytes);
     let spec = Spec::parse(&id.to_hex()).unwrap();

@@ -1,15 +1,9 @@
 //! What a hostile review of the program found, each as a test.
 
-use herma_core::Error;
-use herma_core::SaveOptions;
-use herma_core::Spec;
-use herma_core::State;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::engine::{NoProgress, Progress, Stage};
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::types::settings::Settings;
+use herma_core::{Error, SaveOptions, Spec, State};
 
 use super::child;
 use super::project::TestProject;
@@ -45,9 +39,8 @@ pub(super) fn restore_when(
 ) -> Vec<(String, KeptWhy)> {
     let project = p.project();
     let target = project.find(&Spec::parse(spec).unwrap()).unwrap();
-    let restored = project
-        .restore(&target, &RestoreOptions::default(), &When(stage, edit))
-        .unwrap();
+    let restored =
+        project.restore(&target, &RestoreOptions::default(), &When(stage, edit)).unwrap();
     let kept = restored.kept.into_iter();
     kept.map(|kept| (kept.path.to_string(), kept.why)).collect()
 }
@@ -55,10 +48,7 @@ pub(super) fn restore_when(
 /// Writes as many bytes as are there, and puts the time of the file back.
 fn rewrite_with_old_time(p: &TestProject, path: &str, content: &str) {
     use std::io::Write;
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .open(p.path(path))
-        .unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(p.path(path)).unwrap();
     let time = file.metadata().unwrap().modified().unwrap();
     file.write_all(content.as_bytes()).unwrap();
     file.set_modified(time).unwrap();
@@ -78,10 +68,7 @@ pub(super) fn an_edit_whose_time_was_put_back_survives_a_restore() {
     });
     let why = KeptWhy::ChangedMeanwhile;
     assert_eq!(kept, [("changed".to_owned(), why), ("new".to_owned(), why)]);
-    assert_eq!(
-        (p.read("changed"), p.read("new")),
-        ("EDIT\n".into(), "EDIT\n".into())
-    );
+    assert_eq!((p.read("changed"), p.read("new")), ("EDIT\n".into(), "EDIT\n".into()));
 }
 
 #[test]
@@ -136,11 +123,7 @@ fn a_save_that_reads_everything_does_not_rely_on_damaged_objects() {
     p.save("first");
     damage_packs(&p);
     p.write("b", "new\n");
-    let options = SaveOptions {
-        reason: "second".into(),
-        rehash: true,
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { reason: "second".into(), rehash: true, ..SaveOptions::default() };
     let saved = p.project().save(&options, &NoProgress).unwrap();
     assert!(saved.is_new);
     p.remove("a");
@@ -156,20 +139,14 @@ fn a_rehash_stores_again_what_is_damaged_though_nothing_changed() {
     p.write("a", &content);
     p.save("first");
     damage_packs(&p);
-    let options = SaveOptions {
-        rehash: true,
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { rehash: true, ..SaveOptions::default() };
     let saved = p.project().save(&options, &NoProgress).unwrap();
     assert!(!saved.is_new);
     assert_eq!(saved.lost.files, 1);
     let again = p.project().save(&options, &NoProgress).unwrap();
     assert_eq!(again.lost.files, 0);
     // What is left out is none of the state, and a list of it that is new is no damage.
-    std::fs::File::create(p.path("large"))
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
+    std::fs::File::create(p.path("large")).unwrap().set_len(1 << 40).unwrap();
     let plain = p.save("plain");
     assert!(!plain.is_new && plain.notes.is_empty(), "{:?}", plain.notes);
     p.remove("a");
@@ -179,10 +156,7 @@ fn a_rehash_stores_again_what_is_damaged_though_nothing_changed() {
 
 #[test]
 fn a_file_too_large_to_be_read_at_once_is_saved_without_a_warning() {
-    let p = TestProject::with(Settings {
-        max_file_size: None,
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: None, ..Settings::default() });
     p.write("a", "1\n");
     p.save("first");
     let file = std::fs::File::create(p.path("zero")).unwrap();
@@ -207,11 +181,7 @@ fn a_checkpoint_that_cannot_be_read_can_be_dropped() {
     p.project().drop_named(&Spec::Number(2)).unwrap();
     p.remove("a");
     p.restore(&format!("id:{}", second.checkpoint.id));
-    assert_eq!(
-        p.read("a"),
-        "1\n",
-        "a save never relies on a store that lost its objects"
-    );
+    assert_eq!(p.read("a"), "1\n", "a save never relies on a store that lost its objects");
     p.fsck_but_dangling();
 }
 
@@ -237,10 +207,7 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
     journal.write(&state, &state).unwrap();
     for checkpoint in [&first, &second] {
         let refused = project.drop_checkpoint(checkpoint);
-        assert!(
-            matches!(refused, Err(Error::NeededByInterrupted { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Error::NeededByInterrupted { .. })), "{refused:?}");
     }
     assert_eq!(p.list().len(), 2);
 }
@@ -250,10 +217,7 @@ fn a_ref_of_hermes_that_a_power_cut_emptied_is_healed() {
     let p = TestProject::new();
     p.write("a", "1\n");
     p.save("first");
-    let mirror = p
-        .store()
-        .join("refs/hermes")
-        .join(p.project().id().as_str());
+    let mirror = p.store().join("refs/hermes").join(p.project().id().as_str());
     std::fs::write(&mirror, "").unwrap();
     p.write("a", "2\n");
     let saved = p.save("second");

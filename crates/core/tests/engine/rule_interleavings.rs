@@ -6,12 +6,10 @@
 //! differs is named, or was left out before and after; and undoing the undo leads back exactly. `HERMA_RULES_CASES` and
 //! `HERMA_RULES_FIRST` choose the cases; `cargo xtask rules` runs 1,000.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use herma_core::Settings;
-use herma_core::Undone;
 use herma_core::steps::StepEnd;
+use herma_core::{Settings, Undone};
 use herma_fs::publish::Durability;
 use herma_testkit::random::Random;
 
@@ -52,10 +50,7 @@ impl Rules {
 
     /// Would a name leave this file out if git did not track it? Which files git tracked when a step began is on no record.
     fn may_name(&self, file: &str) -> bool {
-        let untracked = Self {
-            tracked: Names::new(),
-            ..self.clone()
-        };
+        let untracked = Self { tracked: Names::new(), ..self.clone() };
         untracked.names(file)
     }
 
@@ -99,15 +94,13 @@ impl Day {
                     committed.insert(file);
                 }
             }
-            day.p
-                .git_in("", &["checkout", "-q", "--orphan", BRANCHES[number]]);
+            day.p.git_in("", &["checkout", "-q", "--orphan", BRANCHES[number]]);
             day.p.git_in("", &["read-tree", "--empty"]);
             for file in &committed {
                 day.p.git_in("", &["add", file]);
             }
             let name = BRANCHES[number];
-            day.p
-                .git_in("", &["commit", "-q", "--allow-empty", "-m", name]);
+            day.p.git_in("", &["commit", "-q", "--allow-empty", "-m", name]);
             day.branches[number].clone_from(&committed);
             day.rules.tracked = committed;
         }
@@ -117,8 +110,7 @@ impl Day {
     /// Goes to a branch, which changes files and the index.
     fn switch(&mut self) {
         let number = self.random.below(BRANCHES.len());
-        self.p
-            .git_in("", &["checkout", "-q", "-f", BRANCHES[number]]);
+        self.p.git_in("", &["checkout", "-q", "-f", BRANCHES[number]]);
         self.rules.tracked.clone_from(&self.branches[number]);
     }
 
@@ -201,19 +193,13 @@ impl Day {
     /// What is on disk; the ignore files are among it.
     fn files(&self) -> Files {
         let all = FILES.into_iter().chain(RULES);
-        all.filter(|file| self.p.exists(file))
-            .map(|file| (file, self.p.read(file)))
-            .collect()
+        all.filter(|file| self.p.exists(file)).map(|file| (file, self.p.read(file))).collect()
     }
 
     /// The ignore files may be others by now.
     fn read_ignore_files(&mut self) {
         let named = |of: &str| {
-            let text = if self.p.exists(of) {
-                self.p.read(of)
-            } else {
-                String::new()
-            };
+            let text = if self.p.exists(of) { self.p.read(of) } else { String::new() };
             let is_named = |file: &&str| text.lines().any(|l| l.strip_prefix('/') == Some(*file));
             FILES.into_iter().filter(is_named).collect()
         };
@@ -252,9 +238,7 @@ fn check_step(day: &mut Day, what: &str) {
         .iter()
         .flat_map(|o| {
             let changes = o.outside.changes.iter();
-            changes
-                .map(|change| change.path.to_string())
-                .collect::<Vec<_>>()
+            changes.map(|change| change.path.to_string()).collect::<Vec<_>>()
         })
         .collect();
     named.extend(names(taken.plan.reversed.kept.iter().map(|(path, _)| path)));

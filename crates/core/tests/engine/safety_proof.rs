@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use herma_core::ObjectId;
-use herma_core::Undone;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreOptions;
+use herma_core::{ObjectId, Undone};
 use herma_testkit::random::Random;
 
 use super::lost_receipts::rot;
@@ -34,11 +31,8 @@ impl<F: FnMut(Stage) + Send> Progress for When<F> {
 }
 
 fn id_of(p: &TestProject, path: &str) -> ObjectId {
-    let hashed = p.repository().git([
-        "hash-object",
-        "--no-filters",
-        p.path(path).to_str().unwrap(),
-    ]);
+    let hashed =
+        p.repository().git(["hash-object", "--no-filters", p.path(path).to_str().unwrap()]);
     ObjectId::from_hex(hashed.text().trim().as_bytes()).unwrap()
 }
 
@@ -157,10 +151,7 @@ fn a_move_whose_end_is_damaged_does_not_keep_the_project_from_other_checkpoints(
 #[test]
 fn a_damaged_copy_of_what_finishing_a_restore_displaces_is_stored_again() {
     let (p, present) = two();
-    let state = p
-        .store()
-        .join("herma/projects")
-        .join(p.project().id().as_str());
+    let state = p.store().join("herma/projects").join(p.project().id().as_str());
     let (journal, copy) = (state.join("journal"), p.base().join("copy"));
     let keep = When::new(|stage| {
         if stage == Stage::Restoring {
@@ -211,9 +202,7 @@ fn what_cannot_be_stored_again_keeps_its_place() {
         }
     });
     let target = p.find("2");
-    let refused = p
-        .project()
-        .restore(&target, &RestoreOptions::default(), &full);
+    let refused = p.project().restore(&target, &RestoreOptions::default(), &full);
     let error = refused.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.to_string().contains("sub/deep/a.txt"), "{error}");
@@ -235,9 +224,7 @@ fn a_file_that_changes_while_its_copy_is_stored_again_keeps_its_place() {
         }
     });
     let target = p.find("2");
-    let refused = p
-        .project()
-        .restore(&target, &RestoreOptions::default(), &edited);
+    let refused = p.project().restore(&target, &RestoreOptions::default(), &edited);
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!(p.read("sub/deep/a.txt"), "by hand, meanwhile\n");
 }

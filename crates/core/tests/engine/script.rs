@@ -5,11 +5,9 @@
 //! no merge takes two for one. What is left when actions are taken back is what the *other* actions alone
 //! lead to; an action that something later depends on stays, and its file is in conflict.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use herma_testkit::tree::Node;
-use herma_testkit::tree::Tree;
+use herma_testkit::tree::{Node, Tree};
 
 use super::project::TestProject;
 
@@ -109,17 +107,13 @@ fn new_file(file: usize) -> File {
             2 => "lib/file2.txt".to_owned(),
             _ => format!("file{file}.txt"),
         },
-        lines: (0..lines)
-            .map(|n| format!("file {file} line {n}"))
-            .collect(),
+        lines: (0..lines).map(|n| format!("file {file} line {n}")).collect(),
         mode: 0o644,
     }
 }
 
 fn first_files() -> Files {
-    (0..FIRST_FILES)
-        .map(|file| (file, new_file(file)))
-        .collect()
+    (0..FIRST_FILES).map(|file| (file, new_file(file))).collect()
 }
 
 impl Action {
@@ -137,10 +131,7 @@ impl Action {
     }
 
     const fn is_content(self) -> bool {
-        matches!(
-            self,
-            Self::Edit { .. } | Self::Rewrite { .. } | Self::Format { .. }
-        )
+        matches!(self, Self::Edit { .. } | Self::Rewrite { .. } | Self::Format { .. })
     }
 
     /// Do both change the same lines of one file?
@@ -300,10 +291,7 @@ impl Script {
     fn chosen(&self, asked: &Asked) -> BTreeSet<u64> {
         let of_agent = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<u64> {
             let numbered = (1..).zip(&self.agents);
-            numbered
-                .filter(|(_, agent)| wanted(agent))
-                .map(|(n, _)| n)
-                .collect()
+            numbered.filter(|(_, agent)| wanted(agent)).map(|(n, _)| n).collect()
         };
         match asked {
             Asked::Steps(steps) => steps.iter().copied().collect(),
@@ -325,10 +313,7 @@ impl Script {
         };
         let since = changed.range(first.unwrap_or(usize::MAX)..).copied();
         let (ours, others): (Vec<usize>, Vec<usize>) = since.partition(|s| is_ours(*s));
-        let steps: BTreeSet<u64> = ours
-            .iter()
-            .flat_map(|s| self.stretches[*s].clone())
-            .collect();
+        let steps: BTreeSet<u64> = ours.iter().flat_map(|s| self.stretches[*s].clone()).collect();
         let mut expected = Expected {
             tree: Tree::new(),
             steps: steps.into_iter().collect(),
@@ -385,11 +370,8 @@ impl Script {
         let mut events = self.events.clone();
         for run in runs.iter().rev() {
             let in_run = |event: &&Event| run.contains(&event.stretch);
-            let touched: BTreeSet<usize> = events
-                .iter()
-                .filter(in_run)
-                .flat_map(|e| e.files.clone())
-                .collect();
+            let touched: BTreeSet<usize> =
+                events.iter().filter(in_run).flat_map(|e| e.files.clone()).collect();
             let last = run.last().copied().unwrap_or_default();
             let mut gone: BTreeSet<(usize, usize)> = BTreeSet::new();
             for file in touched.difference(&left.clone()) {

@@ -2,26 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use herma_core::Restored;
-use herma_core::Saved;
-use herma_core::Settings;
 use herma_core::restore::KeptWhy;
-use herma_core::worktree::present::AlreadySaved;
-use herma_core::worktree::present::ScanOptions;
-use herma_core::worktree::present::scan;
+use herma_core::worktree::present::{AlreadySaved, ScanOptions, scan};
 use herma_core::worktree::reason::Reason;
 use herma_core::worktree::rules::SecretRules;
 use herma_core::worktree::secrets::SecretKind;
 use herma_core::worktree::sink::HashOnly;
 use herma_core::worktree::stat_cache::StatCache;
+use herma_core::{Restored, Saved, Settings};
 use herma_fs::Dir;
 use herma_store::ObjectId;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use herma_testkit::secrets::planted;
 use herma_testkit::tree::assert_same;
 
@@ -40,9 +34,7 @@ fn saved_paths(p: &TestProject, saved: &Saved) -> Vec<String> {
 
 fn named(saved: &Saved) -> BTreeMap<String, Reason> {
     let named = saved.receipt.left_out.iter();
-    named
-        .map(|item| (item.path.to_string(), item.reason))
-        .collect()
+    named.map(|item| (item.path.to_string(), item.reason)).collect()
 }
 
 fn kept(restored: &Restored) -> Vec<(String, KeptWhy)> {
@@ -77,10 +69,8 @@ fn planted_secrets_are_kept_out_of_the_store_and_named() {
             assert_eq!((found.kind.word(), found.line), (*word, 2));
         }
     }
-    let objects = p
-        .repository()
-        .git(["cat-file", "--batch-check", "--batch-all-objects"])
-        .success();
+    let objects =
+        p.repository().git(["cat-file", "--batch-check", "--batch-all-objects"]).success();
     for (_, secret) in &all {
         let id = id_of(Kind::Blob, format!("first\n{secret}\n").as_bytes()).unwrap();
         assert!(!objects.text().contains(&id.to_hex()), "{secret}");
@@ -171,10 +161,7 @@ fn a_restore_leaves_alone_what_was_left_out() {
     p.save("second");
     let restored = p.restore("2");
     let expected = [
-        (
-            "cleaned.txt".to_owned(),
-            KeptWhy::NotSaved(Reason::SecretContent),
-        ),
+        ("cleaned.txt".to_owned(), KeptWhy::NotSaved(Reason::SecretContent)),
         ("place".to_owned(), KeptWhy::InTheWay(Reason::SecretContent)),
     ];
     let named: Vec<_> = kept(&restored);
@@ -183,11 +170,7 @@ fn a_restore_leaves_alone_what_was_left_out() {
     }
     assert_eq!(p.read("place/conf.txt"), secret(7));
     assert_eq!(p.read("dir/conf.txt"), secret(8));
-    assert_eq!(
-        p.read("cleaned.txt"),
-        "clean by now\n",
-        "it was never saved so"
-    );
+    assert_eq!(p.read("cleaned.txt"), "clean by now\n", "it was never saved so");
     assert_eq!(p.read("a.txt"), "one\n");
     assert!(!p.exists("dir/b.txt"), "the rest is restored");
 }
@@ -206,11 +189,7 @@ fn a_step_that_writes_a_secret_is_recorded_and_taken_back_without_it() {
     assert_eq!(p.read("a.txt"), "one\n");
     assert_eq!(p.read("conf.txt"), "clean by now\n");
     let taken = p.take_back(&of_steps(&[cleaned]));
-    assert_eq!(
-        p.read("conf.txt"),
-        "clean by now\n",
-        "nobody knows it otherwise"
-    );
+    assert_eq!(p.read("conf.txt"), "clean by now\n", "nobody knows it otherwise");
     let kept = taken.plan.reversed.kept.iter();
     let kept: Vec<_> = kept.map(|(path, why)| (path.to_string(), *why)).collect();
     assert_eq!(kept, [("conf.txt".to_owned(), Reason::SecretContent)]);
@@ -224,28 +203,16 @@ fn what_the_user_names_is_taken_in() {
     assert_eq!(saved_paths(&p, &p.save("first")), [""; 0]);
     p.write(".hermaignore", "!fixtures/key.txt\n");
     let saved = p.save("second");
-    assert_eq!(
-        saved_paths(&p, &saved),
-        [".hermaignore", "fixtures/key.txt"]
-    );
-    assert_eq!(
-        named(&saved),
-        [("other.txt".to_owned(), Reason::SecretContent)].into()
-    );
+    assert_eq!(saved_paths(&p, &saved), [".hermaignore", "fixtures/key.txt"]);
+    assert_eq!(named(&saved), [("other.txt".to_owned(), Reason::SecretContent)].into());
     p.write(".hermaignore", "!fixtures/*\n!*\n");
     p.write("fixtures/key.txt", secret(18));
     p.write("fixtures/new.txt", secret(14));
     let saved = p.save("third");
-    assert_eq!(
-        named(&saved)["fixtures/new.txt"],
-        Reason::SecretContent,
-        "this names nothing"
-    );
+    assert_eq!(named(&saved)["fixtures/new.txt"], Reason::SecretContent, "this names nothing");
     assert_eq!(named(&saved)["fixtures/key.txt"], Reason::SavedSecret);
     let key = planted(14).pop().unwrap();
-    let private_key = planted(14)
-        .into_iter()
-        .find(|(kind, _)| *kind == "private-key");
+    let private_key = planted(14).into_iter().find(|(kind, _)| *kind == "private-key");
     p.write("deploy/key.txt", key.1);
     p.write("tests/key.txt", private_key.unwrap().1);
     let saved = p.save("fourth");
@@ -319,10 +286,7 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
 
 #[test]
 fn a_raised_limit_takes_in_what_was_too_large() {
-    let with_limit = |bytes| Settings {
-        max_file_size: Some(bytes),
-        ..Settings::default()
-    };
+    let with_limit = |bytes| Settings { max_file_size: Some(bytes), ..Settings::default() };
     let mut p = TestProject::with(with_limit(100));
     p.write("large.txt", "x\n".repeat(100));
     std::thread::sleep(Duration::from_millis(30));

@@ -1,15 +1,10 @@
 //! What a session changed, and nothing else.
 
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::SessionChanges;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepChoice, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_diff::PatchOptions;
-use herma_diff::patch;
+use herma_core::{Error, RelPath, SessionChanges, WhichStep};
+use herma_diff::{PatchOptions, patch};
 
 use super::authorship::rel;
 use super::project::TestProject;
@@ -17,17 +12,12 @@ use super::project::TestProject;
 impl TestProject {
     fn session_changes(&self, choice: &StepChoice) -> SessionChanges {
         let project = self.project();
-        project
-            .session_changes(choice, &[], true, &NoProgress)
-            .unwrap()
+        project.session_changes(choice, &[], true, &NoProgress).unwrap()
     }
 
     fn in_session(&self, session: &str, work: impl FnOnce()) -> u64 {
         let number = self.begin_as(StepStart {
-            facts: Facts {
-                session: Some(session.to_owned()),
-                ..Facts::default()
-            },
+            facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
             ..StepStart::default()
         });
         work();
@@ -37,10 +27,7 @@ impl TestProject {
 }
 
 fn of_session(session: &str) -> StepChoice {
-    StepChoice {
-        session: Some(session.to_owned()),
-        ..StepChoice::default()
-    }
+    StepChoice { session: Some(session.to_owned()), ..StepChoice::default() }
 }
 
 fn patch_of(changes: &SessionChanges) -> String {
@@ -78,10 +65,7 @@ fn a_session_that_did_everything_is_the_difference_git_shows() {
     let after = p.find("@").id.to_hex();
     let args = ["diff", "--no-color", "-M", "--full-index", &before, &after];
     let git = p.repository().git(args).success();
-    assert_eq!(
-        patch_without_ids(&patch_of(&changes)),
-        patch_without_ids(git.text())
-    );
+    assert_eq!(patch_without_ids(&patch_of(&changes)), patch_without_ids(git.text()));
     assert_eq!(first, 1);
 }
 
@@ -130,10 +114,7 @@ fn what_a_session_shares_with_others_is_named_and_not_shown() {
     p.write("a", "1\n");
     p.in_session("s", || p.write("a", "2\n"));
     let own = p.begin_as(StepStart {
-        facts: Facts {
-            session: Some("s".to_owned()),
-            ..Facts::default()
-        },
+        facts: Facts { session: Some("s".to_owned()), ..Facts::default() },
         ..StepStart::default()
     });
     let other = p.begin("other", "bash");
@@ -153,21 +134,13 @@ fn a_step_that_is_under_way_shows_what_is_there_already() {
     let number = p.begin("claude", "bash");
     p.write("a", "1\n2\n");
     p.write("new", "unsaved\n");
-    let choice = StepChoice {
-        numbers: vec![number],
-        ..StepChoice::default()
-    };
+    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     let changes = p.session_changes(&choice);
     assert_eq!(changes.uncertain, [number]);
     let patch = patch_of(&changes);
-    assert!(
-        patch.contains("+2\n") && patch.contains("+unsaved\n"),
-        "{patch}"
-    );
+    assert!(patch.contains("+2\n") && patch.contains("+unsaved\n"), "{patch}");
     let project = p.project();
-    project
-        .end_step_unknown(&WhichStep::Number(number))
-        .unwrap();
+    project.end_step_unknown(&WhichStep::Number(number)).unwrap();
     p.expect("a", &[("1\n", "-"), ("2\n", "?[1]")]);
     let nobody = project.session_changes(&of_session("none"), &[], true, &NoProgress);
     assert!(matches!(nobody, Err(Error::NoSteps)));
@@ -184,8 +157,5 @@ fn what_is_not_kept_any_more_is_said_to_be_missing() {
     let changes = p.session_changes(&of_session("s"));
     assert_eq!(changes.forgotten, [one]);
     let patch = patch_of(&changes);
-    assert!(
-        patch.contains("\n+two\n") && !patch.contains("\n+one\n"),
-        "{patch}"
-    );
+    assert!(patch.contains("\n+two\n") && !patch.contains("\n+one\n"), "{patch}");
 }

@@ -1,27 +1,16 @@
 //! Paths asked for by name of which a checkpoint holds nothing: named with the reason, never called restored.
 
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::Settings;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
 use herma_core::engine::NoProgress;
-use herma_core::restore::Kept;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
-use herma_core::restore::Then;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::restore::{Kept, KeptWhy, RestoreOptions, Then};
+use herma_core::steps::{StepKind, StepStart};
 use herma_core::worktree::reason::Reason;
+use herma_core::{Error, RelPath, Settings, TakeBack, TakeBackPlan};
 
 use super::project::TestProject;
 
 /// A project with a checkpoint that leaves something out for every reason a person meets.
 fn project() -> TestProject {
-    let p = TestProject::with(Settings {
-        max_file_size: Some(1000),
-        ..Settings::default()
-    });
+    let p = TestProject::with(Settings { max_file_size: Some(1000), ..Settings::default() });
     p.write("a.txt", "one\n");
     p.write(".gitignore", "*.db\n");
     p.write("secrets.yaml", "key: 1\n");
@@ -35,10 +24,7 @@ fn project() -> TestProject {
 }
 
 fn left_out(path: &str, reason: Reason) -> Kept {
-    Kept {
-        path: RelPath::new(path).unwrap(),
-        why: KeptWhy::LeftOut(reason),
-    }
+    Kept { path: RelPath::new(path).unwrap(), why: KeptWhy::LeftOut(reason) }
 }
 
 const NOT_HELD: [(&str, Reason); 5] = [
@@ -63,10 +49,8 @@ fn a_file_the_checkpoint_left_out_is_not_called_restored() {
             };
             assert_eq!(paths, [left_out(path, reason)]);
             let project = p.project();
-            let options = RestoreOptions {
-                paths: vec![RelPath::new(path).unwrap()],
-                keep: Vec::new(),
-            };
+            let options =
+                RestoreOptions { paths: vec![RelPath::new(path).unwrap()], keep: Vec::new() };
             let planned = project.plan_restore(&p.find("1"), &options, &NoProgress);
             assert!(matches!(planned, Err(Error::NotInCheckpoint { .. })));
         }
@@ -86,16 +70,10 @@ fn paths_that_can_be_restored_are_and_the_others_are_named() {
     assert_eq!(then, [Then::Held, Then::Absent, Then::NotHeld(secret)]);
     assert_eq!(restored.kept, [left_out("secrets.yaml", Reason::Secret)]);
     assert_eq!(p.read("a.txt"), "one\n");
-    assert!(
-        !p.exists("new.txt"),
-        "the checkpoint vouches that it was not there"
-    );
+    assert!(!p.exists("new.txt"), "the checkpoint vouches that it was not there");
     assert_eq!(p.read("secrets.yaml"), "key: 1\n");
     p.undo().unwrap();
-    assert_eq!(
-        (p.read("a.txt"), p.read("new.txt")),
-        ("two\n".into(), "new\n".into())
-    );
+    assert_eq!((p.read("a.txt"), p.read("new.txt")), ("two\n".into(), "new\n".into()));
 }
 
 #[test]
@@ -116,20 +94,15 @@ fn a_directory_that_comes_back_without_its_secret_says_so() {
     p.remove("conf");
     let restored = p.restore_paths("1", &["conf"]).unwrap();
     assert_eq!(p.read("conf/app.toml"), "a = 1\n");
-    assert_eq!(
-        restored.kept,
-        [left_out("conf/secrets.yaml", Reason::Secret)]
-    );
+    assert_eq!(restored.kept, [left_out("conf/secrets.yaml", Reason::Secret)]);
 
     // The same for everything; what rules leave out is made again by whoever made it.
     p.remove("node_modules");
     p.remove("data.bin");
     let first = p.list().last().unwrap().number.to_string();
     let restored = p.restore(&first);
-    let missing = [
-        left_out("conf/secrets.yaml", Reason::Secret),
-        left_out("data.bin", Reason::TooLarge),
-    ];
+    let missing =
+        [left_out("conf/secrets.yaml", Reason::Secret), left_out("data.bin", Reason::TooLarge)];
     assert_eq!(restored.kept, missing);
 }
 
@@ -163,8 +136,5 @@ fn beside_steps_a_left_out_file_is_not_called_restored_either() {
     assert_eq!(both.reversed.kept, [(secret, Reason::Secret)]);
     assert_eq!(both.reversed.changes.len(), 1);
     let unknown = plan(&p, &["nothing"]);
-    assert!(
-        matches!(unknown, Err(Error::PathUnknown { .. })),
-        "{unknown:?}"
-    );
+    assert!(matches!(unknown, Err(Error::PathUnknown { .. })), "{unknown:?}");
 }

@@ -2,20 +2,15 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use herma_core::Settings;
 use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::assert_same;
-use rustix::fs::CWD;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::child;
 use super::project::TestProject;
@@ -42,13 +37,7 @@ fn pipes_sockets_and_devices_are_named_and_never_opened() {
     let mut expected = vec!["pipe", "socket"];
     // A terminal: opening it could block, reading it would.
     let device = rustix::fs::makedev(5, 0);
-    match rustix::fs::mknodat(
-        CWD,
-        p.path("device"),
-        FileType::CharacterDevice,
-        mode,
-        device,
-    ) {
+    match rustix::fs::mknodat(CWD, p.path("device"), FileType::CharacterDevice, mode, device) {
         Ok(()) => expected.insert(0, "device"),
         Err(e) => herma_testkit::skipped("devices", e),
     }
@@ -81,10 +70,7 @@ fn a_pipe_in_the_way_of_a_file_stays_and_is_named() {
 
 #[test]
 fn a_sparse_file_of_200_megabytes_is_streamed_there_and_back() {
-    let settings = Settings {
-        max_file_size: None,
-        ..Settings::default()
-    };
+    let settings = Settings { max_file_size: None, ..Settings::default() };
     let p = TestProject::with(settings);
     let size = 200 << 20;
     let file = File::create(p.path("sparse")).unwrap();
@@ -158,9 +144,7 @@ fn unreadable_files_and_directories_are_named_and_stay_untouched() {
     assert_eq!(saved.receipt.summary.files, 1);
     let named = left_out(&p, Reason::Unreadable);
     assert!(
-        ["locked", "locked.txt"]
-            .iter()
-            .all(|n| named.iter().any(|m| m == n))
+        ["locked", "locked.txt"].iter().all(|n| named.iter().any(|m| m == n))
             && named.iter().any(|n| n.starts_with("listable")),
         "{named:?}"
     );
@@ -209,9 +193,7 @@ fn a_mount_point_is_named_and_not_entered() {
     p.restore("1");
     assert_eq!(p.read("mount/other.txt"), "still not ours\n");
     assert!(!p.exists("b.txt"));
-    let unmounted = std::process::Command::new("umount")
-        .arg(p.path("mount"))
-        .bounded_status();
+    let unmounted = std::process::Command::new("umount").arg(p.path("mount")).bounded_status();
     assert!(unmounted.unwrap().success());
 }
 
@@ -251,11 +233,7 @@ fn files_that_do_not_stand_still_are_whole_or_named() {
         for number in 0..30 {
             p.write("tick", number.to_string());
             let saved = p.save("moving");
-            check_whole(
-                &p,
-                &saved.checkpoint.id.to_hex(),
-                &left_out(&p, Reason::Unstable),
-            );
+            check_whole(&p, &saved.checkpoint.id.to_hex(), &left_out(&p, Reason::Unstable));
         }
     });
     // What was read and then read again stays behind, and is nobody's; that is not damage.

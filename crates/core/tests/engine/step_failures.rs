@@ -1,21 +1,15 @@
 //! Steps that overlap, contain each other, never end, or lose their checkpoints; and Herma's own moves among
 //! them.
 
-use herma_core::Error;
-use herma_core::RelPath;
-use herma_core::TakeBack;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepChoice, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{Error, RelPath, TakeBack, WhichStep};
 use herma_testkit::tree::assert_same;
 
 use super::interleavings::quick_project;
-use super::ledger::conflicts;
-use super::ledger::names;
-use super::ledger::restore_oldest;
+use super::ledger::{conflicts, names, restore_oldest};
 use super::project::TestProject;
 use super::steps::of_steps;
 
@@ -132,10 +126,7 @@ fn a_step_within_another_is_told_from_it_and_goes_with_it() {
     let p = started();
     let outer = p.begin("claude", "task");
     p.write("a.txt", "outer\n");
-    let inner = p.begin_as(StepStart {
-        within: Some(outer),
-        ..in_session("s")
-    });
+    let inner = p.begin_as(StepStart { within: Some(outer), ..in_session("s") });
     p.write("b.txt", "inner\n");
     p.end(inner);
     p.write("c.txt", "outer\n");
@@ -174,20 +165,11 @@ fn a_step_that_lost_a_checkpoint_is_doubted() {
         let what = format!("before lost: {lose_before}, after lost: {lose_after}");
         let taken = p.take_back(&of_steps(&[step]));
         assert_eq!(taken.plan.uncertain(), [step], "{what}");
-        let b = if lose_before {
-            "old"
-        } else {
-            "by hand, before"
-        };
+        let b = if lose_before { "old" } else { "by hand, before" };
         let c = if lose_after { "old" } else { "by hand, after" };
         assert_eq!(contents(&p), ["old", b, c, "by hand, unsaved"], "{what}");
         p.undo().unwrap();
-        let whole = [
-            "agent",
-            "by hand, before",
-            "by hand, after",
-            "by hand, unsaved",
-        ];
+        let whole = ["agent", "by hand, before", "by hand, after", "by hand, unsaved"];
         assert_eq!(contents(&p), whole, "{what}");
         p.fsck_but_dangling();
     }
@@ -206,10 +188,7 @@ fn a_step_of_which_nothing_is_left_is_refused() {
     }
     p.write("c.txt", "by hand\n");
     let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
-    assert!(
-        matches!(&plan, Err(Error::StepsForgotten(steps)) if *steps == [step]),
-        "{plan:?}"
-    );
+    assert!(matches!(&plan, Err(Error::StepsForgotten(steps)) if *steps == [step]), "{plan:?}");
     let unknown = project.plan_take_back(&of_steps(&[99]), &NoProgress);
     assert!(matches!(unknown, Err(Error::NoSuchStep(_))), "{unknown:?}");
     assert_eq!(contents(&p), ["agent", "by hand", "by hand", "old"]);
@@ -234,10 +213,7 @@ fn a_checkpoint_in_the_place_of_a_dropped_one_is_not_taken_for_it() {
 fn a_restore_between_steps_is_not_a_persons_work() {
     let part = |paths: &[&str], keep: &[&str]| {
         let all = |list: &[&str]| list.iter().map(|p| RelPath::new(*p).unwrap()).collect();
-        RestoreOptions {
-            paths: all(paths),
-            keep: all(keep),
-        }
+        RestoreOptions { paths: all(paths), keep: all(keep) }
     };
     for (part, b_after) in [
         (part(&[], &[]), "old"),
@@ -333,10 +309,7 @@ fn a_plan_for_other_files_is_refused() {
     p.write("b.txt", "by hand, after planning\n");
     let count = p.list().len();
     let refused = project.take_back(plan, &NoProgress);
-    assert!(
-        matches!(refused, Err(Error::ChangedSincePlan)),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::ChangedSincePlan)), "{refused:?}");
     assert_eq!(p.list().len(), count, "a refusal adds no entry");
     assert_eq!(p.read("a.txt"), "agent\n");
 }
@@ -356,10 +329,7 @@ fn steps_are_chosen_by_session_turn_and_time() {
     work("s", "b.txt");
     work("other", "c.txt");
     p.write("d.txt", "by hand\n");
-    let asked = |choice: StepChoice| TakeBack {
-        steps: choice,
-        ..TakeBack::default()
-    };
+    let asked = |choice: StepChoice| TakeBack { steps: choice, ..TakeBack::default() };
     let session = Some("s".to_owned());
     let last_turn = StepChoice {
         session: session.clone(),
@@ -368,10 +338,7 @@ fn steps_are_chosen_by_session_turn_and_time() {
     };
     p.take_back(&asked(last_turn));
     assert_eq!(contents(&p), ["agent", "old", "agent", "by hand"]);
-    let of_session = StepChoice {
-        session,
-        ..StepChoice::default()
-    };
+    let of_session = StepChoice { session, ..StepChoice::default() };
     p.take_back(&asked(of_session));
     assert_eq!(contents(&p), ["old", "old", "agent", "by hand"]);
 }
@@ -435,10 +402,7 @@ fn an_exact_restore_names_steps_it_is_not_sure_of() {
     assert!(project.has_steps_since(&first).unwrap());
     let plan = p.plan_take_back(&restore_oldest(&p));
     assert!(plan.exact.is_some());
-    assert_eq!(
-        (plan.steps.clone(), plan.uncertain()),
-        (vec![step], vec![step])
-    );
+    assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], vec![step]));
     p.save("somebody");
     p.write("c.txt", "by hand\n");
     assert!(project.has_steps_since(&first).unwrap());

@@ -1,24 +1,16 @@
 //! Beginning and ending a step, killed at every n-th call that changes storage: what was acknowledged before
 //! stays known, and the step can be begun or ended after all.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Engine;
-use herma_core::Error;
-use herma_core::Settings;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
-use herma_testkit::Bounded;
-use herma_testkit::faults;
-use herma_testkit::faults::Fault;
-use herma_testkit::faults::Faults;
+use herma_core::steps::{StepKind, StepStart};
+use herma_core::{Engine, Error, Settings, WhichStep};
+use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::git::Repository;
+use herma_testkit::{Bounded, faults};
 
-use super::project::TestProject;
-use super::project::engine;
+use super::project::{TestProject, engine};
 use super::steps::of_steps;
 
 const HOME: &str = "HERMA_TEST_HOME";
@@ -59,22 +51,13 @@ fn scene() -> TestProject {
 }
 
 fn copy_of(home: &Path, to: &Path) {
-    let copied = std::process::Command::new("cp")
-        .arg("-a")
-        .args([home, to])
-        .bounded_status();
+    let copied = std::process::Command::new("cp").arg("-a").args([home, to]).bounded_status();
     assert!(copied.unwrap().success());
 }
 
 fn assert_sound(home: &Path) {
     let store = Repository::at(home.join("checkpoints/store"));
-    let checks = [
-        "fsck",
-        "--strict",
-        "--full",
-        "--no-progress",
-        "--no-dangling",
-    ];
+    let checks = ["fsck", "--strict", "--full", "--no-progress", "--no-dangling"];
     let output = store.git(checks).success();
     let mut words = output.text().lines().chain(output.error_text().lines());
     assert!(words.all(|line| line.starts_with("notice:")), "{output}");
@@ -99,13 +82,8 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Engine, u64)) {
             assert_sound(&home);
             let engine = engine(&home, None, Settings::default());
             let project = engine.project(&p.root).unwrap();
-            let plan = project
-                .plan_take_back(&of_steps(&[1]), &NoProgress)
-                .unwrap();
-            assert_eq!(
-                (plan.steps.clone(), plan.uncertain()),
-                (vec![1], Vec::new())
-            );
+            let plan = project.plan_take_back(&of_steps(&[1]), &NoProgress).unwrap();
+            assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![1], Vec::new()));
             let number = match work(&engine, &p.root, name) {
                 // The record was written before the process died.
                 Err(Error::StepIsOver(number)) => number,
@@ -135,10 +113,7 @@ fn a_step_whose_end_was_killed_can_be_ended() {
         let project = engine.project(&p.root).unwrap();
         let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
         let plan = plan.unwrap();
-        assert_eq!(
-            (plan.steps.clone(), plan.uncertain()),
-            (vec![step], Vec::new())
-        );
+        assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], Vec::new()));
         assert_eq!(plan.reversed.changes.len(), 1);
         assert_eq!(plan.reversed.conflicts, []);
     });

@@ -2,16 +2,11 @@
 
 use std::fs;
 
-use herma_core::ListedStep;
-use herma_core::WhichStep;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Orphans;
+use herma_core::cleanup::{CleanRequest, Limits, Orphans};
 use herma_core::engine::NoProgress;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepChoice, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{ListedStep, WhichStep};
 
 use super::project::TestProject;
 
@@ -25,9 +20,7 @@ fn begin(project: &TestProject, agent: &str, within: Option<u64>) -> u64 {
         within,
         ..StepStart::default()
     };
-    let begun = project
-        .project()
-        .begin_step(StepKind::Tool, start, &NoProgress);
+    let begun = project.project().begin_step(StepKind::Tool, start, &NoProgress);
     begun.unwrap().step.number
 }
 
@@ -50,10 +43,7 @@ fn list(project: &TestProject) -> Vec<ListedStep> {
 
 fn keep_only(project: &TestProject, max_snapshots: usize) {
     let request = CleanRequest {
-        limits: Limits {
-            max_snapshots: Some(max_snapshots),
-            ..Limits::default()
-        },
+        limits: Limits { max_snapshots: Some(max_snapshots), ..Limits::default() },
         attended: true,
         clock_is_right: false,
     };
@@ -89,10 +79,7 @@ fn steps_are_listed_with_what_they_changed_newest_first() {
     assert_eq!(listed[3].files[0].as_bytes(), b"a.txt");
     assert!(listed.iter().all(|listed| listed.shared.is_empty()));
 
-    let choice = StepChoice {
-        agent: Some("two".to_owned()),
-        ..StepChoice::default()
-    };
+    let choice = StepChoice { agent: Some("two".to_owned()), ..StepChoice::default() };
     assert_eq!(project.project().steps(&choice).unwrap().len(), 3);
 }
 
@@ -170,10 +157,7 @@ fn cleaning_forgets_steps_whose_checkpoints_are_gone_and_keeps_the_numbers_going
     keep_only(&project, 4);
     let listed = list(&project);
     // Four checkpoints are the ends of three steps; the one before it has only its end left.
-    let left: Vec<_> = listed
-        .iter()
-        .map(|listed| (listed.step.number, listed.undoable))
-        .collect();
+    let left: Vec<_> = listed.iter().map(|listed| (listed.step.number, listed.undoable)).collect();
     assert_eq!(left, [(12, true), (11, true), (10, true), (9, false)]);
     assert!(listed[3].changes.is_none());
     assert_eq!(step(&project, "a.txt", "after\n"), 13);
@@ -202,19 +186,13 @@ fn a_deleted_project_s_steps_and_turns_go_with_its_checkpoints() {
     let door = project.project();
     door.begin_turn("s", &Facts::default(), Some("go")).unwrap();
     step(&project, "a.txt", "1\n");
-    let own = project
-        .home()
-        .join("checkpoints/store/herma/projects")
-        .join(door.id().as_str());
+    let own = project.home().join("checkpoints/store/herma/projects").join(door.id().as_str());
     assert!(own.join("steps/00000001").exists() && own.join("turns").exists());
     // Something must be beside it, or its volume may just not be there.
     fs::write(project.root.with_file_name("neighbour"), "").unwrap();
     fs::remove_dir_all(&project.root).unwrap();
     let request = CleanRequest {
-        limits: Limits {
-            orphans: Orphans::All,
-            ..Limits::default()
-        },
+        limits: Limits { orphans: Orphans::All, ..Limits::default() },
         attended: true,
         clock_is_right: false,
     };

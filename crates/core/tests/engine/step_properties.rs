@@ -4,18 +4,9 @@
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
 
-use super::interleavings::assert_plan;
-use super::interleavings::assert_taken_back;
-use super::interleavings::on_all_cores;
-use super::interleavings::quick_project;
-use super::interleavings::request;
+use super::interleavings::{assert_plan, assert_taken_back, on_all_cores, quick_project, request};
 use super::model::number;
-use super::script::Action;
-use super::script::Asked;
-use super::script::FIRST_FILES;
-use super::script::Line;
-use super::script::SLOTS;
-use super::script::Script;
+use super::script::{Action, Asked, FIRST_FILES, Line, SLOTS, Script};
 use super::steps::of_steps;
 
 const CASES: u64 = 60;
@@ -29,12 +20,8 @@ fn separate_work(random: &mut Random) -> Vec<Action> {
         work.push(Action::Chmod { file, mode: 0o700 });
     }
     work.push(match random.below(2) {
-        0 => Action::Delete {
-            file: FIRST_FILES - 1,
-        },
-        _ => Action::Rewrite {
-            file: FIRST_FILES - 1,
-        },
+        0 => Action::Delete { file: FIRST_FILES - 1 },
+        _ => Action::Rewrite { file: FIRST_FILES - 1 },
     });
     work.push(Action::Rename { file: 0 });
     work.extend((5..8).map(|file| Action::Create { file }));
@@ -71,10 +58,7 @@ fn day(random: &mut Random) -> Vec<Line> {
 
 fn steps_of(script: &Script, wanted: &str) -> Vec<u64> {
     let numbered = (1..).zip(&script.agents);
-    numbered
-        .filter(|(_, agent)| **agent == wanted)
-        .map(|(step, _)| step)
-        .collect()
+    numbered.filter(|(_, agent)| **agent == wanted).map(|(step, _)| step).collect()
 }
 
 fn check_case(seed: u64) {

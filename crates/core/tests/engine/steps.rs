@@ -1,16 +1,9 @@
 //! Steps, and taking them back.
 
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
-use herma_core::TakenBack;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
-use herma_core::steps::Step;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{TakeBack, TakeBackPlan, TakenBack, WhichStep};
 
 use super::project::TestProject;
 
@@ -62,10 +55,7 @@ impl TestProject {
 
 pub fn of_steps(numbers: &[u64]) -> TakeBack {
     TakeBack {
-        steps: StepChoice {
-            numbers: numbers.to_vec(),
-            ..StepChoice::default()
-        },
+        steps: StepChoice { numbers: numbers.to_vec(), ..StepChoice::default() },
         ..TakeBack::default()
     }
 }
@@ -78,36 +68,21 @@ fn a_step_in_the_middle_goes_and_everything_else_stays() {
     p.write("code.txt", lines(text));
     p.write("other.txt", "x\n");
     let first = p.step("claude", || {
-        p.write(
-            "code.txt",
-            lines(["A", "b", "c", "d", "e", "f", "g", "h", "i"]),
-        );
+        p.write("code.txt", lines(["A", "b", "c", "d", "e", "f", "g", "h", "i"]));
         p.write("made.txt", "by the first\n");
     });
     let second = p.step("codex", || {
-        p.write(
-            "code.txt",
-            lines(["A", "b", "c", "d", "E", "f", "g", "h", "i"]),
-        );
+        p.write("code.txt", lines(["A", "b", "c", "d", "E", "f", "g", "h", "i"]));
     });
-    p.write(
-        "code.txt",
-        lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]),
-    );
+    p.write("code.txt", lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert_eq!((first, second), (1, 2));
     let taken = p.take_back(&of_steps(&[first]));
     assert_eq!(taken.plan.steps, [1]);
-    assert_eq!(
-        p.read("code.txt"),
-        lines(["a", "b", "c", "d", "E", "f", "g", "h", "by hand"])
-    );
+    assert_eq!(p.read("code.txt"), lines(["a", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert!(!p.path("made.txt").exists());
     p.fsck();
     p.undo().unwrap();
-    assert_eq!(
-        p.read("code.txt"),
-        lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"])
-    );
+    assert_eq!(p.read("code.txt"), lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert!(p.path("made.txt").exists());
     p.fsck();
 }

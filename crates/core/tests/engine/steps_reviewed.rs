@@ -1,17 +1,10 @@
 //! What a hostile review of steps and taking back found, and stays found.
 
-use herma_core::TakeBack;
-use herma_core::WhichStep;
 use herma_core::engine::NoProgress;
 use herma_core::error::Error;
-use herma_core::steps::Author;
-use herma_core::steps::Doubt;
-use herma_core::steps::StepChoice;
-use herma_core::steps::StepEnd;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
-use herma_core::steps::TurnChoice;
+use herma_core::steps::{Author, Doubt, StepChoice, StepEnd, StepKind, StepStart, TurnChoice};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{TakeBack, WhichStep};
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -35,9 +28,7 @@ fn a_call_whose_end_nobody_told_does_not_reach_over_the_next_step() {
     p.write("f", "1\n2\n3\n");
     p.save("start");
     let silent = p.begin_as(in_session("1"));
-    p.project()
-        .begin_turn("s", &Facts::default(), None)
-        .unwrap();
+    p.project().begin_turn("s", &Facts::default(), None).unwrap();
     let step = p.begin_as(in_session("2"));
     p.write("f", "1\ntwo\n3\n");
     p.end(step);
@@ -52,16 +43,10 @@ fn a_call_whose_end_nobody_told_does_not_reach_over_the_next_step() {
 fn a_run_that_was_killed_ends_when_the_next_step_begins() {
     let p = TestProject::new();
     p.write("f", "1\n2\n3\n");
-    let begun = p
-        .project()
-        .begin_step(StepKind::Run, StepStart::default(), &NoProgress)
-        .unwrap();
+    let begun = p.project().begin_step(StepKind::Run, StepStart::default(), &NoProgress).unwrap();
     // As another process of this boot that is gone by now.
-    let record = p
-        .store()
-        .join("herma/projects")
-        .join(p.project().id().as_str())
-        .join("steps/00000001");
+    let record =
+        p.store().join("herma/projects").join(p.project().id().as_str()).join("steps/00000001");
     let text = std::fs::read_to_string(&record).unwrap();
     let owner = begun.step.owner.unwrap();
     let mut parts: Vec<&str> = owner.split('-').collect();
@@ -92,16 +77,12 @@ fn a_project_that_moved_takes_its_steps_along() {
     let project = engine.project(&moved).unwrap();
     let from = project.adoptable().unwrap().pop().unwrap();
     project.adopt(&from).unwrap();
-    let plan = project
-        .plan_take_back(&of_steps(&[step]), &NoProgress)
-        .unwrap();
+    let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress).unwrap();
     assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], vec![]));
     project.take_back(plan, &NoProgress).unwrap();
     let text = std::fs::read_to_string(moved.join("f")).unwrap();
     assert_eq!(text, "1\n2\n3\n4\n5\nsix\n");
-    let next = project
-        .begin_step(StepKind::Tool, StepStart::default(), &NoProgress)
-        .unwrap();
+    let next = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress).unwrap();
     assert!(next.step.number > step, "no number is given twice");
 }
 
@@ -154,12 +135,6 @@ fn what_is_in_doubt_says_why() {
     let doubt = |step| p.plan_take_back(&of_steps(&[step])).doubts;
     assert_eq!(doubt(open), [(open, Doubt::StillOpen)]);
     let both = p.plan_take_back(&of_steps(&[first, second])).doubts;
-    assert_eq!(
-        both,
-        [
-            (first, Doubt::CheckpointGone),
-            (second, Doubt::CheckpointGone)
-        ]
-    );
+    assert_eq!(both, [(first, Doubt::CheckpointGone), (second, Doubt::CheckpointGone)]);
     assert_ne!(Author::Hand, Author::Step(first));
 }

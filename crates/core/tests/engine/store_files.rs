@@ -2,17 +2,13 @@
 //! saved is lost, and a repair makes the store as good as it was.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::RelPath;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::gc::Thoroughness;
 use herma_core::purge::PurgeRequest;
+use herma_core::{Error, ObjectId, RelPath, VerifyOptions};
 use herma_testkit::Bounded;
 
 use super::project::TestProject;
@@ -30,10 +26,8 @@ fn scene() -> TestProject {
     p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
     project.pin(&p.find("4")).unwrap();
     project.name(&p.find("3"), "mine").unwrap();
-    let request = PurgeRequest {
-        paths: vec![RelPath::new("secret").unwrap()],
-        ..PurgeRequest::default()
-    };
+    let request =
+        PurgeRequest { paths: vec![RelPath::new("secret").unwrap()], ..PurgeRequest::default() };
     project.purge(&request, &NoProgress).unwrap();
     p.remove("secret");
     p.restore("4");
@@ -128,9 +122,7 @@ fn files(p: &TestProject) -> Vec<PathBuf> {
         "unsettled",
     ];
     let of_store = of_store.iter().map(|name| p.store().join(name));
-    let of_project = of_project
-        .iter()
-        .map(|name| p.store().join(&own).join(name));
+    let of_project = of_project.iter().map(|name| p.store().join(&own).join(name));
     of_store.chain(of_project).collect()
 }
 
@@ -178,15 +170,7 @@ fn no_damaged_file_of_a_store_makes_it_unusable_and_a_repair_mends_each() {
 
 fn copy(from: &Path, to: &Path) {
     let mut command = std::process::Command::new("cp");
-    assert!(
-        command
-            .arg("-a")
-            .arg(from)
-            .arg(to)
-            .bounded_status()
-            .unwrap()
-            .success()
-    );
+    assert!(command.arg("-a").arg(from).arg(to).bounded_status().unwrap().success());
 }
 
 #[test]
@@ -233,10 +217,7 @@ fn damaged_records_configuration_and_locks_are_noticed() {
         let p = scene();
         let file = file.replace("PROJECT", p.project().id().as_str());
         damage(&p.store().join(&file), how);
-        for found in [
-            p.engine.verify(&VerifyOptions::default(), &NoProgress),
-            p.engine.glance(),
-        ] {
+        for found in [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.glance()] {
             match found {
                 Ok(found) => {
                     let named = found.metadata.iter().any(|record| record.file == file);
@@ -298,10 +279,7 @@ fn a_damaged_journal_is_named_with_the_checkpoint_of_the_state_before() {
     let text = format!("{{\"versi\u{7f}n\":1,\"token\":7,\"safety\":\"{safety}\",\"target\"");
     std::fs::write(&journal, text).unwrap();
     let named = format!("`herma restore id:{safety}`");
-    for found in [
-        p.engine.verify(&VerifyOptions::default(), &NoProgress),
-        p.engine.glance(),
-    ] {
+    for found in [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.glance()] {
         let found = found.unwrap();
         assert!(found.metadata[0].what.contains(&named), "{found:?}");
     }

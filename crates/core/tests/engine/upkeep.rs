@@ -1,31 +1,20 @@
 //! What tests about cleaning share: a clock set by hand, several projects, and everything that must still be
 //! there afterwards.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use herma_core::Checkpoint;
-use herma_core::Clock;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Saved;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Cleaned;
-use herma_core::cleanup::Limits;
+use herma_core::cleanup::{CleanRequest, Cleaned, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::clock::Timestamp;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
+use herma_core::{Checkpoint, Clock, ObjectId, SaveOptions, Saved, Settings};
 pub use herma_testkit::tree::names_below;
+use herma_testkit::tree::{Tree, assert_same};
 
-use super::project::TestProject;
-use super::project::engine_with_clock;
+use super::project::{TestProject, engine_with_clock};
 
 pub const HOUR: i64 = 3600;
 pub const DAY: i64 = 24 * HOUR;
@@ -51,11 +40,7 @@ impl HandClock {
 
 impl Clock for HandClock {
     fn now(&self) -> Timestamp {
-        Timestamp {
-            seconds: self.seconds(),
-            nanos: 0,
-            offset_minutes: 0,
-        }
+        Timestamp { seconds: self.seconds(), nanos: 0, offset_minutes: 0 }
     }
 }
 
@@ -83,10 +68,7 @@ pub fn make(p: &TestProject, name: &str) -> PathBuf {
 
 /// Saves the project at `root`.
 pub fn save_at(p: &TestProject, root: &Path, reason: &str) -> Saved {
-    let options = SaveOptions {
-        reason: reason.into(),
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
     let project = p.engine.project(root).unwrap();
     project.save(&options, &NoProgress).unwrap()
 }
@@ -110,11 +92,7 @@ pub fn maintain(p: &TestProject) -> Cleaned {
 /// Cleans up within these limits, while somebody waits for it.
 #[track_caller]
 pub fn clean(p: &TestProject, limits: Limits) -> Cleaned {
-    let request = CleanRequest {
-        limits,
-        attended: true,
-        clock_is_right: false,
-    };
+    let request = CleanRequest { limits, attended: true, clock_is_right: false };
     let cleaned = p.engine.clean(&request, &NoProgress).unwrap();
     assert_eq!(cleaned.errors, [""; 0], "{cleaned:?}");
     cleaned
@@ -186,9 +164,8 @@ pub fn packs(p: &TestProject) -> Vec<PathBuf> {
 pub fn pack_with(p: &TestProject, id: &str) -> PathBuf {
     let holds = |path: &PathBuf| {
         let index = std::fs::read(path.with_extension("idx")).unwrap();
-        let raw: Vec<u8> = (0..20)
-            .map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap())
-            .collect();
+        let raw: Vec<u8> =
+            (0..20).map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap()).collect();
         index.windows(20).any(|window| window == raw)
     };
     packs(p).into_iter().find(holds).expect("some pack has it")

@@ -2,19 +2,13 @@
 
 use std::path::PathBuf;
 
-use herma_core::PackFault;
-use herma_core::Spec;
-use herma_core::Verified;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
+use herma_core::{PackFault, Spec, Verified, VerifyOptions};
 
 use super::project::TestProject;
 
 fn verify(p: &TestProject, read_data: bool) -> Verified {
-    let options = VerifyOptions {
-        read_data,
-        project: None,
-    };
+    let options = VerifyOptions { read_data, project: None };
     p.engine.verify(&options, &NoProgress).unwrap()
 }
 
@@ -65,10 +59,8 @@ fn a_whole_store_has_nothing_to_say_and_every_object_is_looked_at_once() {
         let verified = verify(&p, read_data);
         assert!(verified.is_whole(), "{verified:?}");
         assert_eq!(verified.checkpoints, 3);
-        let count = p
-            .repository()
-            .git(["cat-file", "--batch-all-objects", "--batch-check"])
-            .success();
+        let count =
+            p.repository().git(["cat-file", "--batch-all-objects", "--batch-check"]).success();
         assert_eq!(verified.objects, count.text().lines().count() as u64);
     }
     assert!(verify(&p, true).bytes > 12_000);
@@ -87,10 +79,7 @@ fn flipped_bytes_are_named_by_file_and_other_checkpoints_can_be_restored() {
     let verified = verify(&p, true);
     assert_eq!(verified.damaged.len(), 1, "{verified:?}");
     let found = &verified.damaged[0];
-    assert_eq!(
-        (found.number, found.is_lost, found.receipt),
-        (2, false, false)
-    );
+    assert_eq!((found.number, found.is_lost, found.receipt), (2, false, false));
     assert_eq!(found.paths.paths, ["dir/only-1"]);
     assert_eq!(found.workdir.as_deref(), Some(p.root.as_path()));
     assert_eq!(verified.packs.len(), 1);
@@ -109,11 +98,7 @@ fn a_lost_pack_costs_the_checkpoints_that_need_it() {
     std::fs::remove_file(&victim).unwrap();
     let verified = verify(&p, false);
     // The oldest is gone; the file all share was in its pack.
-    let lost: Vec<_> = verified
-        .damaged
-        .iter()
-        .map(|found| (found.number, found.is_lost))
-        .collect();
+    let lost: Vec<_> = verified.damaged.iter().map(|found| (found.number, found.is_lost)).collect();
     assert_eq!(lost, [(1, false), (2, false), (3, true)]);
     for found in &verified.damaged[..2] {
         assert_eq!(found.paths.paths, ["same"]);

@@ -9,12 +9,10 @@ use herma_store::object::Kind;
 use herma_store::objects::ObjectError;
 use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules::explore;
-use shuttle::sync::atomic::AtomicBool;
-use shuttle::sync::atomic::Ordering;
+use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 
-use crate::place::Place;
-use crate::place::blob;
+use crate::place::{Place, blob};
 
 const THREADS: usize = 3;
 

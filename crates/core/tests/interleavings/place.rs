@@ -1,16 +1,14 @@
 //! A store that all schedules of a test share, and how they are run.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use herma_core::ObjectId;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_store::layout;
 use herma_store::layout::StoreDirs;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use herma_store::objects::Objects;
 use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules;
@@ -30,11 +28,7 @@ impl Place {
         let base = directory.path().to_owned();
         let made_at = base.join("checkpoints");
         let dirs = once(move || layout::create_or_open(&made_at, "20260102-030405").unwrap());
-        Arc::new(Self {
-            base,
-            dirs,
-            _directory: directory,
-        })
+        Arc::new(Self { base, dirs, _directory: directory })
     }
 
     /// Where packs are.

@@ -86,10 +86,7 @@ fn of_those_who_create_one_ref_one_succeeds() {
                 .map(|n| scope.spawn(move || (n, refs.create(&[(REF, id(n))]))))
                 .collect();
             let results = makers.into_iter().map(|maker| maker.join().unwrap());
-            results
-                .filter(|(_, made)| made.is_ok())
-                .map(|(n, _)| n)
-                .collect()
+            results.filter(|(_, made)| made.is_ok()).map(|(n, _)| n).collect()
         });
         assert_eq!(made.len(), 1, "{made:?}");
         assert_eq!(refs.read(REF).unwrap(), Some(id(made[0])));

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use herma_core::ObjectId;
-use herma_core::ProjectId;
+use herma_core::{ObjectId, ProjectId};
 use herma_fs::publish::Durability;
 use herma_store::object::Kind;
 use herma_store::pack::write::PackWriter;
 use herma_testkit::schedules::explore;
 use shuttle::thread;
 
-use crate::place::Place;
-use crate::place::blob;
+use crate::place::{Place, blob};
 
 const PROJECT: &str = "0123456789abcdef";
 const SAVERS: usize = 2;

@@ -2,20 +2,16 @@
 //! steady clock. (What age does is in `engine/defects_clock.rs`.)
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use herma_core::Clock;
-use herma_core::Settings;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
+use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::types::clock::Timestamp;
+use herma_core::{Clock, Settings};
 use herma_fs::publish::Durability;
 use herma_testkit::tree::Tree;
 
-use crate::engine::project::TestProject;
-use crate::engine::project::engine_with_clock;
+use crate::engine::project::{TestProject, engine_with_clock};
 
 const DAY: i64 = 86_400;
 const YEAR: i64 = 365 * DAY;
@@ -33,11 +29,7 @@ struct Wrong {
 impl Clock for Wrong {
     fn now(&self) -> Timestamp {
         let look = self.looks.fetch_add(1, Ordering::SeqCst);
-        Timestamp {
-            seconds: (self.shows)(look),
-            nanos: 0,
-            offset_minutes: 0,
-        }
+        Timestamp { seconds: (self.shows)(look), nanos: 0, offset_minutes: 0 }
     }
 }
 
@@ -48,23 +40,13 @@ const CLOCKS: [(&str, Shows); 11] = [
     ("1970, standing still", |_| 0),
     ("before 1970", |look| look - YEAR),
     ("over the end of 32 bits", |look| END_OF_32_BITS - 40 + look),
-    ("over the end of 32 unsigned bits", |look| {
-        2 * END_OF_32_BITS - 40 + look
-    }),
+    ("over the end of 32 unsigned bits", |look| 2 * END_OF_32_BITS - 40 + look),
     ("2100", |look| IN_2100 + look),
-    ("a year ahead in the middle", |look| {
-        START + look + if look > 40 { YEAR } else { 0 }
-    }),
-    ("a year back in the middle", |look| {
-        START + look - if look > 40 { YEAR } else { 0 }
-    }),
+    ("a year ahead in the middle", |look| START + look + if look > 40 { YEAR } else { 0 }),
+    ("a year back in the middle", |look| START + look - if look > 40 { YEAR } else { 0 }),
     ("backwards", |look| START - 60 * look),
-    ("now 1970, now 2100", |look| {
-        if look % 2 == 0 { 0 } else { IN_2100 }
-    }),
-    ("two hosts, an hour apart", |look| {
-        START + look + 3600 * (look / 7 % 2)
-    }),
+    ("now 1970, now 2100", |look| if look % 2 == 0 { 0 } else { IN_2100 }),
+    ("two hosts, an hour apart", |look| START + look + 3600 * (look / 7 % 2)),
     ("beyond all years", |look| i64::MAX - look),
 ];
 
@@ -86,14 +68,8 @@ fn reasons(p: &TestProject) -> Vec<String> {
 /// Saves, names, pins, drops, restores, undoes and cleans by count.
 fn work(shows: Shows) -> Seen {
     let mut p = TestProject::new();
-    let clock = Wrong {
-        looks: AtomicI64::new(0),
-        shows,
-    };
-    let settings = Settings {
-        durability: Durability::Cache,
-        ..Settings::default()
-    };
+    let clock = Wrong { looks: AtomicI64::new(0), shows };
+    let settings = Settings { durability: Durability::Cache, ..Settings::default() };
     p.engine = engine_with_clock(&p.home(), None, settings, Arc::new(clock));
     for number in 0..16 {
         p.write("a.txt", format!("state {number}\n"));
@@ -114,10 +90,7 @@ fn work(shows: Shows) -> Seen {
     p.redo().unwrap();
     let redone = p.tree();
     let request = CleanRequest {
-        limits: Limits {
-            max_snapshots: Some(6),
-            ..Limits::default()
-        },
+        limits: Limits { max_snapshots: Some(6), ..Limits::default() },
         attended: true,
         clock_is_right: false,
     };
@@ -125,24 +98,14 @@ fn work(shows: Shows) -> Seen {
     assert_eq!(cleaned.errors, [""; 0]);
     p.engine.maintain(&NoProgress).unwrap();
     let after_cleaning = reasons(&p);
-    let ids: Vec<String> = p
-        .list()
-        .iter()
-        .map(|found| format!("id:{}", found.id))
-        .collect();
+    let ids: Vec<String> = p.list().iter().map(|found| format!("id:{}", found.id)).collect();
     let came_back = ids.iter().map(|id| {
         p.restore(id);
         p.tree()
     });
     let came_back = came_back.collect();
     p.fsck_but_dangling();
-    Seen {
-        listed,
-        after_cleaning,
-        came_back,
-        undone,
-        redone,
-    }
+    Seen { listed, after_cleaning, came_back, undone, redone }
 }
 
 #[test]

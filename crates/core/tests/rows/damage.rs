@@ -10,32 +10,20 @@
 //! `HERMA_FAULT_FULL=1` (`cargo xtask damage`) everything, in both orders.
 
 use std::collections::BTreeSet;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use herma_core::Error;
-use herma_core::ObjectId;
-use herma_core::Repaired;
-use herma_core::Undone;
-use herma_core::Verified;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
+use herma_core::{Error, ObjectId, Repaired, Undone, Verified, VerifyOptions};
 use herma_fs::Dir;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use herma_store::objects::Objects;
 use herma_testkit::faults;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::diff;
-use herma_testkit::tree::names_below;
+use herma_testkit::tree::{Tree, diff, names_below};
 
-use super::damage_scene::Damage;
-use super::damage_scene::Kept;
-use super::damage_scene::Scene;
-use super::damage_scene::save;
+use super::damage_scene::{Damage, Kept, Scene, save};
 
 /// How many bytes of each kind of file are flipped by default.
 const SAMPLES: usize = 6;
@@ -56,9 +44,7 @@ impl Hit<'_> {
 
     /// What says which format this is: a store that may be another is refused as a whole, and not mended.
     fn is_format(&self) -> bool {
-        ["store/config", "herma/format", "store/HEAD"]
-            .iter()
-            .any(|end| self.file.ends_with(end))
+        ["store/config", "herma/format", "store/HEAD"].iter().any(|end| self.file.ends_with(end))
     }
 
     /// May this cost a checkpoint, until it is mended?
@@ -121,18 +107,14 @@ impl Scene {
         let mut noticed = false;
         for root in &self.roots {
             let saved = self.keeps("save", || save(&self.p.engine, root))?;
-            noticed |= saved.map_or(true, |saved| {
-                saved.lost.files > 0 || !saved.lost.packs.is_empty()
-            });
+            noticed |=
+                saved.map_or(true, |saved| saved.lost.files > 0 || !saved.lost.packs.is_empty());
         }
         Ok(noticed)
     }
 
     fn verify(&self) -> Result<Result<Verified, Error>, Wrong> {
-        let options = VerifyOptions {
-            read_data: true,
-            project: None,
-        };
+        let options = VerifyOptions { read_data: true, project: None };
         self.keeps("verify", || self.p.engine.verify(&options, &NoProgress))
     }
 
@@ -208,10 +190,7 @@ impl Scene {
                 continue;
             }
             let what = format!("checkpoint {} of {}", kept.sequence, kept.project);
-            if found
-                .as_ref()
-                .is_ok_and(|found| !self.is_named(found, kept, hit))
-            {
+            if found.as_ref().is_ok_and(|found| !self.is_named(found, kept, hit)) {
                 return Err(format!("{what} is lost and not named: {found:?}"));
             }
             if !hit.may_cost(kept) {
@@ -306,20 +285,13 @@ impl Scene {
 
     /// Does this damage and uses the store: in both orders of commands, or in one of them by turns.
     fn try_damage(&mut self, file: &Path, damage: Damage, turn: usize) -> Vec<Wrong> {
-        let hit = Hit {
-            file: file.to_str().unwrap(),
-            damage,
-        };
+        let hit = Hit { file: file.to_str().unwrap(), damage };
         let mut failures = Vec::new();
         let orders = [true, false].into_iter();
         let orders = orders.filter(|first| faults::is_full() || *first == turn.is_multiple_of(2));
         for repairs_first in orders {
             self.damage(file, damage);
-            let use_it = if repairs_first {
-                Scene::repair_first
-            } else {
-                Scene::move_first
-            };
+            let use_it = if repairs_first { Scene::repair_first } else { Scene::move_first };
             let used = catch_unwind(AssertUnwindSafe(|| use_it(self, &hit)));
             let used = used.unwrap_or_else(|_| Err("a panic".to_owned()));
             if let Err(what) = used {
@@ -344,10 +316,7 @@ fn check(failures: &mut Vec<Wrong>, tried: usize) {
 fn kind_of(file: &Path) -> String {
     let is_word = |part: &&str| !part.chars().any(|c| c.is_ascii_digit());
     let path = file.to_str().unwrap();
-    path.split(['/', '.', '-'])
-        .filter(is_word)
-        .collect::<Vec<_>>()
-        .join("/")
+    path.split(['/', '.', '-']).filter(is_word).collect::<Vec<_>>().join("/")
 }
 
 #[test]

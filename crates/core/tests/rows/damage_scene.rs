@@ -1,25 +1,14 @@
 //! A store with all there is to damage, and what can happen to its files.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Engine;
-use herma_core::ObjectId;
-use herma_core::SaveOptions;
-use herma_core::Saved;
-use herma_core::Settings;
-use herma_core::Spec;
-use herma_core::WhichStep;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Progress;
-use herma_core::engine::Stage;
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepKind, StepStart};
+use herma_core::{Engine, ObjectId, SaveOptions, Saved, Settings, Spec, WhichStep};
 use herma_fs::publish::Durability;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::names_below;
+use herma_testkit::tree::{Tree, names_below};
 
 use crate::engine::project::TestProject;
 
@@ -108,10 +97,7 @@ impl Progress for KeepJournal {
 }
 
 pub fn save(engine: &Engine, root: &Path) -> Result<Saved, herma_core::Error> {
-    let options = SaveOptions {
-        reason: "a state".into(),
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { reason: "a state".into(), ..SaveOptions::default() };
     engine.project(root)?.save(&options, &NoProgress)
 }
 
@@ -119,10 +105,8 @@ impl Scene {
     /// Three projects in one store: one with a step, a name, a pin and a restore; one with a restore that was interrupted; one
     /// with a file that is not saved yet. The older checkpoints are in one pack, with deltas.
     pub fn new() -> Self {
-        let p = TestProject::with(Settings {
-            durability: Durability::Cache,
-            ..Settings::default()
-        });
+        let p =
+            TestProject::with(Settings { durability: Durability::Cache, ..Settings::default() });
         let parent = p.root.parent().unwrap().to_owned();
         let roots: Vec<PathBuf> = PROJECTS.iter().map(|name| parent.join(name)).collect();
         let mut scene = Self {
@@ -190,10 +174,7 @@ impl Scene {
         let (p, root) = (&self.p, &self.roots[1]);
         let second = p.engine.project(root).unwrap();
         let state = p.store().join("herma/projects").join(second.id().as_str());
-        let keep = KeepJournal {
-            from: state.join("journal"),
-            to: p.base().join("journal"),
-        };
+        let keep = KeepJournal { from: state.join("journal"), to: p.base().join("journal") };
         let target = second.find(&Spec::parse("2").unwrap()).unwrap();
         let text = std::fs::read(root.join("sub/changes")).unwrap();
         let options = RestoreOptions::default();
@@ -240,8 +221,6 @@ impl Scene {
     pub fn states(&self, project: usize) -> impl Iterator<Item = &Tree> {
         let own = self.kept.iter().filter(move |kept| kept.project == project);
         let before = Some(&self.before_restore).filter(|_| project == 0);
-        own.map(|kept| &kept.tree)
-            .chain(before)
-            .chain(self.present.get(project))
+        own.map(|kept| &kept.tree).chain(before).chain(self.present.get(project))
     }
 }

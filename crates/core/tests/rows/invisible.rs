@@ -1,25 +1,16 @@
 //! Changes that leave little trace between two saves: the same size, the time put back, another file under
 //! the name, a store through a mapping. Each of them is in the next checkpoint.
 
-use std::fs::File;
-use std::fs::FileTimes;
-use std::fs::OpenOptions;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
+use std::fs::{File, FileTimes, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
-use herma_core::ObjectId;
-use herma_core::Settings;
+use herma_core::{ObjectId, Settings};
 use herma_fs::publish::Durability;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
-use herma_testkit::Bounded;
-use herma_testkit::faults;
+use herma_store::object::{Kind, id_of};
+use herma_testkit::{Bounded, faults};
 
 use crate::engine::project::TestProject;
 use crate::rows::places;
@@ -52,10 +43,7 @@ fn expected(generation: u64) -> ObjectId {
 }
 
 fn settings() -> Settings {
-    Settings {
-        durability: Durability::Cache,
-        ..Settings::default()
-    }
+    Settings { durability: Durability::Cache, ..Settings::default() }
 }
 
 fn open(path: &Path) -> File {
@@ -93,11 +81,7 @@ fn change_and_save(p: &TestProject, mut change: impl FnMut(u64)) {
     for generation in 1..=rounds() {
         change(generation);
         let saved = p.save("after the change");
-        assert_eq!(
-            saved.checkpoint.tree,
-            expected(generation),
-            "round {generation}"
-        );
+        assert_eq!(saved.checkpoint.tree, expected(generation), "round {generation}");
     }
     eprintln!("{} changes, each in the next checkpoint", rounds() * FILES);
     p.fsck();
@@ -105,10 +89,7 @@ fn change_and_save(p: &TestProject, mut change: impl FnMut(u64)) {
 
 fn none_is_missed(change: fn(&Path, &[u8])) {
     let on_disk = places::project_on_disk(settings());
-    for p in [Some(TestProject::with(settings())), on_disk]
-        .iter()
-        .flatten()
-    {
+    for p in [Some(TestProject::with(settings())), on_disk].iter().flatten() {
         change_and_save(p, |generation| {
             for file in 0..FILES {
                 change(&p.path(&name(file)), &content(file, generation));
@@ -154,10 +135,7 @@ for line in sys.stdin:
 ";
         let mut command = Command::new("python3");
         command.args(["-c", script]).arg(root);
-        let spawned = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .bounded_spawn();
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).bounded_spawn();
         let mut child = spawned.ok()?;
         let answers = BufReader::new(child.stdout.take()?);
         Some(Self { child, answers })

@@ -4,23 +4,17 @@
 //! `fixtures/store-1.tar.gz` was made by `fixtures/make-store.sh`, which says what is in it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use herma_core::Error;
-use herma_core::VerifyOptions;
 use herma_core::engine::NoProgress;
 use herma_core::gc::Thoroughness;
 use herma_core::steps::StepChoice;
+use herma_core::{Error, VerifyOptions};
 use herma_store::error::StoreError;
-use herma_testkit::Bounded;
-use herma_testkit::git;
-use herma_testkit::tree::Node;
-use herma_testkit::tree::Tree;
-use herma_testkit::tree::assert_same;
-use herma_testkit::tree::names_below;
+use herma_testkit::tree::{Node, Tree, assert_same, names_below};
+use herma_testkit::{Bounded, git};
 
 use crate::engine::project::TestProject;
 
@@ -44,11 +38,7 @@ fn everything(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
     let names = names_below(directory).into_iter();
     names
         .map(|path| {
-            let bytes = if path.is_file() {
-                std::fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
+            let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
             let time = path.symlink_metadata().unwrap().modified().unwrap();
             (path, (bytes, time))
         })
@@ -57,10 +47,7 @@ fn everything(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
 
 /// What `make-store.sh` had in the project when it saved this.
 fn expected(reason: &str) -> Tree {
-    let text = |content: &str, mode| Node::File {
-        bytes: content.into(),
-        mode,
-    };
+    let text = |content: &str, mode| Node::File { bytes: content.into(), mode };
     let numbers = || {
         let lines = (1..=2000).map(|line| match line {
             1000 => "changed\n".to_owned(),
@@ -91,15 +78,9 @@ fn a_store_of_every_format_so_far_is_read_and_gives_back_what_was_saved() {
     for archive in FORMATS {
         let p = unpacked(archive);
         let before = everything(&p.store().join("objects"));
-        let options = VerifyOptions {
-            read_data: true,
-            project: None,
-        };
+        let options = VerifyOptions { read_data: true, project: None };
         let verified = p.engine.verify(&options, &NoProgress).unwrap();
-        assert!(
-            verified.is_whole() && verified.checkpoints == 4,
-            "{verified:?}"
-        );
+        assert!(verified.is_whole() && verified.checkpoints == 4, "{verified:?}");
         let known = p.engine.projects().unwrap();
         assert_eq!(known[0].workdir.as_deref(), Some(Path::new("/srv/project")));
         let former = p.engine.former_project(Path::new("/srv/project"));
@@ -117,11 +98,7 @@ fn a_store_of_every_format_so_far_is_read_and_gives_back_what_was_saved() {
         }
         let after = everything(&p.store().join("objects"));
         for (path, file) in before.iter().filter(|(path, _)| path.is_file()) {
-            assert_eq!(
-                after.get(path),
-                Some(file),
-                "nothing stored is written anew"
-            );
+            assert_eq!(after.get(path), Some(file), "nothing stored is written anew");
         }
         if git::available() {
             p.fsck_but_dangling();
@@ -135,19 +112,13 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     std::fs::write(p.store().join("herma/format"), "herma-store 2\n").unwrap();
     p.write("a.txt", "one\n");
     let before = everything(&p.home());
-    let options = VerifyOptions {
-        read_data: true,
-        project: None,
-    };
+    let options = VerifyOptions { read_data: true, project: None };
     let answers = [
         ("save", p.try_save("x").err()),
         ("list", p.project().list().err()),
         ("undo", p.undo().err()),
         ("verify", p.engine.verify(&options, &NoProgress).err()),
-        (
-            "collect",
-            p.engine.collect(Thoroughness::Full, &NoProgress).err(),
-        ),
+        ("collect", p.engine.collect(Thoroughness::Full, &NoProgress).err()),
         ("maintain", p.engine.maintain(&NoProgress).err()),
         ("repair", p.engine.repair(&NoProgress).err()),
         ("status", p.engine.status(true, &NoProgress).err()),
@@ -155,15 +126,9 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     ];
     for (what, answer) in answers {
         let answer = answer.unwrap_or_else(|| panic!("{what} is not refused"));
-        let is_refusal = matches!(
-            &answer,
-            Error::Store(StoreError::NewerFormat { known: 1, .. })
-        );
+        let is_refusal = matches!(&answer, Error::Store(StoreError::NewerFormat { known: 1, .. }));
         assert!(is_refusal, "{what}: {answer:?}");
-        assert!(
-            answer.to_string().contains("herma-store 2"),
-            "{what}: {answer}"
-        );
+        assert!(answer.to_string().contains("herma-store 2"), "{what}: {answer}");
     }
     assert_eq!(everything(&p.home()), before, "nothing is touched");
 }

@@ -20,8 +20,5 @@ pub fn project_on_disk(settings: Settings) -> Option<TestProject> {
         herma_testkit::skipped("disk", format!("{} is in memory", place.display()));
         return None;
     }
-    Some(TestProject::at(
-        tempfile::tempdir_in(place).unwrap(),
-        settings,
-    ))
+    Some(TestProject::at(tempfile::tempdir_in(place).unwrap(), settings))
 }

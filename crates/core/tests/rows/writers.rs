@@ -3,24 +3,19 @@
 //! Every content describes itself. It is a row of records, and a record is the number of its generation over
 //! and over; so a state the file can have had is told from one that was put together from two readings.
 
-use std::fs::File;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use herma_core::Settings;
 use herma_core::worktree::reason::Reason;
 use herma_fs::publish::Durability;
-use herma_testkit::Bounded;
-use herma_testkit::faults;
 use herma_testkit::tree::Tree;
+use herma_testkit::{Bounded, faults};
 
 use crate::engine::project::TestProject;
 use crate::rows::places;
@@ -68,13 +63,9 @@ fn was_begun(bytes: &[u8]) -> bool {
 /// Was the file ever so, if it is written over from its beginning to its end?
 fn was_overwritten(bytes: &[u8]) -> bool {
     // Where a write has come to need not be the end of a record.
-    let words: Vec<u64> = bytes
-        .chunks(8)
-        .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
-        .collect();
-    let one_or_two = words
-        .iter()
-        .all(|word| *word == words[0] || *word + 1 == words[0]);
+    let words: Vec<u64> =
+        bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    let one_or_two = words.iter().all(|word| *word == words[0] || *word + 1 == words[0]);
     one_or_two && words.is_sorted_by(|one, next| one >= next)
 }
 
@@ -85,10 +76,7 @@ fn was_whole(bytes: &[u8]) -> bool {
 
 /// Was the file ever so, if its pages are stored to one after the other?
 fn was_mapped(bytes: &[u8]) -> bool {
-    let words: Vec<u8> = bytes
-        .chunks(PAGE)
-        .flat_map(|page| page[..8].to_vec())
-        .collect();
+    let words: Vec<u8> = bytes.chunks(PAGE).flat_map(|page| page[..8].to_vec()).collect();
     bytes.len() == PAGE * PAGES && was_overwritten(&words)
 }
 
@@ -275,21 +263,14 @@ fn save_while_written(p: &TestProject, ignored: &str) {
 }
 
 fn settings() -> Settings {
-    Settings {
-        durability: Durability::Cache,
-        ..Settings::default()
-    }
+    Settings { durability: Durability::Cache, ..Settings::default() }
 }
 
 #[test]
 fn files_written_during_saves_are_stored_in_a_state_they_had_or_named() {
     // Where memory is the disk, stores through a mapping leave no trace: they may tear what is saved.
     let p = TestProject::with(settings());
-    let ignored = if places::is_in_memory(&p.root) {
-        "mapped"
-    } else {
-        ""
-    };
+    let ignored = if places::is_in_memory(&p.root) { "mapped" } else { "" };
     save_while_written(&p, ignored);
 }
 

@@ -10,14 +10,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use imara_diff::Algorithm;
-use imara_diff::Diff;
-use imara_diff::Hunk;
-use imara_diff::IndentHeuristic;
-use imara_diff::IndentLevel;
-use imara_diff::InternedInput;
-use imara_diff::Token;
 use imara_diff::sources::byte_lines;
+use imara_diff::{Algorithm, Diff, Hunk, IndentHeuristic, IndentLevel, InternedInput, Token};
 
 /// How many lines histogram is given at once; a bad case of this size takes a twentieth of a second.
 const REGION_LINES: u32 = 5_000;
@@ -66,12 +60,7 @@ pub(crate) fn differing_middle(before: &[Token], after: &[Token]) -> Hunk {
     let same = |(a, b): &(&Token, &Token)| a == b;
     let prefix = before.iter().zip(after).take_while(same).count();
     let (before_rest, after_rest) = (&before[prefix..], &after[prefix..]);
-    let suffix = before_rest
-        .iter()
-        .rev()
-        .zip(after_rest.iter().rev())
-        .take_while(same)
-        .count();
+    let suffix = before_rest.iter().rev().zip(after_rest.iter().rev()).take_while(same).count();
     let range = |tokens: &[Token]| prefix as u32..(tokens.len() - suffix) as u32;
     region(range(before), range(after))
 }
@@ -203,10 +192,7 @@ mod tests {
         let input = numbered(old.as_bytes(), new.as_bytes());
         let changed = changed_ranges(&input);
         let (mut before, mut after) = (0, 0);
-        let end = region(
-            input.before.len() as u32..u32::MAX,
-            input.after.len() as u32..u32::MAX,
-        );
+        let end = region(input.before.len() as u32..u32::MAX, input.after.len() as u32..u32::MAX);
         for range in changed.iter().chain([&end]) {
             let old = &input.before[before..range.before.start as usize];
             assert_eq!(old, &input.after[after..range.after.start as usize]);
@@ -215,10 +201,7 @@ mod tests {
         let touch = |pair: &[Hunk]| pair[0].before.end == pair[1].before.start;
         assert!(!changed.windows(2).any(touch));
         let sum = |side: fn(&Hunk) -> usize| changed.iter().map(side).sum();
-        (
-            sum(|range| range.after.len()),
-            sum(|range| range.before.len()),
-        )
+        (sum(|range| range.after.len()), sum(|range| range.before.len()))
     }
 
     #[test]

@@ -4,11 +4,7 @@
 //! shows. Splitting cuts at the unchanged lines inside a hunk. As with `git add -p`, the parts on both
 //! sides of the cut show those lines, so neighbours may overlap, but only in lines nobody changes.
 
-use crate::lines::Hunk;
-use crate::lines::Line;
-use crate::lines::LineKind;
-use crate::lines::PatchLine;
-use crate::lines::PatchLineKind;
+use crate::lines::{Hunk, Line, LineKind, PatchLine, PatchLineKind};
 
 /// A hunk was made from another text than the one it is applied to, or hunks were not in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,9 +40,7 @@ pub fn apply_chosen<'h, 'a: 'h>(
                 line_number += 1;
                 continue;
             }
-            let mismatch = DoesNotApply {
-                line: line_number + 1,
-            };
+            let mismatch = DoesNotApply { line: line_number + 1 };
             if already_passed {
                 return Err(mismatch);
             }
@@ -81,10 +75,8 @@ impl<'a> Hunk<'a> {
         let is_context = |line: &Line<'_>| line.kind == LineKind::Context;
         let mut parts = Vec::new();
         // Runs of context and runs of changes take turns; a part is a change with the runs around it.
-        let runs: Vec<&[Line<'a>]> = self
-            .lines
-            .chunk_by(|first, second| is_context(first) == is_context(second))
-            .collect();
+        let runs: Vec<&[Line<'a>]> =
+            self.lines.chunk_by(|first, second| is_context(first) == is_context(second)).collect();
         let (mut old, mut new) = (self.first_old_line(), self.first_new_line());
         for (position, run) in runs.iter().enumerate() {
             let is_change = !run.iter().any(is_context);
@@ -107,10 +99,7 @@ impl<'a> Hunk<'a> {
         emit: &mut impl FnMut(PatchLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let kind = PatchLineKind::HunkHeader;
-        emit(PatchLine {
-            kind,
-            bytes: &self.header(),
-        })?;
+        emit(PatchLine { kind, bytes: &self.header() })?;
         let mut bytes = Vec::new();
         for line in &self.lines {
             let (kind, marker) = match line.kind {
@@ -122,10 +111,7 @@ impl<'a> Hunk<'a> {
             bytes.clear();
             bytes.push(marker);
             bytes.extend_from_slice(terminated.unwrap_or(line.bytes));
-            emit(PatchLine {
-                kind,
-                bytes: &bytes,
-            })?;
+            emit(PatchLine { kind, bytes: &bytes })?;
             if terminated.is_none() {
                 emit(PatchLine {
                     kind: PatchLineKind::NoNewline,
@@ -139,11 +125,7 @@ impl<'a> Hunk<'a> {
     /// `@@ -1,2 +3,4 @@ section`
     fn header(&self) -> Vec<u8> {
         let range = |start: u32, count: u32| {
-            if count == 1 {
-                start.to_string()
-            } else {
-                format!("{start},{count}")
-            }
+            if count == 1 { start.to_string() } else { format!("{start},{count}") }
         };
         let old = range(self.old_start, self.old_count);
         let new = range(self.new_start, self.new_count);
@@ -182,8 +164,7 @@ mod tests {
     use super::*;
     use crate::git::Git;
     use crate::lines::hunks;
-    use crate::testing::Files;
-    use crate::testing::numbered_lines;
+    use crate::testing::{Files, numbered_lines};
 
     fn text_of(hunk: &Hunk<'_>) -> String {
         let mut text = Vec::new();
@@ -249,10 +230,7 @@ mod tests {
             let text = text_of(&parts[chosen]);
             assert!(shown.contains(&text), "{text}\nis not in\n{shown}");
             let staged = git.run(&["cat-file", "blob", ":f"], b"");
-            assert_eq!(
-                apply_chosen(old.as_bytes(), [&parts[chosen]]).unwrap(),
-                staged
-            );
+            assert_eq!(apply_chosen(old.as_bytes(), [&parts[chosen]]).unwrap(), staged);
         }
     }
 

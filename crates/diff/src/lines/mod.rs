@@ -15,8 +15,7 @@ use std::ops::Range;
 
 use imara_diff::InternedInput;
 
-use crate::lines::align::changed_ranges;
-use crate::lines::align::numbered;
+use crate::lines::align::{changed_ranges, numbered};
 
 /// Texts are compared so many bytes at a time where that is all they are.
 const BLOCK_BYTES: usize = 64;
@@ -105,9 +104,7 @@ fn alike_at_start(a: &[u8], b: &[u8]) -> usize {
 
 /// How many bytes two texts end with alike.
 fn alike_at_end(a: &[u8], b: &[u8]) -> usize {
-    let blocks = a
-        .rchunks_exact(BLOCK_BYTES)
-        .zip(b.rchunks_exact(BLOCK_BYTES));
+    let blocks = a.rchunks_exact(BLOCK_BYTES).zip(b.rchunks_exact(BLOCK_BYTES));
     let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK_BYTES;
     let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
     let bytes = a.iter().rev().zip(b.iter().rev());
@@ -121,11 +118,7 @@ pub fn hunks<'a>(old: &'a [u8], new: &'a [u8], context: usize) -> Vec<Hunk<'a>> 
     let changes = changed_ranges(&input);
 
     let mut hunks = Vec::new();
-    let mut sections = Sections {
-        input: &input,
-        searched: 0,
-        found: b"",
-    };
+    let mut sections = Sections { input: &input, searched: 0, found: b"" };
     let mut rest = changes.as_slice();
     while !rest.is_empty() {
         let length = group_length(rest, context);
@@ -141,10 +134,7 @@ fn group_length(changes: &[imara_diff::Hunk], context: u32) -> usize {
     let far = |pair: &[imara_diff::Hunk]| {
         pair[1].before.start - pair[0].before.end > context.saturating_mul(2)
     };
-    changes
-        .windows(2)
-        .position(far)
-        .map_or(changes.len(), |position| position + 1)
+    changes.windows(2).position(far).map_or(changes.len(), |position| position + 1)
 }
 
 fn hunk<'a>(
@@ -157,21 +147,14 @@ fn hunk<'a>(
     let last = &group[group.len() - 1];
     let lead = context.min(first.before.start).min(first.after.start);
     let left = input.before.len() as u32 - last.before.end;
-    let tail = context
-        .min(left)
-        .min(input.after.len() as u32 - last.after.end);
+    let tail = context.min(left).min(input.after.len() as u32 - last.after.end);
     let old = first.before.start - lead..last.before.end + tail;
     let new = first.after.start - lead..last.after.end + tail;
 
     let mut lines = Vec::with_capacity(old.len() + new.len());
     let mut position = old.start;
     for change in group {
-        push(
-            &mut lines,
-            input,
-            LineKind::Context,
-            position..change.before.start,
-        );
+        push(&mut lines, input, LineKind::Context, position..change.before.start);
         push(&mut lines, input, LineKind::Removed, change.before.clone());
         push(&mut lines, input, LineKind::Added, change.after.clone());
         position = change.before.end;
@@ -195,16 +178,9 @@ fn push<'a>(
     kind: LineKind,
     range: Range<u32>,
 ) {
-    let tokens = if kind == LineKind::Added {
-        &input.after
-    } else {
-        &input.before
-    };
+    let tokens = if kind == LineKind::Added { &input.after } else { &input.before };
     for token in &tokens[range.start as usize..range.end as usize] {
-        lines.push(Line {
-            kind,
-            bytes: input.interner[*token],
-        });
+        lines.push(Line { kind, bytes: input.interner[*token] });
     }
 }
 
@@ -221,8 +197,7 @@ impl<'a> Sections<'_, 'a> {
     fn above(&mut self, line: u32) -> &'a [u8] {
         let tokens = &self.input.before[self.searched..line as usize];
         let is_heading = |text: &&'a [u8]| {
-            text.first()
-                .is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
+            text.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
         };
         let lines = tokens.iter().rev().map(|token| self.input.interner[*token]);
         if let Some(heading) = lines.into_iter().find(is_heading) {

@@ -9,16 +9,10 @@
 //! The search is Eugene Myers's: walk from both ends at once, one edit further in each round, until
 //! the two fronts meet; then do the same with the two halves.
 
-use imara_diff::Hunk;
-use imara_diff::Token;
+use imara_diff::{Hunk, Token};
 
-use crate::lines::myers_prune::Kept;
-use crate::lines::myers_prune::Occurrences;
-use crate::lines::myers_prune::prune;
-use crate::lines::myers_prune::rough_root;
-use crate::lines::slide::Marked;
-use crate::lines::slide::marked_ranges;
-use crate::lines::slide::slide_blocks;
+use crate::lines::myers_prune::{Kept, Occurrences, prune, rough_root};
+use crate::lines::slide::{Marked, marked_ranges, slide_blocks};
 
 /// A run of so many equal lines is a reason to believe in the way that passes it.
 const LONG_RUN: isize = 20;
@@ -40,10 +34,7 @@ pub(crate) struct Comparer {
 impl Comparer {
     /// For texts whose tokens are all below `tokens`, and so much work in all comparisons together.
     pub(crate) fn new(tokens: u32, work: u64) -> Self {
-        Self {
-            occurrences: Occurrences::new(tokens),
-            work_left: work,
-        }
+        Self { occurrences: Occurrences::new(tokens), work_left: work }
     }
 
     /// The ranges of lines that were replaced, in order, never touching each other; `None` if finding
@@ -84,11 +75,8 @@ fn mark_changes(
     fronts: &mut Fronts,
 ) -> Option<()> {
     let (old_lines, new_lines) = (&old_kept.lines, &new_kept.lines);
-    let mut regions = vec![Region {
-        old: (0, old_lines.len()),
-        new: (0, new_lines.len()),
-        exact: false,
-    }];
+    let mut regions =
+        vec![Region { old: (0, old_lines.len()), new: (0, new_lines.len()), exact: false }];
     while let Some(region) = regions.pop() {
         let region = without_equal_ends(region, old_lines, new_lines);
         let (old_start, old_end) = region.old;
@@ -101,10 +89,8 @@ fn mark_changes(
             old_kept.mark(old_start..old_end, old);
             continue;
         }
-        let search = Search {
-            old: &old_lines[old_start..old_end],
-            new: &new_lines[new_start..new_end],
-        };
+        let search =
+            Search { old: &old_lines[old_start..old_end], new: &new_lines[new_start..new_end] };
         let middle = search.middle(fronts, region.exact)?;
         let (old_middle, new_middle) = (old_start + middle.old, new_start + middle.new);
         regions.push(Region {
@@ -144,12 +130,7 @@ struct Middle {
 
 impl Middle {
     fn new(old: isize, new: isize, exact_before: bool, exact_after: bool) -> Self {
-        Self {
-            old: old as usize,
-            new: new as usize,
-            exact_before,
-            exact_after,
-        }
+        Self { old: old as usize, new: new as usize, exact_before, exact_after }
     }
 }
 
@@ -217,10 +198,7 @@ impl Search<'_> {
         let last_diagonal = self.old_end() - self.new_end();
         let meets_forward = last_diagonal % 2 != 0;
         let mut forward = Span { low: 0, high: 0 };
-        let mut backward = Span {
-            low: last_diagonal,
-            high: last_diagonal,
-        };
+        let mut backward = Span { low: last_diagonal, high: last_diagonal };
         let (first, last) = (self.slot(0), self.slot(last_diagonal));
         fronts.forward[first] = 0;
         fronts.backward[last] = self.old_end();

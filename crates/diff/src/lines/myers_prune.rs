@@ -44,10 +44,7 @@ pub(crate) struct Occurrences {
 impl Occurrences {
     /// For comparing texts whose tokens are all below `tokens`.
     pub(crate) fn new(tokens: u32) -> Self {
-        Self {
-            old: vec![0; tokens as usize],
-            new: vec![0; tokens as usize],
-        }
+        Self { old: vec![0; tokens as usize], new: vec![0; tokens as usize] }
     }
 }
 
@@ -94,10 +91,7 @@ fn prune_side(side: &mut Marked<'_>, middle: &Range<u32>, in_other: &[u32]) -> K
             _ => Match::Some,
         })
         .collect();
-    let mut kept = Kept {
-        lines: Vec::new(),
-        places: Vec::new(),
-    };
+    let mut kept = Kept { lines: Vec::new(), places: Vec::new() };
     for (position, found) in matches.iter().enumerate() {
         let goes = match found {
             Match::Nothing => true,

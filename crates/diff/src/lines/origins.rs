@@ -1,7 +1,6 @@
 //! Where each line of a text comes from.
 
-use crate::lines::align::changed_ranges;
-use crate::lines::align::numbered;
+use crate::lines::align::{changed_ranges, numbered};
 
 /// For each line of `new` the line of `old` it was carried over from, both counted from 0; `None` for a
 /// line that is new. The alignment is that of our diffs, so the lines without an origin are those a

@@ -5,8 +5,7 @@
 //! stands there, so that a replacement is one change and not two. Blocks that meet on the way become
 //! one. Merging needs this exactly as git does it, because it decides which changes touch.
 
-use imara_diff::Hunk;
-use imara_diff::Token;
+use imara_diff::{Hunk, Token};
 
 /// The lines of one text, and which of them the other text does not have.
 #[derive(Debug)]
@@ -17,10 +16,7 @@ pub(crate) struct Marked<'t> {
 
 impl<'t> Marked<'t> {
     pub(crate) fn unchanged(lines: &'t [Token]) -> Self {
-        Self {
-            lines,
-            changed: vec![false; lines.len()],
-        }
+        Self { lines, changed: vec![false; lines.len()] }
     }
 
     fn is_changed(&self, line: usize) -> bool {

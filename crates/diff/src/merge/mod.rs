@@ -23,19 +23,13 @@ mod refine;
 
 use std::ops::Range;
 
-use imara_diff::Hunk;
-use imara_diff::Interner;
-use imara_diff::Token;
 use imara_diff::sources::byte_lines;
+use imara_diff::{Hunk, Interner, Token};
 
-use crate::lines::align::changed_ranges;
-use crate::lines::align::numbered;
+use crate::lines::align::{changed_ranges, numbered};
 use crate::lines::myers::Comparer;
-use crate::merge::overlay::Stretch;
-use crate::merge::overlay::Verdict;
-use crate::merge::overlay::overlay;
-use crate::merge::refine::join_near;
-use crate::merge::refine::refine;
+use crate::merge::overlay::{Stretch, Verdict, overlay};
+use crate::merge::refine::{join_near, refine};
 
 /// How many points the exact comparison may look at: a few seconds, and only texts of more than a
 /// hundred thousand lines that have little in common come near it.
@@ -216,21 +210,14 @@ impl<'a> Text<'a> {
             starts.push(end);
             lines.push(interner.intern(line));
         }
-        Self {
-            bytes,
-            starts,
-            lines,
-        }
+        Self { bytes, starts, lines }
     }
 
     /// The bytes of some lines.
     pub(crate) fn bytes_of(&self, lines: &Range<usize>) -> &'a [u8] {
         let start = self.starts.get(lines.start);
         let end = self.starts.get(lines.end);
-        start
-            .zip(end)
-            .and_then(|(start, end)| self.bytes.get(*start..*end))
-            .unwrap_or_default()
+        start.zip(end).and_then(|(start, end)| self.bytes.get(*start..*end)).unwrap_or_default()
     }
 
     fn changes_to(&self, other: &Text<'_>, comparer: &mut Comparer) -> Vec<Hunk> {
@@ -246,10 +233,7 @@ impl<'a> Text<'a> {
         other_lines: &Range<usize>,
         comparer: &mut Comparer,
     ) -> Vec<Hunk> {
-        let (old, new) = (
-            &self.lines[lines.clone()],
-            &other.lines[other_lines.clone()],
-        );
+        let (old, new) = (&self.lines[lines.clone()], &other.lines[other_lines.clone()]);
         comparer.shortest_ranges(old, new).unwrap_or_else(|| {
             let (old, new) = (self.bytes_of(lines), other.bytes_of(other_lines));
             changed_ranges(&numbered(old, new))
@@ -314,10 +298,6 @@ impl<'a> Texts<'a> {
             self.base.has_carriage_return(0),
         ];
         // The base decides last, and where it cannot, nobody has asked for more than `\n`.
-        if votes[..2].contains(&Some(false)) || votes[2] != Some(true) {
-            b"\n"
-        } else {
-            b"\r\n"
-        }
+        if votes[..2].contains(&Some(false)) || votes[2] != Some(true) { b"\n" } else { b"\r\n" }
     }
 }

@@ -8,16 +8,11 @@ use std::process::Command;
 use proptest::prelude::*;
 use rayon::prelude::*;
 
-use crate::merge::Labels;
-use crate::merge::Resolution;
-use crate::merge::merge;
-use crate::merge::merge_within;
+use crate::merge::{Labels, Resolution, merge, merge_within};
 use crate::testing::numbered_lines;
 
-const MARKERS: Resolution<'_> = Resolution::Markers(Labels {
-    ours: "now",
-    theirs: "before the step",
-});
+const MARKERS: Resolution<'_> =
+    Resolution::Markers(Labels { ours: "now", theirs: "before the step" });
 
 /// The same numbers on every machine.
 struct Dice(u64);
@@ -119,11 +114,7 @@ fn case(number: u64) -> Case {
     }
     let end = ["\n", "\n", "\n", "\r\n", "mixed"][dice.roll(5)];
     let other_end = if dice.roll(10) == 0 { "\r\n" } else { end };
-    [
-        dice.text(&base, end),
-        dice.text(&ours, end),
-        dice.text(&theirs, other_end),
-    ]
+    [dice.text(&base, end), dice.text(&ours, end), dice.text(&theirs, other_end)]
 }
 
 #[allow(clippy::disallowed_methods)]
@@ -156,10 +147,7 @@ fn check(directory: &Path, name: &str, [base, ours, theirs]: &Case) {
     for (choice, resolution, conflicts) in choices {
         let (text, code) = git_merge_file(directory, choice);
         let ours = merged.resolve(resolution);
-        let (text, ours) = (
-            String::from_utf8_lossy(&text),
-            String::from_utf8_lossy(&ours),
-        );
+        let (text, ours) = (String::from_utf8_lossy(&text), String::from_utf8_lossy(&ours));
         assert_eq!(ours, text, "{name} {choice:?}");
         assert_eq!(Some(conflicts.min(127) as i32), code, "{name} {choice:?}");
     }
@@ -223,18 +211,12 @@ fn longer_texts_merge_as_in_git() {
 #[test]
 fn one_line_texts_merge_as_in_git() {
     let directory = tempfile::tempdir().unwrap();
-    let texts = [
-        "", "a", "a\n", "b", "b\r\n", "\n", "a\r\nb", "a\nb\r\n", "\r",
-    ];
+    let texts = ["", "a", "a\n", "b", "b\r\n", "\n", "a\r\nb", "a\nb\r\n", "\r"];
     for base in texts {
         for ours in texts {
             for theirs in ["", "a\r\n", "c", "a\nb"] {
                 let case = [base, ours, theirs].map(|text| text.as_bytes().to_vec());
-                check(
-                    directory.path(),
-                    &format!("{base:?} {ours:?} {theirs:?}"),
-                    &case,
-                );
+                check(directory.path(), &format!("{base:?} {ours:?} {theirs:?}"), &case);
             }
         }
     }
@@ -271,10 +253,7 @@ fn texts_too_long_for_the_exact_comparison_merge_too() {
     assert!(merged.resolve(Resolution::Ours).starts_with(b"first\n"));
     let theirs = base.replacen("500\n", "theirs\n", 1);
     let merged = merge_within(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 0);
-    assert_eq!(
-        merged.clean(),
-        Some(format!("first\n{theirs}").into_bytes())
-    );
+    assert_eq!(merged.clean(), Some(format!("first\n{theirs}").into_bytes()));
 }
 
 fn text() -> impl Strategy<Value = Vec<u8>> {

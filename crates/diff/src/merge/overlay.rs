@@ -8,8 +8,7 @@ use std::ops::Range;
 
 use imara_diff::Hunk;
 
-use crate::merge::Text;
-use crate::merge::Texts;
+use crate::merge::{Text, Texts};
 
 /// What becomes of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,25 +48,13 @@ pub(crate) fn overlay(
             (Some(our), _) if ends_before(our, their_next) => {
                 let base = lines(&our.before);
                 let theirs = texts.carried_over(&base, their_next, &texts.theirs);
-                add(
-                    &mut stretches,
-                    Verdict::Ours,
-                    base,
-                    lines(&our.after),
-                    theirs,
-                );
+                add(&mut stretches, Verdict::Ours, base, lines(&our.after), theirs);
                 our_next = our_rest.next();
             }
             (_, Some(their)) if ends_before(their, our_next) => {
                 let base = lines(&their.before);
                 let ours = texts.carried_over(&base, our_next, &texts.ours);
-                add(
-                    &mut stretches,
-                    Verdict::Theirs,
-                    base,
-                    ours,
-                    lines(&their.after),
-                );
+                add(&mut stretches, Verdict::Theirs, base, ours, lines(&their.after));
                 their_next = their_rest.next();
             }
             (Some(our), Some(their)) => {
@@ -102,9 +89,8 @@ impl Texts<'_> {
         text: &Text<'_>,
     ) -> Range<usize> {
         let ends = (self.base.lines.len(), text.lines.len());
-        let (base_start, text_start) = next_change.map_or(ends, |next| {
-            (next.before.start as usize, next.after.start as usize)
-        });
+        let (base_start, text_start) = next_change
+            .map_or(ends, |next| (next.before.start as usize, next.after.start as usize));
         // Lines that overlap an earlier change may not exist there; only their end counts then.
         let place = |line: usize| (text_start + line).saturating_sub(base_start);
         place(base.start)..place(base.end)
@@ -119,13 +105,7 @@ fn add_conflict(stretches: &mut Vec<Stretch>, our: &Hunk, their: &Hunk) {
         lines(&(from..change.after.end + (end - change.before.end)))
     };
     let (ours, theirs) = (widened(our), widened(their));
-    add(
-        stretches,
-        Verdict::Conflict,
-        lines(&(start..end)),
-        ours,
-        theirs,
-    );
+    add(stretches, Verdict::Conflict, lines(&(start..end)), ours, theirs);
 }
 
 /// Adds a stretch, or extends the last one if they touch.
@@ -145,12 +125,7 @@ fn add(
             last.ours.end = ours.end;
             last.theirs.end = theirs.end;
         }
-        _ => stretches.push(Stretch {
-            verdict,
-            base,
-            ours,
-            theirs,
-        }),
+        _ => stretches.push(Stretch { verdict, base, ours, theirs }),
     }
 }
 

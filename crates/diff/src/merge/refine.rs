@@ -5,10 +5,8 @@
 //! anything between them are easier to read as one.
 
 use crate::lines::myers::Comparer;
-use crate::merge::Text;
-use crate::merge::Texts;
-use crate::merge::overlay::Stretch;
-use crate::merge::overlay::Verdict;
+use crate::merge::overlay::{Stretch, Verdict};
+use crate::merge::{Text, Texts};
 
 /// Two conflicts with at most so many lines between them become one.
 const FEW_LINES: usize = 3;
@@ -30,10 +28,7 @@ pub(crate) fn refine(
         let differences = texts.ours.changes(ours, &texts.theirs, theirs, comparer);
         if differences.is_empty() {
             // It stays in the list: conflicts are not joined across it.
-            refined.push(Stretch {
-                verdict: Verdict::Equal,
-                ..stretch
-            });
+            refined.push(Stretch { verdict: Verdict::Equal, ..stretch });
             continue;
         }
         refined.extend(differences.into_iter().map(|difference| {
@@ -66,14 +61,9 @@ pub(crate) fn join_near(stretches: Vec<Stretch>, ours: &Text<'_>) -> Vec<Stretch
 }
 
 fn are_near(first: &Stretch, second: &Stretch, ours: &Text<'_>) -> bool {
-    let both_conflicts = [first, second]
-        .iter()
-        .all(|stretch| stretch.verdict == Verdict::Conflict);
+    let both_conflicts = [first, second].iter().all(|stretch| stretch.verdict == Verdict::Conflict);
     let between = first.ours.end..second.ours.start;
     both_conflicts
         && (between.len() <= FEW_LINES
-            || !ours
-                .bytes_of(&between)
-                .iter()
-                .any(u8::is_ascii_alphanumeric))
+            || !ours.bytes_of(&between).iter().any(u8::is_ascii_alphanumeric))
 }

@@ -25,11 +25,7 @@ pub(crate) fn literal_lines(content: &[u8]) -> Vec<Vec<u8>> {
 fn line(bytes: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(1 + LINE_BYTES / 4 * 5);
     let length = bytes.len() as u8;
-    line.push(if length <= 26 {
-        b'A' + length - 1
-    } else {
-        b'a' + length - 27
-    });
+    line.push(if length <= 26 { b'A' + length - 1 } else { b'a' + length - 27 });
     for group in bytes.chunks(4) {
         let mut word = [0; 4];
         word[..group.len()].copy_from_slice(group);

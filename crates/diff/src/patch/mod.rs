@@ -10,21 +10,12 @@ pub mod quote;
 use std::io;
 use std::io::Write;
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, RelPath};
 
-use crate::Change;
-use crate::DiffError;
-use crate::FileState;
-use crate::Renamed;
-use crate::Side;
-use crate::lines::PatchLine;
-use crate::lines::PatchLineKind;
-use crate::lines::hunks;
-use crate::lines::is_binary;
+use crate::lines::{PatchLine, PatchLineKind, hunks, is_binary};
 use crate::patch::base85::literal_lines;
 use crate::patch::quote::quote;
-use crate::text_of;
+use crate::{Change, DiffError, FileState, Renamed, Side, text_of};
 
 /// Longer files are treated as binary: nobody reads such a diff, and it takes many times the memory.
 /// Git does the same, later.
@@ -45,11 +36,7 @@ pub struct PatchOptions {
 
 impl Default for PatchOptions {
     fn default() -> Self {
-        Self {
-            context: 3,
-            binary: false,
-            max_file_bytes: 256 << 20,
-        }
+        Self { context: 3, binary: false, max_file_bytes: 256 << 20 }
     }
 }
 
@@ -64,26 +51,11 @@ pub fn render(
     options: &PatchOptions,
     emit: &mut Emit<'_>,
 ) -> Result<(), DiffError> {
-    let mut renderer = Renderer {
-        old,
-        new,
-        options,
-        emit,
-    };
+    let mut renderer = Renderer { old, new, options, emit };
     for change in changes {
         if change.is_type_change() {
-            let gone = Change {
-                new: None,
-                from: None,
-                path: change.old_path().clone(),
-                ..*change
-            };
-            let created = Change {
-                old: None,
-                from: None,
-                path: change.path.clone(),
-                ..*change
-            };
+            let gone = Change { new: None, from: None, path: change.old_path().clone(), ..*change };
+            let created = Change { old: None, from: None, path: change.path.clone(), ..*change };
             renderer.file(&gone)?;
             renderer.file(&created)?;
         } else {
@@ -162,28 +134,14 @@ impl Renderer<'_, '_> {
         }
         self.index_line(change, &body)?;
 
-        let old_label = if change.old.is_some() {
-            old_name
-        } else {
-            b"/dev/null".to_vec()
-        };
-        let new_label = if change.new.is_some() {
-            new_name
-        } else {
-            b"/dev/null".to_vec()
-        };
+        let old_label = if change.old.is_some() { old_name } else { b"/dev/null".to_vec() };
+        let new_label = if change.new.is_some() { new_name } else { b"/dev/null".to_vec() };
         match body {
             Body::Same => Ok(()),
             Body::Text { old, new } => self.text(&old, &new, &old_label, &new_label),
             Body::Binary { old, new } => self.binary(&old, &new),
             Body::Differs => {
-                let parts = [
-                    &b"Binary files "[..],
-                    &old_label,
-                    b" and ",
-                    &new_label,
-                    b" differ",
-                ];
+                let parts = [&b"Binary files "[..], &old_label, b" and ", &new_label, b" differ"];
                 self.line(PatchLineKind::Binary, &parts.concat())
             }
         }
@@ -204,15 +162,8 @@ impl Renderer<'_, '_> {
             (Some(old), Some(new)) if is_text(&old) && is_text(&new) => Ok(Body::Text { old, new }),
             (Some(old), Some(new)) if self.options.binary => Ok(Body::Binary { old, new }),
             (old, _) if self.options.binary => {
-                let path = if old.is_none() {
-                    change.old_path()
-                } else {
-                    &change.path
-                };
-                Err(DiffError::TooLarge {
-                    path: path.clone(),
-                    limit,
-                })
+                let path = if old.is_none() { change.old_path() } else { &change.path };
+                Err(DiffError::TooLarge { path: path.clone(), limit })
             }
             _ => Ok(Body::Differs),
         }
@@ -248,11 +199,7 @@ impl Renderer<'_, '_> {
             return Ok(());
         }
         // A binary patch is only accepted where the content is known to be the one it was made for.
-        let digits = if let Body::Binary { .. } = body {
-            40
-        } else {
-            7
-        };
+        let digits = if let Body::Binary { .. } = body { 40 } else { 7 };
         let id = |state: Option<FileState>| {
             let mut hex = state.map_or(ObjectId::NULL, |state| state.id).to_hex();
             hex.truncate(digits);
@@ -290,10 +237,7 @@ impl Renderer<'_, '_> {
     fn binary(&mut self, old: &[u8], new: &[u8]) -> Result<(), DiffError> {
         self.line(PatchLineKind::Binary, b"GIT binary patch")?;
         for content in [new, old] {
-            self.line(
-                PatchLineKind::Binary,
-                format!("literal {}", content.len()).as_bytes(),
-            )?;
+            self.line(PatchLineKind::Binary, format!("literal {}", content.len()).as_bytes())?;
             for line in literal_lines(content) {
                 self.line(PatchLineKind::Binary, &line)?;
             }
@@ -315,15 +259,9 @@ fn tab_after(label: &[u8]) -> &'static [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Nothing;
-    use crate::compare;
-    use crate::lines::PatchLineKind::Added;
-    use crate::lines::PatchLineKind::Binary;
-    use crate::lines::PatchLineKind::Header;
-    use crate::lines::PatchLineKind::HunkHeader;
-    use crate::lines::PatchLineKind::NoNewline;
-    use crate::testing::Files;
-    use crate::testing::Memory;
+    use crate::lines::PatchLineKind::{Added, Binary, Header, HunkHeader, NoNewline};
+    use crate::testing::{Files, Memory};
+    use crate::{Nothing, compare};
 
     fn created(files: &Files) -> (Memory, Vec<Change>) {
         let (side, root) = Memory::of(files);
@@ -335,40 +273,23 @@ mod tests {
     fn every_line_says_what_it_is() {
         let (side, changes) = created(&Files::new().file("a b", "x").file("c", "\0"));
         let mut kinds = Vec::new();
-        render(
-            &changes,
-            &Nothing,
-            &side,
-            &PatchOptions::default(),
-            &mut |line| {
-                assert!(!line.bytes.contains(&b'\n'));
-                kinds.push(line.kind);
-                Ok(())
-            },
-        )
+        render(&changes, &Nothing, &side, &PatchOptions::default(), &mut |line| {
+            assert!(!line.bytes.contains(&b'\n'));
+            kinds.push(line.kind);
+            Ok(())
+        })
         .unwrap();
-        let text = [
-            Header, Header, Header, Header, Header, HunkHeader, Added, NoNewline,
-        ];
-        assert_eq!(
-            kinds,
-            [&text[..], &[Header, Header, Header, Binary]].concat()
-        );
+        let text = [Header, Header, Header, Header, Header, HunkHeader, Added, NoNewline];
+        assert_eq!(kinds, [&text[..], &[Header, Header, Header, Binary]].concat());
     }
 
     #[test]
     fn a_file_too_large_is_mentioned_but_never_missing_from_a_complete_patch() {
         let (side, changes) = created(&Files::new().file("large", "0123456789"));
-        let options = PatchOptions {
-            max_file_bytes: 9,
-            ..PatchOptions::default()
-        };
+        let options = PatchOptions { max_file_bytes: 9, ..PatchOptions::default() };
         let patch = to_bytes(&changes, &Nothing, &side, &options).unwrap();
         assert!(patch.ends_with(b"Binary files /dev/null and b/large differ\n"));
-        let options = PatchOptions {
-            binary: true,
-            ..options
-        };
+        let options = PatchOptions { binary: true, ..options };
         let error = to_bytes(&changes, &Nothing, &side, &options).unwrap_err();
         assert!(matches!(error, DiffError::TooLarge { limit: 9, .. }));
     }

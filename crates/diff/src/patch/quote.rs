@@ -48,10 +48,7 @@ mod tests {
     fn only_names_that_need_it_are_quoted() {
         assert_eq!(quote(b"a b'c~"), b"a b'c~");
         assert_eq!(quote("é".as_bytes()), br#""\303\251""#);
-        assert_eq!(
-            quote(b"\x07\x08\t\n\x0b\x0c\r\"\\"),
-            br#""\a\b\t\n\v\f\r\"\\""#
-        );
+        assert_eq!(quote(b"\x07\x08\t\n\x0b\x0c\r\"\\"), br#""\a\b\t\n\v\f\r\"\\""#);
         assert_eq!(quote(b"\x01\x7f\xff"), br#""\001\177\377""#);
     }
 }

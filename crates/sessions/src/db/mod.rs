@@ -11,29 +11,20 @@
 mod schema;
 pub(crate) mod value;
 
-use std::hash::BuildHasher;
-use std::hash::RandomState;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use rusqlite::Connection;
-use rusqlite::ErrorCode;
-use rusqlite::OpenFlags;
-use rusqlite::OptionalExtension;
-use rusqlite::Transaction;
-use rusqlite::TransactionBehavior;
+use herma_fs::{Dir, FileKind};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+};
 
-pub use self::schema::KNOWN_VERSION;
-pub use self::schema::MADE_VERSION;
 pub(crate) use self::schema::Schema;
-use crate::error::Error;
-use crate::error::Result;
+pub use self::schema::{KNOWN_VERSION, MADE_VERSION};
+use crate::error::{Error, Result};
 
 /// How long SQLite itself waits for a lock before it says that the database is busy.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
@@ -84,17 +75,9 @@ impl Database {
         let connection = connect(path, access)?;
         let schema = Schema::read(&connection).map_err(|error| at(path, error))?;
         if let Some(what) = schema.missing() {
-            return Err(Error::NotSessions {
-                path: path.to_owned(),
-                what,
-            });
+            return Err(Error::NotSessions { path: path.to_owned(), what });
         }
-        let database = Self {
-            connection,
-            schema,
-            path: path.to_owned(),
-            access,
-        };
+        let database = Self { connection, schema, path: path.to_owned(), access };
         if access == Access::Write {
             database.refuse_writing()?;
             database.prepare_writing()?;
@@ -125,10 +108,7 @@ impl Database {
     fn refuse_writing(&self) -> Result<()> {
         match self.schema.version {
             Some(version) if version > KNOWN_VERSION => {
-                return Err(Error::Newer {
-                    version,
-                    known: KNOWN_VERSION,
-                });
+                return Err(Error::Newer { version, known: KNOWN_VERSION });
             }
             _ => {}
         }
@@ -183,9 +163,7 @@ impl Database {
                 other => return other,
             }
         }
-        Err(Error::Busy {
-            waited: started.elapsed(),
-        })
+        Err(Error::Busy { waited: started.elapsed() })
     }
 
     fn write_once<T>(
@@ -205,9 +183,7 @@ impl Database {
             return Ok(None);
         }
         let sql = "SELECT value FROM main.state_meta WHERE key = ?1";
-        let found = self
-            .connection
-            .query_row(sql, [key], |row| Ok(value::text(row.get_ref(0)?)));
+        let found = self.connection.query_row(sql, [key], |row| Ok(value::text(row.get_ref(0)?)));
         Ok(found.optional()?.flatten())
     }
 

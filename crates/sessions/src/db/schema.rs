@@ -6,8 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Result;
 
@@ -78,9 +77,8 @@ impl Schema {
     pub(crate) fn read(connection: &Connection) -> Result<Self> {
         let mut names =
             connection.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'")?;
-        let tables: BTreeSet<String> = names
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+        let tables: BTreeSet<String> =
+            names.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         let columns = |table: &str| -> Result<BTreeSet<String>> {
             let mut info = connection.prepare(&format!("PRAGMA main.table_info({table})"))?;
             let found = info.query_map([], |row| row.get(1))?;
@@ -115,16 +113,8 @@ impl Schema {
             }
         }
         let needed = [
-            (
-                &self.session_columns,
-                "sessions",
-                ["id", "started_at", "ended_at"],
-            ),
-            (
-                &self.message_columns,
-                "messages",
-                ["id", "session_id", "timestamp"],
-            ),
+            (&self.session_columns, "sessions", ["id", "started_at", "ended_at"]),
+            (&self.message_columns, "messages", ["id", "session_id", "timestamp"]),
         ];
         for (columns, table, names) in needed {
             if let Some(name) = names.iter().find(|name| !columns.contains(**name)) {

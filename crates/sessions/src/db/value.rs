@@ -1,7 +1,6 @@
 //! Values as they are in the file: any column may hold any type.
 
-use rusqlite::types::Value;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 
 /// More of a blob is not shown.
 const SHOWN_BYTES: usize = 64;
@@ -28,11 +27,7 @@ pub(crate) fn shown(value: ValueRef<'_>) -> String {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "{byte:02x}");
             }
-            out.push_str(if bytes.len() > SHOWN_BYTES {
-                "...'"
-            } else {
-                "'"
-            });
+            out.push_str(if bytes.len() > SHOWN_BYTES { "...'" } else { "'" });
             out
         }
         value => text(value).unwrap_or_else(|| "NULL".to_owned()),

@@ -1,16 +1,12 @@
 //! The rows of the victims go, in transactions short enough that other writers do not notice.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 
-use super::Kept;
-use super::NAMED;
-use super::Removed;
+use super::{Kept, NAMED, Removed};
 use crate::db::Database;
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filters::Filter;
 use crate::search_index;
 
@@ -39,10 +35,7 @@ pub(super) fn delete(
     let end = u64::try_from(newest).unwrap_or(0);
     let (mut after, mut size) = (after, FIRST_BATCH);
     while after < end {
-        let range = Range {
-            after,
-            to: end.min(after + size),
-        };
+        let range = Range { after, to: end.min(after + size) };
         let started = Instant::now();
         delete_range(database, filter, range, removed)?;
         let held = started.elapsed();
@@ -87,9 +80,7 @@ fn delete_range(
             if removed.kept.len() < NAMED {
                 let sql = "SELECT id FROM temp.victims WHERE n = ?1";
                 let number = range.to as i64;
-                let id = database
-                    .connection()
-                    .query_row(sql, [number], |row| row.get(0))?;
+                let id = database.connection().query_row(sql, [number], |row| row.get(0))?;
                 let why = why.to_owned();
                 removed.kept.push(Kept { id, why });
             }
@@ -103,9 +94,7 @@ fn why_it_stays(error: &Error) -> Option<&'static str> {
     if error.is_foreign_key() {
         return Some("another table still points to it");
     }
-    error
-        .is_damaged_index()
-        .then_some("the search index of its messages is damaged")
+    error.is_damaged_index().then_some("the search index of its messages is damaged")
 }
 
 fn delete_at_once(database: &mut Database, filter: &Filter, range: Range) -> Result<(u64, u64)> {
@@ -117,10 +106,7 @@ fn delete_at_once(database: &mut Database, filter: &Filter, range: Range) -> Res
             "INSERT INTO temp.batch SELECT v.id FROM temp.victims v
              JOIN main.sessions s ON s.id = v.id WHERE v.n > ? AND v.n <= ? AND {condition}"
         );
-        let mut all = vec![
-            Value::Integer(range.after as i64),
-            Value::Integer(range.to as i64),
-        ];
+        let mut all = vec![Value::Integer(range.after as i64), Value::Integer(range.to as i64)];
         all.extend(values);
         let mut choose = transaction.prepare_cached(&sql)?;
         if choose.execute(rusqlite::params_from_iter(all))? == 0 {

@@ -3,24 +3,16 @@
 //! What the listing finds goes into a temporary table, so that a million names need no memory and nothing
 //! is removed from a directory while it is being listed.
 
-use std::ffi::CStr;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
 use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, FileKind};
 
-use super::FileLeft;
-use super::NAMED;
-use super::Removed;
-use crate::db::Database;
-use crate::db::value;
+use super::{FileLeft, NAMED, Removed};
+use crate::db::{Database, value};
 use crate::error::Result;
-use crate::files;
-use crate::files::Claim;
-use crate::files::Form;
-use crate::files::Standing;
-use crate::rewind;
+use crate::files::{Claim, Form, Standing};
+use crate::{files, rewind};
 
 /// Names read from the table at once.
 const CHUNK: i64 = 4096;
@@ -87,10 +79,7 @@ pub(crate) fn files_of(database: &Database, id: &str) -> Result<Vec<CString>> {
     let mut statement = database.connection().prepare_cached(sql)?;
     let names = statement.query_map([id], |row| row.get::<_, Vec<u8>>(0))?;
     let names: Vec<_> = names.collect::<rusqlite::Result<_>>()?;
-    Ok(names
-        .into_iter()
-        .filter_map(|name| CString::new(name).ok())
-        .collect())
+    Ok(names.into_iter().filter_map(|name| CString::new(name).ok()).collect())
 }
 
 /// How many files were found, and their bytes.
@@ -127,10 +116,9 @@ fn remove_one(dir: &Dir, name: &CStr, removed: &mut Removed) {
         }
         Err(error) if error.is_not_found() => {}
         Err(error) if removed.files_left.len() < NAMED => {
-            removed.files_left.push(FileLeft {
-                name: name.to_bytes().to_vec(),
-                why: error.source.to_string(),
-            });
+            removed
+                .files_left
+                .push(FileLeft { name: name.to_bytes().to_vec(), why: error.source.to_string() });
         }
         Err(_) => removed.more_files_left += 1,
     }
@@ -145,10 +133,7 @@ fn for_each_end(
     mut each: impl FnMut(&Dir, &CStr),
 ) -> Result<()> {
     rewind::for_each_end(dir, |ends, name, session| {
-        let claim = Claim {
-            id: session.as_bytes(),
-            form: Form::Plain,
-        };
+        let claim = Claim { id: session.as_bytes(), form: Form::Plain };
         if standing(database, &claim, gone)? == Standing::Deleted {
             each(ends, name);
         }

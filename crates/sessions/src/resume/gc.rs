@@ -8,11 +8,7 @@ use std::ops::RangeInclusive;
 
 use super::moment::Now;
 use super::record::Record;
-use super::store::Listed;
-use super::store::Problem;
-use super::store::ResumeError;
-use super::store::ResumeStore;
-use super::store::SessionId;
+use super::store::{Listed, Problem, ResumeError, ResumeStore, SessionId};
 
 /// How many days a record is kept.
 pub const DEFAULT_DAYS: u32 = 7;
@@ -85,20 +81,12 @@ pub struct Collected {
 pub fn plan(store: &ResumeStore, now: &Now, days: u32) -> Result<Plan, ResumeError> {
     let mut plan = Plan::default();
     for listed in store.list()? {
-        let Listed {
-            file,
-            session,
-            record,
-        } = listed;
+        let Listed { file, session, record } = listed;
         match (record, session) {
             (Err(problem), _) if problem.is_useless() => plan.useless.push(Odd { file, problem }),
             (Err(problem), _) => plan.foreign.push(Odd { file, problem }),
             (Ok(record), Some(session)) => match rule_for(&record, now, days) {
-                Some(rule) => plan.expired.push(Expired {
-                    session,
-                    rule,
-                    seen: record,
-                }),
+                Some(rule) => plan.expired.push(Expired { session, rule, seen: record }),
                 None => plan.kept += 1,
             },
             (Ok(_), None) => plan.kept += 1,
@@ -204,11 +192,8 @@ mod tests {
 
     #[test]
     fn records_go_after_a_week_and_completed_ones_after_a_day() {
-        let (fresh, day, week) = (
-            "'2026-04-22T20:00:00'",
-            "'2026-04-21T23:14:59'",
-            "'2026-04-15T23:14:59'",
-        );
+        let (fresh, day, week) =
+            ("'2026-04-22T20:00:00'", "'2026-04-21T23:14:59'", "'2026-04-15T23:14:59'");
         assert_eq!(rule(fresh, "in_progress"), None);
         assert_eq!(rule(fresh, "completed"), None);
         assert_eq!(rule(day, "in_progress"), None);
@@ -252,25 +237,15 @@ mod tests {
         write("j-stale.yaml", b"updated: 2020-01-01T00:00:00+01:00\n");
         write("k-done.yaml", b"updated: 2026-04-20\nstatus: completed\n");
         let plan = plan(&store, &now(), DEFAULT_DAYS).unwrap();
-        assert_eq!(
-            (plan.useless.len(), plan.foreign.len(), plan.kept),
-            (5, 2, 2)
-        );
-        assert_eq!(
-            std::fs::read_dir(&base).unwrap().count(),
-            11,
-            "a plan does nothing"
-        );
+        assert_eq!((plan.useless.len(), plan.foreign.len(), plan.kept), (5, 2, 2));
+        assert_eq!(std::fs::read_dir(&base).unwrap().count(), 11, "a plan does nothing");
         let collected = plan.apply(&store, &now());
         let removed: Vec<_> = collected.removed.iter().map(SessionId::as_str).collect();
         assert_eq!(removed, ["j-stale", "k-done"]);
         assert_eq!(collected.failed.len(), 0);
         assert_eq!(collected.set_aside.len(), 5);
         for (name, place) in &collected.set_aside {
-            assert!(
-                !base.join(name).exists() && base.join(place).exists(),
-                "{name}"
-            );
+            assert!(!base.join(name).exists() && base.join(place).exists(), "{name}");
         }
         assert_eq!(
             std::fs::read(base.join("set-aside/20260422-231500-a-not-utf8.yaml")).unwrap(),
@@ -302,9 +277,7 @@ mod tests {
             ..now()
         };
         let removed = |days| {
-            collect_if_due(&store, &at(days))
-                .unwrap()
-                .map(|collected| collected.removed.len())
+            collect_if_due(&store, &at(days)).unwrap().map(|collected| collected.removed.len())
         };
         assert_eq!(removed(0), None, "there is nothing to look after");
         assert_eq!(store.last_collection().unwrap(), None);
@@ -320,9 +293,6 @@ mod tests {
         stale();
         assert_eq!(removed(2), None, "once a day");
         assert_eq!(removed(3), Some(1));
-        assert!(
-            base.join("torn.yaml").exists(),
-            "somebody may be writing it"
-        );
+        assert!(base.join("torn.yaml").exists(), "somebody may be writing it");
     }
 }

@@ -5,11 +5,8 @@
 //! characters and without invisible ones.
 
 use super::record::Record;
-use super::store::Problem;
-use super::store::ResumeStore;
-use super::store::SessionId;
-use super::value::Map;
-use super::value::Value;
+use super::store::{Problem, ResumeStore, SessionId};
+use super::value::{Map, Value};
 
 /// How many sessions back a record is looked for.
 pub const MOST_HOPS: usize = 5;
@@ -143,17 +140,14 @@ fn step(step: &Value) -> String {
 
 fn facts(state: &Map) -> Vec<String> {
     let said = state.iter().filter(|(_, value)| !is_falsy(value));
-    said.map(|(key, value)| format!("  {}: {}", shown(key), shown(value)))
-        .collect()
+    said.map(|(key, value)| format!("  {}: {}", shown(key), shown(value))).collect()
 }
 
 /// What Python takes for nothing.
 fn is_falsy(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
-        Value::Number(text) => text
-            .chars()
-            .all(|c| matches!(c, '0' | '.' | '-' | '+' | '_')),
+        Value::Number(text) => text.chars().all(|c| matches!(c, '0' | '.' | '-' | '+' | '_')),
         Value::Text(text) => text.is_empty() || text == "[]",
         Value::List(values) => values.is_empty(),
         Value::Map(map) => map.is_empty(),
@@ -179,11 +173,7 @@ fn represent(out: &mut String, value: &Value) {
         Value::Bool(false) => out.push_str("False"),
         Value::Number(text) | Value::Time(text) => out.push_str(text),
         Value::Text(text) => {
-            let quote = if text.contains('\'') && !text.contains('"') {
-                '"'
-            } else {
-                '\''
-            };
+            let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
             out.push(quote);
             for c in text.chars() {
                 match c {
@@ -273,10 +263,7 @@ mod tests {
         assert_eq!(block(&record(text)), Some(expected));
         assert_eq!(block(&record("status: completed\ntask: x\n")), None);
         let bare = block(&record("a: b\n")).unwrap();
-        assert!(
-            bare.ends_with("Task: Unknown\nStatus: in_progress\n"),
-            "{bare}"
-        );
+        assert!(bare.ends_with("Task: Unknown\nStatus: in_progress\n"), "{bare}");
     }
 
     #[test]

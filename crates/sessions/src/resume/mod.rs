@@ -23,9 +23,6 @@ pub mod yaml;
 
 pub use moment::Now;
 pub use record::Record;
-pub use store::ResumeError;
-pub use store::ResumeStore;
-pub use store::SessionId;
+pub use store::{ResumeError, ResumeStore, SessionId};
 pub use update::Update;
-pub use value::Map;
-pub use value::Value;
+pub use value::{Map, Value};

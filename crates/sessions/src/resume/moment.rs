@@ -54,11 +54,7 @@ pub fn read(value: &Value, zone: &TimeZone) -> Option<Timestamp> {
             let number = numbers::fraction(text)
                 .or_else(|| numbers::whole(text).map(|whole| whole as f64))
                 .filter(|number| number.is_finite())?;
-            let seconds = if number.abs() >= MILLISECONDS_FROM {
-                number / 1000.0
-            } else {
-                number
-            };
+            let seconds = if number.abs() >= MILLISECONDS_FROM { number / 1000.0 } else { number };
             let nanos = (seconds.fract() * 1e9) as i32;
             Timestamp::new(seconds.trunc() as i64, nanos).ok()
         }
@@ -93,11 +89,7 @@ fn parse(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     match offset {
         Some(seconds) => {
             let utc = TimeZone::UTC.to_timestamp(local).ok()?;
-            Timestamp::new(
-                utc.as_second().checked_sub(seconds)?,
-                utc.subsec_nanosecond(),
-            )
-            .ok()
+            Timestamp::new(utc.as_second().checked_sub(seconds)?, utc.subsec_nanosecond()).ok()
         }
         None => zone.to_timestamp(local).ok(),
     }
@@ -197,10 +189,7 @@ mod tests {
 
     #[test]
     fn the_present_is_written_as_python_writes_it() {
-        let now = |nanos| Now {
-            time: Timestamp::new(1_776_892_500, nanos).unwrap(),
-            zone: zone(),
-        };
+        let now = |nanos| Now { time: Timestamp::new(1_776_892_500, nanos).unwrap(), zone: zone() };
         assert_eq!(now(123_456_789).iso(), "2026-04-22T23:15:00.123456");
         assert_eq!(now(0).iso(), "2026-04-22T23:15:00");
         assert_eq!(now(0).stamp(), "20260422-231500");
@@ -226,12 +215,7 @@ mod tests {
                 assert_eq!(read, Some(moment), "{text}");
             }
         }
-        for number in [
-            "1776892500",
-            "1776892500.5",
-            "1_776_892_500",
-            "1776892500123",
-        ] {
+        for number in ["1776892500", "1776892500.5", "1_776_892_500", "1776892500123"] {
             let read = read(&Value::Number(number.to_owned()), &zone());
             assert_eq!(read.map(Timestamp::as_second), Some(moment), "{number}");
         }
@@ -258,17 +242,8 @@ mod tests {
         for text in texts {
             assert_eq!(read(&text.into(), &zone()), None, "{text}");
         }
-        for number in [
-            ".nan",
-            "-.inf",
-            "1.0e+300",
-            "99999999999999999999999999999999999999999",
-        ] {
-            assert_eq!(
-                read(&Value::Number(number.to_owned()), &zone()),
-                None,
-                "{number}"
-            );
+        for number in [".nan", "-.inf", "1.0e+300", "99999999999999999999999999999999999999999"] {
+            assert_eq!(read(&Value::Number(number.to_owned()), &zone()), None, "{number}");
         }
         for value in [Value::Null, Value::Bool(true), Value::List(Vec::new())] {
             assert_eq!(read(&value, &zone()), None);

@@ -4,8 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::moment;
-use super::value::Map;
-use super::value::Value;
+use super::value::{Map, Value};
 
 /// The known keys, in the order in which they are written.
 const KEYS: [&str; 11] = [
@@ -113,20 +112,8 @@ mod tests {
         for key in ["status", "blocked", "session_id", "task"] {
             record.set(key, "y");
         }
-        let keys: Vec<_> = record
-            .content()
-            .iter()
-            .filter_map(|(key, _)| key.as_text())
-            .collect();
-        let expected = [
-            "session_id",
-            "mine",
-            "task",
-            "status",
-            "updated",
-            "blocked",
-            "also mine",
-        ];
+        let keys: Vec<_> = record.content().iter().filter_map(|(key, _)| key.as_text()).collect();
+        let expected = ["session_id", "mine", "task", "status", "updated", "blocked", "also mine"];
         assert_eq!(keys, expected);
     }
 

@@ -11,17 +11,11 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::lock;
-use herma_fs::lock::Acquired;
-use herma_fs::lock::Lock;
+use herma_fs::lock::{Acquired, Lock};
 use herma_fs::process::TempName;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_fs::trust;
+use herma_fs::publish::{Durability, write_file};
 use herma_fs::trust::Distrust;
+use herma_fs::{Dir, Errno, FileKind, lock, trust};
 
 use super::moment::Now;
 use super::record::Record;
@@ -189,13 +183,7 @@ impl ResumeStore {
     pub(super) fn note_collection(&self, seconds: f64) -> Result<(), ResumeError> {
         let (dir, text) = (&self.dir, format!("{seconds}\n"));
         let durability = Durability::Cache;
-        Ok(write_file(
-            dir,
-            dir,
-            LAST_COLLECTION,
-            text.as_bytes(),
-            durability,
-        )?)
+        Ok(write_file(dir, dir, LAST_COLLECTION, text.as_bytes(), durability)?)
     }
 
     /// Opens the records of a home, making what is missing.
@@ -227,10 +215,7 @@ impl ResumeStore {
     /// The record of a session.
     pub fn read(&self, session: &SessionId) -> Result<Option<Record>, ResumeError> {
         let found = self.look(session).transpose();
-        found.map_err(|problem| ResumeError::Unusable {
-            session: session.clone(),
-            problem,
-        })
+        found.map_err(|problem| ResumeError::Unusable { session: session.clone(), problem })
     }
 
     /// Everything that is called like a record, sorted by name.
@@ -252,11 +237,7 @@ impl ResumeStore {
                     None => continue,
                 },
             };
-            listed.push(Listed {
-                file,
-                session,
-                record,
-            });
+            listed.push(Listed { file, session, record });
         }
         Ok(listed)
     }
@@ -290,9 +271,8 @@ impl ResumeStore {
         change: impl FnOnce(&mut Record),
     ) -> Result<Record, ResumeError> {
         let _lock = self.lock()?;
-        let mut record = self
-            .read(session)?
-            .ok_or_else(|| ResumeError::NothingToUpdate(session.clone()))?;
+        let mut record =
+            self.read(session)?.ok_or_else(|| ResumeError::NothingToUpdate(session.clone()))?;
         change(&mut record);
         self.replace(session, &record)?;
         Ok(record)

@@ -1,5 +1,4 @@
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -10,10 +9,7 @@ use super::*;
 use crate::resume::update::Update;
 
 fn now() -> Now {
-    Now {
-        time: Timestamp::from_second(1_776_892_500).unwrap(),
-        zone: TimeZone::UTC,
-    }
+    Now { time: Timestamp::from_second(1_776_892_500).unwrap(), zone: TimeZone::UTC }
 }
 
 fn id(text: &str) -> SessionId {
@@ -28,10 +24,7 @@ fn store() -> (TempDir, PathBuf, ResumeStore) {
 }
 
 fn record(task: &str) -> Record {
-    let update = Update {
-        task: Some(task.to_owned()),
-        ..Update::default()
-    };
+    let update = Update { task: Some(task.to_owned()), ..Update::default() };
     update.into_record(&id("s"), &now())
 }
 
@@ -40,17 +33,7 @@ fn defect_61_only_whole_and_plain_ids_are_accepted() {
     for good in ["a", "20260101_120000_abcdef", "A-Z_09", &"x".repeat(200)] {
         assert!(SessionId::parse(good).is_ok(), "{good}");
     }
-    for bad in [
-        "",
-        "abc\n",
-        "../x",
-        "a/b",
-        "a.b",
-        "a b",
-        "é",
-        "a\0",
-        &"x".repeat(201),
-    ] {
+    for bad in ["", "abc\n", "../x", "a/b", "a.b", "a b", "é", "a\0", &"x".repeat(201)] {
         assert!(SessionId::parse(bad).is_err(), "{bad:?}");
     }
     assert_eq!(
@@ -76,10 +59,7 @@ fn a_record_is_written_read_and_removed() {
 fn an_update_of_nothing_says_what_hermes_says() {
     let (_temp, _base, store) = store();
     let error = store.update(&id("s"), |_| ()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "No checkpoint exists for session s. Use 'write' first."
-    );
+    assert_eq!(error.to_string(), "No checkpoint exists for session s. Use 'write' first.");
 }
 
 #[test]
@@ -96,9 +76,7 @@ fn updates_at_the_same_time_all_count() {
                         decisions: vec![format!("{worker} {round}").into()],
                         ..Update::default()
                     };
-                    store
-                        .update(&id("s"), |record| update.apply(record, &now()))
-                        .unwrap();
+                    store.update(&id("s"), |record| update.apply(record, &now())).unwrap();
                 }
             });
         }
@@ -128,10 +106,7 @@ fn defect_61_a_torn_file_is_named_and_never_silently_replaced() {
         assert_eq!(std::fs::read(kept).unwrap(), bytes);
         assert_eq!(store.read(&id(session)).unwrap(), Some(record("new")));
     }
-    assert_eq!(
-        std::fs::read_dir(base.join("set-aside")).unwrap().count(),
-        5
-    );
+    assert_eq!(std::fs::read_dir(base.join("set-aside")).unwrap().count(), 5);
 }
 
 #[test]
@@ -175,11 +150,7 @@ fn a_record_that_could_not_be_read_again_is_refused() {
     for _ in 0..100 {
         deep = Value::List(vec![deep]);
     }
-    for bad in [
-        deep,
-        Value::Number("no: number".to_owned()),
-        "x".repeat(5 << 20).into(),
-    ] {
+    for bad in [deep, Value::Number("no: number".to_owned()), "x".repeat(5 << 20).into()] {
         let refused = store.update(&id("s"), |record| record.set("bad", bad));
         assert!(matches!(refused, Err(ResumeError::Unwritable(_))));
         assert_eq!(store.read(&id("s")).unwrap(), Some(record("t")));
@@ -193,9 +164,5 @@ fn a_base_that_is_a_link_is_refused() {
     symlink(elsewhere.path(), temp.path().join("checkpoints")).unwrap();
     assert!(ResumeStore::open(temp.path()).is_err());
     assert!(ResumeStore::create(temp.path()).is_err());
-    assert!(
-        ResumeStore::open(&temp.path().join("none"))
-            .unwrap()
-            .is_none()
-    );
+    assert!(ResumeStore::open(&temp.path().join("none")).unwrap().is_none());
 }

@@ -1,12 +1,9 @@
 //! What a caller knows about a task: a new record is made of it, or an old one goes on with it.
 
 use super::moment::Now;
-use super::record::COMPLETED;
-use super::record::IN_PROGRESS;
-use super::record::Record;
+use super::record::{COMPLETED, IN_PROGRESS, Record};
 use super::store::SessionId;
-use super::value::Map;
-use super::value::Value;
+use super::value::{Map, Value};
 
 /// How far a task can be.
 pub const STATUSES: [&str; 4] = [IN_PROGRESS, COMPLETED, "blocked", "cancelled"];
@@ -91,10 +88,7 @@ impl Update {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Map(state)) => state,
             Some(_) => {
-                return Err(UpdateError::WrongKind {
-                    key: "state",
-                    expected: "an object",
-                });
+                return Err(UpdateError::WrongKind { key: "state", expected: "an object" });
             }
         };
         let status = take_text(&mut map, "status")?;
@@ -146,11 +140,9 @@ impl Update {
 
     /// Goes on with a record: steps and decisions are added, facts merged, the rest replaced if given.
     pub fn apply(self, record: &mut Record, now: &Now) {
-        for (key, value) in [
-            ("task", self.task),
-            ("status", self.status),
-            ("parent_session_id", self.parent),
-        ] {
+        for (key, value) in
+            [("task", self.task), ("status", self.status), ("parent_session_id", self.parent)]
+        {
             if let Some(value) = value {
                 record.set(key, value);
             }
@@ -187,10 +179,7 @@ fn take_text(map: &mut Map, key: &'static str) -> Result<Option<String>, UpdateE
     match map.take(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Text(text)) => Ok(Some(text)),
-        Some(_) => Err(UpdateError::WrongKind {
-            key,
-            expected: "text",
-        }),
+        Some(_) => Err(UpdateError::WrongKind { key, expected: "text" }),
     }
 }
 
@@ -198,10 +187,7 @@ fn take_list(map: &mut Map, key: &'static str) -> Result<Option<Vec<Value>>, Upd
     match map.take(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::List(values)) => Ok(Some(values)),
-        Some(_) => Err(UpdateError::WrongKind {
-            key,
-            expected: "a list",
-        }),
+        Some(_) => Err(UpdateError::WrongKind { key, expected: "a list" }),
     }
 }
 
@@ -255,10 +241,7 @@ mod tests {
     use crate::resume::yaml;
 
     fn now(seconds: i64) -> Now {
-        Now {
-            time: Timestamp::from_second(seconds).unwrap(),
-            zone: TimeZone::UTC,
-        }
+        Now { time: Timestamp::from_second(seconds).unwrap(), zone: TimeZone::UTC }
     }
 
     fn update(json: &str) -> Update {
@@ -298,10 +281,7 @@ mod tests {
         record.set("progress", "half of it");
         record.set("state", "fine");
         update(r#"{"progress": ["x"], "state": {"k": "v"}}"#).apply(&mut record, &now(0));
-        assert_eq!(
-            record.get("progress"),
-            Some(&Value::texts(["half of it", "x"]))
-        );
+        assert_eq!(record.get("progress"), Some(&Value::texts(["half of it", "x"])));
         let state = record.get("state").and_then(Value::as_map).unwrap();
         assert_eq!(state.get("state"), Some(&"fine".into()));
         for bad in [

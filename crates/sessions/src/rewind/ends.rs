@@ -7,26 +7,16 @@
 
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::lock;
-use herma_fs::lock::Acquired;
-use herma_fs::lock::Lock;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use serde::Deserialize;
-use serde::Serialize;
+use herma_fs::lock::{Acquired, Lock};
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, lock};
+use serde::{Deserialize, Serialize};
 
 use super::Rewound;
-use super::intent::Aim;
-use super::intent::Arrival;
-use super::intent::Due;
-use super::intent::EndName;
-use super::intent::Intent;
-use super::intent::Place;
+use super::intent::{Aim, Arrival, Due, EndName, Intent, Place};
 use super::kept::Kept;
 use crate::db::Database;
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pending;
 
 /// Where the ends are, in the directory of the transcripts.
@@ -91,11 +81,7 @@ impl Ends {
         if matches!(free, Some(Acquired::Busy { .. })) {
             return Ok(None);
         }
-        Ok(Some(Self {
-            dir,
-            project: project.to_owned(),
-            _lock: None,
-        }))
+        Ok(Some(Self { dir, project: project.to_owned(), _lock: None }))
     }
 
     fn take(dir: Dir, project: &str) -> Result<Self> {
@@ -106,11 +92,7 @@ impl Ends {
             Acquired::Unsupported => return Err(Error::NoLocks(dir.path().to_owned())),
         };
         pending::sweep(&dir)?;
-        Ok(Self {
-            dir,
-            project: project.to_owned(),
-            _lock: Some(lock),
-        })
+        Ok(Self { dir, project: project.to_owned(), _lock: Some(lock) })
     }
 
     /// The directory.
@@ -125,9 +107,7 @@ impl Ends {
     /// What a command of this project set out to do and did not finish. One that makes no sense was not
     /// written by us, and counts as none.
     pub fn intent(&self) -> Result<Option<Intent>> {
-        let bytes = self
-            .dir
-            .read_opt(self.intent_name().as_str(), MAX_NOTE_BYTES)?;
+        let bytes = self.dir.read_opt(self.intent_name().as_str(), MAX_NOTE_BYTES)?;
         Ok(bytes.and_then(|bytes| Intent::parse(&bytes)))
     }
 
@@ -188,12 +168,8 @@ impl Ends {
             let Some(checkpoint) = now(end.checkpoint) else {
                 continue;
             };
-            let new = EndName {
-                checkpoint: &checkpoint,
-                ..end
-            };
-            self.dir
-                .rename_new(name.as_str(), &self.dir, new.to_string().as_str())?;
+            let new = EndName { checkpoint: &checkpoint, ..end };
+            self.dir.rename_new(name.as_str(), &self.dir, new.to_string().as_str())?;
             is_changed = true;
         }
         if is_changed {
@@ -210,13 +186,8 @@ impl Ends {
     }
 
     fn name(&self, intent: &Intent, checkpoint: &str, alone: bool, is_note: bool) -> String {
-        let name = EndName {
-            project: &self.project,
-            checkpoint,
-            stamp: &intent.stamp,
-            alone,
-            is_note,
-        };
+        let name =
+            EndName { project: &self.project, checkpoint, stamp: &intent.stamp, alone, is_note };
         name.to_string()
     }
 
@@ -269,10 +240,7 @@ impl Ends {
         };
         let kept = self.newest(false, at)?;
         let note = |left: &String| self.name(intent, left, false, true);
-        Ok(kept.map(|kept| Due::BringBack {
-            kept,
-            note: arrival.left.as_ref().map(note),
-        }))
+        Ok(kept.map(|kept| Due::BringBack { kept, note: arrival.left.as_ref().map(note) }))
     }
 
     /// What was brought back when the checkpoint was left is cut again.
@@ -293,9 +261,7 @@ impl Ends {
     fn place_of(&self, note: &str) -> Result<Option<Place>> {
         let bytes = self.dir.read_opt(note, MAX_NOTE_BYTES)?;
         let note = bytes.and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
-        Ok(note
-            .filter(|note| note.schema == NOTE)
-            .map(|note| note.place))
+        Ok(note.filter(|note| note.schema == NOTE).map(|note| note.place))
     }
 
     /// The newest end that was cut, or brought back, without any file changing, and the checkpoint that
@@ -332,17 +298,10 @@ impl Ends {
         files: Option<&Dir>,
         due: &Due,
     ) -> Result<Followed> {
-        let mut followed = Followed {
-            session: None,
-            cut: Rewound::default(),
-            brought_back: Rewound::default(),
-        };
+        let mut followed =
+            Followed { session: None, cut: Rewound::default(), brought_back: Rewound::default() };
         match due {
-            Due::Cut {
-                place,
-                keep_as,
-                forget,
-            } => {
+            Due::Cut { place, keep_as, forget } => {
                 let Place { session, mark } = place;
                 let database = &mut open()?;
                 followed.cut = super::rewind(database, files, session, *mark, &self.dir, keep_as)?;

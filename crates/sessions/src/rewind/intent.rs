@@ -7,8 +7,7 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::TranscriptMark;
 
@@ -112,9 +111,9 @@ impl Intent {
         let intent: Self = serde_json::from_slice(bytes).ok()?;
         let names = match &intent.due {
             None => Vec::new(),
-            Some(Due::Cut {
-                keep_as, forget, ..
-            }) => [vec![keep_as], forget.iter().collect()].concat(),
+            Some(Due::Cut { keep_as, forget, .. }) => {
+                [vec![keep_as], forget.iter().collect()].concat()
+            }
             Some(Due::BringBack { kept, note }) => {
                 std::iter::once(kept).chain(note.as_ref()).collect()
             }
@@ -172,12 +171,7 @@ impl fmt::Display for EndName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alone = if self.alone { ".alone" } else { "" };
         let note = if self.is_note { ".redo" } else { "" };
-        let Self {
-            project,
-            checkpoint,
-            stamp,
-            ..
-        } = self;
+        let Self { project, checkpoint, stamp, .. } = self;
         write!(f, "{project}-{checkpoint}.{stamp}{alone}{note}")
     }
 }
@@ -200,18 +194,10 @@ mod tests {
 
     #[test]
     fn a_name_reads_back_and_nothing_else_is_taken_for_one() {
-        let (project, checkpoint) = (
-            "0123456789abcdef",
-            "0123456789012345678901234567890123456789",
-        );
+        let (project, checkpoint) =
+            ("0123456789abcdef", "0123456789012345678901234567890123456789");
         for (alone, is_note) in [(false, false), (true, false), (false, true), (true, true)] {
-            let name = EndName {
-                project,
-                checkpoint,
-                stamp: "0000000007-123",
-                alone,
-                is_note,
-            };
+            let name = EndName { project, checkpoint, stamp: "0000000007-123", alone, is_note };
             let text = name.to_string();
             assert_eq!(EndName::parse(&text), Some(name), "{text}");
         }

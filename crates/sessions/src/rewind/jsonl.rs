@@ -3,14 +3,11 @@
 
 use std::fs::File;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
+use herma_fs::{Dir, FileKind};
 
-use super::kept::Cut;
-use super::kept::Kept;
+use super::kept::{Cut, Kept};
 use super::went_on;
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// File systems know no longer names.
 const LONGEST_NAME: usize = 255;
@@ -43,11 +40,7 @@ pub fn left_alone(sessions_dir: Option<&Dir>, session: &str) -> Result<Vec<LeftA
         Some(FileKind::Symlink) => Some("it is a link, which is not followed"),
         Some(_) => Some("it is no regular file"),
     };
-    found.extend(why.map(|why| LeftAlone {
-        name: jsonl,
-        why,
-        matters: true,
-    }));
+    found.extend(why.map(|why| LeftAlone { name: jsonl, why, matters: true }));
     for name in [format!("session_{session}.json"), format!("{session}.json")] {
         if kind(&name)?.is_some() {
             found.push(LeftAlone {
@@ -70,9 +63,7 @@ pub(super) fn jsonl_length(dir: &Dir, session: &str) -> Result<Option<u64>> {
         return Ok(None);
     };
     let stat = dir.stat_opt(name.as_str())?;
-    Ok(stat
-        .filter(|stat| stat.kind == FileKind::File)
-        .map(|stat| stat.size))
+    Ok(stat.filter(|stat| stat.kind == FileKind::File).map(|stat| stat.size))
 }
 
 /// The transcript beside the database, of which a tail was or will be cut.
@@ -93,13 +84,7 @@ impl<'k> Jsonl<'k> {
             return Ok(None);
         };
         match dir.open_existing(name.as_str()) {
-            Ok(file) => Ok(Some(Self {
-                file,
-                dir,
-                session: &cut.session,
-                start,
-                end,
-            })),
+            Ok(file) => Ok(Some(Self { file, dir, session: &cut.session, start, end })),
             Err(error) if error.is_not_found() => {
                 Err(went_on(&cut.session, "its transcript is gone"))
             }
@@ -126,9 +111,7 @@ impl<'k> Jsonl<'k> {
         let mut at = self.start;
         let mut buffer = Vec::new();
         kept.for_each_piece(|piece| {
-            let wanted = piece
-                .len()
-                .min(usize::try_from(length - at).unwrap_or(usize::MAX));
+            let wanted = piece.len().min(usize::try_from(length - at).unwrap_or(usize::MAX));
             buffer.resize(wanted, 0);
             let read = herma_fs::file::read_at(&self.file, &mut buffer, at);
             read.map_err(|e| self.error("read", e))?;

@@ -6,26 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
-use rusqlite::OptionalExtension;
-use rusqlite::Transaction;
-use rusqlite::types::Value;
-use rusqlite::types::ValueRef;
-use serde::Deserialize;
-use serde::Serialize;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{OptionalExtension, Transaction};
+use serde::{Deserialize, Serialize};
 
-use super::Place;
-use super::TranscriptMark;
+use super::{Place, TranscriptMark};
 use crate::db::value;
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
@@ -165,10 +157,7 @@ fn counters(transaction: &Transaction<'_>, session: &str) -> Result<Counters> {
         });
         Ok(found.optional()?.flatten())
     };
-    Ok(Counters {
-        message_count: one("message_count")?,
-        tool_call_count: one("tool_call_count")?,
-    })
+    Ok(Counters { message_count: one("message_count")?, tool_call_count: one("tool_call_count")? })
 }
 
 /// Sets what the session says about its own length.
@@ -177,10 +166,8 @@ pub(super) fn set_counters(
     cut: &Cut,
     counters: &Counters,
 ) -> Result<()> {
-    let all = [
-        ("message_count", counters.message_count),
-        ("tool_call_count", counters.tool_call_count),
-    ];
+    let all =
+        [("message_count", counters.message_count), ("tool_call_count", counters.tool_call_count)];
     for (column, count) in all {
         if let Some(count) = count {
             let sql = format!("UPDATE main.sessions SET \"{column}\" = ?1 WHERE id = ?2");
@@ -231,10 +218,7 @@ impl Kept {
             Err(error) => return Err(error.into()),
         };
         let path = keep_in.path().join(name);
-        let bad = |what| Error::BadFile {
-            path: path.clone(),
-            what,
-        };
+        let bad = |what| Error::BadFile { path: path.clone(), what };
         let mut lines = Lines::new(&file);
         let first = lines.next(&path)?.ok_or_else(|| bad("it is empty"))?;
         let cut: Cut = serde_json::from_slice(&first).map_err(|_| bad("it is something else"))?;
@@ -244,9 +228,7 @@ impl Kept {
         let number = cut.columns.iter().position(|column| column == "id");
         let (mut rows, mut count, mut tail) = (BTreeMap::new(), 1, 0u64);
         loop {
-            let line = lines
-                .next(&path)?
-                .ok_or_else(|| bad("its end is missing"))?;
+            let line = lines.next(&path)?.ok_or_else(|| bad("its end is missing"))?;
             match serde_json::from_slice(&line).map_err(|_| bad("a line cannot be read"))? {
                 Line::Row(values) if values.len() == cut.columns.len() => {
                     let Some(Exact::Integer(id)) = number.map(|index| &values[index]) else {
@@ -256,9 +238,7 @@ impl Kept {
                 }
                 Line::Row(_) => return Err(bad("a row has too few or too many columns")),
                 Line::Tail(piece) => {
-                    let piece = BASE64
-                        .decode(&piece)
-                        .map_err(|_| bad("a line cannot be read"))?;
+                    let piece = BASE64.decode(&piece).map_err(|_| bad("a line cannot be read"))?;
                     tail += piece.len() as u64;
                 }
                 Line::End(lines) if lines == count => break,
@@ -270,12 +250,7 @@ impl Kept {
         if tail != expected || rows.len() as u64 != cut.rows {
             return Err(bad("lines are missing"));
         }
-        Ok(Some(Self {
-            cut,
-            rows,
-            path,
-            file,
-        }))
+        Ok(Some(Self { cut, rows, path, file }))
     }
 
     /// Is nothing in it?
@@ -285,10 +260,7 @@ impl Kept {
 
     /// Where it was cut.
     pub(crate) fn place(&self) -> Place {
-        Place {
-            session: self.cut.session.clone(),
-            mark: self.cut.mark,
-        }
+        Place { session: self.cut.session.clone(), mark: self.cut.mark }
     }
 
     /// The file it is kept in.
@@ -325,10 +297,8 @@ impl Kept {
         let mut statement = transaction.prepare(ROWS)?;
         let same_columns = statement.column_names() == self.cut.columns;
         let (mut present, mut same) = (0, 0);
-        let mut rows = statement.query(rusqlite::params![
-            self.cut.session,
-            self.cut.mark.message_id
-        ])?;
+        let mut rows =
+            statement.query(rusqlite::params![self.cut.session, self.cut.mark.message_id])?;
         while let Some(row) = rows.next()? {
             present += 1;
             if !same_columns {
@@ -462,16 +432,12 @@ impl Read for At<'_> {
 
 impl<'f> Lines<'f> {
     fn new(file: &'f File) -> Self {
-        Self {
-            reader: BufReader::new(At { file, offset: 0 }),
-        }
+        Self { reader: BufReader::new(At { file, offset: 0 }) }
     }
 
     fn next(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let read = (&mut self.reader)
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line);
+        let read = (&mut self.reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
         read.map_err(|e| herma_fs::Error::on("read", path, e))?;
         Ok((line.pop() == Some(b'\n')).then_some(line))
     }

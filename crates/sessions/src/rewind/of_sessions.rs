@@ -1,9 +1,7 @@
 //! The kept ends of sessions that are deleted: they hold messages, so they go with them.
 
 use std::ffi::CStr;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 use herma_fs::Dir;
 use serde::Deserialize;
@@ -31,10 +29,7 @@ pub(crate) fn for_each_end(
     };
     for entry in dir.entries()? {
         let name = entry.name.as_c_str();
-        if !name
-            .to_str()
-            .is_ok_and(|name| EndName::parse(name).is_some())
-        {
+        if !name.to_str().is_ok_and(|name| EndName::parse(name).is_some()) {
             continue;
         }
         if let Some(session) = session_of(&dir, name)? {

@@ -3,23 +3,14 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use herma_sessions::Filter;
-use herma_sessions::archive;
+use herma_sessions::{Filter, archive};
 
-use super::Home;
-use super::NOW;
-use super::ago;
-use super::older_than;
+use super::{Home, NOW, ago, older_than};
 
 #[test]
 fn an_archive_holds_the_session_and_its_files() {
     let home = Home::new();
-    home.add(
-        "old",
-        ago(100.0),
-        Some(ago(100.0)),
-        &[ago(100.0), ago(99.0)],
-    );
+    home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0), ago(99.0)]);
     home.add("../up", ago(100.0), Some(ago(100.0)), &[]);
     home.add("new", NOW, Some(NOW), &[NOW]);
     let names = home.add_files("old");
@@ -34,25 +25,14 @@ fn an_archive_holds_the_session_and_its_files() {
     let file = std::fs::File::open(place.join("old.jsonl.gz")).unwrap();
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["id"], "old");
     assert_eq!(lines[0]["messages"].as_array().unwrap().len(), 2);
-    let mut files: Vec<_> = lines[1..]
-        .iter()
-        .map(|line| line["file"].as_str().unwrap())
-        .collect();
+    let mut files: Vec<_> = lines[1..].iter().map(|line| line["file"].as_str().unwrap()).collect();
     files.dedup();
     assert_eq!(files, super::defects::sorted(names));
-    assert_eq!(
-        lines
-            .iter()
-            .filter(|line| line["file"] == "old.jsonl")
-            .count(),
-        3
-    );
+    assert_eq!(lines.iter().filter(|line| line["file"] == "old.jsonl").count(), 3);
     home.assert_sound();
 }
 
@@ -76,9 +56,7 @@ fn an_archive_that_a_killed_run_left_is_not_written_twice() {
     let names = || {
         let entries = std::fs::read_dir(&place).unwrap();
         super::defects::sorted(
-            entries
-                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .collect(),
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect(),
         )
     };
     let again = |text: &str| {
@@ -100,10 +78,7 @@ fn kept_ends_are_archived_with_their_session() {
     home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
     let name = format!("{}-{}.0000000001-5", "0".repeat(16), "a".repeat(40));
     std::fs::create_dir(home.directory().join("rewound")).unwrap();
-    home.write(
-        &format!("rewound/{name}"),
-        "{\"schema\":\"x\",\"session\":\"old\"}\n{\"end\":1}\n",
-    );
+    home.write(&format!("rewound/{name}"), "{\"schema\":\"x\",\"session\":\"old\"}\n{\"end\":1}\n");
     let done = archive::archive(&mut home.open(), &home.dir(), &older_than(90.0)).unwrap();
     assert_eq!((done.sessions, done.removed.files), (1, 1));
     let file = std::fs::File::open(home.directory().join("archive/old.jsonl.gz")).unwrap();

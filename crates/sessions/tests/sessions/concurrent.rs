@@ -1,20 +1,12 @@
 //! Others write while sessions are deleted, and nothing of theirs is lost.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Error;
-use herma_sessions::prune;
-use herma_sessions::rename;
+use herma_sessions::{Access, Database, Error, prune, rename};
 use herma_testkit::bounded::Done;
 
-use super::Home;
-use super::NOW;
-use super::ago;
-use super::older_than;
+use super::{Home, NOW, ago, older_than};
 
 #[test]
 fn writers_beside_a_prune_lose_nothing() {
@@ -42,14 +34,8 @@ fn writers_beside_a_prune_lose_nothing() {
         let removed = removed.unwrap();
         let stay = home.number("SELECT COUNT(*) FROM sessions WHERE id LIKE 's%'");
         assert_eq!(removed.sessions + stay as u64, 5000, "{removed:?}");
-        assert!(
-            removed.sessions >= 4000,
-            "nobody speaks in those: {removed:?}"
-        );
-        writers
-            .into_iter()
-            .map(|writer| writer.join().unwrap())
-            .collect()
+        assert!(removed.sessions >= 4000, "nobody speaks in those: {removed:?}");
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let total: u64 = written.iter().sum();
     assert!(written.iter().all(|count| *count > 0), "{written:?}");
@@ -71,9 +57,7 @@ fn write_until(home: &Home, writer: usize, done: &AtomicBool) -> u64 {
         let sql = "INSERT INTO messages (session_id, role, content, timestamp)
                    SELECT id, 'user', 'ack ' || id, ?2 FROM sessions WHERE id = ?1";
         count += connection.execute(sql, rusqlite::params![id, NOW]).unwrap() as u64;
-        count += connection
-            .execute(sql, rusqlite::params![old, NOW])
-            .unwrap() as u64;
+        count += connection.execute(sql, rusqlite::params![old, NOW]).unwrap() as u64;
         std::thread::sleep(Duration::from_millis(2));
     }
     count
@@ -90,10 +74,7 @@ fn a_writer_that_never_ends_makes_us_give_up_in_words() {
     let renamed = rename::rename(&mut database, "a", "title");
     assert!(matches!(renamed, Err(Error::Busy { .. })), "{renamed:?}");
     other.execute_batch("COMMIT").unwrap();
-    assert_eq!(
-        rename::rename(&mut database, "a", " a\ttitle \n").unwrap(),
-        "a title"
-    );
+    assert_eq!(rename::rename(&mut database, "a", " a\ttitle \n").unwrap(), "a title");
 }
 
 #[test]
@@ -114,10 +95,7 @@ fn only_one_process_deletes_at_a_time() {
             .collect();
         both.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    assert_eq!(
-        totals.iter().map(|removed| removed.sessions).sum::<u64>(),
-        200
-    );
+    assert_eq!(totals.iter().map(|removed| removed.sessions).sum::<u64>(), 200);
     assert_eq!(totals.iter().map(|removed| removed.files).sum::<u64>(), 200);
     home.assert_sound();
 }

@@ -2,22 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Error;
-use herma_sessions::Filter;
-use herma_sessions::db::KNOWN_VERSION;
-use herma_sessions::db::MADE_VERSION;
-use herma_sessions::delete;
-use herma_sessions::list;
-use herma_sessions::prune;
-use herma_sessions::rename;
-use herma_sessions::search;
+use herma_sessions::db::{KNOWN_VERSION, MADE_VERSION};
+use herma_sessions::{Access, Database, Error, Filter, delete, list, prune, rename, search};
 use herma_testkit::random::Random;
 
-use super::Home;
-use super::ago;
-use super::older_than;
+use super::{Home, ago, older_than};
 
 #[test]
 fn a_newer_schema_is_read_and_not_written() {
@@ -25,24 +14,11 @@ fn a_newer_schema_is_read_and_not_written() {
     home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
     home.sql("UPDATE schema_version SET version = 27");
     let refused = Database::open(&home.database(), Access::Write);
-    assert!(
-        matches!(refused, Err(Error::Newer { version: 27, .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::Newer { version: 27, .. })), "{refused:?}");
     let mut database = home.open_to_read();
     assert!(matches!(database.only_read(), Some(Error::Newer { .. })));
-    assert_eq!(
-        list::list(&database, &Filter::default(), None)
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        prune::plan(&database, None, &older_than(90.0))
-            .unwrap()
-            .sessions,
-        1
-    );
+    assert_eq!(list::list(&database, &Filter::default(), None).unwrap().len(), 1);
+    assert_eq!(prune::plan(&database, None, &older_than(90.0)).unwrap().sessions, 1);
     let written = prune::prune(&mut database, None, &older_than(90.0));
     assert!(matches!(written, Err(Error::ReadOnly)), "{written:?}");
     home.sql("UPDATE schema_version SET version = 'eleven'");
@@ -62,18 +38,10 @@ fn an_older_schema_lacks_columns_and_works() {
     let mut database = home.open();
     let listed = list::list(&database, &Filter::default(), None).unwrap();
     assert_eq!((listed.len(), &listed[0].title), (1, &None));
-    let titled = Filter {
-        title: Some("x".to_owned()),
-        ..Filter::default()
-    };
+    let titled = Filter { title: Some("x".to_owned()), ..Filter::default() };
     assert_eq!(list::count(&database, &titled).unwrap(), 0);
     assert!(rename::rename(&mut database, "a", "new").is_err());
-    assert_eq!(
-        prune::prune(&mut database, None, &older_than(90.0))
-            .unwrap()
-            .sessions,
-        1
-    );
+    assert_eq!(prune::prune(&mut database, None, &older_than(90.0)).unwrap().sessions, 1);
     assert_eq!(home.number("SELECT COUNT(*) FROM mine"), 0);
 }
 
@@ -97,10 +65,7 @@ fn what_later_versions_added_goes_with_its_session() {
     let pruned = prune::prune(&mut database, None, &older_than(90.0)).unwrap();
     assert_eq!(pruned.sessions, 1);
     assert_eq!(home.number("SELECT COUNT(*) FROM session_model_usage"), 1);
-    assert_eq!(
-        home.number("SELECT COUNT(*) FROM messages WHERE active = 1"),
-        1
-    );
+    assert_eq!(home.number("SELECT COUNT(*) FROM messages WHERE active = 1"), 1);
     home.assert_sound();
 }
 
@@ -144,14 +109,8 @@ fn a_database_of_august_2026_is_read_searched_and_pruned() {
     assert_eq!(pruned.sessions, 1);
     let left = "SELECT COUNT(*) FROM sessions WHERE id IN ('pinned', 'busy')";
     assert_eq!(home.number(left), 2);
-    assert_eq!(
-        home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h1'"),
-        0
-    );
-    assert_eq!(
-        home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h2'"),
-        1
-    );
+    assert_eq!(home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h1'"), 0);
+    assert_eq!(home.number("SELECT COUNT(*) FROM system_prompts WHERE hash = 'h2'"), 1);
     // The index compares itself with the messages it is made of, and fails if they differ.
     home.sql("INSERT INTO messages_fts(messages_fts, rank) VALUES ('integrity-check', 1)");
     assert!(delete::delete(&mut database, None, "pinned").is_ok());
@@ -165,10 +124,7 @@ fn an_index_that_only_hermes_can_write_keeps_the_database_from_being_changed() {
     home.add("a", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
     home.sql("CREATE TABLE messages_fts_cjk (content)");
     let refused = Database::open(&home.database(), Access::Write);
-    assert!(
-        matches!(refused, Err(Error::ForeignIndex(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::ForeignIndex(_))), "{refused:?}");
     let database = home.open_to_read();
     assert_eq!(list::count(&database, &Filter::default()).unwrap(), 1);
 }
@@ -206,25 +162,16 @@ fn a_new_machine_gets_the_tables_of_hermes() {
 fn what_is_no_session_database_is_refused() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("state.db");
-    for content in [
-        b"not a database, but long enough to look at twice".to_vec(),
-        vec![7; 8192],
-    ] {
+    for content in [b"not a database, but long enough to look at twice".to_vec(), vec![7; 8192]] {
         std::fs::write(&path, content).unwrap();
         for access in [Access::Read, Access::Write] {
             let refused = Database::open(&path, access);
-            assert!(
-                matches!(refused, Err(Error::NotADatabase(_))),
-                "{refused:?}"
-            );
+            assert!(matches!(refused, Err(Error::NotADatabase(_))), "{refused:?}");
         }
     }
     std::fs::write(&path, "").unwrap();
     let refused = Database::open(&path, Access::Write);
-    assert!(
-        matches!(refused, Err(Error::NotSessions { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::NotSessions { .. })), "{refused:?}");
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection
         .execute_batch(
@@ -234,14 +181,8 @@ fn what_is_no_session_database_is_refused() {
         )
         .unwrap();
     let refused = Database::open(&path, Access::Read);
-    assert!(
-        matches!(refused, Err(Error::NotSessions { .. })),
-        "a view may never end"
-    );
-    assert!(
-        Database::open(temp.path(), Access::Read).is_err(),
-        "a directory"
-    );
+    assert!(matches!(refused, Err(Error::NotSessions { .. })), "a view may never end");
+    assert!(Database::open(temp.path(), Access::Read).is_err(), "a directory");
 }
 
 #[test]
@@ -257,12 +198,7 @@ fn values_of_any_type_are_read_and_never_taken_for_old() {
            ('text', x'00', 17, 'noon'), ('big', 'user', zeroblob(30000000), 1);",
     );
     let mut database = home.open();
-    assert_eq!(
-        list::list(&database, &Filter::default(), None)
-            .unwrap()
-            .len(),
-        4
-    );
+    assert_eq!(list::list(&database, &Filter::default(), None).unwrap().len(), 4);
     let pruned = prune::prune(&mut database, Some(&home.dir()), &older_than(90.0)).unwrap();
     assert_eq!((pruned.sessions, pruned.kept.len()), (0, 2), "{pruned:?}");
     let mut out = Vec::new();
@@ -281,11 +217,7 @@ fn triggers_that_call_what_nobody_knows_are_an_error() {
     home.sql("CREATE TRIGGER evil AFTER DELETE ON sessions BEGIN SELECT launch_missiles(); END;");
     let failed = delete::delete(&mut home.open(), Some(&home.dir()), "a");
     assert!(matches!(failed, Err(Error::Sql(_))), "{failed:?}");
-    assert_eq!(
-        (home.ids().len(), home.files().len()),
-        (1, 5),
-        "rows and files stay"
-    );
+    assert_eq!((home.ids().len(), home.files().len()), (1, 5), "rows and files stay");
     home.sql("DROP TRIGGER evil");
     delete::delete(&mut home.open(), Some(&home.dir()), "a").unwrap();
     assert_eq!((home.ids().len(), home.files().len()), (0, 0));
@@ -296,12 +228,7 @@ fn triggers_that_call_what_nobody_knows_are_an_error() {
 fn a_damaged_file_is_an_error_and_never_a_panic() {
     let home = Home::new();
     for n in 0..40 {
-        home.add(
-            &format!("s{n}"),
-            ago(100.0),
-            Some(ago(100.0)),
-            &[ago(100.0); 5],
-        );
+        home.add(&format!("s{n}"), ago(100.0), Some(ago(100.0)), &[ago(100.0); 5]);
     }
     home.sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;");
     let whole = std::fs::read(home.database()).unwrap();

@@ -1,20 +1,10 @@
 //! One test for each defect of the original, named after what used to break.
 
-use herma_sessions::Error;
-use herma_sessions::Filter;
-use herma_sessions::auto;
 use herma_sessions::auto::AutoSettings;
-use herma_sessions::delete;
-use herma_sessions::orphans;
-use herma_sessions::prune;
-use herma_sessions::reap;
-use herma_sessions::vacuum;
 use herma_sessions::vacuum::Vacuumed;
+use herma_sessions::{Error, Filter, auto, delete, orphans, prune, reap, vacuum};
 
-use super::Home;
-use super::NOW;
-use super::ago;
-use super::older_than;
+use super::{Home, NOW, ago, older_than};
 
 #[test]
 fn defect_53_the_snapshot_the_agent_writes_is_deleted_too() {
@@ -53,10 +43,7 @@ fn defect_55_sessions_of_crashed_processes_can_be_ended() {
     home.add("crashed", ago(1000.0), None, &[ago(999.0)]);
     home.add("waiting-chat", ago(1000.0), None, &[ago(999.0)]);
     home.add("running", ago(1000.0), None, &[ago(0.1)]);
-    home.write(
-        "sessions.json",
-        r#"{"tg:1": {"session_id": "waiting-chat"}}"#,
-    );
+    home.write("sessions.json", r#"{"tg:1": {"session_id": "waiting-chat"}}"#);
     let (mut database, dir) = (home.open(), home.dir());
     let all = Filter::default();
     prune::prune(&mut database, Some(&dir), &older_than(90.0)).unwrap();
@@ -65,10 +52,7 @@ fn defect_55_sessions_of_crashed_processes_can_be_ended() {
     let found = reap::find(&database, Some(&dir), &all, ago(7.0), 10).unwrap();
     let found: Vec<_> = found.shown.iter().map(|session| &session.id).collect();
     assert_eq!(found, ["crashed"]);
-    assert_eq!(
-        reap::reap(&mut database, Some(&dir), &all, ago(7.0)).unwrap(),
-        1
-    );
+    assert_eq!(reap::reap(&mut database, Some(&dir), &all, ago(7.0)).unwrap(), 1);
     let ended = database.session("crashed").unwrap().unwrap();
     assert_eq!(ended.ended_at, Some(ago(999.0)), "its age stays right");
     assert_eq!(ended.end_reason.as_deref(), Some(reap::END_REASON));
@@ -82,15 +66,7 @@ fn defect_56_files_of_other_sessions_stay() {
     let home = Home::new();
     let outside = home.directory().join("../victim.json");
     std::fs::copy(home.database(), &outside).unwrap();
-    for id in [
-        "job",
-        "a*",
-        "[0-9]",
-        "../victim",
-        "/etc/passwd",
-        "x\u{1b}[2J",
-        "sessions",
-    ] {
+    for id in ["job", "a*", "[0-9]", "../victim", "/etc/passwd", "x\u{1b}[2J", "sessions"] {
         home.add(id, ago(100.0), Some(ago(100.0)), &[]);
     }
     for id in ["job_2", "ab", "7"] {
@@ -127,16 +103,10 @@ fn defect_57_any_number_of_sessions_is_pruned() {
     home.add("kept", NOW, Some(NOW), &[NOW]);
     home.write("kept.json", "{}");
     let plan = prune::plan(&home.open_to_read(), Some(&home.dir()), &older_than(90.0)).unwrap();
-    assert_eq!(
-        (plan.sessions, plan.messages, plan.files),
-        (40_000, 5000, 5000)
-    );
+    assert_eq!((plan.sessions, plan.messages, plan.files), (40_000, 5000, 5000));
     let removed = prune::prune(&mut home.open(), Some(&home.dir()), &older_than(90.0)).unwrap();
     assert_eq!(removed.sessions, plan.sessions);
-    assert_eq!(
-        (removed.messages, removed.files),
-        (plan.messages, plan.files)
-    );
+    assert_eq!((removed.messages, removed.files), (plan.messages, plan.files));
     assert_eq!(home.ids(), ["kept"]);
     assert_eq!(home.files(), ["kept.json"]);
     home.assert_sound();
@@ -149,10 +119,7 @@ fn defect_58_a_crash_between_rows_and_files_is_finished_by_the_next_run() {
         home.add(id, ago(1.0), Some(ago(1.0)), &[]);
         home.add_files(id);
     }
-    home.write(
-        "sessions.json",
-        r#"{"a": {"session_id": "gone"}, "b": {"session_id": "other"}}"#,
-    );
+    home.write("sessions.json", r#"{"a": {"session_id": "gone"}, "b": {"session_id": "other"}}"#);
     // As a deletion of two leaves it that was killed after the rows of one.
     home.sql("DELETE FROM sessions WHERE id = 'gone'");
     let place = home.directory().join(".herma");
@@ -177,10 +144,7 @@ fn defect_58_files_whose_row_is_gone_are_found_and_removed() {
     home.add_files(known);
     home.add_files("20260101_120000_999999");
     home.write("notes.json", "mine");
-    home.write(
-        "sessions.json",
-        r#"{"a": {"session_id": "20260202_120000_aaaaaa"}}"#,
-    );
+    home.write("sessions.json", r#"{"a": {"session_id": "20260202_120000_aaaaaa"}}"#);
     home.write("20260202_120000_aaaaaa.jsonl", "a chat without a row");
     let before = home.files().len();
     let later = 90_000.0;
@@ -209,24 +173,16 @@ fn defect_59_the_database_is_not_rewritten_for_every_prune() {
     let settings = AutoSettings::default();
     // A reader keeps the log from being emptied, and a rewrite would double the file.
     let reader = home.connect();
-    reader
-        .execute_batch("BEGIN; SELECT COUNT(*) FROM sessions;")
-        .unwrap();
+    reader.execute_batch("BEGIN; SELECT COUNT(*) FROM sessions;").unwrap();
     let auto = auto::prune_and_vacuum(&mut database, Some(&dir), &settings, NOW).unwrap();
-    assert_eq!(
-        (auto.skipped, auto.removed.sessions, auto.vacuumed),
-        (false, 1, false)
-    );
+    assert_eq!((auto.skipped, auto.removed.sessions, auto.vacuumed), (false, 1, false));
     assert_eq!(auto.notes.len(), 1, "{:?}", auto.notes);
     drop(reader);
     let Vacuumed::Yes { before, after } = vacuum::vacuum(&mut database, 30.0, NOW).unwrap() else {
         panic!("it pays");
     };
     assert!(after < before / 2, "{before} {after}");
-    assert_eq!(
-        vacuum::vacuum(&mut database, 30.0, NOW).unwrap(),
-        Vacuumed::NotNeeded
-    );
+    assert_eq!(vacuum::vacuum(&mut database, 30.0, NOW).unwrap(), Vacuumed::NotNeeded);
     let again = auto::prune_and_vacuum(&mut database, Some(&dir), &settings, NOW + 60.0).unwrap();
     assert!(again.skipped);
     home.assert_sound();
@@ -273,10 +229,7 @@ fn children_become_orphans_and_are_not_deleted() {
     assert_eq!((removed.sessions, removed.messages), (1, 1));
     let child = home.open().session("child").unwrap().unwrap();
     assert_eq!(child.parent, None);
-    assert_eq!(
-        home.number("SELECT COUNT(*) FROM telegram_dm_topic_bindings"),
-        0
-    );
+    assert_eq!(home.number("SELECT COUNT(*) FROM telegram_dm_topic_bindings"), 0);
     home.assert_sound();
 }
 
@@ -305,9 +258,6 @@ fn what_an_unknown_table_still_needs_stays_and_is_named() {
     assert_eq!(removed.sessions, 2);
     let kept: Vec<_> = removed.kept.iter().map(|kept| kept.id.as_str()).collect();
     assert_eq!(kept, ["billed"]);
-    assert_eq!(
-        (home.ids(), home.files().len()),
-        (vec!["billed".to_owned()], 5)
-    );
+    assert_eq!((home.ids(), home.files().len()), (vec!["billed".to_owned()], 5));
     home.assert_sound();
 }

@@ -1,22 +1,13 @@
 //! What may not go, and what must be remembered.
 
-use herma_sessions::Filter;
-use herma_sessions::orphans;
-use herma_sessions::prune;
-use herma_sessions::reap;
+use herma_sessions::{Filter, orphans, prune, reap};
 
-use super::Home;
-use super::NOW;
-use super::ago;
-use super::older_than;
+use super::{Home, NOW, ago, older_than};
 
 #[test]
 fn a_file_without_a_session_stays_for_a_day() {
     let home = Home::new();
-    for name in [
-        "20260422_231500_1a2b3c.jsonl",
-        "20260422_231500_4d5e6f.jsonl",
-    ] {
+    for name in ["20260422_231500_1a2b3c.jsonl", "20260422_231500_4d5e6f.jsonl"] {
         home.write(name, "{}\n");
     }
     home.touch("20260422_231500_1a2b3c.jsonl", ago(0.9));
@@ -33,10 +24,7 @@ fn a_file_without_a_session_stays_for_a_day() {
 fn a_file_of_a_chat_that_the_gateway_lists_has_a_session() {
     let home = Home::new();
     home.write("20260422_231500_1a2b3c.jsonl", "{}\n");
-    home.write(
-        "sessions.json",
-        r#"{"chat": {"session_id": "20260422_231500_1a2b3c"}}"#,
-    );
+    home.write("sessions.json", r#"{"chat": {"session_id": "20260422_231500_1a2b3c"}}"#);
     let (database, dir) = (home.open(), home.dir());
     assert_eq!(orphans::find(&database, &dir, NOW).unwrap().files, 0);
 }
@@ -44,11 +32,7 @@ fn a_file_of_a_chat_that_the_gateway_lists_has_a_session() {
 #[test]
 fn somebody_s_notes_are_no_files_of_a_session() {
     let home = Home::new();
-    for name in [
-        "notes.json",
-        "session_notes.json",
-        "request_dump_notes_001.json",
-    ] {
+    for name in ["notes.json", "session_notes.json", "request_dump_notes_001.json"] {
         home.write(name, "{}\n");
     }
     let (database, dir) = (home.open(), home.dir());
@@ -64,18 +48,12 @@ fn a_session_younger_than_the_limit_is_not_ended() {
     home.add("old", ago(8.0), None, &[ago(8.0)]);
     home.add("ancient", ago(100.0), None, &[ago(100.0)]);
     let mut database = home.open();
-    for (filter, expected) in [
-        (older_than(1.0), 2),
-        (older_than(90.0), 1),
-        (Filter::default(), 2),
-    ] {
+    for (filter, expected) in [(older_than(1.0), 2), (older_than(90.0), 1), (Filter::default(), 2)]
+    {
         let found = reap::find(&database, None, &filter, ago(7.0), 9).unwrap();
         assert_eq!(found.count, expected, "{filter:?}");
     }
-    assert_eq!(
-        reap::reap(&mut database, None, &older_than(1.0), ago(7.0)).unwrap(),
-        2
-    );
+    assert_eq!(reap::reap(&mut database, None, &older_than(1.0), ago(7.0)).unwrap(), 2);
     assert!(database.session("young").unwrap().unwrap().is_active);
     let ended = home.number("SELECT CAST(ended_at AS INTEGER) FROM sessions WHERE id = 'old'");
     assert_eq!(ended, ago(8.0) as i64, "its age stays right");

@@ -1,15 +1,8 @@
 //! Sessions that look dead in the database, but are in use.
 
-use herma_sessions::Error;
-use herma_sessions::Filter;
-use herma_sessions::archive;
-use herma_sessions::delete;
-use herma_sessions::prune;
-use herma_sessions::reap;
+use herma_sessions::{Error, Filter, archive, delete, prune, reap};
 
-use super::Home;
-use super::ago;
-use super::older_than;
+use super::{Home, ago, older_than};
 
 #[test]
 fn a_session_whose_files_were_written_lately_is_not_pruned() {

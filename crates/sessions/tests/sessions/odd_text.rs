@@ -1,15 +1,9 @@
 //! Messages with NULs in them, put into the search indexes by an older SQLite.
 
 use herma_fs::Dir;
-use herma_sessions::archive;
-use herma_sessions::delete;
-use herma_sessions::prune;
-use herma_sessions::rewind;
+use herma_sessions::{archive, delete, prune, rewind};
 
-use super::Home;
-use super::NOW;
-use super::ago;
-use super::older_than;
+use super::{Home, NOW, ago, older_than};
 
 const TEXTS: [&str; 4] = ["A\0B binary", "\0", "long beginning \0 \0 end", "äöüß\0"];
 

@@ -1,17 +1,9 @@
 //! List, find, search, count, export.
 
-use herma_sessions::Error;
-use herma_sessions::Filter;
-use herma_sessions::export;
 use herma_sessions::filters::Ended;
-use herma_sessions::list;
-use herma_sessions::search;
-use herma_sessions::show;
-use herma_sessions::stats;
+use herma_sessions::{Error, Filter, export, list, search, show, stats};
 
-use super::Home;
-use super::NOW;
-use super::ago;
+use super::{Home, NOW, ago};
 
 fn ids(home: &Home, filter: &Filter) -> Vec<String> {
     let sessions = list::list(&home.open_to_read(), filter, None).unwrap();
@@ -28,11 +20,7 @@ fn filters_mean_what_they_say() {
         "UPDATE sessions SET source = 'tool', title = 'Fix the Parser', model = 'Opus' WHERE id = 'c'",
     );
     let all = Filter::default();
-    assert_eq!(
-        ids(&home, &all),
-        ["b", "a", "c"],
-        "the latest activity first"
-    );
+    assert_eq!(ids(&home, &all), ["b", "a", "c"], "the latest activity first");
     let some = |change: fn(&mut Filter)| {
         let mut filter = Filter::default();
         change(&mut filter);
@@ -50,14 +38,8 @@ fn filters_mean_what_they_say() {
     let database = home.open_to_read();
     assert_eq!(list::list(&database, &all, Some(2)).unwrap().len(), 2);
     let counted = stats::stats(&database, Some(&home.dir())).unwrap();
-    assert_eq!(
-        (counted.sessions, counted.active, counted.messages),
-        (3, 1, 3)
-    );
-    assert_eq!(
-        counted.sources,
-        [("cli".to_owned(), 2), ("tool".to_owned(), 1)]
-    );
+    assert_eq!((counted.sessions, counted.active, counted.messages), (3, 1, 3));
+    assert_eq!(counted.sources, [("cli".to_owned(), 2), ("tool".to_owned(), 1)]);
 }
 
 #[test]
@@ -68,19 +50,12 @@ fn a_beginning_is_enough_if_no_other_id_has_it() {
     }
     let database = home.open_to_read();
     assert_eq!(database.find("20260102").unwrap().id, "20260102_c");
-    assert_eq!(
-        database.find("a%").unwrap().id,
-        "a%b",
-        "no wildcard, and case counts"
-    );
+    assert_eq!(database.find("a%").unwrap().id, "a%b", "no wildcard, and case counts");
     assert!(
         matches!(database.find("20260101"), Err(Error::Ambiguous { ids, .. }) if ids.len() == 2)
     );
     for nobody in ["", "_", "%", "2026010x", "20260101_a_"] {
-        assert!(
-            matches!(database.find(nobody), Err(Error::NotFound(_))),
-            "{nobody}"
-        );
+        assert!(matches!(database.find(nobody), Err(Error::NotFound(_))), "{nobody}");
     }
 }
 
@@ -96,41 +71,21 @@ fn searching_takes_every_query_as_words() {
     let database = home.open_to_read();
     let found = |query: &str| {
         let found = search::search(&database, query, &Filter::default(), 10).unwrap();
-        found
-            .into_iter()
-            .map(|found| found.message)
-            .collect::<Vec<_>>()
+        found.into_iter().map(|found| found.message).collect::<Vec<_>>()
     };
     assert_eq!(found("fox quick"), [2]);
     assert_eq!(found("\"NEAR(1)\""), [2]);
     assert_eq!(found("AND left"), [2]);
-    assert_eq!(
-        found("uick-bro"),
-        [2],
-        "a part of a word is found in the text"
-    );
+    assert_eq!(found("uick-bro"), [2], "a part of a word is found in the text");
     assert_eq!(found("字か"), [3]);
     assert_eq!(found("0% sure_"), [4]);
-    for query in [
-        "",
-        " ",
-        "*",
-        "col:x",
-        "nothing like it",
-        "^",
-        "\0",
-        "' OR 1=1 --",
-        "{",
-        "a\"b",
-    ] {
+    for query in ["", " ", "*", "col:x", "nothing like it", "^", "\0", "' OR 1=1 --", "{", "a\"b"] {
         assert!(found(query).is_empty(), "{query}");
     }
     assert_eq!(found(&"zz ".repeat(10_000)), [0i64; 0]);
     home.sql("DROP TABLE messages_fts");
     assert_eq!(
-        search::search(&home.open_to_read(), "fox", &Filter::default(), 10)
-            .unwrap()
-            .len(),
+        search::search(&home.open_to_read(), "fox", &Filter::default(), 10).unwrap().len(),
         1
     );
 }
@@ -147,15 +102,10 @@ fn an_export_is_one_session_per_line_with_all_columns() {
     );
     let mut out = Vec::new();
     let database = home.open_to_read();
-    assert_eq!(
-        export::export(&database, &Filter::default(), &mut out).unwrap(),
-        2
-    );
+    assert_eq!(export::export(&database, &Filter::default(), &mut out).unwrap(), 2);
     let text = String::from_utf8(out).unwrap();
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[0]["id"]), (2, &"a".into()));
     let messages = lines[0]["messages"].as_array().unwrap();
     assert_eq!(messages[1]["tool_calls"][0]["id"], 1);

@@ -1,12 +1,10 @@
 //! Conversations that go back and forward again.
 
 use herma_fs::Dir;
-use herma_sessions::Error;
-use herma_sessions::rewind;
 use herma_sessions::rewind::Rewound;
+use herma_sessions::{Error, rewind};
 
-use super::Home;
-use super::NOW;
+use super::{Home, NOW};
 
 /// All rows of a session with all columns, and the transcript.
 fn state(home: &Home, id: &str) -> (Vec<String>, Vec<String>, Vec<u8>) {
@@ -16,10 +14,7 @@ fn state(home: &Home, id: &str) -> (Vec<String>, Vec<String>, Vec<u8>) {
         let columns = statement.column_count();
         let rows = statement.query_map([id], |row| {
             let values = (0..columns).map(|n| row.get_ref(n));
-            Ok(format!(
-                "{:?}",
-                values.collect::<rusqlite::Result<Vec<_>>>()?
-            ))
+            Ok(format!("{:?}", values.collect::<rusqlite::Result<Vec<_>>>()?))
         });
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     };
@@ -36,9 +31,7 @@ fn conversation(home: &Home) -> rewind::TranscriptMark {
     home.add("talk", NOW, None, &[NOW, NOW + 1.0]);
     home.add("other", NOW, None, &[NOW + 2.0]);
     home.write("talk.jsonl", "one\ntwo\n");
-    let mark = rewind::mark(&home.open(), Some(&home.dir()), "talk")
-        .unwrap()
-        .unwrap();
+    let mark = rewind::mark(&home.open(), Some(&home.dir()), "talk").unwrap().unwrap();
     home.sql(
         "INSERT INTO messages (session_id, role, content, timestamp, tool_calls) VALUES
            ('talk', 'assistant', 'three', 0.1 + 0.2, '[{\"a\": 1}, {\"b\": 2}]'),
@@ -61,21 +54,11 @@ fn what_was_cut_comes_back_exactly() {
     let (mut database, dir) = (home.open(), home.dir());
     let keep = Dir::open(keep.path()).unwrap();
     let cut = |database: &mut _| rewind::rewind(database, Some(&dir), "talk", mark, &keep, "cut");
-    let expected = Rewound {
-        messages: 4,
-        jsonl_bytes: 11,
-    };
+    let expected = Rewound { messages: 4, jsonl_bytes: 11 };
     assert_eq!(cut(&mut database).unwrap(), expected);
-    assert_eq!(
-        cut(&mut database).unwrap(),
-        Rewound::default(),
-        "once is enough"
-    );
+    assert_eq!(cut(&mut database).unwrap(), Rewound::default(), "once is enough");
     let after = state(&home, "talk");
-    assert_eq!(
-        (after.0.len(), after.2.as_slice()),
-        (2, b"one\ntwo\n".as_slice())
-    );
+    assert_eq!((after.0.len(), after.2.as_slice()), (2, b"one\ntwo\n".as_slice()));
     assert_eq!(
         home.number("SELECT message_count * 10 + tool_call_count FROM sessions WHERE id = 'talk'"),
         20
@@ -101,11 +84,7 @@ fn an_interrupted_rewind_is_finished_either_way() {
     let keep = Dir::open(keep.path()).unwrap();
     rewind::rewind(&mut database, Some(&dir), "talk", mark, &keep, "cut").unwrap();
     // As after a crash between the rows and the transcript, and in the middle of writing it back.
-    for left in [
-        "one\ntwo\nthree\n\u{1f600}\n",
-        "one\ntwo\nthr",
-        "one\ntwo\n",
-    ] {
+    for left in ["one\ntwo\nthree\n\u{1f600}\n", "one\ntwo\nthr", "one\ntwo\n"] {
         home.write("talk.jsonl", left);
         rewind::rewind(&mut database, Some(&dir), "talk", mark, &keep, "cut").unwrap();
         assert_eq!(state(&home, "talk").2, b"one\ntwo\n");
@@ -154,10 +133,7 @@ fn a_kept_file_that_was_damaged_is_refused() {
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
         let back = rewind::bring_back(&mut database, Some(&dir), &keep, "cut");
-        assert!(
-            matches!(back, Err(Error::BadFile { .. })),
-            "{length}: {back:?}"
-        );
+        assert!(matches!(back, Err(Error::BadFile { .. })), "{length}: {back:?}");
     }
     assert_eq!(state(&home, "talk"), now);
 }

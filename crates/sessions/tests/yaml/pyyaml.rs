@@ -4,23 +4,17 @@
 //! environment below `target`. Where none of that works, the tests say so and are skipped.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use herma_sessions::resume::Value;
-use herma_sessions::resume::yaml;
+use herma_sessions::resume::{Value, yaml};
 use herma_testkit::Bounded;
-use proptest::strategy::Strategy;
-use proptest::strategy::ValueTree;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use super::values::nasty;
-use super::values::nasty_record;
-use super::values::record;
+use super::values::{nasty, nasty_record, record};
 
 /// How many random records go through each way.
 const RANDOM: usize = 300;
@@ -48,10 +42,7 @@ fn python() -> Option<&'static Path> {
     let python = PYTHON.get_or_init(|| {
         let named = std::env::var_os("HERMA_PYTHON").map(PathBuf::from);
         let candidates = [named, Some("python3".into())];
-        let found = candidates
-            .into_iter()
-            .flatten()
-            .find(|python| has_pyyaml(python));
+        let found = candidates.into_iter().flatten().find(|python| has_pyyaml(python));
         found.or_else(install)
     });
     if python.is_none() {
@@ -67,10 +58,7 @@ fn has_pyyaml(python: &Path) -> bool {
 
 fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
-    quiet
-        .stderr(Stdio::null())
-        .bounded_status()
-        .is_ok_and(|s| s.success())
+    quiet.stderr(Stdio::null()).bounded_status().is_ok_and(|s| s.success())
 }
 
 fn install() -> Option<PathBuf> {
@@ -80,14 +68,7 @@ fn install() -> Option<PathBuf> {
         return Some(python);
     }
     let made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&place));
-    let pip = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "pyyaml",
-    ];
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pyyaml"];
     let installed = made && succeeds(Command::new(&python).args(pip));
     (installed && has_pyyaml(&python)).then_some(python)
 }
@@ -126,10 +107,8 @@ fn pyyaml_reads_what_is_written_here() {
     let Some(python) = python() else { return };
     let mut records = random();
     records.push(Value::Map(nasty_record()));
-    let texts: Vec<String> = records
-        .iter()
-        .filter_map(|value| value.as_map().map(yaml::write))
-        .collect();
+    let texts: Vec<String> =
+        records.iter().filter_map(|value| value.as_map().map(yaml::write)).collect();
     let read = ask(python, &json!({"do": "load", "what": texts}));
     assert_eq!(read.len(), records.len());
     for ((record, text), read) in records.iter().zip(&texts).zip(read) {

@@ -1,12 +1,9 @@
 //! What is written is read back, here and by a reader of YAML 1.2.
 
-use herma_sessions::resume::Map;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::yaml;
+use herma_sessions::resume::{Map, Value, yaml};
 use proptest::prelude::*;
 
-use super::values::nasty_record;
-use super::values::record;
+use super::values::{nasty_record, record};
 
 fn check(record: &Map) -> Result<(), TestCaseError> {
     let text = yaml::write(record);

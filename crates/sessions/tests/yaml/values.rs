@@ -1,7 +1,6 @@
 //! Records to try: strings that have confused some reader, and random ones.
 
-use herma_sessions::resume::Map;
-use herma_sessions::resume::Value;
+use herma_sessions::resume::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -137,10 +136,7 @@ pub(super) fn nasty_record() -> Map {
     record.set("task", "nasty");
     record.set("decisions", Value::texts(nasty()));
     record.set("state", Value::Map(state));
-    record.set(
-        "empty",
-        Value::List(vec![Value::Map(Map::new()), Value::List(Vec::new())]),
-    );
+    record.set("empty", Value::List(vec![Value::Map(Map::new()), Value::List(Vec::new())]));
     record
 }
 

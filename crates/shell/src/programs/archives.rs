@@ -40,10 +40,7 @@ pub(super) fn unpacks(
 pub(super) fn rsync(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
     let (target, sources) = parsed.operands.split_last()?;
     (!sources.is_empty()).then_some(())?;
-    let host = target
-        .split(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default();
+    let host = target.split(|byte| *byte == b'/').next().unwrap_or_default();
     if parsed.has("n dry-run") {
         return Some(());
     }

@@ -79,17 +79,12 @@ pub(super) fn effects(process: &mut Process<'_, '_>, name: &str, arguments: &[Ar
     };
     let looks = LOOKS.iter().find(|(program, _)| *program == name);
     let only_looks = looks.is_some_and(|(_, all)| {
-        all.iter()
-            .any(|words| (0..words.len()).all(|at| word(at) == Some(words[at])))
+        all.iter().any(|words| (0..words.len()).all(|at| word(at) == Some(words[at])))
     });
     if only_looks {
         return true;
     }
-    let name = if name.starts_with("mkfs") {
-        "mkswap"
-    } else {
-        name
-    };
+    let name = if name.starts_with("mkfs") { "mkswap" } else { name };
     if let Some((why, _)) = PROGRAMS.iter().find(|(_, names)| names.contains(&name)) {
         process.elsewhere(why);
         return true;

@@ -2,20 +2,15 @@
 
 use super::modes::takes_rights;
 use super::texts;
-use crate::effects::Arrival;
-use crate::effects::Effect;
-use crate::options::Argument;
-use crate::options::Parsed;
+use crate::effects::{Arrival, Effect};
+use crate::options::{Argument, Parsed};
 use crate::process::Process;
 
 /// Options of `cp` that copy directories and links as what they are.
 const KEEP_SHAPE: &str = "r R a d P recursive archive no-dereference";
 
 pub(super) fn mkdir(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
-    if parsed
-        .value("m mode")
-        .is_some_and(|mode| takes_rights(mode, true))
-    {
+    if parsed.value("m mode").is_some_and(|mode| takes_rights(mode, true)) {
         return None;
     }
     for operand in &parsed.operands {
@@ -28,10 +23,7 @@ pub(super) fn mkdir(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Optio
 pub(super) fn rmdir(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
     for operand in &parsed.operands {
         process.makes(operand, true);
-        let slashes = operand
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'/');
+        let slashes = operand.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         for (slash, _) in slashes.filter(|(at, _)| *at > 0 && parsed.has("p parents")) {
             process.makes(&operand[..slash], true);
         }
@@ -68,18 +60,11 @@ fn brings(
     replaces: bool,
 ) -> Option<()> {
     let (sources, target) = sources_and_target(parsed, None)?;
-    let arrival = Arrival {
-        into_directory: !parsed.has("T no-target-directory"),
-        with_tree,
-        replaces,
-    };
+    let arrival =
+        Arrival { into_directory: !parsed.has("T no-target-directory"), with_tree, replaces };
     for source in sources {
         let (source, target) = ((*source).into(), target.into());
-        process.does(Effect::Brings {
-            source,
-            target,
-            arrival,
-        });
+        process.does(Effect::Brings { source, target, arrival });
     }
     Some(())
 }
@@ -108,9 +93,7 @@ fn sources_and_target<'p, 'a>(
     let elsewhere = parsed.value("t target-directory");
     match elsewhere.or(alone.filter(|_| operands.len() == 1)) {
         Some(target) => Some((operands, target)),
-        None => operands
-            .split_last()
-            .map(|(target, sources)| (sources, *target)),
+        None => operands.split_last().map(|(target, sources)| (sources, *target)),
     }
 }
 

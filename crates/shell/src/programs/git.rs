@@ -1,10 +1,7 @@
 //! What git's commands change. Nearly all of them write to `.git`, which is never saved.
 
-use super::ANYTHING;
-use super::ONLY_SHELL_KNOWS;
-use super::texts;
-use crate::effects::Arrival;
-use crate::effects::Effect;
+use super::{ANYTHING, ONLY_SHELL_KNOWS, texts};
+use crate::effects::{Arrival, Effect};
 use crate::options::Argument;
 use crate::process::Process;
 
@@ -79,9 +76,7 @@ fn subcommand(process: &mut Process<'_, '_>, command: &str, rest: &[Argument]) -
     }
     let words = texts(rest);
     let reads = READERS.contains(&command)
-        || words
-            .as_ref()
-            .is_some_and(|words| only_lists(command, words));
+        || words.as_ref().is_some_and(|words| only_lists(command, words));
     if !reads && !matches!(command, "grep" | "clean") {
         process.does(Effect::GitDirectory);
     }
@@ -151,10 +146,7 @@ fn only_lists(command: &str, words: &[&[u8]]) -> bool {
         "remote" => options_only("-v --verbose show") || matches!(words, [b"get-url", _]),
         "stash" => matches!(words, [b"list" | b"show", ..]),
         "config" => words.first().is_some_and(|first| {
-            matches!(
-                *first,
-                b"--get" | b"--list" | b"-l" | b"--get-all" | b"get" | b"list"
-            )
+            matches!(*first, b"--get" | b"--list" | b"-l" | b"--get-all" | b"get" | b"list")
         }),
         "worktree" | "notes" | "reflog" | "bundle" | "submodule" => {
             matches!(words, [b"list" | b"show" | b"status" | b"verify"])
@@ -194,10 +186,7 @@ fn restore(process: &mut Process<'_, '_>, words: &[&[u8]]) {
     match words.iter().position(|word| *word == b"--") {
         _ if only_index => {}
         Some(at) => changes(process, words[at + 1..].iter().copied()),
-        None => changes(
-            process,
-            (0..words.len()).filter(is_path).map(|at| words[at]),
-        ),
+        None => changes(process, (0..words.len()).filter(is_path).map(|at| words[at])),
     }
 }
 
@@ -222,11 +211,7 @@ fn moves(process: &mut Process<'_, '_>, paths: &[&[u8]]) {
         process.does(Effect::Brings {
             source: (*source).into(),
             target: (*target).into(),
-            arrival: Arrival {
-                into_directory: true,
-                with_tree: true,
-                replaces: true,
-            },
+            arrival: Arrival { into_directory: true, with_tree: true, replaces: true },
         });
     }
 }
@@ -242,10 +227,7 @@ fn clean(process: &mut Process<'_, '_>, words: &[&[u8]]) -> Option<()> {
             _ => {}
         }
     }
-    letters
-        .iter()
-        .all(|letter| b"fdxXqn".contains(letter))
-        .then_some(())?;
+    letters.iter().all(|letter| b"fdxXqn".contains(letter)).then_some(())?;
     if letters.contains(&b'n') {
         return Some(());
     }

@@ -28,8 +28,7 @@ use bstr::BString;
 use crate::options::Argument;
 use crate::process::Process;
 
-pub(crate) use wrappers::SETS_VARIABLE;
-pub(crate) use wrappers::is_harmless_variable;
+pub(crate) use wrappers::{SETS_VARIABLE, is_harmless_variable};
 
 const ANYTHING: &str = "it may change any file, also outside the project";
 const ODD_OPTIONS: &str = "what it changes with these arguments is not known";
@@ -106,13 +105,7 @@ fn with_dashes_as_meant(name: &str, arguments: &[Argument]) -> Vec<Argument> {
 
 /// The name of a program, if it is one of the system's: `rm` or `/bin/rm`, but not `./rm`.
 fn program_name(path: &[u8]) -> Option<&str> {
-    const PLACES: [&str; 5] = [
-        "/bin/",
-        "/usr/bin/",
-        "/usr/local/bin/",
-        "/sbin/",
-        "/usr/sbin/",
-    ];
+    const PLACES: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
     let path = std::str::from_utf8(path).ok()?;
     let in_place = PLACES.iter().find_map(|place| path.strip_prefix(place));
     let name = in_place.unwrap_or(path);
@@ -121,9 +114,7 @@ fn program_name(path: &[u8]) -> Option<&str> {
 
 /// All arguments as text; `None` if only the shell knows one of them.
 fn texts(arguments: &[Argument]) -> Option<Vec<&[u8]>> {
-    let texts = arguments
-        .iter()
-        .map(|argument| argument.as_ref().map(|text| text.as_slice()));
+    let texts = arguments.iter().map(|argument| argument.as_ref().map(|text| text.as_slice()));
     texts.collect()
 }
 
@@ -138,9 +129,6 @@ fn prints_without_end(name: &str, arguments: &[Argument]) -> bool {
 /// Is one of the devices in this text that give bytes without end?
 pub(crate) fn is_endless_device(text: &[u8]) -> bool {
     const DEVICES: [&str; 4] = ["/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"];
-    let holds = |device: &str| {
-        text.windows(device.len())
-            .any(|part| part == device.as_bytes())
-    };
+    let holds = |device: &str| text.windows(device.len()).any(|part| part == device.as_bytes());
     DEVICES.into_iter().any(holds)
 }

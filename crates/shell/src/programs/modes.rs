@@ -1,10 +1,8 @@
 //! `chmod`: permissions come back, unless they are taken from those who would bring them back.
 
-use crate::effects::Effect;
-use crate::effects::IDENTITY_NOT_KEPT;
+use crate::effects::{Effect, IDENTITY_NOT_KEPT};
 use crate::options::Parsed;
-use crate::paths::PathEntry;
-use crate::paths::ResolvedPath;
+use crate::paths::{PathEntry, ResolvedPath};
 use crate::process::Process;
 
 /// Notes what `chmod` changes; `None` if that is not known.
@@ -60,10 +58,7 @@ pub(super) fn takes_rights(mode: &[u8], is_dir: bool) -> bool {
         return owner & needed != needed;
     }
     mode.split(|byte| *byte == b',').any(|clause| {
-        let who = clause
-            .iter()
-            .take_while(|byte| b"ugoa".contains(byte))
-            .count();
+        let who = clause.iter().take_while(|byte| b"ugoa".contains(byte)).count();
         let (who, changes) = clause.split_at(who);
         let concerns_owner = who.is_empty() || who.iter().any(|who| matches!(who, b'u' | b'a'));
         match changes.split_first() {

@@ -1,8 +1,6 @@
 //! Programs that change nothing.
 
-use super::ANYTHING;
-use super::ODD_OPTIONS;
-use super::texts;
+use super::{ANYTHING, ODD_OPTIONS, texts};
 use crate::options::Argument;
 use crate::process::Process;
 
@@ -115,10 +113,7 @@ fn find(process: &mut Process<'_, '_>, arguments: &[Argument]) {
     let Some(words) = texts(arguments) else {
         return process.unknown(ODD_OPTIONS);
     };
-    let flags = words
-        .iter()
-        .take_while(|word| matches!(**word, b"-H" | b"-L" | b"-P"))
-        .count();
+    let flags = words.iter().take_while(|word| matches!(**word, b"-H" | b"-L" | b"-P")).count();
     let follows = words[..flags].iter().any(|flag| *flag != b"-P");
     let is_start = |word: &&&[u8]| !matches!(word.first(), Some(b'-' | b'(' | b'!'));
     let starts = words[flags..].iter().take_while(is_start).count();
@@ -144,9 +139,7 @@ fn actions(process: &mut Process<'_, '_>, tests: &[&[u8]]) -> Option<bool> {
             b"-delete" => removes = true,
             b"-exec" | b"-execdir" | b"-ok" | b"-okdir" => {
                 let command = &tests[at + 1..];
-                let end = command
-                    .iter()
-                    .position(|word| matches!(*word, b";" | b"+"))?;
+                let end = command.iter().position(|word| matches!(*word, b";" | b"+"))?;
                 let (program, arguments) = command[..end].split_first()?;
                 let is_found = |word: &&[u8]| *word == b"{}" || word.first() == Some(&b'-');
                 match *program {

@@ -1,9 +1,7 @@
 //! `sed` and `awk`: what they change depends on the script, which is read if it is simple.
 
 use super::ODD_OPTIONS;
-use crate::options::Argument;
-use crate::options::Options;
-use crate::options::Parsed;
+use crate::options::{Argument, Options, Parsed};
 use crate::process::Process;
 
 const SED: Options = Options(
@@ -245,13 +243,7 @@ mod tests {
 
     #[test]
     fn awk_compares_with_the_sign_that_writes_behind_print() {
-        for script in [
-            "$1 > 3",
-            "$1 > 3 {print $2}",
-            "$1 > 3 || $2 > 4",
-            "{print $1}",
-            "NR>1",
-        ] {
+        for script in ["$1 > 3", "$1 > 3 {print $2}", "$1 > 3 || $2 > 4", "{print $1}", "NR>1"] {
             assert!(is_plain_awk(script.as_bytes()), "{script}");
         }
         for script in [

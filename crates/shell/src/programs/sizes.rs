@@ -86,9 +86,7 @@ fn number(text: &[u8], block: u64) -> Option<u64> {
         let digits = factor.iter().take_while(|byte| byte.is_ascii_digit());
         let (digits, unit) = factor.split_at(digits.count());
         let digits: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        product = product
-            .checked_mul(digits)?
-            .checked_mul(unit_size(unit, block)?)?;
+        product = product.checked_mul(digits)?.checked_mul(unit_size(unit, block)?)?;
     }
     Some(product)
 }

@@ -1,13 +1,8 @@
 //! The programs whose options are read as `getopt` does: which they have, and what they do with their operands.
 
-use super::archives;
-use super::files;
-use super::modes;
-use super::scripts;
-use super::sizes;
+use super::{archives, files, modes, scripts, sizes};
 use crate::effects::Effect;
-use crate::options::Options;
-use crate::options::Parsed;
+use crate::options::{Options, Parsed};
 use crate::process::Process;
 
 /// Notes what a program does with these arguments; `None` if that is not known.
@@ -66,10 +61,7 @@ fn each<'w, 'f>(
     parsed: &Parsed<'_>,
     change: fn(&mut Process<'w, 'f>, &[u8]),
 ) -> Option<()> {
-    parsed
-        .operands
-        .iter()
-        .for_each(|operand| change(process, operand));
+    parsed.operands.iter().for_each(|operand| change(process, operand));
     Some(())
 }
 

@@ -1,14 +1,9 @@
 //! Programs that run another one, which is what counts, and what a shell does itself.
 
-use super::ANYTHING;
-use super::ODD_OPTIONS;
-use super::ONLY_SHELL_KNOWS;
 use super::elsewhere::OTHER_USER;
-use super::program_name;
-use super::readers;
+use super::{ANYTHING, ODD_OPTIONS, ONLY_SHELL_KNOWS, program_name, readers};
 use crate::effects::Effect;
-use crate::options::Argument;
-use crate::options::Options;
+use crate::options::{Argument, Options};
 use crate::process::Process;
 
 /// Why setting a variable is not harmless.
@@ -93,10 +88,7 @@ fn as_other_user(process: &mut Process<'_, '_>, command: Option<&[Argument]>) {
     let count = process.walk.touches.len();
     process.runs(command);
     let mut inner = process.walk.touches[count..].iter();
-    if let Some(reason) = inner
-        .find(|touch| touch.changes())
-        .map(|touch| touch.reason)
-    {
+    if let Some(reason) = inner.find(|touch| touch.changes()).map(|touch| touch.reason) {
         process.walk.touches.truncate(count);
         let (program, directory) = (process.program.clone(), process.directory.clone());
         let effect = Effect::Elsewhere(OTHER_USER);
@@ -129,15 +121,9 @@ fn environment(process: &mut Process<'_, '_>, arguments: &[Argument]) {
 /// A shell with a text to run.
 fn shell(process: &mut Process<'_, '_>, name: &str, arguments: &[Argument]) {
     // What follows the text are its parameters, which may look like anything.
-    let is_text = |argument: &Argument| {
-        argument
-            .as_ref()
-            .is_some_and(|text| text.first() != Some(&b'-'))
-    };
-    let at = arguments
-        .iter()
-        .position(is_text)
-        .unwrap_or(arguments.len());
+    let is_text =
+        |argument: &Argument| argument.as_ref().is_some_and(|text| text.first() != Some(&b'-'));
+    let at = arguments.iter().position(is_text).unwrap_or(arguments.len());
     let options = SHELL.parse(&arguments[..at]);
     match (options, arguments.get(at)) {
         (Some(options), Some(Some(text))) if options.has("c") => {

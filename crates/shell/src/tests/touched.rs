@@ -3,12 +3,7 @@
 use bstr::BString;
 use proptest::prelude::*;
 
-use crate::Command;
-use crate::Effect;
-use crate::PathEntry;
-use crate::ProjectFiles;
-use crate::Touch;
-use crate::touches;
+use crate::{Command, Effect, PathEntry, ProjectFiles, Touch, touches};
 
 /// A project with a directory `d`, two files `a` and `b` in every directory, and nothing else.
 struct Project;
@@ -64,10 +59,7 @@ fn command_lines_are_read_as_a_shell_does() {
     let cases: [(&str, &[&str]); 38] = [
         ("rm a b", &["a", "b"]),
         ("rm 'a b' \"c d\" e\\ f", &["a b", "c d", "e f"]),
-        (
-            "rm 1; rm 2 && rm 3 || rm 4 & rm 5 | rm 6",
-            &["1", "2", "3", "4", "5", "6"],
-        ),
+        ("rm 1; rm 2 && rm 3 || rm 4 & rm 5 | rm 6", &["1", "2", "3", "4", "5", "6"]),
         ("rm 1\nrm 2 # rm 3\nrm 4", &["1", "2", "4"]),
         ("rm a#b", &["a#b"]),
         ("echo x > out 2>&1", &["out"]),
@@ -81,10 +73,7 @@ fn command_lines_are_read_as_a_shell_does() {
         ("echo \"$(rm \"a b\")\" `rm 2`", &["a b", "2"]),
         ("(cd d && rm 1) > log; rm 2", &["log", "/project/d:1", "2"]),
         ("{ rm 1; rm 2; }", &["1", "2"]),
-        (
-            "if rm 1; then rm 2; elif rm 3; then rm 4; else rm 5; fi",
-            &["1", "2", "3", "4", "5"],
-        ),
+        ("if rm 1; then rm 2; elif rm 3; then rm 4; else rm 5; fi", &["1", "2", "3", "4", "5"]),
         ("while rm 1; do rm 2; done", &["1", "2"]),
         ("for f in $(rm 1); do rm 2; done; ls", &["1", "2"]),
         ("for ((i=0;i<3;i++)); do rm 1; done", &["1"]),
@@ -139,9 +128,7 @@ fn what_is_not_understood_may_change_anything() {
 #[test]
 fn only_wildcards_without_quotes_stand_for_names() {
     let found = shown("rm * 'a*' \"?\" \\* [ab] [ x[ d/? *.x **");
-    let expected = [
-        "a", "b", "a*", "?", "*", "a", "b", "[", "x[", "d/a", "d/b", "*.x",
-    ];
+    let expected = ["a", "b", "a*", "?", "*", "a", "b", "[", "x[", "d/a", "d/b", "*.x"];
     assert_eq!(shown("rm * 'a*' \"?\" \\* [ab] [ x[ d/? *.x"), expected);
     assert_eq!(found, ["?"], "`**` is something else in every shell");
 }

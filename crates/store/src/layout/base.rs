@@ -7,16 +7,12 @@
 //! leaves its name before the first file in it goes: a process killed meanwhile leaves a `tmp-…`
 //! directory that the next one finishes, never half a repository.
 
-use std::ffi::CStr;
-use std::ffi::CString;
-use std::ffi::OsString;
+use std::ffi::{CStr, CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use herma_fs::Dir;
-use herma_fs::Entry;
-use herma_fs::FileKind;
 use herma_fs::process::TempName;
+use herma_fs::{Dir, Entry, FileKind};
 
 use crate::ProjectId;
 use crate::error::StoreError;
@@ -60,9 +56,7 @@ pub fn classify(dir: &Dir, entry: &Entry) -> Result<Found, StoreError> {
         _ if name.starts_with(b"legacy-") => Found::Archive,
         _ => match (ProjectId::parse(name), TempName::parse(name)) {
             (Some(id), _) if is_repository(dir, &entry.name)? => Found::Repository(id),
-            (_, Some(owner)) => Found::Leaving {
-                owner_lives: owner.owner_lives(),
-            },
+            (_, Some(owner)) => Found::Leaving { owner_lives: owner.owner_lives() },
             _ => Found::Foreign,
         },
     })
@@ -177,9 +171,5 @@ pub fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreError> {
 fn remove_one_file(dir: &Dir, name: &CStr) -> Result<u64, StoreError> {
     let stat = dir.stat(name)?;
     dir.remove_file(name)?;
-    Ok(if stat.kind == FileKind::File {
-        stat.size
-    } else {
-        0
-    })
+    Ok(if stat.kind == FileKind::File { stat.size } else { 0 })
 }

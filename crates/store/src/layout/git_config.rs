@@ -53,10 +53,7 @@ pub(crate) fn keys(config: &[u8]) -> Option<BTreeSet<String>> {
 
 /// All `section.key` and value pairs, names in lower case, values unquoted and in lower case.
 fn settings(config: &[u8]) -> Result<Vec<(String, String)>, StoreError> {
-    let bad = |what: &str| StoreError::DamagedFile {
-        file: "config".into(),
-        what: what.into(),
-    };
+    let bad = |what: &str| StoreError::DamagedFile { file: "config".into(), what: what.into() };
     let text = std::str::from_utf8(config).map_err(|_| bad("it is not text"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines();
@@ -73,18 +70,15 @@ fn settings(config: &[u8]) -> Result<Vec<(String, String)>, StoreError> {
         if rest.is_empty() || rest.starts_with(['#', ';']) {
             continue;
         }
-        let name_end = rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-            .unwrap_or(rest.len());
+        let name_end =
+            rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
         let (name, after) = rest.split_at(name_end);
         let after = after.trim_start();
         let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
         if !starts_well || !(after.is_empty() || after.starts_with(['=', '#', ';'])) {
             return Err(bad("a line is not a setting"));
         }
-        let section = section
-            .as_ref()
-            .ok_or_else(|| bad("a setting stands before any section"))?;
+        let section = section.as_ref().ok_or_else(|| bad("a setting stands before any section"))?;
         let value = match after.strip_prefix('=') {
             Some(value) => {
                 read_value(value, &mut lines).ok_or_else(|| bad("a value is cut short"))?
@@ -157,26 +151,14 @@ mod tests {
     #[test]
     fn features_that_change_the_store_are_refused_however_they_are_written() {
         let object_format = "extensions.objectformat";
-        assert_eq!(
-            refused("[extensions]\n\tobjectFormat = sha256\n"),
-            object_format
-        );
-        assert_eq!(
-            refused("[EXTENSIONS]\nOBJECTFORMAT=\"sha256\" ; why\n"),
-            object_format
-        );
+        assert_eq!(refused("[extensions]\n\tobjectFormat = sha256\n"), object_format);
+        assert_eq!(refused("[EXTENSIONS]\nOBJECTFORMAT=\"sha256\" ; why\n"), object_format);
         assert_eq!(
             refused("[core] bare = a \\\n b\n[extensions] objectformat = sha256"),
             object_format
         );
-        assert_eq!(
-            refused("[core] # x \\\n[extensions]\nobjectformat = sha256"),
-            object_format
-        );
-        assert_eq!(
-            refused("[extensions]refstorage=reftable"),
-            "extensions.refstorage"
-        );
+        assert_eq!(refused("[core] # x \\\n[extensions]\nobjectformat = sha256"), object_format);
+        assert_eq!(refused("[extensions]refstorage=reftable"), "extensions.refstorage");
         assert_eq!(refused("[extensions]\nfuture\n"), "extensions.future");
         assert_eq!(refused("[extensions \"a\"]\nb = 1\n"), "extensions.a.b");
         assert_eq!(
@@ -189,18 +171,10 @@ mod tests {
     fn ordinary_configurations_are_accepted() {
         let plain =
             "[core]\n\trepositoryformatversion = 0\n[extensions]\n\tpreciousObjects = true\n";
-        assert!(
-            scan(plain.as_bytes())
-                .unwrap()
-                .has("extensions.preciousobjects")
-        );
+        assert!(scan(plain.as_bytes()).unwrap().has("extensions.preciousobjects"));
         let remote = "[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha1\n\
                       [remote \"a\\\"]b\"]\n\turl = \"x;y\" # no\n[user]\n\tname = Hermes Checkpoint\n";
-        assert!(
-            !scan(remote.as_bytes())
-                .unwrap()
-                .has("extensions.preciousobjects")
-        );
+        assert!(!scan(remote.as_bytes()).unwrap().has("extensions.preciousobjects"));
         assert!(!scan(b"").unwrap().has("extensions.preciousobjects"));
     }
 
@@ -215,10 +189,7 @@ mod tests {
             "[a]\nb c\n",
         ] {
             let found = scan(bad.as_bytes());
-            assert!(
-                matches!(found, Err(StoreError::DamagedFile { .. })),
-                "{bad:?} gave {found:?}"
-            );
+            assert!(matches!(found, Err(StoreError::DamagedFile { .. })), "{bad:?} gave {found:?}");
         }
         assert!(scan(&[b'[', 0xff, b']']).is_err());
     }

@@ -8,22 +8,16 @@
 use std::collections::HashSet;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 
 use crate::error::StoreError;
-use crate::layout::HERMES_EXCLUDES;
-use crate::layout::SMALL_FILE;
-use crate::layout::git_config;
 use crate::layout::own_files::read_plain;
+use crate::layout::{HERMES_EXCLUDES, SMALL_FILE, git_config};
 use crate::lock::file::LockFile;
 
 /// What a store's configuration has to say: the key, and how to say it.
 const SETTINGS: [(&str, &str); 8] = [
-    (
-        "extensions.preciousobjects",
-        "[extensions]\n\tpreciousObjects = true\n",
-    ),
+    ("extensions.preciousobjects", "[extensions]\n\tpreciousObjects = true\n"),
     ("user.email", "[user]\n\temail = hermes@local\n"),
     ("user.name", "[user]\n\tname = Hermes Checkpoint\n"),
     ("commit.gpgsign", "[commit]\n\tgpgsign = false\n"),
@@ -75,10 +69,7 @@ pub(crate) fn refresh_excludes(store: &Dir) -> Result<bool, StoreError> {
         return Ok(false);
     };
     let found = found.unwrap_or_default();
-    let lines: HashSet<&[u8]> = found
-        .split(|b| *b == b'\n')
-        .map(<[u8]>::trim_ascii_end)
-        .collect();
+    let lines: HashSet<&[u8]> = found.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).collect();
     let mut text = Vec::new();
     for pattern in HERMES_EXCLUDES {
         if !lines.contains(pattern.as_bytes()) {
@@ -100,9 +91,7 @@ pub(crate) fn refresh_excludes(store: &Dir) -> Result<bool, StoreError> {
 mod tests {
     use super::*;
     use crate::layout;
-    use crate::testing::Fresh;
-    use crate::testing::STAMP;
-    use crate::testing::git;
+    use crate::testing::{Fresh, STAMP, git};
 
     /// Defect 35: killed after `git init`, Hermes could never save where git cannot guess an identity,
     /// and captured `.env`.

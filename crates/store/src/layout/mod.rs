@@ -16,19 +16,14 @@ pub(crate) mod reserve;
 pub mod sweep;
 
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
 use herma_fs::publish::Temp;
-use herma_fs::trust;
 use herma_fs::trust::Distrust;
+use herma_fs::{Dir, Errno, FileKind, trust};
 
 use super::error::StoreError;
-use crate::layout::own_files::is_garbled;
-use crate::layout::own_files::read_plain;
+use crate::layout::own_files::{is_garbled, read_plain};
 
 /// What Hermes leaves out of every checkpoint: the content of a store's `info/exclude`.
 #[rustfmt::skip]
@@ -239,13 +234,7 @@ fn open_inside(base: Dir, store: Dir, access: Access) -> Result<StoreDirs, Store
         Err(e) if e.is_not_found() && access == Access::Read => None,
         Err(e) => return Err(e.into()),
     };
-    Ok(StoreDirs {
-        base,
-        store,
-        objects,
-        herma,
-        access,
-    })
+    Ok(StoreDirs { base, store, objects, herma, access })
 }
 
 fn open_herma(store: &Dir) -> herma_fs::Result<HermaDirs> {
@@ -253,12 +242,7 @@ fn open_herma(store: &Dir) -> herma_fs::Result<HermaDirs> {
     let tmp = dir.open_dir("tmp")?;
     let trash = dir.open_dir("trash")?;
     let projects = dir.open_dir("projects")?;
-    Ok(HermaDirs {
-        dir,
-        tmp,
-        trash,
-        projects,
-    })
+    Ok(HermaDirs { dir, tmp, trash, projects })
 }
 
 /// The open parent of `path` and the name in it; `None` if the parent does not exist.
@@ -388,10 +372,7 @@ pub(crate) fn check_format(format: &[u8]) -> Result<(), StoreError> {
     let number = number.and_then(|number| number.parse::<u64>().ok());
     match number {
         Some(1..=FORMAT) => Ok(()),
-        Some(2..) => Err(StoreError::NewerFormat {
-            found,
-            known: FORMAT as u32,
-        }),
+        Some(2..) => Err(StoreError::NewerFormat { found, known: FORMAT as u32 }),
         _ => Err(StoreError::DamagedFile {
             file: "herma/format".to_owned(),
             what: format!("it reads {found:?}"),
@@ -534,9 +515,7 @@ fn set_legacy_aside(base: &Dir, stamp: &str) -> Result<(), StoreError> {
 /// Is this directory a repository of version 1?
 pub fn is_repository(base: &Dir, name: &std::ffi::CStr) -> Result<bool, StoreError> {
     match base.open_dir(name) {
-        Ok(dir) => Ok(dir
-            .stat_opt("HEAD")?
-            .is_some_and(|stat| stat.kind == FileKind::File)),
+        Ok(dir) => Ok(dir.stat_opt("HEAD")?.is_some_and(|stat| stat.kind == FileKind::File)),
         Err(e) if matches!(e.errno(), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => {
             Ok(false)
         }

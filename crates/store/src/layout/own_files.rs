@@ -7,26 +7,17 @@
 
 use std::ffi::OsStr;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
-use herma_fs::trust;
+use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Errno, FileKind, trust};
 
-use crate::ObjectId;
-use crate::ProjectId;
 use crate::error::StoreError;
-use crate::layout;
-use crate::layout::StoreDirs;
-use crate::layout::git_config;
 use crate::layout::sweep::kind_of;
+use crate::layout::{StoreDirs, git_config};
 use crate::lock::file::LockFile;
-use crate::refs::name;
 use crate::refs::packed::PackedRefs;
-use crate::refs::roll;
-use crate::refs::shallow;
+use crate::refs::{name, roll, shallow};
 use crate::repair::set_aside::SetAside;
+use crate::{ObjectId, ProjectId, layout};
 
 /// No file of these is larger.
 const MAX_SIZE: u64 = 96 << 20;
@@ -35,12 +26,8 @@ const MAX_SIZE: u64 = 96 << 20;
 const IN_THE_WAY: &str = "herma-in-the-way";
 
 /// Directories beside those every store is made with.
-const OTHER_DIRECTORIES: [&str; 4] = [
-    "herma/set-aside",
-    "herma/reserve",
-    "refs/herma-names",
-    "refs/herma-pins",
-];
+const OTHER_DIRECTORIES: [&str; 4] =
+    ["herma/set-aside", "herma/reserve", "refs/herma-names", "refs/herma-pins"];
 
 /// A file of the store that is not as it has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,12 +62,7 @@ struct Rule {
 
 /// A file whose content is nobody's concern here.
 const fn any(path: &'static str, is_needed: bool) -> Rule {
-    Rule {
-        path,
-        is_needed,
-        problem: |_| None,
-        again: |_| None,
-    }
+    Rule { path, is_needed, problem: |_| None, again: |_| None }
 }
 
 const RULES: [Rule; 11] = [
@@ -221,10 +203,7 @@ pub fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
             None if OTHER_DIRECTORIES.contains(&path) => continue,
             None => "it is missing".to_owned(),
         };
-        found.push(Misfit {
-            file: path.to_owned(),
-            what,
-        });
+        found.push(Misfit { file: path.to_owned(), what });
     }
     for rule in &RULES {
         let file = rule.path.to_owned();

@@ -4,12 +4,10 @@
 //! `herma/reserve/` has files that mean nothing: 64 KiB and 8 inodes. Cleaning removes them when there is no
 //! room, and puts them back when there is.
 
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 
 use crate::error::StoreError;
-use crate::layout::StoreDirs;
-use crate::layout::ensure_dir;
+use crate::layout::{StoreDirs, ensure_dir};
 use crate::lock::file::remove_if_there;
 
 /// Its name in `herma/`.

@@ -4,19 +4,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::Entry;
-use herma_fs::FileKind;
-use herma_fs::lock;
 use herma_fs::lock::Acquired;
 use herma_fs::process::TempName;
+use herma_fs::{Dir, Entry, FileKind, lock};
 
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::lock::file::SWEEP;
-use crate::lock::file::lock_name;
-use crate::lock::file::noted_lock;
-use crate::lock::file::remove_if_there;
+use crate::lock::file::{SWEEP, lock_name, noted_lock, remove_if_there};
 
 /// Directories of refs deeper than this are not ours and not git's.
 const MAX_DEPTH: usize = 16;
@@ -70,11 +64,7 @@ fn remove_noted_locks(store: &Dir, tmp: &Dir, dead: &[String]) -> Result<(), Sto
     for entry in tmp.entries()? {
         let name = entry.name.to_string_lossy().into_owned();
         if let Some(path) = noted_lock(tmp, &name) {
-            let found = if dead.contains(&name) {
-                &mut stale
-            } else {
-                &mut held
-            };
+            let found = if dead.contains(&name) { &mut stale } else { &mut held };
             found.insert(path);
         }
     }
@@ -166,10 +156,7 @@ mod tests {
         assert_eq!(sweep_dead(&fresh.dirs).unwrap(), 4);
         assert!(!lock.exists() && !noted.exists());
         assert!(outside.exists(), "nothing outside the store is touched");
-        assert!(
-            foreign.exists(),
-            "a lock of another program is not ours to remove here"
-        );
+        assert!(foreign.exists(), "a lock of another program is not ours to remove here");
         assert_eq!(fresh.temporary_files(), ["not-ours".to_owned(), live]);
     }
 }

@@ -8,18 +8,12 @@
 //!
 //! Where there are no hard links, that file in `herma/tmp` holds the lock's name instead.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use herma_fs::Dir;
-use herma_fs::Stat;
-use herma_fs::lock;
 use herma_fs::lock::Acquired;
-use herma_fs::process::TempName;
-use herma_fs::process::since_boot;
-use herma_fs::publish::Durability;
-use herma_fs::publish::Temp;
-use herma_fs::sync;
+use herma_fs::process::{TempName, since_boot};
+use herma_fs::publish::{Durability, Temp};
+use herma_fs::{Dir, Stat, lock, sync};
 
 use crate::error::StoreError;
 use crate::layout::private_temp;
@@ -77,11 +71,7 @@ impl<'a> LockFile<'a> {
                 Held::No => {}
                 Held::By(holder) if started.elapsed() >= WAIT => {
                     let what = what.to_owned();
-                    return Err(StoreError::Busy {
-                        what,
-                        holder,
-                        waited: started.elapsed(),
-                    });
+                    return Err(StoreError::Busy { what, holder, waited: started.elapsed() });
                 }
                 Held::By(_) => {
                     sync::sleep(pause);
@@ -126,13 +116,7 @@ impl<'a> LockFile<'a> {
             None => (temp.take(), None),
             plain => (plain, temp.take()),
         };
-        Ok(Some(Self {
-            temp,
-            note,
-            dir,
-            target: target.to_owned(),
-            linked,
-        }))
+        Ok(Some(Self { temp, note, dir, target: target.to_owned(), linked }))
     }
 
     /// Appends to the new content.
@@ -158,8 +142,7 @@ impl<'a> LockFile<'a> {
         temp.sync()?;
         if self.linked {
             let name = lock_name(&self.target);
-            self.dir
-                .rename(name.as_str(), self.dir, self.target.as_str())?;
+            self.dir.rename(name.as_str(), self.dir, self.target.as_str())?;
             self.linked = false;
         } else if let Some(temp) = self.temp.take() {
             temp.publish(self.dir, &self.target)?;
@@ -186,11 +169,7 @@ impl Drop for LockFile<'_> {
         }
         // With it, the lock is stale as soon as this process is gone; without it, it would be
         // taken for another program's and waited for.
-        let says_whose = if self.linked {
-            &mut self.temp
-        } else {
-            &mut self.note
-        };
+        let says_whose = if self.linked { &mut self.temp } else { &mut self.note };
         says_whose.take().into_iter().for_each(Temp::leave);
     }
 }

@@ -14,16 +14,11 @@ pub mod file;
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::lock;
-use herma_fs::lock::Acquired;
-use herma_fs::lock::Lock;
-use herma_fs::lock::Mode;
+use herma_fs::lock::{Acquired, Lock, Mode};
+use herma_fs::{Dir, lock};
 
 use super::error::StoreError;
-use super::layout::Access;
-use super::layout::StoreDirs;
-use super::layout::ensure_dir;
+use super::layout::{Access, StoreDirs, ensure_dir};
 use crate::ProjectId;
 
 /// The file whose lock every user of the store holds.
@@ -43,10 +38,7 @@ pub struct Guard {
 
 impl Guard {
     fn without_lock() -> Self {
-        Self {
-            lock: None,
-            waited: Duration::ZERO,
-        }
+        Self { lock: None, waited: Duration::ZERO }
     }
 
     /// Is a lock really held? Not where the file system has none, nor in a store that readers find
@@ -132,25 +124,16 @@ pub fn lock_whole(herma: &Dir, wait: Duration) -> Result<[Guard; 2], StoreError>
 fn exclusive(herma: &Dir, name: &str, what: &str, wait: Duration) -> Result<Guard, StoreError> {
     let acquired = lock::acquire(herma, name, Mode::Exclusive, wait)?;
     let guard = guard(acquired, what, wait)?;
-    if guard.is_locked() {
-        Ok(guard)
-    } else {
-        Err(StoreError::NoLocks)
-    }
+    if guard.is_locked() { Ok(guard) } else { Err(StoreError::NoLocks) }
 }
 
 fn guard(acquired: Acquired, what: &str, waited: Duration) -> Result<Guard, StoreError> {
     match acquired {
-        Acquired::Yes(lock) => Ok(Guard {
-            waited: lock.waited(),
-            lock: Some(lock),
-        }),
+        Acquired::Yes(lock) => Ok(Guard { waited: lock.waited(), lock: Some(lock) }),
         Acquired::Unsupported => Ok(Guard::without_lock()),
-        Acquired::Busy { holder } => Err(StoreError::Busy {
-            what: what.to_owned(),
-            holder,
-            waited,
-        }),
+        Acquired::Busy { holder } => {
+            Err(StoreError::Busy { what: what.to_owned(), holder, waited })
+        }
     }
 }
 
@@ -169,10 +152,7 @@ mod tests {
         let second = fresh.dirs.lock_shared(NO_WAIT).unwrap();
         assert!(first.is_locked() && second.is_locked());
         let refused = fresh.dirs.lock_exclusive(Duration::from_millis(5));
-        assert!(
-            matches!(refused, Err(StoreError::Busy { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
         drop((first, second));
         // A process that another test starts just now has the locks too, until it becomes another program.
         let wait = Duration::from_secs(10);
@@ -190,13 +170,7 @@ mod tests {
         let other = ProjectId::parse(b"fedcba9876543210").unwrap();
         let _held = fresh.dirs.lock_project(&one, NO_WAIT).unwrap();
         assert!(fresh.dirs.lock_project(&one, NO_WAIT).is_err());
-        assert!(
-            fresh
-                .dirs
-                .lock_project(&other, NO_WAIT)
-                .unwrap()
-                .is_locked()
-        );
+        assert!(fresh.dirs.lock_project(&other, NO_WAIT).unwrap().is_locked());
     }
 
     #[test]
@@ -206,15 +180,9 @@ mod tests {
         let base = fresh.directory.path().join("checkpoints");
         let reader = layout::open(&base).unwrap().unwrap();
         assert!(reader.lock_shared(NO_WAIT).unwrap().is_locked());
-        assert!(matches!(
-            reader.lock_exclusive(NO_WAIT),
-            Err(StoreError::ReadOnly)
-        ));
+        assert!(matches!(reader.lock_exclusive(NO_WAIT), Err(StoreError::ReadOnly)));
         std::fs::remove_file(fresh.store().join("herma/lock")).unwrap();
         assert!(!reader.lock_shared(NO_WAIT).unwrap().is_locked());
-        assert!(
-            !fresh.store().join("herma/lock").exists(),
-            "a reader writes nothing"
-        );
+        assert!(!fresh.store().join("herma/lock").exists(), "a reader writes nothing");
     }
 }

@@ -6,8 +6,7 @@
 use bstr::BString;
 
 use crate::ObjectId;
-use crate::object::Kind;
-use crate::object::Malformed;
+use crate::object::{Kind, Malformed};
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +40,7 @@ pub struct Signature {
 const MOST_MINUTES: u32 = 99 * 60 + 99;
 
 fn bad(what: &'static str) -> Malformed {
-    Malformed {
-        kind: Kind::Commit,
-        what,
-    }
+    Malformed { kind: Kind::Commit, what }
 }
 
 impl Commit {
@@ -109,11 +105,7 @@ impl Commit {
 
     /// The first line of the message.
     pub fn subject(&self) -> &bstr::BStr {
-        let end = self
-            .message
-            .iter()
-            .position(|b| *b == b'\n')
-            .unwrap_or(self.message.len());
+        let end = self.message.iter().position(|b| *b == b'\n').unwrap_or(self.message.len());
         self.message[..end].into()
     }
 }
@@ -122,19 +114,13 @@ impl Signature {
     /// Reads `Name <address> seconds offset`.
     fn parse(value: &[u8]) -> Result<Self, Malformed> {
         let (name, after) = split_at_byte(value, b'<').ok_or(bad("a person has no address"))?;
-        let end = after
-            .iter()
-            .position(|b| *b == b'>')
-            .ok_or(bad("a person's address does not end"))?;
+        let end =
+            after.iter().position(|b| *b == b'>').ok_or(bad("a person's address does not end"))?;
         // Some tools wrote addresses with brackets in them; the time stands after the last one.
         let last = after.iter().rposition(|b| *b == b'>').unwrap_or(end);
-        let mut words = after[last + 1..]
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
-        let seconds = words
-            .next()
-            .and_then(parse_number)
-            .ok_or(bad("a time is not a number"))?;
+        let mut words =
+            after[last + 1..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let seconds = words.next().and_then(parse_number).ok_or(bad("a time is not a number"))?;
         let offset_minutes = match words.next() {
             Some(offset) => parse_offset(offset).ok_or(bad("a time zone is not a number"))?,
             None => 0,
@@ -149,27 +135,16 @@ impl Signature {
 
     fn encode_into(&self, data: &mut Vec<u8>) {
         let plain = |text: &[u8]| -> Vec<u8> {
-            text.iter()
-                .copied()
-                .filter(|b| !b"\n\r\0<>".contains(b))
-                .collect()
+            text.iter().copied().filter(|b| !b"\n\r\0<>".contains(b)).collect()
         };
         let name = plain(&self.name);
         data.extend_from_slice(name.trim_ascii());
-        data.extend_from_slice(if name.trim_ascii().is_empty() {
-            b"<"
-        } else {
-            b" <"
-        });
+        data.extend_from_slice(if name.trim_ascii().is_empty() { b"<" } else { b" <" });
         data.extend_from_slice(&plain(&self.email));
         let sign = if self.offset_minutes < 0 { '-' } else { '+' };
         let minutes = self.offset_minutes.unsigned_abs().min(MOST_MINUTES);
         let hours = (minutes / 60).min(99);
-        let when = format!(
-            "> {} {sign}{hours:02}{:02}",
-            self.seconds,
-            minutes - hours * 60
-        );
+        let when = format!("> {} {sign}{hours:02}{:02}", self.seconds, minutes - hours * 60);
         data.extend_from_slice(when.as_bytes());
     }
 }
@@ -235,13 +210,9 @@ mod tests {
             seconds,
             offset_minutes,
         };
-        for (seconds, offset) in [
-            (0, 0),
-            (1 << 40, 330),
-            (-5, -90),
-            (i64::MAX, 6039),
-            (i64::MIN, -6039),
-        ] {
+        for (seconds, offset) in
+            [(0, 0), (1 << 40, 330), (-5, -90), (i64::MAX, 6039), (i64::MIN, -6039)]
+        {
             let commit = Commit {
                 tree: ObjectId::EMPTY_TREE,
                 parents: vec![ObjectId::NULL, ObjectId::EMPTY_TREE],
@@ -272,18 +243,9 @@ mod tests {
         let id = ObjectId::EMPTY_TREE;
         let people = "author A <a> 1 +0000\ncommitter C <c> 2 +0100\n";
         let parents = |text: String| Commit::parse(text.as_bytes()).map(|commit| commit.parents);
-        assert_eq!(
-            parents(format!("{TREE}parent {id}\n{people}")),
-            Ok(vec![id])
-        );
-        assert_eq!(
-            parents(format!("{TREE}{people}parent {id}\n")),
-            Ok(Vec::new())
-        );
-        assert_eq!(
-            parents(format!("parent {id}\n{TREE}{people}")),
-            Err(bad("it names no tree"))
-        );
+        assert_eq!(parents(format!("{TREE}parent {id}\n{people}")), Ok(vec![id]));
+        assert_eq!(parents(format!("{TREE}{people}parent {id}\n")), Ok(Vec::new()));
+        assert_eq!(parents(format!("parent {id}\n{TREE}{people}")), Err(bad("it names no tree")));
     }
 
     #[test]
@@ -297,20 +259,11 @@ mod tests {
         assert_eq!(signature("A <a> 1 -0000").unwrap().offset_minutes, 0);
         assert_eq!(signature("A <a> 1 +9999").unwrap().offset_minutes, 6039);
         assert_eq!(signature("A <a> 1 -0130").unwrap().offset_minutes, -90);
-        assert_eq!(
-            signature("A <a> 1 +051800").unwrap().offset_minutes,
-            518 * 60
-        );
-        assert_eq!(
-            signature("A <a> 99999999999 +0000").unwrap().seconds,
-            99_999_999_999
-        );
+        assert_eq!(signature("A <a> 1 +051800").unwrap().offset_minutes, 518 * 60);
+        assert_eq!(signature("A <a> 99999999999 +0000").unwrap().seconds, 99_999_999_999);
         assert_eq!(signature("A <a> 1").unwrap().offset_minutes, 0);
         let empty = signature(" <> 1 +0000").unwrap();
-        assert_eq!(
-            (empty.name.as_slice(), empty.email.as_slice()),
-            (&b""[..], &b""[..])
-        );
+        assert_eq!((empty.name.as_slice(), empty.email.as_slice()), (&b""[..], &b""[..]));
         assert_eq!(signature("A <a@b>> 7 +0000").unwrap().seconds, 7);
     }
 
@@ -319,14 +272,8 @@ mod tests {
         let good = "author A <a> 1 +0000\ncommitter C <c> 2 +0000\n\nm";
         assert!(Commit::parse(&with(good)).is_ok());
         assert!(Commit::parse(good.as_bytes()).is_err(), "no tree");
-        assert!(
-            Commit::parse(&with(&format!("{TREE}{good}"))).is_err(),
-            "two trees"
-        );
-        assert!(
-            Commit::parse(&with("author A <a> 1 +0000\n\nm")).is_err(),
-            "no committer"
-        );
+        assert!(Commit::parse(&with(&format!("{TREE}{good}"))).is_err(), "two trees");
+        assert!(Commit::parse(&with("author A <a> 1 +0000\n\nm")).is_err(), "no committer");
         assert!(Commit::parse(&with(&format!("parent xyz\n{good}"))).is_err());
         assert!(Commit::parse(b"").is_err());
         for text in [

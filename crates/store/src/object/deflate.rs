@@ -1,8 +1,6 @@
 //! Entries of a pack: the header, and compression of what is held in memory.
 
-use libdeflater::CompressionLvl;
-use libdeflater::Compressor;
-use libdeflater::Decompressor;
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use std::cell::RefCell;
 
 use crate::object::Kind;
@@ -104,9 +102,7 @@ fn compress(compressor: &mut Compressor, mut bytes: Vec<u8>, data: &[u8]) -> Vec
 /// bytes.
 pub(crate) fn inflate(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut data = vec![0; size];
-    let length = Decompressor::new()
-        .zlib_decompress(compressed, &mut data)
-        .ok()?;
+    let length = Decompressor::new().zlib_decompress(compressed, &mut data).ok()?;
     (length == size).then_some(data)
 }
 

@@ -4,22 +4,16 @@
 //! films, is stored as it is: to find out takes a sixteenth of the time that compressing it in vain would take.
 
 use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 
-use flate2::Compress;
-use flate2::Compression;
-use flate2::FlushCompress;
-use flate2::Status;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use herma_fs::publish::Temp;
 use libdeflater::Adler32;
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::object::Hasher;
-use crate::object::Kind;
-use crate::object::deflate::compressed_length;
-use crate::object::deflate::entry_header;
+use crate::object::deflate::{compressed_length, entry_header};
+use crate::object::{Hasher, Kind};
 
 /// How much of a file is held in memory, and compressed or stored as one.
 const PIECE: usize = 256 << 10;
@@ -47,12 +41,7 @@ pub(crate) fn stream_entry(
     read: &mut dyn Read,
     temp: &mut Temp<'_>,
 ) -> Result<Streamed, StoreError> {
-    let mut spill = Spill {
-        temp,
-        crc: crc32fast::Hasher::new(),
-        length: 0,
-        failure: None,
-    };
+    let mut spill = Spill { temp, crc: crc32fast::Hasher::new(), length: 0, failure: None };
     let mut hasher = Hasher::new(kind, size);
     let done = spill
         .write_all(&entry_header(kind, size))
@@ -63,11 +52,7 @@ pub(crate) fn stream_entry(
     }
     done?;
     let id = hasher.finish().ok_or(StoreError::Collision)?;
-    Ok(Streamed {
-        id,
-        crc: spill.crc.finalize(),
-        length: spill.length,
-    })
+    Ok(Streamed { id, crc: spill.crc.finalize(), length: spill.length })
 }
 
 /// Compresses `size` bytes of `read` into `spill`. If the spill could not be written, the error is
@@ -91,10 +76,7 @@ fn copy(
         let is_end = count < wanted;
         total += count;
         if total > size || (is_end && total < size) {
-            return Err(StoreError::Changed {
-                expected: size,
-                read: total,
-            });
+            return Err(StoreError::Changed { expected: size, read: total });
         }
         hasher.update(&piece);
         pieces.add(&piece).map_err(abandoned)?;
@@ -153,9 +135,7 @@ impl<W: Write> Pieces<W> {
             let rest = &piece[taken..];
             self.compressed.reserve(rest.len() + 64);
             let flush = FlushCompress::Sync;
-            let status = self
-                .encoder
-                .compress_vec(rest, &mut self.compressed, flush)?;
+            let status = self.encoder.compress_vec(rest, &mut self.compressed, flush)?;
             let is_full = self.compressed.len() == self.compressed.capacity();
             if !is_full || status == Status::BufError {
                 return Ok(());
@@ -243,9 +223,7 @@ mod tests {
                 let words = std::iter::repeat_with(|| word(&mut random).as_bytes());
                 words.flatten().copied().take(length).collect()
             }
-            _ => std::iter::repeat_with(|| random.below(256) as u8)
-                .take(length)
-                .collect(),
+            _ => std::iter::repeat_with(|| random.below(256) as u8).take(length).collect(),
         }
     }
 

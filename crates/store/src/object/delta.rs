@@ -26,11 +26,7 @@ pub struct Sizes {
 pub fn sizes(delta: &[u8]) -> Result<Sizes, BadDelta> {
     let (base, first) = size(delta)?;
     let (result, second) = size(&delta[first..])?;
-    Ok(Sizes {
-        base,
-        result,
-        length: first + second,
-    })
+    Ok(Sizes { base, result, length: first + second })
 }
 
 fn size(bytes: &[u8]) -> Result<(u64, usize), BadDelta> {
@@ -86,9 +82,7 @@ fn copy<'a>(
     let mut fields = [0u8; 7];
     for (bit, field) in fields.iter_mut().enumerate() {
         if command & (1 << bit) != 0 {
-            let (byte, after) = rest
-                .split_first()
-                .ok_or(BadDelta("a delta ends inside a copy"))?;
+            let (byte, after) = rest.split_first().ok_or(BadDelta("a delta ends inside a copy"))?;
             *field = *byte;
             rest = after;
         }
@@ -137,9 +131,7 @@ mod tests {
             &[11, 5, 0x91, 9, 5],
             &[11, 5, 0x91, 9],
             &[11, 5, 0x8f, 0xff, 0xff, 0xff, 0xff],
-            &[
-                11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x90, 5,
-            ],
+            &[11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x90, 5],
         ];
         for delta in crafted {
             assert!(apply(b"hello world", delta).is_err(), "{delta:?}");

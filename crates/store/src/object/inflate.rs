@@ -8,9 +8,7 @@ use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 
-use flate2::Decompress;
-use flate2::FlushDecompress;
-use flate2::Status;
+use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::Decompressor;
 
 use crate::pack::files::OpenFile;
@@ -78,10 +76,7 @@ pub(crate) struct Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         // Without its output buffer it went through a panic of the receiver and is not whole.
-        let scratch = self
-            .scratch
-            .take()
-            .filter(|scratch| !scratch.output.is_empty());
+        let scratch = self.scratch.take().filter(|scratch| !scratch.output.is_empty());
         // A thread that is ending has nowhere to keep it.
         let _ = SPARE.try_with(|spare| spare.set(scratch));
     }
@@ -91,14 +86,7 @@ impl Reader {
     /// Stands at `offset`; nothing is read yet.
     pub(crate) fn new(file: Arc<OpenFile>, offset: u64) -> Self {
         let scratch = Some(take_scratch());
-        Self {
-            file,
-            next: offset,
-            start: 0,
-            filled: 0,
-            ended: false,
-            scratch,
-        }
+        Self { file, next: offset, start: 0, filled: 0, ended: false, scratch }
     }
 
     /// The file being read.
@@ -175,9 +163,7 @@ impl Reader {
     pub(crate) fn expect_end(&mut self) -> Result<(), InflateError> {
         match self.fill(&mut [0])? {
             0 => Ok(()),
-            _ => Err(InflateError::Corrupt(
-                "an object is longer than its header says",
-            )),
+            _ => Err(InflateError::Corrupt("an object is longer than its header says")),
         }
     }
 
@@ -242,9 +228,7 @@ impl Reader {
                 .map_err(|_| InflateError::Read(io::ErrorKind::OutOfMemory.into()))?;
             whole.resize(have + more, 0);
             if self.fill(&mut whole[have..])? < more {
-                return Err(InflateError::Corrupt(
-                    "an object is shorter than its header says",
-                ));
+                return Err(InflateError::Corrupt("an object is shorter than its header says"));
             }
         }
         self.expect_end()?;
@@ -273,9 +257,7 @@ impl Reader {
             let most = left.min(output.len() as u64) as usize;
             let got = self.fill(&mut output[..most])?;
             if got < most {
-                return Err(InflateError::Corrupt(
-                    "an object is shorter than its header says",
-                ));
+                return Err(InflateError::Corrupt("an object is shorter than its header says"));
             }
             sink(&output[..got]).map_err(InflateError::Sink)?;
             left -= got as u64;
@@ -308,16 +290,14 @@ impl Reader {
             }
             let before = self.start;
             let made = self.step(output)?;
-            left = left.checked_sub(made as u64).ok_or(InflateError::Corrupt(
-                "an object is longer than its header says",
-            ))?;
+            left = left
+                .checked_sub(made as u64)
+                .ok_or(InflateError::Corrupt("an object is longer than its header says"))?;
             let used = before..self.start;
             sink(&self.scratch().input[used], &output[..made]).map_err(InflateError::Sink)?;
         }
         if left > 0 {
-            return Err(InflateError::Corrupt(
-                "an object is shorter than its header says",
-            ));
+            return Err(InflateError::Corrupt("an object is shorter than its header says"));
         }
         Ok(())
     }
@@ -356,9 +336,7 @@ mod tests {
     fn contents(size: usize) -> [Vec<u8>; 3] {
         let mut state = 1_u64;
         let noise = std::iter::repeat_with(|| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 56) as u8
         });
         let noise: Vec<u8> = noise.take(size).collect();
@@ -368,9 +346,7 @@ mod tests {
 
     #[test]
     fn a_stream_of_any_length_is_read_whole_wherever_it_lies() {
-        for size in [
-            0, 1, 100, 3000, 4000, 12_000, 32_600, 32_704, 32_768, 100_000,
-        ] {
+        for size in [0, 1, 100, 3000, 4000, 12_000, 32_600, 32_704, 32_768, 100_000] {
             for content in contents(size) {
                 for (level, before) in [(0, 3), (1, 0), (9, 700)] {
                     let mut file = vec![b'-'; before];
@@ -392,10 +368,7 @@ mod tests {
                 let stream = stream_of(&content, 1);
                 for claimed in [0, size - 1, size + 1, size * 2] {
                     let read = read(&stream, 0, claimed as u64);
-                    assert!(
-                        matches!(read, Err(InflateError::Corrupt(_))),
-                        "{claimed} of {size}"
-                    );
+                    assert!(matches!(read, Err(InflateError::Corrupt(_))), "{claimed} of {size}");
                 }
                 let cut = &stream[..stream.len() - 1];
                 assert!(read(cut, 0, size as u64).is_err(), "cut short");

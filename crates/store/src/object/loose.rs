@@ -5,21 +5,17 @@
 
 use std::ffi::CString;
 use std::io;
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
 use herma_fs::sync::atomic::AtomicU32;
+use herma_fs::{Dir, Errno};
 
 use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
-use crate::object::Kind;
-use crate::object::Object;
 use crate::object::inflate::Reader;
-use crate::objects::copy::CopyError;
-use crate::objects::copy::MEMORY_LIMIT;
+use crate::object::{Kind, Object};
+use crate::objects::copy::{CopyError, MEMORY_LIMIT};
 use crate::pack::files::OpenFile;
 
 /// Asked more often than this, what there is is listed.
@@ -52,11 +48,7 @@ pub struct LooseObject {
 impl Loose {
     /// The loose objects below this `objects` directory. Opens nothing.
     pub fn new(objects: Arc<Dir>) -> Self {
-        Self {
-            objects,
-            asked: AtomicU32::new(0),
-            fans: OnceLock::new(),
-        }
+        Self { objects, asked: AtomicU32::new(0), fans: OnceLock::new() }
     }
 
     /// Opens an object and reads its header; `None` when there is no such file.
@@ -73,25 +65,15 @@ impl Loose {
         };
         let mut reader = Reader::new(Arc::clone(&file), 0);
         let mut start = vec![0; LONGEST_HEADER];
-        let length = reader
-            .fill(&mut start)
-            .map_err(|e| CopyError::inflating(&file, e))?;
+        let length = reader.fill(&mut start).map_err(|e| CopyError::inflating(&file, e))?;
         start.truncate(length);
         let (kind, size, header) =
             parse_header(&start).ok_or_else(|| CopyError::damaged(&file, "it has no header"))?;
         start.drain(..header);
         if start.len() as u64 > size {
-            return Err(CopyError::damaged(
-                &file,
-                "an object is longer than its header says",
-            ));
+            return Err(CopyError::damaged(&file, "an object is longer than its header says"));
         }
-        Ok(Some(LooseObject {
-            kind,
-            size,
-            start,
-            reader,
-        }))
+        Ok(Some(LooseObject { kind, size, start, reader }))
     }
 
     /// Is there a file for this object, with a header that can be read?
@@ -149,11 +131,7 @@ impl Loose {
     pub fn find_prefix(&self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, CopyError> {
         let mut found = Vec::new();
         for first in (0..=u8::MAX).filter(|first| prefix.may_start_with(*first)) {
-            found.extend(
-                self.ids_in(first)?
-                    .into_iter()
-                    .filter(|id| prefix.matches(id)),
-            );
+            found.extend(self.ids_in(first)?.into_iter().filter(|id| prefix.matches(id)));
         }
         Ok(found)
     }
@@ -166,10 +144,7 @@ impl Loose {
         let prefix = format!("{first:02x}").into_bytes();
         let id = |name: &[u8]| ObjectId::from_hex(&[&prefix, name].concat());
         let entries = dir.entries()?;
-        Ok(entries
-            .iter()
-            .filter_map(|entry| id(entry.name.to_bytes()))
-            .collect())
+        Ok(entries.iter().filter_map(|entry| id(entry.name.to_bytes())).collect())
     }
 
     fn open_fan(&self, first: u8) -> Result<Option<Dir>, CopyError> {
@@ -196,10 +171,7 @@ impl LooseObject {
         }
         let read = self.reader.read_rest(self.start, self.size);
         let data = read.map_err(|e| CopyError::inflating(self.reader.file(), e))?;
-        Ok(Object {
-            kind: self.kind,
-            data,
-        })
+        Ok(Object { kind: self.kind, data })
     }
 
     /// Passes the content to `sink` piece by piece.

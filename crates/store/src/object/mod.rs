@@ -96,10 +96,7 @@ impl Hasher {
     /// The id, or `None` if the content is a forged SHA-1 collision: such content must not be stored
     /// under that name.
     pub fn finish(self) -> Option<ObjectId> {
-        self.0
-            .finalize()
-            .ok()
-            .map(|digest| ObjectId::from_bytes(digest.into()))
+        self.0.finalize().ok().map(|digest| ObjectId::from_bytes(digest.into()))
     }
 }
 
@@ -176,9 +173,7 @@ pub fn compare_names(a: &[u8], a_is_dir: bool, b: &[u8], b_is_dir: bool) -> std:
     let common = a.len().min(b.len());
     a[..common].cmp(&b[..common]).then_with(|| {
         let next = |name: &[u8], is_dir| {
-            name.get(common)
-                .copied()
-                .unwrap_or(if is_dir { b'/' } else { 0 })
+            name.get(common).copied().unwrap_or(if is_dir { b'/' } else { 0 })
         };
         next(a, a_is_dir).cmp(&next(b, b_is_dir))
     })
@@ -196,23 +191,14 @@ pub fn push_tree_entry(tree: &mut Vec<u8>, mode: EntryMode, name: &[u8], id: &Ob
 /// Parses a tree and checks what git and a restore rely on: known modes, valid names, strict order
 /// (so no duplicates), no name that is both a file and a directory.
 pub fn parse_tree(data: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
-    let bad = |what| Malformed {
-        kind: Kind::Tree,
-        what,
-    };
+    let bad = |what| Malformed { kind: Kind::Tree, what };
     let mut entries: Vec<TreeEntry> = Vec::new();
     let mut rest = data;
     while !rest.is_empty() {
-        let space = rest
-            .iter()
-            .position(|b| *b == b' ')
-            .ok_or(bad("an entry has no mode"))?;
+        let space = rest.iter().position(|b| *b == b' ').ok_or(bad("an entry has no mode"))?;
         let mode = EntryMode::parse(&rest[..space]).ok_or(bad("an entry has an unknown mode"))?;
         rest = &rest[space + 1..];
-        let end = rest
-            .iter()
-            .position(|b| *b == 0)
-            .ok_or(bad("a name does not end"))?;
+        let end = rest.iter().position(|b| *b == 0).ok_or(bad("a name does not end"))?;
         let name = &rest[..end];
         let reserved = mode == EntryMode::Symlink && crate::path::is_reserved_link(name);
         if reserved || crate::path::check_name(name).is_err() {
@@ -231,11 +217,7 @@ pub fn parse_tree(data: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
             }
         }
         rest = &rest[end + 21..];
-        entries.push(TreeEntry {
-            mode,
-            name: name.into(),
-            id,
-        });
+        entries.push(TreeEntry { mode, name: name.into(), id });
     }
     // `a` the file and `a` the directory sort apart when names such as `a.b` stand between them.
     let mut names: Vec<&[u8]> = entries.iter().map(|e| e.name.as_slice()).collect();
@@ -297,9 +279,6 @@ mod tests {
         for entries in crafted {
             assert!(parse_tree(&tree(entries)).is_err(), "{entries:?}");
         }
-        assert!(
-            parse_tree(&tree(&[(b"100644", b"a")])[..10]).is_err(),
-            "truncated"
-        );
+        assert!(parse_tree(&tree(&[(b"100644", b"a")])[..10]).is_err(), "truncated");
     }
 }

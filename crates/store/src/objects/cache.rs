@@ -1,12 +1,9 @@
 //! Objects read a short while ago, up to a number of bytes; the one not used for longest goes first.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError};
 
-use herma_fs::sync::Mutex;
-use herma_fs::sync::MutexGuard;
+use herma_fs::sync::{Mutex, MutexGuard};
 
 use crate::ObjectId;
 use crate::object::Object;
@@ -40,10 +37,7 @@ const OVERHEAD: usize = 160;
 impl Cache {
     /// A cache for this many bytes.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            state: Mutex::default(),
-        }
+        Self { capacity, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -104,10 +98,7 @@ mod tests {
     use crate::object::Kind;
 
     fn object(size: usize) -> Arc<Object> {
-        Arc::new(Object {
-            kind: Kind::Blob,
-            data: vec![0; size],
-        })
+        Arc::new(Object { kind: Kind::Blob, data: vec![0; size] })
     }
 
     #[test]

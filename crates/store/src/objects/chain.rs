@@ -8,13 +8,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::ObjectId;
-use crate::object::Kind;
-use crate::object::Object;
-use crate::object::delta;
-use crate::objects::copy::CopyError;
-use crate::objects::copy::MEMORY_LIMIT;
-use crate::pack::read::EntryKind;
-use crate::pack::read::Pack;
+use crate::object::{Kind, Object, delta};
+use crate::objects::copy::{CopyError, MEMORY_LIMIT};
+use crate::pack::read::{EntryKind, Pack};
 
 /// The most deltas that may build on each other. Git makes no more than 4095.
 pub(crate) const MAX_DELTA_CHAIN: usize = 10_000;
@@ -47,12 +43,7 @@ struct Cursor {
 
 impl Cursor {
     fn new(pack: &Arc<Pack>, offset: u64) -> Self {
-        Self {
-            pack: Arc::clone(pack),
-            offset,
-            followed: HashSet::new(),
-            steps: 0,
-        }
+        Self { pack: Arc::clone(pack), offset, followed: HashSet::new(), steps: 0 }
     }
 
     /// Moves to the base; returns it at once if it is not in a pack.
@@ -123,11 +114,7 @@ pub fn read(pack: &Arc<Pack>, offset: u64, bases: &dyn Bases) -> Result<Arc<Obje
             break object;
         }
         let (pack, offset) = (Arc::clone(&cursor.pack), cursor.offset);
-        pending.push(Pending {
-            pack,
-            offset,
-            delta: data,
-        });
+        pending.push(Pending { pack, offset, delta: data });
         if let Some(object) = cursor.follow(kind, bases)? {
             break object;
         }
@@ -147,10 +134,7 @@ fn build(
         let result = delta::sizes(&step.delta).map_err(bad)?.result;
         within_limit(held + object.data.len() as u64, result)?;
         let data = delta::apply(&object.data, &step.delta).map_err(bad)?;
-        object = Arc::new(Object {
-            kind: object.kind,
-            data,
-        });
+        object = Arc::new(Object { kind: object.kind, data });
         bases.remember(&step.pack, step.offset, &object);
         held -= step.delta.len() as u64;
     }

@@ -48,10 +48,7 @@ pub enum CopyError {
 impl CopyError {
     /// Damage found in `file`.
     pub(crate) fn damaged(file: &OpenFile, what: &'static str) -> Self {
-        Self::Damaged {
-            file: file.name(),
-            what,
-        }
+        Self::Damaged { file: file.name(), what }
     }
 
     /// What went wrong while `file` was inflated.

@@ -23,31 +23,25 @@ use herma_fs::sync::atomic::AtomicUsize;
 
 use super::error::StoreError;
 use super::object;
-use super::object::Kind;
-use super::object::Object;
-use super::object::TreeEntry;
-use crate::Known;
-use crate::ObjectId;
+use super::object::{Kind, Object, TreeEntry};
 use crate::error::is_forbidden_pack;
 use crate::id_prefix::IdPrefix;
 use crate::object::commit::Commit;
 use crate::object::loose::Loose;
-use crate::objects::cache::Cache;
-use crate::objects::cache::Key;
+use crate::objects::cache::{Cache, Key};
 use crate::objects::copy::CopyError;
 use crate::pack::files::PackFiles;
-use crate::pack::list::PackList;
-use crate::pack::list::Packs;
+use crate::pack::list::{PackList, Packs};
 use crate::pack::read::Pack;
 use crate::pack::sign::SignedPack;
+use crate::{Known, ObjectId};
 
 pub use crate::pack::list::UnreadablePack;
 
 mod search;
 pub(crate) mod stored;
 
-use search::Copy;
-use search::lost;
+use search::{Copy, lost};
 
 /// How much memory is used for objects that may be asked for again.
 const CACHE: usize = 32 << 20;
@@ -98,10 +92,7 @@ impl ObjectError {
             CopyError::TooLarge { size } => Self::TooLarge { id: *id, size },
             CopyError::Sink(e) => Self::Sink(e),
             CopyError::Fs(e) => Self::Fs(e),
-            damage => Self::Damaged {
-                id: *id,
-                what: damage.to_string(),
-            },
+            damage => Self::Damaged { id: *id, what: damage.to_string() },
         }
     }
 
@@ -117,14 +108,12 @@ impl From<ObjectError> for StoreError {
         match error {
             ObjectError::Missing { id } => Self::Missing { id },
             ObjectError::Damaged { id, what } => Self::Damaged { id, what },
-            ObjectError::TooLarge { id, size } => Self::Damaged {
-                id,
-                what: format!("it claims to have {size} bytes"),
-            },
-            ObjectError::UnreadablePack(pack) => Self::DamagedFile {
-                file: pack.pack,
-                what: pack.what,
-            },
+            ObjectError::TooLarge { id, size } => {
+                Self::Damaged { id, what: format!("it claims to have {size} bytes") }
+            }
+            ObjectError::UnreadablePack(pack) => {
+                Self::DamagedFile { file: pack.pack, what: pack.what }
+            }
             ObjectError::Sink(e) => Self::Source(e),
             ObjectError::Fs(e) => Self::Fs(e),
         }
@@ -174,9 +163,8 @@ impl Objects {
         id: &ObjectId,
         mut wanted: impl FnMut(u64) -> bool,
     ) -> Result<Option<Vec<u8>>, ObjectError> {
-        let (kind, content) = self.search(id, |copy, list| {
-            self.read_copy_if(copy, list, id, &mut wanted)
-        })?;
+        let (kind, content) =
+            self.search(id, |copy, list| self.read_copy_if(copy, list, id, &mut wanted))?;
         if kind != Kind::Blob {
             return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
         }
@@ -187,20 +175,14 @@ impl Objects {
     pub fn read_tree(&self, id: &ObjectId) -> Result<Vec<TreeEntry>, ObjectError> {
         let object = self.load_kind(id, Kind::Tree)?;
         let parsed = object::parse_tree(&object.data);
-        parsed.map_err(|e| ObjectError::Damaged {
-            id: *id,
-            what: e.to_string(),
-        })
+        parsed.map_err(|e| ObjectError::Damaged { id: *id, what: e.to_string() })
     }
 
     /// Reads a commit.
     pub fn read_commit(&self, id: &ObjectId) -> Result<Commit, ObjectError> {
         let object = self.load_kind(id, Kind::Commit)?;
         let parsed = Commit::parse(&object.data);
-        parsed.map_err(|e| ObjectError::Damaged {
-            id: *id,
-            what: e.to_string(),
-        })
+        parsed.map_err(|e| ObjectError::Damaged { id: *id, what: e.to_string() })
     }
 
     /// The kind and size of an object, without reading all of it and without checking its hash.
@@ -285,10 +267,7 @@ impl Objects {
         if !found.is_empty() {
             return Ok(found);
         }
-        match (
-            failures.first.or(failures.vanished),
-            list.unreadable().next(),
-        ) {
+        match (failures.first.or(failures.vanished), list.unreadable().next()) {
             (Some(e), _) => Err(ObjectError::of(prefix.low(), e)),
             (None, Some(pack)) => Err(ObjectError::UnreadablePack(pack.clone())),
             (None, None) => Ok(found),
@@ -354,12 +333,8 @@ impl Objects {
         &self,
     ) -> Result<impl Iterator<Item = Result<ObjectId, ObjectError>> + '_, ObjectError> {
         let list = self.refresh()?;
-        let unreadable: Vec<_> = list
-            .unreadable()
-            .cloned()
-            .map(ObjectError::UnreadablePack)
-            .map(Err)
-            .collect();
+        let unreadable: Vec<_> =
+            list.unreadable().cloned().map(ObjectError::UnreadablePack).map(Err).collect();
         let packs: Vec<_> = list.packs().cloned().collect();
         let packs = packs.into_iter().flat_map(ids_of_pack);
         let loose = (0..=u8::MAX).flat_map(|first| match self.loose.ids_in(first) {
@@ -394,10 +369,7 @@ impl Objects {
             }
             // Git knows this tree without storing it.
             Err(ObjectError::Missing { .. }) if *id == ObjectId::EMPTY_TREE => {
-                Ok(Arc::new(Object {
-                    kind: Kind::Tree,
-                    data: Vec::new(),
-                }))
+                Ok(Arc::new(Object { kind: Kind::Tree, data: Vec::new() }))
             }
             Err(e) => Err(e),
         }
@@ -412,20 +384,12 @@ fn ids_of_pack(pack: Arc<Pack>) -> impl Iterator<Item = Result<ObjectId, ObjectE
             Ok(entries) if entries.is_empty() => None,
             Ok(entries) => {
                 position = Some(from + entries.len() as u32);
-                Some(
-                    entries
-                        .into_iter()
-                        .map(|(id, _)| Ok(id))
-                        .collect::<Vec<_>>(),
-                )
+                Some(entries.into_iter().map(|(id, _)| Ok(id)).collect::<Vec<_>>())
             }
             Err(e) => {
                 position = None;
                 let (pack, what) = (pack.stem().to_owned(), e.to_string());
-                Some(vec![Err(ObjectError::UnreadablePack(UnreadablePack {
-                    pack,
-                    what,
-                }))])
+                Some(vec![Err(ObjectError::UnreadablePack(UnreadablePack { pack, what }))])
             }
         }
     });

@@ -5,27 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::super::object;
-use super::super::object::Hasher;
-use super::super::object::Kind;
-use super::super::object::Object;
-use super::ObjectError;
-use super::Objects;
-use super::RELISTINGS;
-use super::SMALL_BLOB;
+use super::super::object::{Hasher, Kind, Object};
+use super::{ObjectError, Objects, RELISTINGS, SMALL_BLOB};
 use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
-use crate::object::loose::Loose;
-use crate::object::loose::LooseObject;
+use crate::object::loose::{Loose, LooseObject};
 use crate::objects::cache::Key;
 use crate::objects::chain;
-use crate::objects::chain::Base;
-use crate::objects::chain::Bases;
+use crate::objects::chain::{Base, Bases};
 use crate::objects::copy::CopyError;
-use crate::pack::list::PackList;
-use crate::pack::list::UnreadablePack;
-use crate::pack::read::Entry;
-use crate::pack::read::EntryKind;
-use crate::pack::read::Pack;
+use crate::pack::list::{PackList, UnreadablePack};
+use crate::pack::read::{Entry, EntryKind, Pack};
 
 /// One place where an object is kept.
 pub(super) enum Copy<'a> {
@@ -42,11 +32,7 @@ pub(super) struct Failures {
 
 impl Failures {
     fn note(&mut self, error: CopyError) {
-        let slot = if error.is_vanished() {
-            &mut self.vanished
-        } else {
-            &mut self.first
-        };
+        let slot = if error.is_vanished() { &mut self.vanished } else { &mut self.first };
         slot.get_or_insert(error);
     }
 }
@@ -123,10 +109,9 @@ impl Objects {
         id: &ObjectId,
     ) -> Result<Arc<Object>, CopyError> {
         let (object, place) = match copy {
-            Copy::Packed(pack, offset) => (
-                chain::read(pack, offset, &self.bases(list))?,
-                format!("{}.pack", pack.stem()),
-            ),
+            Copy::Packed(pack, offset) => {
+                (chain::read(pack, offset, &self.bases(list))?, format!("{}.pack", pack.stem()))
+            }
             Copy::Loose(object) => (Arc::new(object.read()?), "the loose file".to_owned()),
         };
         self.check(id, &object, place)?;
@@ -189,14 +174,10 @@ impl Objects {
     ) -> Result<(), CopyError> {
         let entry = pack.entry(offset)?;
         if entry.kind != EntryKind::Whole(Kind::Blob) || entry.size <= SMALL_BLOB {
-            return self
-                .read_copy(Copy::Packed(pack, offset), list, id)
-                .map(drop);
+            return self.read_copy(Copy::Packed(pack, offset), list, id).map(drop);
         }
         let streamed = stream_large(id, entry.size, &mut |_| Ok(()), |sink| entry.stream(sink))?;
-        streamed
-            .map(drop)
-            .map_err(|_| pack.damaged("its content does not match the id"))
+        streamed.map(drop).map_err(|_| pack.damaged("its content does not match the id"))
     }
 
     pub(super) fn check(
@@ -210,10 +191,7 @@ impl Objects {
         }
         // Some of what it was built from may be remembered, and wrong.
         self.cache.clear();
-        Err(CopyError::Damaged {
-            file,
-            what: "its content does not match the id",
-        })
+        Err(CopyError::Damaged { file, what: "its content does not match the id" })
     }
 
     /// Passes one copy on. The outer error means that `sink` has seen nothing and another copy may be
@@ -248,9 +226,7 @@ impl Objects {
         if object.kind != Kind::Blob {
             return Ok(Err(ObjectError::wrong_kind(id, object.kind, Kind::Blob)));
         }
-        Ok(sink(&object.data)
-            .map(|()| object.data.len() as u64)
-            .map_err(ObjectError::Sink))
+        Ok(sink(&object.data).map(|()| object.data.len() as u64).map_err(ObjectError::Sink))
     }
 
     /// Is there a copy of the object beside the one in this pack?
@@ -267,10 +243,7 @@ impl Objects {
         id: &ObjectId,
     ) -> Result<Arc<Object>, CopyError> {
         let file = entry.file().name();
-        let object = Arc::new(Object {
-            kind,
-            data: entry.read()?,
-        });
+        let object = Arc::new(Object { kind, data: entry.read()? });
         self.check(id, &object, file)?;
         Ok(object)
     }
@@ -319,10 +292,7 @@ impl Objects {
     }
 
     pub(super) fn bases<'a>(&'a self, list: &'a PackList) -> KnownBases<'a> {
-        KnownBases {
-            objects: self,
-            list,
-        }
+        KnownBases { objects: self, list }
     }
 }
 
@@ -363,9 +333,7 @@ impl Bases for KnownBases<'_> {
     }
 
     fn remember(&self, pack: &Pack, offset: u64, object: &Arc<Object>) {
-        self.objects
-            .cache
-            .insert(Key::Place(pack.serial(), offset), object);
+        self.objects.cache.insert(Key::Place(pack.serial(), offset), object);
     }
 }
 

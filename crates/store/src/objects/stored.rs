@@ -4,18 +4,13 @@
 use std::io;
 use std::sync::Arc;
 
-use super::super::object::Hasher;
-use super::super::object::Kind;
-use super::super::object::Object;
-use super::Copy;
-use super::ObjectError;
-use super::Objects;
+use super::super::object::{Hasher, Kind, Object};
+use super::{Copy, ObjectError, Objects};
 use crate::ObjectId;
 use crate::object::delta;
 use crate::objects::copy::CopyError;
 use crate::pack::list::PackList;
-use crate::pack::read::EntryKind;
-use crate::pack::read::Pack;
+use crate::pack::read::{EntryKind, Pack};
 
 /// An object whose hash was checked, and how it is stored.
 pub(crate) struct Stored {
@@ -100,10 +95,9 @@ impl Objects {
         let found = self.search(id, |copy, list| self.read_stored_copy(copy, list, id));
         match found {
             // Git knows this tree without storing it.
-            Err(ObjectError::Missing { .. }) if *id == ObjectId::EMPTY_TREE => Ok(Stored {
-                object: self.load(id)?,
-                form: Form::Other,
-            }),
+            Err(ObjectError::Missing { .. }) if *id == ObjectId::EMPTY_TREE => {
+                Ok(Stored { object: self.load(id)?, form: Form::Other })
+            }
             other => other,
         }
     }
@@ -116,10 +110,7 @@ impl Objects {
     ) -> Result<Stored, CopyError> {
         let Copy::Packed(pack, offset) = copy else {
             let object = self.read_copy(copy, list, id)?;
-            return Ok(Stored {
-                object,
-                form: Form::Other,
-            });
+            return Ok(Stored { object, form: Form::Other });
         };
         let mut entry = pack.entry(offset)?;
         let EntryKind::Whole(kind) = entry.kind else {
@@ -146,9 +137,7 @@ impl Objects {
         id: &ObjectId,
         sink: &mut dyn LargeSink,
     ) -> Result<(Kind, u64), ObjectError> {
-        self.search(id, |copy, list| {
-            self.stream_stored_copy(copy, list, id, sink)
-        })
+        self.search(id, |copy, list| self.stream_stored_copy(copy, list, id, sink))
     }
 
     fn stream_stored_copy(
@@ -196,8 +185,5 @@ fn matching(id: &ObjectId, hasher: Hasher, file: &str) -> Result<(), CopyError> 
     if hasher.finish() == Some(*id) {
         return Ok(());
     }
-    Err(CopyError::Damaged {
-        file: file.to_owned(),
-        what: "its content does not match the id",
-    })
+    Err(CopyError::Damaged { file: file.to_owned(), what: "its content does not match the id" })
 }

@@ -1,15 +1,12 @@
 //! The bytes of a pack before it has a name: in memory while they are few, else in `herma/tmp`.
 
 use herma_fs::file::read_at;
-use herma_fs::publish::Durability;
-use herma_fs::publish::Temp;
-use sha1::Digest;
-use sha1::Sha1;
+use herma_fs::publish::{Durability, Temp};
+use sha1::{Digest, Sha1};
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::HermaDirs;
-use crate::layout::private_temp;
+use crate::layout::{HermaDirs, private_temp};
 use crate::pack::write::finish;
 use crate::pack::write::finish::Settled;
 
@@ -42,15 +39,7 @@ impl<'a> Bytes<'a> {
     /// No entries yet.
     pub(crate) fn new(herma: &'a HermaDirs) -> Self {
         let buffer = finish::header(0).to_vec();
-        Self {
-            herma,
-            file: None,
-            flushed: 0,
-            buffer,
-            objects: 0,
-            ahead: None,
-            trailer: None,
-        }
+        Self { herma, file: None, flushed: 0, buffer, objects: 0, ahead: None, trailer: None }
     }
 
     /// How many bytes there are.
@@ -94,16 +83,8 @@ impl<'a> Bytes<'a> {
     /// Appends bytes that belong to an entry.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.buffer.extend_from_slice(bytes);
-        let limit = if self.file.is_some() {
-            WRITE_SIZE
-        } else {
-            MEMORY_PACK
-        };
-        if self.buffer.len() > limit {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        let limit = if self.file.is_some() { WRITE_SIZE } else { MEMORY_PACK };
+        if self.buffer.len() > limit { self.flush() } else { Ok(()) }
     }
 
     /// Takes back everything from `length` on: an entry that turned out to be of no use.
@@ -154,11 +135,7 @@ impl<'a> Bytes<'a> {
             let mut checksum = Sha1::new();
             checksum.update(&self.buffer);
             let length = self.buffer.len();
-            self.ahead = Some(Ahead {
-                checksum,
-                length,
-                count,
-            });
+            self.ahead = Some(Ahead { checksum, length, count });
         }
     }
 

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use herma_fs::Dir;
 use sha1::Digest;
 
-use crate::objects::ObjectError;
-use crate::objects::Objects;
 use crate::objects::copy::CopyError;
+use crate::objects::{ObjectError, Objects};
 use crate::pack::files::OpenFile;
 use crate::pack::read::Pack;
 
@@ -53,20 +52,14 @@ pub fn check_packs(
     let mut found: Vec<DamagedPack> = Vec::new();
     let mut bytes = 0;
     for pack in objects.unreadable_packs()? {
-        found.push(DamagedPack {
-            pack: pack.pack,
-            what: pack.what,
-            fault: PackFault::Index,
-        });
+        found.push(DamagedPack { pack: pack.pack, what: pack.what, fault: PackFault::Index });
     }
     for pack in objects.packs()? {
         match check_pack(&pack, read_data) {
             Ok(read) => bytes += read,
-            Err((what, fault)) => found.push(DamagedPack {
-                pack: pack.stem().to_owned(),
-                what,
-                fault,
-            }),
+            Err((what, fault)) => {
+                found.push(DamagedPack { pack: pack.stem().to_owned(), what, fault });
+            }
         }
     }
     found.extend(without_index(directory)?);
@@ -77,9 +70,7 @@ pub fn check_packs(
 fn without_index(directory: &Dir) -> Result<Vec<DamagedPack>, herma_fs::Error> {
     let entries = directory.entries()?;
     let has = |name: &str| {
-        entries
-            .binary_search_by(|entry| entry.name.to_bytes().cmp(name.as_bytes()))
-            .is_ok()
+        entries.binary_search_by(|entry| entry.name.to_bytes().cmp(name.as_bytes())).is_ok()
     };
     let stems = entries.iter().filter_map(|entry| {
         let name = entry.name.to_str().ok()?;
@@ -107,9 +98,7 @@ fn check_pack(pack: &Arc<Pack>, read_data: bool) -> Result<u64, (String, PackFau
     let index = pack.index().file().map_err(in_index)?;
     let index_end = index.stat.size.saturating_sub(CHECKSUM);
     let mut expected = [0; 20];
-    index
-        .read_exact_at(&mut expected, index_end)
-        .map_err(in_index)?;
+    index.read_exact_at(&mut expected, index_end).map_err(in_index)?;
     if checksum(&index, index_end).map_err(in_index)? != expected {
         return fault("the checksum of its index is wrong", PackFault::Index);
     }

@@ -6,20 +6,14 @@
 //!
 //! Everything is read with `pread`, never mapped: a disk that fails must be an error, not a signal.
 
-use std::ffi::CStr;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::Stat;
 use herma_fs::sync::Mutex;
+use herma_fs::{Dir, Errno, FileKind, Stat};
 
 use crate::objects::copy::CopyError;
 
@@ -51,9 +45,7 @@ impl OpenFile {
             Err(e) if matches!(e.errno(), Some(Errno::LOOP | Errno::NXIO)) => return Err(no_file()),
             opened => opened?,
         };
-        let path = dir
-            .path()
-            .join(std::ffi::OsStr::new(&*name.to_string_lossy()));
+        let path = dir.path().join(std::ffi::OsStr::new(&*name.to_string_lossy()));
         let stat = herma_fs::file::stat_file(&file)
             .map_err(|e| herma_fs::Error::on("look at", &path, e))?;
         if stat.kind != FileKind::File {
@@ -120,11 +112,7 @@ impl PackFiles {
 
     /// The directory `name` in this one, which holds packs. Opens nothing.
     pub fn named(above: Arc<Dir>, name: CString) -> Self {
-        Self {
-            above,
-            name,
-            open: Mutex::default(),
-        }
+        Self { above, name, open: Mutex::default() }
     }
 
     /// Opens a file, or finds it open.
@@ -182,9 +170,7 @@ impl PackFiles {
         for entry in &entries {
             let name = entry.name.to_bytes();
             // Names that are not text are nobody's packs: git and Herma name them by hash.
-            let Some(stem) = name
-                .strip_suffix(b".idx")
-                .and_then(|s| std::str::from_utf8(s).ok())
+            let Some(stem) = name.strip_suffix(b".idx").and_then(|s| std::str::from_utf8(s).ok())
             else {
                 continue;
             };
@@ -194,11 +180,7 @@ impl PackFiles {
             // A stat that finds nothing: the pack was removed after the listing.
             let index = dir.stat_opt(entry.name.as_c_str())?;
             if let (Some(index), Some(pack)) = (index, dir.stat_opt(pack)?) {
-                listed.push(Listed {
-                    stem: stem.to_owned(),
-                    index,
-                    pack,
-                });
+                listed.push(Listed { stem: stem.to_owned(), index, pack });
             }
         }
         listed.sort_by_key(|pack| std::cmp::Reverse(pack.index.mtime));

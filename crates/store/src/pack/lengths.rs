@@ -2,8 +2,7 @@
 
 use crate::ObjectId;
 use crate::objects::copy::CopyError;
-use crate::pack::read::FIRST_ENTRY;
-use crate::pack::read::Pack;
+use crate::pack::read::{FIRST_ENTRY, Pack};
 
 /// The checksum a pack ends with.
 const TRAILER: u64 = 20;

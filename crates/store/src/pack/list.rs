@@ -7,20 +7,15 @@
 //! opened when the search comes to it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use herma_fs::FileKind;
-use herma_fs::Stat;
-use herma_fs::sync::Mutex;
-use herma_fs::sync::RwLock;
 use herma_fs::sync::atomic::AtomicU64;
+use herma_fs::sync::{Mutex, RwLock};
+use herma_fs::{FileKind, Stat};
 
 use crate::objects::copy::CopyError;
-use crate::pack::files::Listed;
-use crate::pack::files::PackFiles;
+use crate::pack::files::{Listed, PackFiles};
 use crate::pack::read::Pack;
 use crate::pack::sign::SignedPack;
 
@@ -93,10 +88,7 @@ impl PackList {
 
     /// All of them, by their files.
     pub(crate) fn signed(&self) -> Vec<SignedPack> {
-        let signed = |slot: &Slot| SignedPack {
-            stem: slot.stem.clone(),
-            sizes: slot.sizes,
-        };
+        let signed = |slot: &Slot| SignedPack { stem: slot.stem.clone(), sizes: slot.sizes };
         self.slots.iter().map(signed).collect()
     }
 
@@ -138,10 +130,7 @@ impl Packs {
     }
 
     fn known(&self) -> Option<Arc<PackList>> {
-        self.current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The packs as last listed; lists them if that never happened.
@@ -209,9 +198,7 @@ impl Packs {
         let carried = list.opened();
         self.files.close_all_but(|name| {
             let name = name.to_str().unwrap_or_default();
-            let stem = name
-                .strip_suffix(".idx")
-                .or_else(|| name.strip_suffix(".pack"));
+            let stem = name.strip_suffix(".idx").or_else(|| name.strip_suffix(".pack"));
             stem.is_some_and(|stem| carried.contains_key(stem))
         });
         Ok(list)
@@ -229,10 +216,7 @@ fn unreadable(stem: &str, error: &CopyError) -> UnreadablePack {
         CopyError::Fs(e) => format!("{e}: {}", e.source),
         other => other.to_string(),
     };
-    UnreadablePack {
-        pack: stem.to_owned(),
-        what,
-    }
+    UnreadablePack { pack: stem.to_owned(), what }
 }
 
 #[cfg(test)]

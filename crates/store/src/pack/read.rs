@@ -9,12 +9,9 @@ use std::sync::Arc;
 
 use crate::ObjectId;
 use crate::object::Kind;
-use crate::object::inflate::BothSink;
-use crate::object::inflate::Reader;
-use crate::objects::copy::CopyError;
-use crate::objects::copy::MEMORY_LIMIT;
-use crate::pack::files::OpenFile;
-use crate::pack::files::PackFiles;
+use crate::object::inflate::{BothSink, Reader};
+use crate::objects::copy::{CopyError, MEMORY_LIMIT};
+use crate::pack::files::{OpenFile, PackFiles};
 use crate::pack::index::PackIndex;
 use crate::pack::write::finish;
 
@@ -63,18 +60,10 @@ impl Pack {
     /// `serial` tells packs apart in caches; no two packs of one process may share it.
     pub fn open(files: &Arc<PackFiles>, stem: &str, serial: u64) -> Result<Self, CopyError> {
         let index = PackIndex::open(files, stem)?;
-        let file_name = CString::new(format!("{stem}.pack")).map_err(|_| CopyError::Damaged {
-            file: stem.to_owned(),
-            what: "not a name",
-        })?;
+        let file_name = CString::new(format!("{stem}.pack"))
+            .map_err(|_| CopyError::Damaged { file: stem.to_owned(), what: "not a name" })?;
         let files = Arc::clone(files);
-        Ok(Self {
-            stem: stem.to_owned(),
-            file_name,
-            serial,
-            index,
-            files,
-        })
+        Ok(Self { stem: stem.to_owned(), file_name, serial, index, files })
     }
 
     /// The name without `.pack`.
@@ -99,10 +88,7 @@ impl Pack {
 
     /// Damage found in this pack.
     pub(crate) fn damaged(&self, what: &'static str) -> CopyError {
-        CopyError::Damaged {
-            file: format!("{}.pack", self.stem),
-            what,
-        }
+        CopyError::Damaged { file: format!("{}.pack", self.stem), what }
     }
 
     /// How large the pack file is.
@@ -245,21 +231,14 @@ pub(crate) fn header(bytes: &[u8], offset: u64) -> Result<(EntryKind, u64, usize
         4 => (EntryKind::Whole(Kind::Tag), 0),
         6 => {
             let (distance, more) = distance(rest).ok_or(CUT)?;
-            let base = offset
-                .checked_sub(distance)
-                .filter(|base| *base >= FIRST_ENTRY);
+            let base = offset.checked_sub(distance).filter(|base| *base >= FIRST_ENTRY);
             // Strictly before the delta: a chain of these cannot run in a circle.
             match base.filter(|base| *base < offset) {
                 Some(base) => (EntryKind::OffsetDelta { base }, more),
                 None => return Err("a delta's base lies outside the pack"),
             }
         }
-        7 => (
-            EntryKind::IdDelta {
-                base: ObjectId::from_slice(rest).ok_or(CUT)?,
-            },
-            20,
-        ),
+        7 => (EntryKind::IdDelta { base: ObjectId::from_slice(rest).ok_or(CUT)? }, 20),
         _ => return Err("an entry has an unknown kind"),
     };
     Ok((kind, size, length + more))
@@ -269,9 +248,7 @@ pub(crate) fn header(bytes: &[u8], offset: u64) -> Result<(EntryKind, u64, usize
 fn distance(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (at, byte) in bytes.iter().enumerate() {
-        value = value
-            .checked_mul(128)?
-            .checked_add(u64::from(byte & 0x7f))?;
+        value = value.checked_mul(128)?.checked_add(u64::from(byte & 0x7f))?;
         if byte & 0x80 == 0 {
             return Some((value, at + 1));
         }
@@ -286,20 +263,11 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_git_writes_them() {
-        assert_eq!(
-            header(&[0x3f], 12),
-            Ok((EntryKind::Whole(Kind::Blob), 15, 1))
-        );
+        assert_eq!(header(&[0x3f], 12), Ok((EntryKind::Whole(Kind::Blob), 15, 1)));
         let large = [0xb5, 0x81, 0x01];
-        assert_eq!(
-            header(&large, 12),
-            Ok((EntryKind::Whole(Kind::Blob), 5 + 16 + (1 << 11), 3))
-        );
+        assert_eq!(header(&large, 12), Ok((EntryKind::Whole(Kind::Blob), 5 + 16 + (1 << 11), 3)));
         let near = [0x65, 0x80, 0x00];
-        assert_eq!(
-            header(&near, 200),
-            Ok((EntryKind::OffsetDelta { base: 72 }, 5, 3))
-        );
+        assert_eq!(header(&near, 200), Ok((EntryKind::OffsetDelta { base: 72 }, 5, 3)));
     }
 
     #[test]
@@ -312,9 +280,7 @@ mod tests {
             &[0xff; 40],
             &[0x65, 0x00],
             &[0x65, 0x7f],
-            &[
-                0x65, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
-            ],
+            &[0x65, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
             &[0x75, 1, 2, 3],
         ];
         for bytes in crafted {

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::ObjectId;
@@ -145,10 +144,7 @@ mod tests {
     use super::*;
 
     fn pack(stem: &str, sizes: (u64, u64)) -> SignedPack {
-        SignedPack {
-            stem: stem.to_owned(),
-            sizes: Some(sizes),
-        }
+        SignedPack { stem: stem.to_owned(), sizes: Some(sizes) }
     }
 
     fn sign() -> PackSign {

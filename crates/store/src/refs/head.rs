@@ -4,10 +4,8 @@ use herma_fs::Dir;
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::refs::Loose;
-use crate::refs::name;
 use crate::refs::packed::PackedRefs;
-use crate::refs::read_loose;
+use crate::refs::{Loose, name, read_loose};
 
 /// `HEAD` holds an id or the name of a ref.
 const MAX_HEAD: u64 = 2048;
@@ -63,10 +61,7 @@ pub fn commit_of(repository: &Dir, name: &str) -> Result<Option<ObjectId>, Store
 }
 
 fn damaged(file: &str, what: &str) -> StoreError {
-    StoreError::DamagedFile {
-        file: file.to_owned(),
-        what: what.to_owned(),
-    }
+    StoreError::DamagedFile { file: file.to_owned(), what: what.to_owned() }
 }
 
 #[cfg(test)]

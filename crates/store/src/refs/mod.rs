@@ -14,36 +14,23 @@ pub mod shallow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
 use herma_fs::process::TempName;
-use herma_fs::publish::Durability;
-use herma_fs::publish::Temp;
+use herma_fs::publish::{Durability, Temp};
+use herma_fs::{Dir, Errno, FileKind};
 
 use super::error::StoreError;
-use super::layout::HermaDirs;
-use super::layout::StoreDirs;
-use super::layout::ensure_dir;
-use super::layout::private_temp;
+use super::layout::{HermaDirs, StoreDirs, ensure_dir, private_temp};
 use crate::ObjectId;
 use crate::layout::sweep::kind_of;
-use crate::lock::file::LockFile;
-use crate::lock::file::remove_if_there;
+use crate::lock::file::{LockFile, remove_if_there};
 use crate::refs::packed::PackedRefs;
 
 /// Refs nested deeper than this are reported as broken.
 const MAX_DEPTH: usize = 16;
 
 /// What is always a directory.
-pub const DIRECTORIES: [&str; 6] = [
-    "refs",
-    "refs/heads",
-    "refs/herma",
-    "refs/hermes",
-    "refs/herma-names",
-    "refs/herma-pins",
-];
+pub const DIRECTORIES: [&str; 6] =
+    ["refs", "refs/heads", "refs/herma", "refs/hermes", "refs/herma-names", "refs/herma-pins"];
 
 /// A loose ref is 41 bytes; anything much larger is something else.
 const MAX_LOOSE: usize = 512;
@@ -78,10 +65,7 @@ pub(crate) enum Loose {
 impl StoreDirs {
     /// The refs of this store.
     pub fn refs(&self) -> Refs<'_> {
-        Refs {
-            dirs: self,
-            durability: Durability::Synced,
-        }
+        Refs { dirs: self, durability: Durability::Synced }
     }
 }
 
@@ -166,13 +150,9 @@ impl Refs<'_> {
             }
         };
         let below = |name: &[u8]| {
-            name.strip_prefix(prefix.as_bytes())
-                .is_some_and(|rest| rest.starts_with(b"/"))
+            name.strip_prefix(prefix.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
         };
-        Ok(loose
-            || PackedRefs::read(self.dirs.store())?
-                .iter()
-                .any(|(name, _)| below(name)))
+        Ok(loose || PackedRefs::read(self.dirs.store())?.iter().any(|(name, _)| below(name)))
     }
 
     /// Notes every loose ref at or below `prefix`, with `None` for a broken one.
@@ -545,11 +525,7 @@ fn leaf_of(name: &str) -> &str {
 }
 
 fn moved(name: &str, expected: Option<ObjectId>, found: Option<ObjectId>) -> StoreError {
-    StoreError::RefMoved {
-        name: name.to_owned(),
-        expected,
-        found,
-    }
+    StoreError::RefMoved { name: name.to_owned(), expected, found }
 }
 
 fn is_absent(error: &herma_fs::Error) -> bool {

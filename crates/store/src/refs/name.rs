@@ -10,20 +10,14 @@ const MAX_NAME: usize = 1024;
 
 /// Checks a name given by a caller.
 pub(crate) fn check(name: &str) -> Result<(), StoreError> {
-    if is_valid(name.as_bytes()) {
-        Ok(())
-    } else {
-        Err(StoreError::BadRefName(name.to_owned()))
-    }
+    if is_valid(name.as_bytes()) { Ok(()) } else { Err(StoreError::BadRefName(name.to_owned())) }
 }
 
 /// May a ref of this store have this name?
 pub(crate) fn is_valid(name: &[u8]) -> bool {
     name.starts_with(b"refs/")
         && name.len() <= MAX_NAME
-        && name
-            .split(|b| *b == b'/')
-            .all(|component| component.len() <= MAX_COMPONENT)
+        && name.split(|b| *b == b'/').all(|component| component.len() <= MAX_COMPONENT)
         && is_git_ref(name)
 }
 
@@ -45,8 +39,7 @@ fn is_git_ref(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Fresh;
-    use crate::testing::git_output;
+    use crate::testing::{Fresh, git_output};
 
     #[test]
     fn the_rules_are_gits() {
@@ -93,9 +86,7 @@ mod tests {
             "refs/\"a'",
         ];
         for name in names {
-            let git = git_output(&fresh.store(), &["check-ref-format", name], b"")
-                .status
-                .success();
+            let git = git_output(&fresh.store(), &["check-ref-format", name], b"").status.success();
             assert_eq!(is_git_ref(name.as_bytes()), git, "{name:?}");
         }
     }

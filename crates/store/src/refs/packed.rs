@@ -49,11 +49,7 @@ impl PackedRefs {
             match parse_line(&bytes[start..end]) {
                 Some(Content::Comment) => {}
                 Some(Content::Ref(id)) => {
-                    lines.push(Line {
-                        id,
-                        name: start + 41..end,
-                        whole: start..next,
-                    });
+                    lines.push(Line { id, name: start + 41..end, whole: start..next });
                 }
                 Some(Content::Peeled) if !lines.is_empty() => {
                     if let Some(line) = lines.last_mut() {
@@ -82,28 +78,21 @@ impl PackedRefs {
 
     /// The names and values of all refs, in the order of the file.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], ObjectId)> {
-        self.lines
-            .iter()
-            .map(|line| (&self.bytes[line.name.clone()], line.id))
+        self.lines.iter().map(|line| (&self.bytes[line.name.clone()], line.id))
     }
 
     /// The value of one ref.
     pub(crate) fn get(&self, name: &str) -> Option<ObjectId> {
-        self.iter()
-            .find(|(found, _)| *found == name.as_bytes())
-            .map(|(_, id)| id)
+        self.iter().find(|(found, _)| *found == name.as_bytes()).map(|(_, id)| id)
     }
 
     /// Is `name` a directory of a packed ref, or a packed ref a directory of it?
     pub(crate) fn conflicts_with(&self, name: &str) -> bool {
         let is_above = |above: &[u8], below: &[u8]| {
-            below
-                .strip_prefix(above)
-                .is_some_and(|rest| rest.starts_with(b"/"))
+            below.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"))
         };
         let name = name.as_bytes();
-        self.iter()
-            .any(|(found, _)| is_above(found, name) || is_above(name, found))
+        self.iter().any(|(found, _)| is_above(found, name) || is_above(name, found))
     }
 
     /// The file without these refs, everything else as it was.
@@ -142,10 +131,7 @@ fn parse_line(line: &[u8]) -> Option<Content> {
 
 fn damaged(line: &[u8]) -> StoreError {
     let shown: String = String::from_utf8_lossy(line).chars().take(80).collect();
-    StoreError::DamagedFile {
-        file: FILE.to_owned(),
-        what: format!("a line reads {shown:?}"),
-    }
+    StoreError::DamagedFile { file: FILE.to_owned(), what: format!("a line reads {shown:?}") }
 }
 
 #[cfg(test)]
@@ -162,10 +148,7 @@ mod tests {
         let names: Vec<&[u8]> = packed.iter().map(|(name, _)| name).collect();
         assert_eq!(names, [&b"refs/a"[..], b"refs/b", b"refs/c"]);
         let without = String::from_utf8(packed.without(&["refs/a"])).unwrap();
-        assert_eq!(
-            without,
-            format!("# pack-refs with: peeled \n{ID} refs/b\n{ID} refs/c")
-        );
+        assert_eq!(without, format!("# pack-refs with: peeled \n{ID} refs/b\n{ID} refs/c"));
         assert!(packed.conflicts_with("refs/a/b") && packed.conflicts_with("refs"));
         assert!(!packed.conflicts_with("refs/a") && !packed.conflicts_with("refs/ab"));
     }

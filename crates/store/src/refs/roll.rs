@@ -8,23 +8,19 @@
 //! A line that was lost or damaged proves nothing, and costs nothing but that proof: the next collection writes
 //! the roll anew.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::ObjectId;
-use crate::ProjectId;
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
 use crate::lock::file::remove_if_there;
 use crate::refs::name;
-use crate::refs::scheme::is_extra;
-use crate::refs::scheme::mirror_ref;
+use crate::refs::scheme::{is_extra, mirror_ref};
+use crate::{ObjectId, ProjectId};
 
 /// Its name in a project's own directory.
 pub const FILE: &str = "roll";
@@ -71,13 +67,7 @@ impl Roll {
     fn write(&self, dirs: &StoreDirs, state: &Dir) -> Result<(), StoreError> {
         let tmp = &dirs.for_writing()?.tmp;
         let text = self.render();
-        Ok(write_file(
-            tmp,
-            state,
-            FILE,
-            text.as_bytes(),
-            Durability::Synced,
-        )?)
+        Ok(write_file(tmp, state, FILE, text.as_bytes(), Durability::Synced)?)
     }
 
     /// The refs a project has now.
@@ -86,15 +76,13 @@ impl Roll {
         for prefix in PREFIXES {
             let listing = dirs.refs().list(&format!("{prefix}{project}"))?;
             let named = listing.refs.into_iter();
-            roll.refs
-                .extend(named.filter(|(name, _)| project_of(name).is_some()));
+            roll.refs.extend(named.filter(|(name, _)| project_of(name).is_some()));
         }
         // A name or a pin alone is what a killed dropping left over.
         let is_own = |name: &str| name.starts_with(PREFIXES[0]);
         let own = roll.refs.iter().filter(|(name, _)| is_own(name));
         let checkpoints: BTreeSet<ObjectId> = own.map(|(_, id)| *id).collect();
-        roll.refs
-            .retain(|name, id| is_own(name) || checkpoints.contains(id));
+        roll.refs.retain(|name, id| is_own(name) || checkpoints.contains(id));
         if roll.refs.is_empty() {
             // Only Hermes has saved it.
             let mirror = mirror_ref(project);
@@ -177,9 +165,7 @@ pub fn strike<'n>(
 
 /// The project a ref belongs to, if its roll has it.
 fn project_of(name: &str) -> Option<ProjectId> {
-    let rest = PREFIXES
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))?;
+    let rest = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let (project, _) = rest.split_once('/')?;
     (!is_extra(name)).then(|| ProjectId::parse(project.as_bytes()))?
 }
@@ -238,8 +224,7 @@ mod tests {
         refs.create(&[(&receipt, ObjectId::EMPTY_TREE)]).unwrap();
         assert_eq!(on_roll(&fresh).len(), 4);
         refs.delete(&names[3], ObjectId::EMPTY_TREE).unwrap();
-        refs.delete_all(&[(names[0].clone(), ObjectId::EMPTY_TREE)])
-            .unwrap();
+        refs.delete_all(&[(names[0].clone(), ObjectId::EMPTY_TREE)]).unwrap();
         assert_eq!(on_roll(&fresh), [names[2].clone(), names[1].clone()]);
     }
 
@@ -247,10 +232,7 @@ mod tests {
     fn a_line_with_a_wrong_byte_says_nothing_and_the_others_do() {
         let project = ProjectId::parse(PROJECT.as_bytes()).unwrap();
         let names = [1, 2].map(|n| format!("refs/herma/{PROJECT}/{n:08}"));
-        let text: String = names
-            .iter()
-            .map(|name| line(name, ObjectId::EMPTY_TREE))
-            .collect();
+        let text: String = names.iter().map(|name| line(name, ObjectId::EMPTY_TREE)).collect();
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[at] ^= 1;

@@ -5,9 +5,8 @@
 
 use std::collections::HashSet;
 
-use crate::StoreDirs;
-use crate::StoreError;
 use crate::id::ProjectId;
+use crate::{StoreDirs, StoreError};
 
 /// Numbers above this are no place in an order of saving, and there must be one after the last.
 const MAX_SEQUENCE: u64 = 1 << 48;
@@ -36,12 +35,7 @@ pub fn stray_extras(dirs: &StoreDirs, project: &ProjectId) -> Result<Vec<String>
     let names: Vec<String> = {
         let listing = dirs.refs().list(&format!("refs/herma/{project}"))?;
         let broken = listing.broken.into_iter();
-        listing
-            .refs
-            .into_iter()
-            .map(|(name, _)| name)
-            .chain(broken)
-            .collect()
+        listing.refs.into_iter().map(|(name, _)| name).chain(broken).collect()
     };
     let known: HashSet<&str> = names.iter().map(String::as_str).collect();
     let stray = |name: &&String| name.strip_suffix(EXTRA).is_some_and(|n| !known.contains(n));
@@ -55,10 +49,7 @@ pub fn mirror_ref(project: &ProjectId) -> String {
 
 /// The ref of a name. Slashes are encoded, so that `a` and `a/b` can both be names.
 pub fn name_ref(project: &ProjectId, name: &str) -> String {
-    format!(
-        "refs/herma-names/{project}/{}",
-        name.replace('%', "%25").replace('/', "%2f")
-    )
+    format!("refs/herma-names/{project}/{}", name.replace('%', "%25").replace('/', "%2f"))
 }
 
 /// The name that the last component of its ref stands for.
@@ -73,9 +64,7 @@ pub fn pin_ref(project: &ProjectId, sequence: u64) -> String {
 
 /// The last component of a ref below a prefix, if it is directly below.
 pub fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
-    name.strip_prefix(prefix)?
-        .strip_prefix('/')
-        .filter(|leaf| !leaf.contains('/'))
+    name.strip_prefix(prefix)?.strip_prefix('/').filter(|leaf| !leaf.contains('/'))
 }
 
 /// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.

@@ -100,23 +100,14 @@ mod tests {
         assert!(shallow.read().unwrap().is_empty());
         shallow.add(&[second_id]).unwrap();
         shallow.add(&[second_id]).unwrap();
-        assert_eq!(
-            shallow.read().unwrap().into_iter().collect::<Vec<_>>(),
-            [second_id]
-        );
+        assert_eq!(shallow.read().unwrap().into_iter().collect::<Vec<_>>(), [second_id]);
         assert_eq!(fresh.git(&["rev-list", "refs/hermes/x"]), second);
         fresh.assert_sound();
         assert!(fresh.temporary_files().is_empty());
         shallow.remove(&[second_id]).unwrap();
         assert!(shallow.read().unwrap().is_empty());
-        assert_eq!(
-            fresh.git(&["rev-list", "refs/hermes/x"]),
-            format!("{second}{first}")
-        );
+        assert_eq!(fresh.git(&["rev-list", "refs/hermes/x"]), format!("{second}{first}"));
         std::fs::write(fresh.store().join("shallow"), "nonsense\n").unwrap();
-        assert!(matches!(
-            shallow.add(&[second_id]),
-            Err(StoreError::DamagedFile { .. })
-        ));
+        assert!(matches!(shallow.add(&[second_id]), Err(StoreError::DamagedFile { .. })));
     }
 }

@@ -2,8 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::testing::Fresh;
@@ -41,35 +40,19 @@ fn git_refs(fresh: &Fresh) -> Vec<(String, ObjectId)> {
 fn created_refs_are_what_git_sees_and_are_never_overwritten() {
     let (fresh, [one, two, three]) = with_commits();
     let refs = fresh.dirs.refs();
-    refs.create(&[("refs/herma/p/1", one), ("refs/herma/p/2", two)])
-        .unwrap();
+    refs.create(&[("refs/herma/p/1", one), ("refs/herma/p/2", two)]).unwrap();
     assert_moved(
-        refs.create(&[
-            ("refs/herma/p/0", one),
-            ("refs/herma/p/2", three),
-            ("refs/herma/p/3", one),
-        ]),
+        refs.create(&[("refs/herma/p/0", one), ("refs/herma/p/2", three), ("refs/herma/p/3", one)]),
         Some(two),
     );
     let listing = refs.list("refs/herma/p").unwrap();
     let names: Vec<&str> = listing.refs.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["refs/herma/p/0", "refs/herma/p/1", "refs/herma/p/2"]
-    );
+    assert_eq!(names, ["refs/herma/p/0", "refs/herma/p/1", "refs/herma/p/2"]);
     assert_eq!(listing.refs, git_refs(&fresh));
     assert_eq!(refs.read("refs/herma/p/2").unwrap(), Some(two));
     assert_eq!(refs.read("refs/herma/p/3").unwrap(), None);
-    assert_eq!(
-        refs.read("refs/herma/p").unwrap(),
-        None,
-        "a directory is no ref"
-    );
-    assert_eq!(
-        refs.read("refs/herma/p/1/x").unwrap(),
-        None,
-        "nothing is below a ref"
-    );
+    assert_eq!(refs.read("refs/herma/p").unwrap(), None, "a directory is no ref");
+    assert_eq!(refs.read("refs/herma/p/1/x").unwrap(), None, "nothing is below a ref");
     assert!(fresh.temporary_files().is_empty());
     fresh.assert_sound();
 }
@@ -95,55 +78,24 @@ fn an_update_happens_only_from_the_expected_value() {
 fn refs_that_git_has_packed_are_read_updated_and_deleted() {
     let (fresh, [one, two, three]) = with_commits();
     let refs = fresh.dirs.refs();
-    refs.create(&[
-        ("refs/herma/p/1", one),
-        ("refs/herma/p/2", two),
-        (MASTER, two),
-    ])
-    .unwrap();
-    fresh.git(&[
-        "-c",
-        "tag.gpgSign=false",
-        "tag",
-        "-a",
-        "-m",
-        "x",
-        "marked",
-        &one.to_hex(),
-    ]);
+    refs.create(&[("refs/herma/p/1", one), ("refs/herma/p/2", two), (MASTER, two)]).unwrap();
+    fresh.git(&["-c", "tag.gpgSign=false", "tag", "-a", "-m", "x", "marked", &one.to_hex()]);
     fresh.git(&["pack-refs", "--all"]);
     assert!(!fresh.store().join(MASTER).exists(), "git has packed it");
     assert_eq!(refs.list("refs").unwrap().refs, git_refs(&fresh));
     assert_eq!(refs.list("refs/herma/").unwrap().refs.len(), 2);
     assert_eq!(refs.list(MASTER).unwrap().refs, [(MASTER.to_owned(), two)]);
     assert_moved(refs.create(&[("refs/herma/p/2", three)]), Some(two));
-    assert!(matches!(
-        refs.create(&[("refs/herma/p", one)]),
-        Err(StoreError::BadRefName(_))
-    ));
+    assert!(matches!(refs.create(&[("refs/herma/p", one)]), Err(StoreError::BadRefName(_))));
     refs.create(&[("refs/herma/p/3", three)]).unwrap();
     refs.update(MASTER, Some(two), three).unwrap();
-    assert_eq!(
-        refs.list("refs").unwrap().refs,
-        git_refs(&fresh),
-        "loose wins"
-    );
+    assert_eq!(refs.list("refs").unwrap().refs, git_refs(&fresh), "loose wins");
     refs.delete("refs/herma/p/1", one).unwrap();
     refs.delete(MASTER, three).unwrap();
-    assert_eq!(
-        refs.read(MASTER).unwrap(),
-        None,
-        "the packed value does not come back"
-    );
+    assert_eq!(refs.read(MASTER).unwrap(), None, "the packed value does not come back");
     let expected = git_refs(&fresh);
     assert_eq!(expected.len(), 3);
-    assert_eq!(
-        refs.list("refs").unwrap(),
-        Listing {
-            refs: expected,
-            broken: Vec::new()
-        }
-    );
+    assert_eq!(refs.list("refs").unwrap(), Listing { refs: expected, broken: Vec::new() });
     fresh.git(&["pack-refs", "--all"]);
     refs.delete("refs/herma/p/2", two).unwrap();
     assert_eq!(refs.list("refs").unwrap().refs, git_refs(&fresh));
@@ -179,54 +131,26 @@ fn one_broken_ref_does_not_hide_the_others() {
     assert_eq!(listing.refs, [("refs/herma/p/1".to_owned(), one)]);
     let broken = ["2", "3", "4", "5", "6", "8 9"].map(|name| format!("refs/herma/p/{name}"));
     assert_eq!(listing.broken, broken);
-    assert_eq!(
-        refs.list("refs/herma/p/3").unwrap().broken,
-        ["refs/herma/p/3"]
-    );
-    assert!(matches!(
-        refs.read("refs/herma/p/2"),
-        Err(StoreError::DamagedFile { .. })
-    ));
+    assert_eq!(refs.list("refs/herma/p/3").unwrap().broken, ["refs/herma/p/3"]);
+    assert!(matches!(refs.read("refs/herma/p/2"), Err(StoreError::DamagedFile { .. })));
 }
 
 #[test]
 fn damaged_packed_refs_are_an_error() {
     let (fresh, _) = with_commits();
     std::fs::write(fresh.store().join("packed-refs"), "\u{0}garbage\n").unwrap();
-    assert!(matches!(
-        fresh.dirs.refs().list("refs"),
-        Err(StoreError::DamagedFile { .. })
-    ));
+    assert!(matches!(fresh.dirs.refs().list("refs"), Err(StoreError::DamagedFile { .. })));
 }
 
 #[test]
 fn bad_names_are_refused_before_anything_is_touched() {
     let (fresh, [one, ..]) = with_commits();
     let refs = fresh.dirs.refs();
-    for name in [
-        "refs/../config",
-        "HEAD",
-        "refs/a.lock",
-        "refs/",
-        "/etc/passwd",
-        "",
-    ] {
-        assert!(
-            matches!(refs.read(name), Err(StoreError::BadRefName(_))),
-            "{name:?}"
-        );
-        assert!(matches!(
-            refs.update(name, None, one),
-            Err(StoreError::BadRefName(_))
-        ));
-        assert!(matches!(
-            refs.create(&[(name, one)]),
-            Err(StoreError::BadRefName(_))
-        ));
-        assert!(matches!(
-            refs.delete(name, one),
-            Err(StoreError::BadRefName(_))
-        ));
+    for name in ["refs/../config", "HEAD", "refs/a.lock", "refs/", "/etc/passwd", ""] {
+        assert!(matches!(refs.read(name), Err(StoreError::BadRefName(_))), "{name:?}");
+        assert!(matches!(refs.update(name, None, one), Err(StoreError::BadRefName(_))));
+        assert!(matches!(refs.create(&[(name, one)]), Err(StoreError::BadRefName(_))));
+        assert!(matches!(refs.delete(name, one), Err(StoreError::BadRefName(_))));
     }
 }
 
@@ -236,19 +160,11 @@ fn a_lock_of_another_program_is_waited_for_and_left_alone() {
     let lock = fresh.store().join(format!("{MASTER}.lock"));
     std::fs::write(&lock, "").unwrap();
     let refused = fresh.dirs.refs().update(MASTER, None, one);
-    assert!(
-        matches!(refused, Err(StoreError::Busy { holder: None, .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(StoreError::Busy { holder: None, .. })), "{refused:?}");
     assert!(lock.exists() && fresh.temporary_files().is_empty());
 
     let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-    std::fs::File::options()
-        .write(true)
-        .open(&lock)
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
+    std::fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
     fresh.dirs.refs().update(MASTER, None, one).unwrap();
     assert!(!lock.exists(), "ten minutes old is left behind");
 }

@@ -10,29 +10,20 @@ use std::sync::Arc;
 
 use herma_fs::Dir;
 
-use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::StoreDirs;
-use crate::layout::private_temp;
-use crate::object;
-use crate::object::Hasher;
-use crate::object::Kind;
-use crate::object::Object;
-use crate::object::delta;
+use crate::layout::{StoreDirs, private_temp};
 use crate::object::inflate::Reader;
-use crate::objects::cache::Cache;
-use crate::objects::cache::Key;
+use crate::object::{Hasher, Kind, Object, delta};
+use crate::objects::cache::{Cache, Key};
 use crate::objects::chain::MAX_DELTA_CHAIN;
-use crate::objects::copy::CopyError;
-use crate::objects::copy::MEMORY_LIMIT;
+use crate::objects::copy::{CopyError, MEMORY_LIMIT};
 use crate::pack::check::checksum;
 use crate::pack::files::OpenFile;
-use crate::pack::read::EntryKind;
-use crate::pack::read::FIRST_ENTRY;
-use crate::pack::read::header;
+use crate::pack::read::{EntryKind, FIRST_ENTRY, header};
 use crate::pack::write::finish;
 use crate::pack::write::finish::IndexEntry;
 use crate::repair::set_aside::SetAside;
+use crate::{ObjectId, object};
 
 /// The checksum at the end of a pack.
 const CHECKSUM: u64 = 20;
@@ -118,10 +109,7 @@ pub(crate) fn read_pack(
 
 /// Opens the pack itself, without an index.
 pub(crate) fn open_pack(directory: &Dir, stem: &str) -> Result<Arc<OpenFile>, CopyError> {
-    let bad_name = |_| CopyError::Damaged {
-        file: stem.to_owned(),
-        what: "not a name",
-    };
+    let bad_name = |_| CopyError::Damaged { file: stem.to_owned(), what: "not a name" };
     let name = CString::new(format!("{stem}.pack")).map_err(bad_name)?;
     Ok(Arc::new(OpenFile::open(directory, &name)?))
 }
@@ -176,12 +164,7 @@ impl Scan {
         }
         let crc = self.crc(offset, next)?;
         self.by_offset.insert(offset, self.items.len());
-        self.items.push(Item {
-            offset,
-            crc,
-            kind,
-            object,
-        });
+        self.items.push(Item { offset, crc, kind, object });
         Ok(next)
     }
 
@@ -285,10 +268,7 @@ impl Scan {
                 return Err(CopyError::TooLarge { size });
             }
             let data = delta::apply(&object.data, &delta).map_err(bad)?;
-            object = Arc::new(Object {
-                kind: object.kind,
-                data,
-            });
+            object = Arc::new(Object { kind: object.kind, data });
             self.cache.insert(Key::Place(0, offset), &object);
         }
         Ok(object)
@@ -300,11 +280,7 @@ impl Scan {
             let (_, id) = item
                 .object
                 .ok_or_else(|| self.damaged("a delta builds on an object that is not in it"))?;
-            entries.push(IndexEntry {
-                id,
-                crc: item.crc,
-                offset: item.offset,
-            });
+            entries.push(IndexEntry { id, crc: item.crc, offset: item.offset });
         }
         entries.sort_unstable_by_key(|entry| entry.id);
         Ok(entries)
@@ -315,8 +291,7 @@ impl Scan {
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
-    use crate::testing::Fresh;
-    use crate::testing::git_output;
+    use crate::testing::{Fresh, git_output};
 
     /// A store with one pack that git made, deltas included, and the pack's name.
     fn packed() -> (Fresh, String) {
@@ -326,28 +301,16 @@ mod tests {
             text += &line.to_string();
             text += " is a line of a file that grows\n";
             if line % 40 == 0 {
-                let made = git_output(
-                    &fresh.store(),
-                    &["hash-object", "-w", "--stdin"],
-                    text.as_bytes(),
-                );
+                let made =
+                    git_output(&fresh.store(), &["hash-object", "-w", "--stdin"], text.as_bytes());
                 assert!(made.status.success());
             }
         }
-        let ids = fresh.git(&[
-            "cat-file",
-            "--batch-all-objects",
-            "--batch-check=%(objectname)",
-        ]);
+        let ids = fresh.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
         let path = fresh.store().join("objects/pack/pack");
         let made = git_output(
             &fresh.store(),
-            &[
-                "pack-objects",
-                "-q",
-                "--delta-base-offset",
-                path.to_str().unwrap(),
-            ],
+            &["pack-objects", "-q", "--delta-base-offset", path.to_str().unwrap()],
             ids.as_bytes(),
         );
         let stem = format!("pack-{}", String::from_utf8(made.stdout).unwrap().trim());

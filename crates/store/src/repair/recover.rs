@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
+use herma_fs::{Dir, FileKind};
 
 use crate::ObjectId;
 use crate::error::StoreError;
@@ -65,9 +64,7 @@ fn needed(
     let packs = objects.packs()?;
     let mut stems = BTreeSet::new();
     left.retain(|id| {
-        let holders = packs
-            .iter()
-            .filter(|pack| matches!(pack.index().find(id), Ok(Some(_))));
+        let holders = packs.iter().filter(|pack| matches!(pack.index().find(id), Ok(Some(_))));
         let found: Vec<_> = holders.map(|pack| pack.stem().to_owned()).collect();
         if found.is_empty() || objects.is_whole(id).is_err() {
             return true;

@@ -21,8 +21,7 @@ use crate::pack::files::OpenFile;
 use crate::pack::read::FIRST_ENTRY;
 use crate::pack::sign::PackSign;
 use crate::pack::write::PackWriter;
-use crate::repair::rebuild::Scan;
-use crate::repair::rebuild::open_pack;
+use crate::repair::rebuild::{Scan, open_pack};
 use crate::repair::set_aside::SetAside;
 
 /// How much is searched for the beginning of an entry at a time.

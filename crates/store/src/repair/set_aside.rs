@@ -5,8 +5,7 @@ use std::ffi::OsStr;
 use herma_fs::Dir;
 
 use crate::error::StoreError;
-use crate::layout::StoreDirs;
-use crate::layout::ensure_dir;
+use crate::layout::{StoreDirs, ensure_dir};
 
 /// How many files of one name are kept from one second.
 const MAX_SAME_NAMES: u32 = 100_000;
@@ -40,9 +39,7 @@ impl SetAside {
 
     /// Like [`SetAside::take`], under a name that says more.
     pub fn take_as(&self, from: &Dir, name: &str, label: &str) -> Result<String, StoreError> {
-        let new = free_name(&self.stamp, label, |new| {
-            from.rename_new(name, &self.dir, new)
-        })?;
+        let new = free_name(&self.stamp, label, |new| from.rename_new(name, &self.dir, new))?;
         // ORDER: it is here for certain before its absence there is.
         self.dir.sync()?;
         from.sync()?;

@@ -1,18 +1,11 @@
 //! What of a journal is durable, and what a power cut may leave of the rest.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::journal::Change;
-use super::journal::Journal;
-use super::journal::Node;
-use super::journal::NodeId;
-use super::journal::Op;
-use super::state::Rest;
-use super::state::State;
+use super::journal::{Change, Journal, Node, NodeId, Op};
+use super::state::{Rest, State};
 use crate::random::Random;
 
 /// What a disk writes at once.
@@ -101,11 +94,7 @@ impl<'j> Disk<'j> {
                 Node::Dir { mode, .. } => (Arc::default(), *mode),
                 Node::Link(_) => (Arc::default(), 0),
             };
-            Unsynced {
-                bytes,
-                mode,
-                since: Vec::new(),
-            }
+            Unsynced { bytes, mode, since: Vec::new() }
         })
     }
 
@@ -168,9 +157,7 @@ impl<'j> Disk<'j> {
         let changes = std::mem::take(&mut after.changes);
         if in_order {
             let kept = random.below(changes.len() + 1);
-            changes[..kept]
-                .iter()
-                .for_each(|changes| after.make_durable(changes));
+            changes[..kept].iter().for_each(|changes| after.make_durable(changes));
         } else {
             after.keep_some(&changes, names_kept, &mut random);
         }
@@ -246,14 +233,8 @@ impl<'j> Disk<'j> {
         let unsynced = self.files.get(&node);
         match &self.journal.nodes[node] {
             Node::Link(target) => Rest::Link(target.clone()),
-            Node::Dir { mode, .. } => Rest::Dir {
-                mode: unsynced.map_or(*mode, |dir| dir.mode),
-            },
-            Node::File {
-                bytes,
-                mode,
-                modified,
-            } => {
+            Node::Dir { mode, .. } => Rest::Dir { mode: unsynced.map_or(*mode, |dir| dir.mode) },
+            Node::File { bytes, mode, modified } => {
                 let now = unsynced.map_or(bytes, |file| &file.bytes);
                 let is_untouched = Arc::ptr_eq(now, bytes);
                 Rest::File {
@@ -275,11 +256,7 @@ fn names_before(journal: &Journal, dir: NodeId) -> BTreeMap<&[u8], NodeId> {
 }
 
 fn join(prefix: &[u8], name: &[u8]) -> Vec<u8> {
-    if prefix.is_empty() {
-        name.to_vec()
-    } else {
-        [prefix, b"/", name].concat()
-    }
+    if prefix.is_empty() { name.to_vec() } else { [prefix, b"/", name].concat() }
 }
 
 fn apply(content: &mut Vec<u8>, op: &Op) {

@@ -1,7 +1,6 @@
 //! What was on the disk before a command, and what the command did to it.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -109,11 +108,7 @@ impl Journal {
 
     /// An empty journal about everything below `root` as it is now.
     pub(super) fn of(root: &Path) -> Self {
-        let mut journal = Self {
-            nodes: Vec::new(),
-            steps: Vec::new(),
-            known: HashMap::new(),
-        };
+        let mut journal = Self { nodes: Vec::new(), steps: Vec::new(), known: HashMap::new() };
         journal.add_existing(root);
         journal
     }
@@ -132,11 +127,7 @@ impl Journal {
             } else {
                 let bytes = Arc::new(fs::read(path).unwrap_or_else(|e| fail(e)));
                 let modified = metadata.modified().ok();
-                Node::File {
-                    bytes,
-                    mode,
-                    modified,
-                }
+                Node::File { bytes, mode, modified }
             };
             return self.add(&metadata, node);
         }

@@ -23,8 +23,7 @@
 
 use std::path::Path;
 
-use crate::faults::Faults;
-use crate::faults::Outcome;
+use crate::faults::{Faults, Outcome};
 
 mod disk;
 mod journal;
@@ -33,15 +32,10 @@ mod recorder;
 mod state;
 
 pub use disk::Disk;
-pub use journal::Change;
-pub use journal::Journal;
-pub use journal::NodeId;
-pub use journal::Op;
-pub use journal::Step;
+pub use journal::{Change, Journal, NodeId, Op, Step};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub(crate) use recorder::Recorder;
-pub use state::Rest;
-pub use state::State;
+pub use state::{Rest, State};
 
 /// Runs a command without any fault and writes down what it did to everything below `root`.
 ///

@@ -5,17 +5,13 @@
 //! they mean to the call. What was written is read back from the file rather than taken from the process, which
 //! serves every call that copies, clones or extends alike.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
-use std::fs::File;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nix::libc;
@@ -23,29 +19,16 @@ use nix::libc::user_regs_struct;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 
-use super::journal::Change;
-use super::journal::Journal;
-use super::journal::Node;
-use super::journal::NodeId;
-use super::journal::Op;
-use super::journal::Step;
-use crate::faults::Syscall;
-use crate::faults::storage_call;
+use super::journal::{Change, Journal, Node, NodeId, Op, Step};
+use crate::faults::{Syscall, storage_call};
 
 /// The longest path a process can name.
 const PATH_MAX: usize = 4096;
 
 /// A call that was let through, and what is to be written down if it succeeds.
 enum Begun {
-    Open {
-        path: PathBuf,
-        is_new: bool,
-        truncates: bool,
-    },
-    Write {
-        fd: u64,
-        at: Option<u64>,
-    },
+    Open { path: PathBuf, is_new: bool, truncates: bool },
+    Write { fd: u64, at: Option<u64> },
     Resize(PathBuf),
     Copy(PathBuf),
     Names(Vec<Change>),
@@ -53,9 +36,7 @@ enum Begun {
     MakeLink(PathBuf),
     Mode(PathBuf),
     Sync(Op),
-    Said {
-        fd: u64,
-    },
+    Said { fd: u64 },
 }
 
 /// Keeps a journal of the processes a tracer follows.
@@ -67,11 +48,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(journal: Journal) -> Self {
-        Self {
-            journal,
-            under_way: None,
-            waiting: VecDeque::new(),
-        }
+        Self { journal, under_way: None, waiting: VecDeque::new() }
     }
 
     pub(crate) fn into_journal(self) -> Journal {
@@ -133,14 +110,10 @@ impl Recorder {
             libc::SYS_write | libc::SYS_writev if r.rdi <= 2 && !self.has_open(pid, r.rdi) => {
                 Some(Begun::Said { fd: r.rdi })
             }
-            libc::SYS_write | libc::SYS_writev => Some(Begun::Write {
-                fd: r.rdi,
-                at: None,
-            }),
-            libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => Some(Begun::Write {
-                fd: r.rdi,
-                at: Some(r.r10),
-            }),
+            libc::SYS_write | libc::SYS_writev => Some(Begun::Write { fd: r.rdi, at: None }),
+            libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => {
+                Some(Begun::Write { fd: r.rdi, at: Some(r.r10) })
+            }
             libc::SYS_ftruncate | libc::SYS_fallocate => Some(Begun::Resize(open_file(pid, r.rdi))),
             libc::SYS_truncate => Some(Begun::Resize(path(cwd, r.rdi)?)),
             libc::SYS_ioctl | libc::SYS_sendfile => Some(Begun::Copy(open_file(pid, r.rdi))),
@@ -201,10 +174,7 @@ impl Recorder {
             // Two names of one file: the call does nothing.
             return None;
         }
-        Some(vec![
-            self.change(from, back)?,
-            self.change(to, Some(moved))?,
-        ])
+        Some(vec![self.change(from, back)?, self.change(to, Some(moved))?])
     }
 
     fn linked(&self, from: &Path, to: &Path) -> Option<Vec<Change>> {
@@ -218,11 +188,7 @@ impl Recorder {
     fn finish(&mut self, pid: Pid, call: Syscall, begun: Begun, result: u64) {
         // What happens outside the root is nobody's business, and gives no operation.
         match begun {
-            Begun::Open {
-                path,
-                is_new,
-                truncates,
-            } => {
+            Begun::Open { path, is_new, truncates } => {
                 let opened = open_file(pid, result);
                 if is_new {
                     self.born(call, &opened, &path, Kind::File);
@@ -272,15 +238,8 @@ impl Recorder {
         };
         let mode = metadata.mode() & 0o7777;
         let node = match kind {
-            Kind::File => Node::File {
-                bytes: Arc::default(),
-                mode,
-                modified: None,
-            },
-            Kind::Dir => Node::Dir {
-                mode,
-                names: BTreeMap::new(),
-            },
+            Kind::File => Node::File { bytes: Arc::default(), mode, modified: None },
+            Kind::Dir => Node::Dir { mode, names: BTreeMap::new() },
             Kind::Link => {
                 let target = fs::read_link(object).unwrap_or_default();
                 Node::Link(target.as_os_str().as_bytes().to_vec())
@@ -337,11 +296,7 @@ enum Kind {
 fn open(path: PathBuf, flags: u64) -> Begun {
     let is_new = fs::symlink_metadata(&path).is_err();
     let truncates = flags & libc::O_TRUNC as u64 != 0;
-    Begun::Open {
-        path,
-        is_new,
-        truncates,
-    }
+    Begun::Open { path, is_new, truncates }
 }
 
 /// What a process has open, under a name that works here too.

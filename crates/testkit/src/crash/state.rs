@@ -1,24 +1,18 @@
 //! What a power cut left, as a value, and on a real disk again.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use std::{fs, io};
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::journal::NodeId;
-use crate::tree::remove_all;
-use crate::tree::set_mode;
+use crate::tree::{remove_all, set_mode};
 
 /// When what the command wrote was written, as far as others can see: before the machine was started again.
 const LONG_AGO: SystemTime = SystemTime::UNIX_EPOCH;
@@ -67,9 +61,7 @@ impl State {
                     part(b"l");
                     part(target);
                 }
-                Rest::File {
-                    node, bytes, mode, ..
-                } => {
+                Rest::File { node, bytes, mode, .. } => {
                     part(&[&b"f"[..], &mode.to_le_bytes()].concat());
                     match files.get(node) {
                         Some(first) => part(&first.to_le_bytes()),
@@ -86,8 +78,7 @@ impl State {
     /// its times.
     #[track_caller]
     pub fn write_to(&self, root: &Path) {
-        self.try_write_to(root)
-            .unwrap_or_else(|e| panic!("{}: {e}", root.display()));
+        self.try_write_to(root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
     }
 
     fn try_write_to(&self, root: &Path) -> io::Result<()> {
@@ -100,11 +91,7 @@ impl State {
                 *names.entry(*node).or_default() += 1;
             }
         }
-        let mut writing = Writing {
-            below,
-            names,
-            written: HashMap::new(),
-        };
+        let mut writing = Writing { below, names, written: HashMap::new() };
         writing.directory(root, b"", None)
     }
 }
@@ -145,20 +132,14 @@ impl Writing<'_> {
                         remove_all(&child);
                         fs::create_dir(&child)?;
                     }
-                    let path = if path.is_empty() {
-                        name.to_vec()
-                    } else {
-                        [path, b"/", name].concat()
-                    };
+                    let path =
+                        if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() };
                     self.directory(&child, &path, Some(*mode))?;
                 }
                 Rest::Link(target) => link(&child, target)?,
-                Rest::File {
-                    node,
-                    bytes,
-                    mode,
-                    modified,
-                } => self.file(&child, *node, bytes, *mode, *modified)?,
+                Rest::File { node, bytes, mode, modified } => {
+                    self.file(&child, *node, bytes, *mode, *modified)?;
+                }
             }
         }
         match mode {
@@ -190,9 +171,7 @@ impl Writing<'_> {
                 && names == 1
                 && there.len() == bytes.len() as u64
                 && there.mode() & 0o7777 == mode
-                && there
-                    .modified()
-                    .is_ok_and(|t| t == modified.unwrap_or(LONG_AGO))
+                && there.modified().is_ok_and(|t| t == modified.unwrap_or(LONG_AGO))
                 && fs::read(place).is_ok_and(|content| content == bytes)
         });
         if is_same {

@@ -7,9 +7,7 @@ use crate::faults;
 fn recorded(script: &str) -> (tempfile::TempDir, Journal) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("old"), "old content").unwrap();
-    let command = Faults::new("/bin/sh")
-        .args(["-c", script])
-        .current_dir(directory.path());
+    let command = Faults::new("/bin/sh").args(["-c", script]).current_dir(directory.path());
     let (outcome, journal) = record(&command, directory.path());
     assert_eq!(outcome.status, faults::Status::Exited(0), "{outcome:?}");
     (directory, journal)
@@ -92,11 +90,7 @@ fn what_was_not_synced_is_there_lost_or_torn() {
     }
     let (_directory, journal) = recorded("printf new > new");
     let states = states(&journal, |_| false);
-    for expected in [
-        "old=old content",
-        "new=new old=old content",
-        "new= old=old content",
-    ] {
+    for expected in ["old=old content", "new=new old=old content", "new= old=old content"] {
         assert!(states.contains(&expected.to_owned()), "{states:?}");
     }
     assert!(states.len() > 4, "garbage is drawn too: {states:?}");
@@ -108,10 +102,7 @@ fn a_synced_file_may_still_lose_its_name() {
         return;
     }
     let (_directory, journal) = recorded("printf new > new; sync new");
-    assert_eq!(
-        states(&journal, |_| false),
-        ["new=new old=old content", "old=old content"]
-    );
+    assert_eq!(states(&journal, |_| false), ["new=new old=old content", "old=old content"]);
 }
 
 #[test]

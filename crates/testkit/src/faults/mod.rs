@@ -23,10 +23,8 @@
 //! [`Status::Unsupported`] and [`available`] says so loudly once. Stores through a memory map and
 //! `io_uring` are not seen. A command that stops itself (`SIGSTOP`) is continued at once.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -168,16 +166,14 @@ impl Faults {
     /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.args
-            .extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         self
     }
 
     /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.envs
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.envs.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -250,9 +246,7 @@ impl Faults {
 
 /// How many calls a sweep advances by: [`STEP_VARIABLE`], or [`DEFAULT_STEP`].
 pub fn step() -> u64 {
-    let set = std::env::var(STEP_VARIABLE)
-        .ok()
-        .and_then(|value| value.parse().ok());
+    let set = std::env::var(STEP_VARIABLE).ok().and_then(|value| value.parse().ok());
     set.unwrap_or(DEFAULT_STEP).max(1)
 }
 

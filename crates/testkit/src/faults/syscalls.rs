@@ -117,10 +117,9 @@ pub(super) fn can_fail_with(errno: i32, nr: i64) -> bool {
                 | libc::SYS_sendfile
         );
     match errno {
-        libc::EMFILE | libc::ENFILE => matches!(
-            nr,
-            libc::SYS_open | libc::SYS_openat | libc::SYS_openat2 | libc::SYS_creat
-        ),
+        libc::EMFILE | libc::ENFILE => {
+            matches!(nr, libc::SYS_open | libc::SYS_openat | libc::SYS_openat2 | libc::SYS_creat)
+        }
         libc::EACCES => !has_descriptor,
         _ => true,
     }

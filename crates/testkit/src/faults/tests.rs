@@ -4,9 +4,7 @@ use super::*;
 use crate::Bounded;
 
 fn shell(directory: &Path, script: &str) -> Faults {
-    Faults::new("/bin/sh")
-        .args(["-c", script])
-        .current_dir(directory)
+    Faults::new("/bin/sh").args(["-c", script]).current_dir(directory)
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -24,11 +22,8 @@ fn counting_changes_nothing_and_sees_children() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let outcome = shell(
-        directory.path(),
-        "echo a > f; mv f g; echo out; echo err >&2; exit 5",
-    )
-    .run(Fault::Count, 0);
+    let outcome = shell(directory.path(), "echo a > f; mv f g; echo out; echo err >&2; exit 5")
+        .run(Fault::Count, 0);
     assert_eq!(outcome.status, Status::Exited(5));
     assert_eq!(outcome.stdout, b"out\n");
     assert_eq!(outcome.stderr, b"err\n");
@@ -51,11 +46,7 @@ fn killing_before_and_after_differ_by_exactly_that_call() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let outcome = shell(directory.path(), "echo a > f; mv f g; echo after > h").run(fault, n);
-        assert_eq!(
-            outcome.status,
-            Status::Signaled(libc::SIGKILL),
-            "{fault:?} at {n}"
-        );
+        assert_eq!(outcome.status, Status::Signaled(libc::SIGKILL), "{fault:?} at {n}");
         assert_eq!(outcome.count, n);
         assert!(outcome.hit.is_some());
         assert_eq!(names(directory.path()), left, "{fault:?} at {n}");
@@ -68,10 +59,9 @@ fn one_error_fails_one_call_and_a_lasting_one_all_the_rest() {
         return;
     }
     let script = "mkdir a; mkdir b; mkdir c; exit 0";
-    for (fault, left) in [
-        (Fault::Error(libc::ENOSPC), vec!["a", "c"]),
-        (Fault::ErrorFrom(libc::ENOSPC), vec!["a"]),
-    ] {
+    for (fault, left) in
+        [(Fault::Error(libc::ENOSPC), vec!["a", "c"]), (Fault::ErrorFrom(libc::ENOSPC), vec!["a"])]
+    {
         let directory = tempfile::tempdir().unwrap();
         let outcome = shell(directory.path(), script).run(fault, 2);
         assert_eq!(outcome.status, Status::Exited(0));
@@ -95,15 +85,8 @@ fn a_short_write_stores_half_and_the_writer_has_to_go_on() {
     let whole = plain.count;
     let outcome = tee.run(Fault::ShortWrite, 1);
     assert_eq!(outcome.hit.map(|s| s.name), Some("write"));
-    assert_eq!(
-        outcome.count,
-        whole + 1,
-        "the second half takes a second write"
-    );
-    assert_eq!(
-        std::fs::read(directory.path().join("out")).unwrap(),
-        b"0123456789"
-    );
+    assert_eq!(outcome.count, whole + 1, "the second half takes a second write");
+    assert_eq!(std::fs::read(directory.path().join("out")).unwrap(), b"0123456789");
     let beyond = tee.run(Fault::ShortWrite, 2);
     assert_eq!(beyond.hit, None, "there is one write, and opening is none");
 }
@@ -143,11 +126,7 @@ fn a_signal_comes_at_exactly_that_call_and_once() {
     let outcome = shell(directory.path(), script).run(Fault::Signal(libc::SIGINT), 2);
     assert_eq!(outcome.stdout, b"heard\n");
     assert_eq!(outcome.hit.map(|s| s.name), Some("mkdir"));
-    assert_eq!(
-        names(directory.path()),
-        ["a", "b", "c"],
-        "the child goes on"
-    );
+    assert_eq!(names(directory.path()), ["a", "b", "c"], "the child goes on");
     let deaf = shell(directory.path(), "cd a; echo x > f; echo y > g");
     let outcome = deaf.run(Fault::Signal(libc::SIGTERM), 2);
     assert_eq!(outcome.status, Status::Signaled(libc::SIGTERM));
@@ -186,9 +165,7 @@ fn parallel_runs_leave_each_others_children_alone() {
         let traced = scope.spawn(|| {
             let directory = tempfile::tempdir().unwrap();
             let command = shell(directory.path(), "echo a > f; sleep 0.05; rm f");
-            (0..5)
-                .map(|_| command.run(Fault::Count, 0).count)
-                .collect::<Vec<_>>()
+            (0..5).map(|_| command.run(Fault::Count, 0).count).collect::<Vec<_>>()
         });
         let plain = scope.spawn(|| {
             (0..20).for_each(|_| assert!(Command::new("true").bounded_status().unwrap().success()));

@@ -3,39 +3,24 @@
 //! It lives on a thread of its own and waits with `__WNOTHREAD`, so it never reaps a child that
 //! another test of the same process started.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::Read;
-use std::io::Seek;
+use std::io::{Read, Seek};
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::ptrace;
 use nix::sys::ptrace::Options;
-use nix::sys::signal;
 use nix::sys::signal::Signal;
-use nix::sys::wait::WaitPidFlag;
-use nix::sys::wait::WaitStatus;
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::{ptrace, signal};
 use nix::unistd::Pid;
 
-use super::Fault;
-use super::Faults;
-use super::Outcome;
-use super::Status;
-use super::Syscall;
-use super::syscalls;
+use super::{Fault, Faults, Outcome, Status, Syscall, syscalls};
 use crate::Bounded;
-use crate::crash::Journal;
-use crate::crash::Recorder;
+use crate::crash::{Journal, Recorder};
 
 /// What to do when a call that was entered returns.
 #[derive(Clone, Copy)]
@@ -50,17 +35,11 @@ struct Alive(Arc<Mutex<BTreeSet<i32>>>);
 
 impl Alive {
     fn add(&self, pid: Pid) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(pid.as_raw());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw());
     }
 
     fn remove(&self, pid: Pid) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&pid.as_raw());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid.as_raw());
     }
 
     fn kill(&self) {
@@ -103,10 +82,7 @@ pub(super) fn record(faults: &Faults, journal: Journal) -> (Outcome, Journal) {
 
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
-        scope
-            .spawn(work)
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 

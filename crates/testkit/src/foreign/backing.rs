@@ -4,36 +4,19 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::FileAttr;
-use fuser::FileType;
-use fuser::INodeNo;
+use fuser::{FileAttr, FileType, INodeNo};
 use rustix::fd::OwnedFd;
-use rustix::fs::AtFlags;
-use rustix::fs::CWD;
-use rustix::fs::Dir;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use rustix::fs::Stat;
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::manners::Armed;
-use super::manners::Manners;
-use super::manners::Names;
-use super::nodes::Nodes;
-use super::nodes::ROOT;
+use super::manners::{Armed, Manners, Names};
+use super::nodes::{Nodes, ROOT};
 
 /// An entry of a listing: its number, its kind and its name.
 pub(super) type Listed = (u64, FileType, Vec<u8>);
@@ -90,9 +73,7 @@ impl Backing {
             return Ok(exact);
         }
         let names = names_in(dir)?;
-        let same = names
-            .into_iter()
-            .find(|(_, other)| self.manners.names.are_one(other, name));
+        let same = names.into_iter().find(|(_, other)| self.manners.names.are_one(other, name));
         same.map_or(Ok(exact), |(_, name)| c_string(name))
     }
 

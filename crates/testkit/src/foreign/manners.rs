@@ -1,7 +1,6 @@
 //! How a twin behaves: always, and once.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -106,10 +105,7 @@ impl Armed {
     }
 
     pub(super) fn set(&self, oddity: Oddity, n: usize) {
-        *self.state() = State {
-            waiting: Some((oddity, n)),
-            ..State::default()
-        };
+        *self.state() = State { waiting: Some((oddity, n)), ..State::default() };
     }
 
     pub(super) fn take(&self) -> bool {

@@ -12,20 +12,14 @@ mod nodes;
 mod operations;
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fuser::BackgroundSession;
-use fuser::Config;
-use fuser::MountOption;
-use fuser::Session;
+use fuser::{BackgroundSession, Config, MountOption, Session};
 use nix::mount::MsFlags;
 use nix::sched::CloneFlags;
 
-pub use manners::Manners;
-pub use manners::Names;
-pub use manners::Oddity;
+pub use manners::{Manners, Names, Oddity};
 pub use nix::errno::Errno;
 
 use backing::Backing;
@@ -45,17 +39,11 @@ impl Twin {
         let armed = Arc::<Armed>::default();
         let files = Backing::new(backing, manners, Arc::clone(&armed))?;
         let mut config = Config::default();
-        config.mount_options = vec![
-            MountOption::FSName("twin".to_owned()),
-            MountOption::DefaultPermissions,
-        ];
+        config.mount_options =
+            vec![MountOption::FSName("twin".to_owned()), MountOption::DefaultPermissions];
         config.n_threads = Some(2);
         let session = Session::new(files, at, &config)?;
-        Ok(Self {
-            session: Some(session.spawn()?),
-            armed,
-            directory: backing.to_owned(),
-        })
+        Ok(Self { session: Some(session.spawn()?), armed, directory: backing.to_owned() })
     }
 
     /// Where its files lie.

@@ -21,10 +21,7 @@ struct Node {
 
 impl Nodes {
     pub(super) fn new(root: OwnedFd) -> Self {
-        let root = Node {
-            descriptor: Arc::new(root),
-            known: 1,
-        };
+        let root = Node { descriptor: Arc::new(root), known: 1 };
         Self(HashMap::from([(ROOT, root)]))
     }
 
@@ -34,10 +31,10 @@ impl Nodes {
 
     /// The kernel is told of a file.
     pub(super) fn add(&mut self, number: u64, descriptor: OwnedFd) {
-        let node = self.0.entry(number).or_insert_with(|| Node {
-            descriptor: Arc::new(descriptor),
-            known: 0,
-        });
+        let node = self
+            .0
+            .entry(number)
+            .or_insert_with(|| Node { descriptor: Arc::new(descriptor), known: 0 });
         node.known += 1;
     }
 

@@ -6,49 +6,20 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::BsdFileFlags;
-use fuser::FileAttr;
-use fuser::FileHandle;
-use fuser::Filesystem;
-use fuser::FopenFlags;
-use fuser::Generation;
-use fuser::INodeNo;
-use fuser::InitFlags;
-use fuser::KernelConfig;
-use fuser::LockOwner;
-use fuser::OpenFlags;
-use fuser::ReplyAttr;
-use fuser::ReplyCreate;
-use fuser::ReplyData;
-use fuser::ReplyDirectory;
-use fuser::ReplyEmpty;
-use fuser::ReplyEntry;
-use fuser::ReplyLock;
-use fuser::ReplyOpen;
-use fuser::ReplyStatfs;
-use fuser::ReplyWrite;
-use fuser::Request;
-use fuser::TimeOrNow;
-use fuser::WriteFlags;
-use rustix::fs::AtFlags;
-use rustix::fs::CWD;
-use rustix::fs::Gid;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use rustix::fs::RenameFlags;
-use rustix::fs::Timespec;
-use rustix::fs::Timestamps;
-use rustix::fs::UTIME_NOW;
-use rustix::fs::UTIME_OMIT;
-use rustix::fs::Uid;
+use fuser::{
+    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
+};
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
+};
 use rustix::io::Errno;
 
-use super::backing::Backing;
-use super::backing::by_descriptor;
+use super::backing::{Backing, by_descriptor};
 use super::manners::Oddity;
 
 const GENERATION: Generation = Generation(0);
@@ -70,10 +41,7 @@ fn times(time: Option<TimeOrNow>) -> Timespec {
             (since.as_secs() as i64, since.subsec_nanos().into())
         }
     };
-    Timespec {
-        tv_sec: seconds,
-        tv_nsec: nanoseconds,
-    }
+    Timespec { tv_sec: seconds, tv_nsec: nanoseconds }
 }
 
 impl Backing {
@@ -212,10 +180,8 @@ impl Filesystem for Backing {
                 rustix::fs::ftruncate(&file, size)?;
             }
             if atime.is_some() || mtime.is_some() {
-                let times = Timestamps {
-                    last_access: times(atime),
-                    last_modification: times(mtime),
-                };
+                let times =
+                    Timestamps { last_access: times(atime), last_modification: times(mtime) };
                 rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty())?;
             }
             self.look(number)

@@ -1,16 +1,10 @@
 //! borg: deduplicating backups, here without encryption.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Peer;
-use super::Places;
-use super::Restored;
-use super::first_line;
-use super::install;
-use super::memory_of;
+use super::{Peer, Places, Restored, first_line, install, memory_of};
 use crate::Result;
 use crate::bench::disk;
 use crate::bench::measure::time;

@@ -1,19 +1,13 @@
 //! Git with a repository outside the tree and a warm index, as a script that keeps states would use it.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Peer;
-use super::Places;
-use super::Restored;
-use super::first_line;
-use super::memory_of;
+use super::{Peer, Places, Restored, first_line, memory_of};
 use crate::Result;
 use crate::bench::disk;
-use crate::bench::measure::time;
-use crate::bench::measure::time_and_output;
+use crate::bench::measure::{time, time_and_output};
 
 /// A repository and its settings.
 pub struct Git {
@@ -42,12 +36,7 @@ impl Git {
     }
 
     fn at(git_dir: PathBuf, root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            git_dir,
-            has_untracked_cache: false,
-            newest: None,
-        }
+        Self { root: root.to_owned(), git_dir, has_untracked_cache: false, newest: None }
     }
 
     /// A git command in this repository.

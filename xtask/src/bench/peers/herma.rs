@@ -1,16 +1,11 @@
 //! Herma itself, as one whole process for each thing it is asked.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Peer;
-use super::Places;
-use super::Restored;
-use super::first_line;
-use super::memory_of;
+use super::{Peer, Places, Restored, first_line, memory_of};
 use crate::Result;
 use crate::bench::disk;
 use crate::bench::latency::wait_for_cleaning;

@@ -5,14 +5,12 @@
 //! error whose words go into the report.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
 use crate::bench::measure::time;
 use crate::python::HERMES;
-use crate::workspace;
+use crate::{Result, workspace};
 
 /// The newest version that builds with the toolchain of this workspace.
 const JJ: &str = "0.45.1";
@@ -138,12 +136,7 @@ fn unpacked(peers: &Path, name: &str, packages: &[&str]) -> Result<PathBuf> {
     download.args(["--quiet=2", "download"]).args(packages);
     workspace::run(download.current_dir(&archives))?;
     for entry in fs::read_dir(&archives)? {
-        time(
-            Command::new("dpkg")
-                .arg("-x")
-                .arg(entry?.path())
-                .arg(&place),
-        )?;
+        time(Command::new("dpkg").arg("-x").arg(entry?.path()).arg(&place))?;
     }
     fs::remove_dir_all(archives)?;
     fs::write(done, "")?;

@@ -2,21 +2,14 @@
 //! tree of its own.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Peer;
-use super::Places;
-use super::Restored;
-use super::first_line;
-use super::install;
-use super::memory_of;
+use super::{Peer, Places, Restored, first_line, install, memory_of};
 use crate::Result;
 use crate::bench::disk;
-use crate::bench::measure::time;
-use crate::bench::measure::time_and_output;
+use crate::bench::measure::{time, time_and_output};
 
 const SETTINGS: &str = "\
 user.name = \"Bench\"
@@ -46,10 +39,7 @@ impl Jj {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args(args)
-            .current_dir(&self.root)
-            .env("JJ_CONFIG", &self.settings);
+        command.args(args).current_dir(&self.root).env("JJ_CONFIG", &self.settings);
         command
     }
 

@@ -1,22 +1,12 @@
 //! The checkpoint manager of Hermes Agent, in a Python process that is already there: its start and its
 //! imports are not counted.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::Peer;
-use super::Places;
-use super::Restored;
-use super::install;
+use super::{Peer, Places, Restored, install};
 use crate::Result;
 use crate::bench::disk;
 use crate::python::HERMES;
@@ -64,11 +54,7 @@ impl Seed {
             .spawn()?;
         let questions = child.stdin.take().ok_or("no pipe")?;
         let answers = BufReader::new(child.stdout.take().ok_or("no pipe")?);
-        Ok(Process {
-            child,
-            questions,
-            answers,
-        })
+        Ok(Process { child, questions, answers })
     }
 
     fn ask(&mut self, what: &str) -> Result<Duration> {
@@ -80,10 +66,8 @@ impl Seed {
         process.questions.flush()?;
         let mut answer = String::new();
         process.answers.read_line(&mut answer)?;
-        let milliseconds: f64 = answer
-            .trim()
-            .parse()
-            .map_err(|_| format!("{HERMES}: {what}: {answer:?}"))?;
+        let milliseconds: f64 =
+            answer.trim().parse().map_err(|_| format!("{HERMES}: {what}: {answer:?}"))?;
         Ok(Duration::from_secs_f64(milliseconds / 1000.0))
     }
 

@@ -2,20 +2,10 @@
 
 use std::time::Duration;
 
-use super::DIFF;
-use super::FEW;
-use super::HERMA;
-use super::RUN;
-use super::START;
-use super::STEP;
-use super::STEP_WALK;
-use super::Saving;
-use super::VERIFY;
+use super::{DIFF, FEW, HERMA, RUN, START, STEP, STEP_WALK, Saving, VERIFY};
 use crate::Result;
 use crate::bench::measure::time;
-use crate::bench::peers::Git;
-use crate::bench::peers::Herma;
-use crate::bench::peers::HermaKind;
+use crate::bench::peers::{Git, Herma, HermaKind};
 
 const GIT: &str = "git";
 const READ_DATA: &str = "verify, every file read";
@@ -44,11 +34,7 @@ impl Saving<'_> {
             let mut commands = vec![
                 (DIFF, HERMA, herma.command(&["diff", "--stat"])),
                 (VERIFY, HERMA, herma.command(&["checkpoints", "verify"])),
-                (
-                    READ_DATA,
-                    HERMA,
-                    herma.command(&["checkpoints", "verify", "--read-data"]),
-                ),
+                (READ_DATA, HERMA, herma.command(&["checkpoints", "verify", "--read-data"])),
             ];
             if let Some(git) = &git {
                 commands.push((DIFF, GIT, git.command(&["diff", "--stat", "HEAD"])));

@@ -1,14 +1,9 @@
 //! Bringing files back: one, a hundred, all. Whoever says that it is done is checked.
 
-use super::FEW;
-use super::HERMA;
-use super::MEMORY;
-use super::MEMORY_FIRST;
-use super::RESTORE_ALL;
-use super::RESTORE_HUNDRED;
-use super::RESTORE_ONE;
-use super::RESTORE_WALK;
-use super::Saving;
+use super::{
+    FEW, HERMA, MEMORY, MEMORY_FIRST, RESTORE_ALL, RESTORE_HUNDRED, RESTORE_ONE, RESTORE_WALK,
+    Saving,
+};
 use crate::Result;
 use crate::bench::ground::Ground;
 use crate::bench::peers::Restored;
@@ -83,8 +78,7 @@ impl Saving<'_> {
                 if name == HERMA {
                     return Err(format!("{back} of {all} files came back").into());
                 }
-                self.record
-                    .note(format!("{name} brought {back} of {all} files back"));
+                self.record.note(format!("{name} brought {back} of {all} files back"));
             }
         }
         Ok(())

@@ -45,10 +45,9 @@ impl Driver for Claude {
                 "Edit",
                 json!({"file_path": at(path), "old_string": old, "new_string": new}),
             ),
-            Action::Shell { command } => Call::tool(
-                "Bash",
-                json!({"command": command, "description": "as the script says"}),
-            ),
+            Action::Shell { command } => {
+                Call::tool("Bash", json!({"command": command, "description": "as the script says"}))
+            }
             Action::Delegate { prompt } => Call::tool(
                 "Agent",
                 json!({

@@ -19,9 +19,12 @@ impl Driver for Cline {
 
     fn prepare(&self, sandbox: &Sandbox, model: &str) -> Result<()> {
         let mut login = quiet(sandbox);
-        login
-            .args(["auth", "-p", "openai-compatible", "-k", "fake-key-0000"])
-            .args(["-m", "fake-model", "-b", &format!("{model}/v1")]);
+        login.args(["auth", "-p", "openai-compatible", "-k", "fake-key-0000"]).args([
+            "-m",
+            "fake-model",
+            "-b",
+            &format!("{model}/v1"),
+        ]);
         let limit = Duration::from_secs(60);
         let ended = run_bounded(&mut login, sandbox.directory(), "login", limit)?;
         if ended.is_well() {
@@ -33,9 +36,7 @@ impl Driver for Cline {
 
     fn command(&self, sandbox: &Sandbox, _: &str, prompt: &str) -> Command {
         let mut command = quiet(sandbox);
-        command
-            .args(["--json", "-P", "openai-compatible", "-m", "fake-model"])
-            .arg(prompt);
+        command.args(["--json", "-P", "openai-compatible", "-m", "fake-model"]).arg(prompt);
         command
     }
 
@@ -60,11 +61,7 @@ impl Driver for Cline {
 
 fn quiet(sandbox: &Sandbox) -> Command {
     let mut command = sandbox.agent(&agents::CLINE);
-    for switch in [
-        "CLINE_TELEMETRY_DISABLED",
-        "CLINE_NO_AUTO_UPDATE",
-        "DO_NOT_TRACK",
-    ] {
+    for switch in ["CLINE_TELEMETRY_DISABLED", "CLINE_NO_AUTO_UPDATE", "DO_NOT_TRACK"] {
         command.env(switch, "1");
     }
     command

@@ -41,9 +41,7 @@ impl Driver for Codex {
 
     fn command(&self, sandbox: &Sandbox, _: &str, prompt: &str) -> Command {
         let mut command = sandbox.agent(&agents::CODEX);
-        command
-            .args(["exec", "--json", "--skip-git-repo-check", prompt])
-            .env("FAKE_KEY", "x");
+        command.args(["exec", "--json", "--skip-git-repo-check", prompt]).env("FAKE_KEY", "x");
         command
     }
 
@@ -58,9 +56,9 @@ impl Driver for Codex {
                 Some(patch(format!("*** Add File: {path}\n{lines}")))
             }
             Action::Look { .. } | Action::Delegate { .. } => None,
-            Action::Edit { path, old, new } => Some(patch(format!(
-                "*** Update File: {path}\n@@\n-{old}\n+{new}\n"
-            ))),
+            Action::Edit { path, old, new } => {
+                Some(patch(format!("*** Update File: {path}\n@@\n-{old}\n+{new}\n")))
+            }
             Action::Shell { command } => Some(Call::tool("exec_command", json!({"cmd": command}))),
         }
     }

@@ -40,14 +40,12 @@ impl Driver for Copilot {
                 Call::tool("create", json!({"path": at(path), "file_text": text}))
             }
             Action::Look { path } => Call::tool("view", json!({"path": at(path)})),
-            Action::Edit { path, old, new } => Call::tool(
-                "edit",
-                json!({"path": at(path), "old_str": old, "new_str": new}),
-            ),
-            Action::Shell { command } => Call::tool(
-                "bash",
-                json!({"command": command, "description": "as the script says"}),
-            ),
+            Action::Edit { path, old, new } => {
+                Call::tool("edit", json!({"path": at(path), "old_str": old, "new_str": new}))
+            }
+            Action::Shell { command } => {
+                Call::tool("bash", json!({"command": command, "description": "as the script says"}))
+            }
             Action::Delegate { .. } => return None,
         })
     }

@@ -43,10 +43,9 @@ impl Driver for Gemini {
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {
-            Action::Create { path, text } => Call::tool(
-                "write_file",
-                json!({"file_path": at(path), "content": text}),
-            ),
+            Action::Create { path, text } => {
+                Call::tool("write_file", json!({"file_path": at(path), "content": text}))
+            }
             Action::Look { path } => Call::tool("read_file", json!({"file_path": at(path)})),
             Action::Edit { path, old, new } => Call::tool(
                 "replace",

@@ -58,10 +58,9 @@ impl Driver for OpenCode {
                 "edit",
                 json!({"filePath": at(path), "oldString": old, "newString": new}),
             ),
-            Action::Shell { command } => Call::tool(
-                "bash",
-                json!({"command": command, "description": "as the script says"}),
-            ),
+            Action::Shell { command } => {
+                Call::tool("bash", json!({"command": command, "description": "as the script says"}))
+            }
             Action::Delegate { prompt } => Call::tool(
                 "task",
                 json!({

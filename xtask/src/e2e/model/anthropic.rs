@@ -1,17 +1,10 @@
 //! Anthropic Messages.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Speaker;
 use super::http::Response;
-use super::is_prompt;
-use super::list;
-use super::text;
-use super::wants_stream;
-use super::words_of;
-use crate::e2e::script::Answer;
-use crate::e2e::script::Call;
+use super::{Speaker, is_prompt, list, text, wants_stream, words_of};
+use crate::e2e::script::{Answer, Call};
 
 /// Answers a request.
 pub fn respond(speaker: &Speaker, body: &Value) -> Response {
@@ -25,22 +18,14 @@ pub fn respond(speaker: &Speaker, body: &Value) -> Response {
             "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0,
         },
     });
-    if wants_stream(body) {
-        stream(&message)
-    } else {
-        Response::json(&message)
-    }
+    if wants_stream(body) { stream(&message) } else { Response::json(&message) }
 }
 
 /// How many messages with tool calls there are since the prompt.
 pub(super) fn rounds(body: &Value) -> usize {
     let mut rounds = 0;
     for message in list(body, "messages") {
-        let has = |kind| {
-            list(message, "content")
-                .iter()
-                .any(|part| text(part, "type") == kind)
-        };
+        let has = |kind| list(message, "content").iter().any(|part| text(part, "type") == kind);
         if text(message, "role") == "assistant" {
             rounds += usize::from(has("tool_use"));
         } else if !has("tool_result") && holds_prompt(message) {
@@ -97,9 +82,7 @@ fn stream(message: &Value) -> Response {
     let usage = json!({"output_tokens": 5});
     events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
     events.push(json!({"type": "message_stop"}));
-    let named: Vec<_> = events
-        .iter()
-        .map(|event| (Some(text(event, "type")), event.to_string()))
-        .collect();
+    let named: Vec<_> =
+        events.iter().map(|event| (Some(text(event, "type")), event.to_string())).collect();
     Response::events(&named)
 }

@@ -1,17 +1,10 @@
 //! OpenAI chat completions, which most agents speak with models of others.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Speaker;
 use super::http::Response;
-use super::is_prompt;
-use super::list;
-use super::text;
-use super::wants_stream;
-use super::words_of;
-use crate::e2e::script::Answer;
-use crate::e2e::script::Call;
+use super::{Speaker, is_prompt, list, text, wants_stream, words_of};
+use crate::e2e::script::{Answer, Call};
 
 /// Answers a request.
 pub fn respond(speaker: &Speaker, body: &Value) -> Response {

@@ -1,14 +1,10 @@
 //! Gemini.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Speaker;
 use super::http::Response;
-use super::list;
-use super::text;
-use crate::e2e::script::Answer;
-use crate::e2e::script::Call;
+use super::{Speaker, list, text};
+use crate::e2e::script::{Answer, Call};
 
 /// How the answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +17,8 @@ pub enum Form {
 
 /// Answers a request.
 pub fn respond(speaker: &Speaker, body: &Value, form: Form) -> Response {
-    let offers_tools = list(body, "tools")
-        .iter()
-        .any(|tool| tool.get("functionDeclarations").is_some());
+    let offers_tools =
+        list(body, "tools").iter().any(|tool| tool.get("functionDeclarations").is_some());
     let answer = if !offers_tools && wants_schema(body) {
         Answer::Words(judgement())
     } else {
@@ -47,11 +42,7 @@ pub fn respond(speaker: &Speaker, body: &Value, form: Form) -> Response {
 pub(super) fn rounds(body: &Value) -> usize {
     let mut rounds = 0;
     for content in list(body, "contents") {
-        let has = |field| {
-            list(content, "parts")
-                .iter()
-                .any(|part| part.get(field).is_some())
-        };
+        let has = |field| list(content, "parts").iter().any(|part| part.get(field).is_some());
         match text(content, "role") {
             "user" if !has("functionResponse") => rounds = 0,
             "model" if has("functionCall") => rounds += 1,

@@ -1,13 +1,9 @@
 //! Just enough HTTP/1.1: one request and one answer per connection.
 
 use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -38,10 +34,7 @@ pub struct Response {
 impl Response {
     /// A whole answer.
     pub fn json(value: &Value) -> Self {
-        Self {
-            kind: "application/json",
-            body: value.to_string().into_bytes(),
-        }
+        Self { kind: "application/json", body: value.to_string().into_bytes() }
     }
 
     /// An answer in pieces. A piece has a name where the provider gives it one.
@@ -53,10 +46,7 @@ impl Response {
             }
             body.extend_from_slice(format!("data: {data}\n\n").as_bytes());
         }
-        Self {
-            kind: "text/event-stream",
-            body,
-        }
+        Self { kind: "text/event-stream", body }
     }
 
     /// Sends it; without the body for `HEAD`.
@@ -100,11 +90,7 @@ pub fn read(stream: &TcpStream) -> io::Result<Request> {
             _ => {}
         }
     }
-    let body = if is_chunked {
-        read_chunks(&mut reader)?
-    } else {
-        exactly(&mut reader, length)?
-    };
+    let body = if is_chunked { read_chunks(&mut reader)? } else { exactly(&mut reader, length)? };
     let body = if is_packed { unpack(&body)? } else { body };
     Ok(Request { method, path, body })
 }

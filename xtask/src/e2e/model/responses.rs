@@ -1,17 +1,10 @@
 //! OpenAI Responses.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Speaker;
 use super::http::Response;
-use super::is_prompt;
-use super::list;
-use super::text;
-use super::wants_stream;
-use super::words_of;
-use crate::e2e::script::Answer;
-use crate::e2e::script::Call;
+use super::{Speaker, is_prompt, list, text, wants_stream, words_of};
+use crate::e2e::script::{Answer, Call};
 
 /// The kinds of items that are tool calls.
 const CALLS: [&str; 3] = ["function_call", "custom_tool_call", "local_shell_call"];
@@ -19,9 +12,7 @@ const CALLS: [&str; 3] = ["function_call", "custom_tool_call", "local_shell_call
 /// Answers a request.
 pub fn respond(speaker: &Speaker, body: &Value) -> Response {
     let offers_tools = !list(body, "tools").is_empty()
-        || list(body, "input")
-            .iter()
-            .any(|item| text(item, "type") == "additional_tools");
+        || list(body, "input").iter().any(|item| text(item, "type") == "additional_tools");
     let items = items(speaker, speaker.answer(body, offers_tools, rounds(body)));
     let whole = json!({
         "id": speaker.id("resp_"), "object": "response", "created_at": 1, "model": text(body, "model"),
@@ -31,11 +22,7 @@ pub fn respond(speaker: &Speaker, body: &Value) -> Response {
             "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15,
         },
     });
-    if wants_stream(body) {
-        stream(&whole)
-    } else {
-        Response::json(&whole)
-    }
+    if wants_stream(body) { stream(&whole) } else { Response::json(&whole) }
 }
 
 /// How many rounds of tool calls there are since the prompt. Calls that follow each other are one round.
@@ -91,10 +78,8 @@ fn stream(whole: &Value) -> Response {
         event["sequence_number"] = number.into();
         named.push((text(&event, "type").to_owned(), event.to_string()));
     }
-    let named: Vec<_> = named
-        .iter()
-        .map(|(name, data)| (Some(name.as_str()), data.clone()))
-        .collect();
+    let named: Vec<_> =
+        named.iter().map(|(name, data)| (Some(name.as_str()), data.clone())).collect();
     Response::events(&named)
 }
 

@@ -1,17 +1,13 @@
 use std::io::Read;
 
 use super::*;
-use crate::e2e::script::Call;
-use crate::e2e::script::Conversation;
+use crate::e2e::script::{Call, Conversation};
 
 const PROMPT: &str = "Please do the edits of SCENE-1.";
 
 fn script() -> Script {
     let call = |name| Call::tool(name, json!({"path": "a.txt"}));
-    let patch = Call::Freeform {
-        name: "third",
-        input: "a patch".to_owned(),
-    };
+    let patch = Call::Freeform { name: "third", input: "a patch".to_owned() };
     Script {
         conversations: vec![Conversation {
             word: "SCENE-1".to_owned(),
@@ -48,9 +44,7 @@ fn tools(path: &str, body: &Value) -> Vec<&'static str> {
     let (model, _place) = model();
     let answer = post(&model, path, body);
     let names = ["first", "second", "third"];
-    let named = names
-        .into_iter()
-        .filter(|name| answer.contains(&format!("\"{name}\"")));
+    let named = names.into_iter().filter(|name| answer.contains(&format!("\"{name}\"")));
     let named: Vec<_> = named.collect();
     assert_eq!(named.is_empty(), answer.contains("All done."), "{answer}");
     named
@@ -176,17 +170,8 @@ fn hostile_requests_do_not_stop_the_model() {
         stream.write_all(bytes.as_bytes()).unwrap();
         drop(stream);
     }
-    for body in [
-        json!(null),
-        json!([1]),
-        json!({"messages": "x", "input": 3, "contents": {}}),
-    ] {
-        for path in [
-            "/messages",
-            "/responses",
-            "/chat/completions",
-            "/m:generateContent",
-        ] {
+    for body in [json!(null), json!([1]), json!({"messages": "x", "input": 3, "contents": {}})] {
+        for path in ["/messages", "/responses", "/chat/completions", "/m:generateContent"] {
             post(&model, path, &body);
         }
     }

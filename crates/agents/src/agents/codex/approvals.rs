@@ -5,25 +5,17 @@
 //! keys sorted, no spaces. A file that has the records in another form was written by a Codex we do not know,
 //! and then nothing is said about it.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value as Data;
-use sha2::Digest;
-use sha2::Sha256;
-use toml_edit::DocumentMut;
-use toml_edit::Item;
-use toml_edit::TableLike;
+use sha2::{Digest, Sha256};
+use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::agent::Agent;
-use crate::install::HookCommand;
-use crate::install::Scope;
 use crate::install::json::text_of;
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
-use crate::install::switches::read_json;
+use crate::install::switches::{Files, Question, Verdict, read_json};
+use crate::install::{HookCommand, Scope};
 
 /// An entry of ours, as Codex records it.
 struct Entry {
@@ -75,11 +67,7 @@ fn look(directory: &Path, question: &Question<'_>, files: &dyn Files) -> Result<
         }
     }
     let data = read_json(files, question.hooks_file)?.unwrap_or_default();
-    compare(
-        &config,
-        &known_as(directory, question, files),
-        &entries(&data)?,
-    )
+    compare(&config, &known_as(directory, question, files), &entries(&data)?)
 }
 
 /// Codex follows the links of `CODEX_HOME`, but not those of the home.
@@ -100,11 +88,7 @@ fn trust_of(config: &DocumentMut, root: &Path) -> Verdict {
     match trusted(root) {
         Some(true) => Verdict::Fine,
         // Trust in a repository holds for what is inside, and where that begins is for Codex to say.
-        None if root
-            .ancestors()
-            .skip(1)
-            .any(|path| trusted(path) == Some(true)) =>
-        {
+        None if root.ancestors().skip(1).any(|path| trusted(path) == Some(true)) => {
             Verdict::CannotTell("a directory around the project is trusted".to_owned())
         }
         _ => Verdict::NotTrusted,

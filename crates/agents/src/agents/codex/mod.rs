@@ -12,14 +12,10 @@ mod approvals;
 
 use crate::agent::Agent;
 use crate::agents::definition::Definition;
-use crate::event::EventKind;
-use crate::event::ToolClass;
+use crate::event::{EventKind, ToolClass};
 use crate::install::Target;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
-use crate::payload::fields::TOP;
-use crate::payload::fields::id;
-use crate::payload::fields::prompt;
+use crate::install::hooks_json::{HookEvent, HooksJson};
+use crate::payload::fields::{TOP, id, prompt};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -44,21 +40,9 @@ pub(super) static AGENT: Definition = Definition {
 
 const RULES: Rules = Rules {
     more_events: &[(EventKind::TurnEnd, "agent-turn-complete")],
-    event: &[
-        (TOP, "hook_event_name"),
-        (TOP, "type"),
-        ("params.arguments", "event"),
-    ],
-    session: &[
-        (TOP, "session_id"),
-        (TOP, "thread-id"),
-        ("params.arguments", "session"),
-    ],
-    turn: &[
-        (TOP, "turn_id"),
-        (TOP, "turn-id"),
-        ("params.arguments", "turn"),
-    ],
+    event: &[(TOP, "hook_event_name"), (TOP, "type"), ("params.arguments", "event")],
+    session: &[(TOP, "session_id"), (TOP, "thread-id"), ("params.arguments", "session")],
+    turn: &[(TOP, "turn_id"), (TOP, "turn-id"), ("params.arguments", "turn")],
     prompt: &[(TOP, "prompt"), (TOP, "input-messages")],
     starts_in_root: true,
     tools: &[
@@ -73,10 +57,7 @@ const RULES: Rules = Rules {
             ToolClass::Shell,
             "Bash shell local_shell shell_command exec_command unified_exec write_stdin",
         ),
-        (
-            ToolClass::Agent,
-            "spawn_agent send_input send_message resume_agent",
-        ),
+        (ToolClass::Agent, "spawn_agent send_input send_message resume_agent"),
     ],
     known_by: |payload| {
         let text = |name| payload.text((TOP, name)).is_some();

@@ -11,12 +11,9 @@ mod trust;
 
 use crate::agent::Agent;
 use crate::agents::definition::Definition;
-use crate::event::EventKind;
-use crate::event::ToolClass;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
+use crate::event::{EventKind, ToolClass};
+use crate::install::hooks_json::{HookEvent, HooksJson};
+use crate::install::{Scope, Target};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -81,11 +78,7 @@ const CHANGES_FILES: Option<&str> = Some(
 );
 
 const fn tool(name: &'static str) -> HookEvent {
-    HookEvent {
-        name,
-        timeout: 20_000,
-        matcher: CHANGES_FILES,
-    }
+    HookEvent { name, timeout: 20_000, matcher: CHANGES_FILES }
 }
 
 const HOOKS: HooksJson = HooksJson::like_claude(

@@ -7,10 +7,7 @@ use std::path::Path;
 
 use serde_json::Value as Data;
 
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
-use crate::install::switches::read_json;
+use crate::install::switches::{Files, Question, Verdict, read_json};
 
 /// The variable by which users move the record of trusted folders.
 pub(super) const MOVED_FOLDERS: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
@@ -45,9 +42,7 @@ fn look(place: &Path, question: &Question<'_>, files: &dyn Files) -> Result<Verd
 }
 
 fn judge_trust(folders: &Data, project: &Path, files: &dyn Files) -> Result<Verdict, String> {
-    let folders = folders
-        .as_object()
-        .ok_or("trustedFolders.json: no object")?;
+    let folders = folders.as_object().ok_or("trustedFolders.json: no object")?;
     let project = files.real(project);
     let mut longest: Option<(usize, &str)> = None;
     for (path, level) in folders {

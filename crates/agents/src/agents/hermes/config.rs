@@ -13,21 +13,14 @@
 //! command, and taken out item by item. Whatever is done, the result is read again: it must say the same as
 //! before besides ours. What cannot be done for sure is refused.
 
-use serde_json::Map;
-use serde_json::Value as Data;
+use serde_json::{Map, Value as Data};
 
 use super::lines;
 use super::lines::is_ours;
 use crate::agent::Agent;
-use crate::install::Edited;
-use crate::install::Found;
-use crate::install::HookCommand;
-use crate::install::InstallError;
-use crate::install::hooks_json::HookEvent;
-use crate::install::hooks_json::HooksJson;
-use crate::install::hooks_json::Shape;
-use crate::install::json;
+use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
 use crate::install::target::SharedFile;
+use crate::install::{Edited, Found, HookCommand, InstallError, json};
 use crate::yaml::Lines;
 
 /// `on_session_end` comes after every turn; the end of the session is `on_session_finalize`.
@@ -123,9 +116,7 @@ impl SharedFile for Config {
 }
 
 fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with('{')
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
 /// The whole file as values.
@@ -151,9 +142,7 @@ fn is_as_wanted(data: &Map<String, Data>, command: &HookCommand) -> bool {
     let line = command.line(Agent::Hermes, None);
     let mut found = commands(data);
     let wanted = HOOKS.events.iter();
-    let mut wanted: Vec<_> = wanted
-        .map(|event| (event.name.to_owned(), line.clone()))
-        .collect();
+    let mut wanted: Vec<_> = wanted.map(|event| (event.name.to_owned(), line.clone())).collect();
     found.sort();
     wanted.sort();
     found == wanted
@@ -199,11 +188,7 @@ fn insert(
                 "its `hooks` are not written as a section of their own: a line `hooks:`, without quotes",
             );
         }
-        let mark = if lines.ends_open() {
-            lines::LINE_END_ADDED
-        } else {
-            ""
-        };
+        let mark = if lines.ends_open() { lines::LINE_END_ADDED } else { "" };
         lines.append_section(HOOKS.events, command, mark);
         return Ok(());
     };

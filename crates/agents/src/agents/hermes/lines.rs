@@ -8,12 +8,7 @@ use crate::agent::Agent;
 use crate::install::HookCommand;
 use crate::install::hooks_json::HookEvent;
 use crate::install::json::quoted;
-use crate::yaml::END;
-use crate::yaml::Lines;
-use crate::yaml::indent_of;
-use crate::yaml::is_blank;
-use crate::yaml::is_item;
-use crate::yaml::value_after;
+use crate::yaml::{END, Lines, indent_of, is_blank, is_item, value_after};
 
 /// Around everything we write.
 const BEGIN: &str = "# >>> herma";
@@ -136,11 +131,7 @@ impl Lines {
     /// Takes the line end away that was added with the line `ours`, and so is the one that has. A text may end
     /// with a `\r` of its own.
     fn open_last_line(&mut self, ours: &str) {
-        let ends = if ours.ends_with("\r\n") {
-            ["\r\n", "\n"]
-        } else {
-            ["\n", "\r\n"]
-        };
+        let ends = if ours.ends_with("\r\n") { ["\r\n", "\n"] } else { ["\n", "\r\n"] };
         if let Some(last) = self.lines.last_mut()
             && let Some(text) = ends.iter().find_map(|end| last.strip_suffix(end))
         {
@@ -226,8 +217,5 @@ fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<St
 fn item_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
     // A text as JSON has it is one as YAML has it in double quotes.
     let line = quoted(&command.line(Agent::Hermes, None));
-    vec![
-        format!("{indent}- command: {line}"),
-        format!("{indent}  timeout: {}", event.timeout),
-    ]
+    vec![format!("{indent}- command: {line}"), format!("{indent}  timeout: {}", event.timeout)]
 }

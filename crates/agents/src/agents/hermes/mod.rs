@@ -14,21 +14,13 @@ use std::path::PathBuf;
 
 use serde_json::Value as Data;
 
-use self::config::Config;
-use self::config::HOOKS;
+use self::config::{Config, HOOKS};
 use crate::agent::Agent;
 use crate::agents::definition::Definition;
-use crate::event::EventKind;
-use crate::event::ToolClass;
-use crate::install::Places;
-use crate::install::Scope;
-use crate::install::Target;
-use crate::install::switches::Files;
-use crate::install::switches::Question;
-use crate::install::switches::Verdict;
-use crate::payload::fields::id;
-use crate::payload::fields::object;
-use crate::payload::fields::prompt;
+use crate::event::{EventKind, ToolClass};
+use crate::install::switches::{Files, Question, Verdict};
+use crate::install::{Places, Scope, Target};
+use crate::payload::fields::{id, object, prompt};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -98,9 +90,7 @@ fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
     let file = file(question.places, "shell-hooks-allowlist.json");
     let data = files.read(&file).ok().flatten();
     let data: Option<Data> = data.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let approvals = data
-        .as_ref()
-        .and_then(|data| data.get("approvals")?.as_array());
+    let approvals = data.as_ref().and_then(|data| data.get("approvals")?.as_array());
     let is_approved = |event: &str| {
         approvals.is_some_and(|approvals| {
             approvals.iter().any(|approval| {

@@ -10,23 +10,11 @@
 
 use crate::agent::Agent;
 use crate::agents::definition::Definition;
-use crate::event::EventKind;
-use crate::event::ToolClass;
-use crate::install::FoundCommand;
-use crate::install::HookCommand;
-use crate::install::Target;
-use crate::install::json::Json;
-use crate::install::json::Layout;
-use crate::install::own_file::OwnFile;
-use crate::install::own_file::Program;
-use crate::payload::fields::ARGUMENTS;
-use crate::payload::fields::EVENT;
-use crate::payload::fields::Field;
-use crate::payload::fields::TOP;
-use crate::payload::fields::id;
-use crate::payload::fields::object;
-use crate::payload::fields::path;
-use crate::payload::fields::prompt;
+use crate::event::{EventKind, ToolClass};
+use crate::install::json::{Json, Layout};
+use crate::install::own_file::{OwnFile, Program};
+use crate::install::{FoundCommand, HookCommand, Target};
+use crate::payload::fields::{ARGUMENTS, EVENT, Field, TOP, id, object, path, prompt};
 use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
@@ -59,10 +47,7 @@ const RULES: Rules = Rules {
         ("event.properties.info", "id"),
         (TOP, "sessionID"),
     ],
-    parent_session: &[
-        ("event.properties.info", "parentID"),
-        (TOP, "parent_session_id"),
-    ],
+    parent_session: &[("event.properties.info", "parentID"), (TOP, "parent_session_id")],
     turn: &[("output.message", "id"), ("input", "messageID")],
     prompt: &[("output.parts", "text")],
     call: &[("input", "callID")],
@@ -125,17 +110,13 @@ fn plugin(command: &HookCommand) -> String {
     let words = Json::Array(words.map(|word| Json::Text(word.to_owned())).collect());
     let words = words.render(&Layout::own().on_one_line(), "");
     // A line separator ends a line in a script, but not in JSON.
-    let words = words
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029");
+    let words = words.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
     include_str!("plugin.js").replacen("@COMMAND@", &words, 1)
 }
 
 /// The command a plugin runs.
 fn command_of(text: &str) -> Option<FoundCommand> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("const COMMAND = "))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "))?;
     let words: Vec<String> = serde_json::from_str(line).ok()?;
     let (home, binary) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [binary, "hook", "opencode"] => (None, binary),
@@ -143,8 +124,5 @@ fn command_of(text: &str) -> Option<FoundCommand> {
         _ => return None,
     };
     let command = HookCommand::new(binary.as_ref(), home.map(AsRef::as_ref)).ok()?;
-    Some(FoundCommand {
-        command,
-        event: None,
-    })
+    Some(FoundCommand { command, event: None })
 }

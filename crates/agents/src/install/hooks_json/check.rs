@@ -2,30 +2,22 @@
 
 use serde_json::Value as Data;
 
-use super::HooksJson;
-use super::Shape;
-use super::is_key;
-use super::shape;
+use super::{HooksJson, Shape, is_key, shape};
 use crate::install::command::HookCommand;
 use crate::install::error::InstallError;
-use crate::install::json::Document;
-use crate::install::json::Item;
+use crate::install::json::{Document, Item};
 
 impl HooksJson {
     /// Reads a text and checks that what we need of it has the shape it must have.
     pub(super) fn read(&self, text: String) -> Result<Document, InstallError> {
         let document = Document::read(text, self.dialect)?;
         let root = &document.root;
-        let members = root
-            .members()
-            .ok_or_else(|| shape("the file is no object"))?;
+        let members = root.members().ok_or_else(|| shape("the file is no object"))?;
         refuse_duplicates(members, &["hooks", "version"])?;
         let Some(hooks) = root.get("hooks") else {
             return Ok(document);
         };
-        let events = hooks
-            .members()
-            .ok_or_else(|| shape("`hooks` is no object"))?;
+        let events = hooks.members().ok_or_else(|| shape("`hooks` is no object"))?;
         let names: Vec<&str> = self.events.iter().map(|event| event.name).collect();
         refuse_duplicates(events, &names)?;
         for event in events {
@@ -49,11 +41,7 @@ impl HooksJson {
         let right = ours.len() == wanted
             && ours.iter().all(|one| Some(&one.found.command) == command)
             && self.without_ours(&old.data) == self.without_ours(&new.data);
-        if right {
-            Ok(())
-        } else {
-            Err(InstallError::Unsure)
-        }
+        if right { Ok(()) } else { Err(InstallError::Unsure) }
     }
 
     /// What a file says besides ours. Lists that hold nothing say nothing.

@@ -1,9 +1,6 @@
 //! Finding ours in a file.
 
-use super::HooksJson;
-use super::Ours;
-use super::Shape;
-use super::is_key;
+use super::{HooksJson, Ours, Shape, is_key};
 use crate::install::command::HookCommand;
 use crate::install::json::Node;
 
@@ -36,21 +33,11 @@ impl HooksJson {
         is_followed: bool,
         ours: &mut Vec<Ours>,
     ) {
-        let line_key = if self.shape == Shape::Copilot {
-            "bash"
-        } else {
-            "command"
-        };
+        let line_key = if self.shape == Shape::Copilot { "bash" } else { "command" };
         let recognise =
             |node: &Node| HookCommand::recognise(node.get(line_key)?.text()?, self.agent);
         let mut add = |found, path, data, is_followed| {
-            ours.push(Ours {
-                event: event.to_owned(),
-                found,
-                path,
-                data,
-                is_followed,
-            });
+            ours.push(Ours { event: event.to_owned(), found, path, data, is_followed });
         };
         if self.shape != Shape::Groups {
             if let Some(found) = recognise(element) {
@@ -58,10 +45,7 @@ impl HooksJson {
             }
             return;
         }
-        let at_handlers = element
-            .items()
-            .iter()
-            .position(|item| is_key(item, "hooks"));
+        let at_handlers = element.items().iter().position(|item| is_key(item, "hooks"));
         let Some(at_handlers) = at_handlers else {
             return;
         };

@@ -2,12 +2,8 @@
 
 use std::ops::Range;
 
-use super::parse::Item;
-use super::parse::Node;
-use super::parse::comments_after;
-use super::render::Json;
-use super::render::Layout;
-use super::render::quoted;
+use super::parse::{Item, Node, comments_after};
+use super::render::{Json, Layout, quoted};
 
 impl Layout {
     /// The layout of a text, as its first lines show it.
@@ -24,26 +20,14 @@ impl Layout {
         let unit = own_line(text, root, first.start);
         let unit = unit.map(|indent| indent.strip_prefix(outer).unwrap_or(&indent).to_owned());
         let between = &text[first.start..first.node.span.start];
-        let (colon, comma) = if unit.is_some() || between.ends_with(' ') {
-            (": ", ", ")
-        } else {
-            (":", ",")
-        };
-        Self {
-            line_end,
-            unit,
-            colon,
-            comma,
-        }
+        let (colon, comma) =
+            if unit.is_some() || between.ends_with(' ') { (": ", ", ") } else { (":", ",") };
+        Self { line_end, unit, colon, comma }
     }
 
     /// The same with one item per line.
     fn on_lines(&self) -> Self {
-        Self {
-            unit: self.unit.clone().or(Self::own().unit),
-            colon: ": ",
-            ..self.clone()
-        }
+        Self { unit: self.unit.clone().or(Self::own().unit), colon: ": ", ..self.clone() }
     }
 }
 
@@ -128,29 +112,18 @@ fn fill(
     render: &dyn Fn(&Layout, &str) -> String,
 ) -> String {
     let (place, after_line_comment) = behind_comments(text, container.span.start + 1);
-    let layout = if after_line_comment {
-        layout.on_lines()
-    } else {
-        layout.clone()
-    };
+    let layout = if after_line_comment { layout.on_lines() } else { layout.clone() };
     let indent = indent_at(text, container.span.start);
     let item = render(&layout, &layout.deeper(indent));
     let (opening, closing) = (layout.opening(indent), layout.closing(indent));
-    format!(
-        "{}{opening}{item}{closing} {}",
-        &text[..place],
-        &text[place..]
-    )
+    format!("{}{opening}{item}{closing} {}", &text[..place], &text[place..])
 }
 
 /// Puts another value in the place of one.
 pub(crate) fn replace(text: &str, root: &Node, span: &Range<usize>, value: &Json) -> String {
     let layout = Layout::of(text, root);
-    let layout = if text[span.clone()].contains('\n') {
-        layout.on_lines()
-    } else {
-        layout.on_one_line()
-    };
+    let layout =
+        if text[span.clone()].contains('\n') { layout.on_lines() } else { layout.on_one_line() };
     let value = value.render(&layout, indent_at(text, span.start));
     splice(text, span, &value)
 }
@@ -176,8 +149,7 @@ pub(crate) fn remove(text: &str, root: &Node, path: &[usize]) -> String {
 
 /// The value at a path of places.
 pub(crate) fn node_at<'n>(root: &'n Node, path: &[usize]) -> Option<&'n Node> {
-    path.iter()
-        .try_fold(root, |node, place| Some(&node.items().get(*place)?.node))
+    path.iter().try_fold(root, |node, place| Some(&node.items().get(*place)?.node))
 }
 
 /// Removes an item that has others beside it.
@@ -194,12 +166,9 @@ fn remove_one(text: &str, items: &[Item], place: usize) -> String {
     let (start, _) = behind_comments(text, comma + 1);
     match item.comma {
         Some(trailing) => splice(text, &(start..trailing + 1), ""),
-        None => format!(
-            "{}{}{}",
-            &text[..comma],
-            &text[comma + 1..start],
-            &text[item.node.span.end..]
-        ),
+        None => {
+            format!("{}{}{}", &text[..comma], &text[comma + 1..start], &text[item.node.span.end..])
+        }
     }
 }
 

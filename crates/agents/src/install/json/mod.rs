@@ -14,16 +14,9 @@ mod edit;
 mod parse;
 mod render;
 
-pub(crate) use edit::append;
-pub(crate) use edit::node_at;
-pub(crate) use edit::remove;
-pub(crate) use edit::replace;
-pub(crate) use edit::root_was_empty;
-pub(crate) use parse::Item;
-pub(crate) use parse::Node;
-pub(crate) use render::Json;
-pub(crate) use render::Layout;
-pub(crate) use render::quoted;
+pub(crate) use edit::{append, node_at, remove, replace, root_was_empty};
+pub(crate) use parse::{Item, Node};
+pub(crate) use render::{Json, Layout, quoted};
 
 /// A file larger than this is not a configuration.
 pub(crate) const MAX_BYTES: usize = 8 << 20;

@@ -107,12 +107,7 @@ pub(crate) struct Extras {
 
 /// Reads the whole text as one value.
 pub(crate) fn parse(text: &str) -> Result<(Node, Extras), JsonError> {
-    let mut parser = Parser {
-        bytes: text.as_bytes(),
-        text,
-        at: 0,
-        extras: Extras::default(),
-    };
+    let mut parser = Parser { bytes: text.as_bytes(), text, at: 0, extras: Extras::default() };
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
     }
@@ -127,12 +122,7 @@ pub(crate) fn parse(text: &str) -> Result<(Node, Extras), JsonError> {
 
 /// The places of the comments between `from` and the next token.
 pub(crate) fn comments_after(text: &str, from: usize) -> Vec<Range<usize>> {
-    let mut parser = Parser {
-        bytes: text.as_bytes(),
-        text,
-        at: from,
-        extras: Extras::default(),
-    };
+    let mut parser = Parser { bytes: text.as_bytes(), text, at: from, extras: Extras::default() };
     // The text was parsed before: trivia cannot fail.
     let _ = parser.skip_trivia();
     parser.extras.comments
@@ -153,10 +143,7 @@ impl Parser<'_> {
     fn error(&self, what: &'static str) -> JsonError {
         let before = self.bytes[..self.at.min(self.bytes.len())].split(|byte| *byte == b'\n');
         let line = before.count();
-        JsonError::Broken {
-            line,
-            what: what.to_owned(),
-        }
+        JsonError::Broken { line, what: what.to_owned() }
     }
 
     fn skip_trivia(&mut self) -> Result<(), JsonError> {
@@ -207,10 +194,7 @@ impl Parser<'_> {
             }
             _ => return Err(self.error("a value is missing")),
         };
-        Ok(Node {
-            span: start..self.at,
-            value,
-        })
+        Ok(Node { span: start..self.at, value })
     }
 
     fn items(&mut self, close: u8, depth: usize) -> Result<Vec<Item>, JsonError> {
@@ -228,21 +212,12 @@ impl Parser<'_> {
                 return Err(self.error("a comma is missing"));
             }
             let start = self.at;
-            let key = if close == b'}' {
-                Some(self.key()?)
-            } else {
-                None
-            };
+            let key = if close == b'}' { Some(self.key()?) } else { None };
             let node = self.value(depth + 1)?;
             self.skip_trivia()?;
             let comma = (self.peek() == Some(b',')).then_some(self.at);
             self.at += usize::from(comma.is_some());
-            items.push(Item {
-                key,
-                start,
-                node,
-                comma,
-            });
+            items.push(Item { key, start, node, comma });
         }
     }
 
@@ -274,8 +249,7 @@ impl Parser<'_> {
         self.at += 1;
         let raw = &self.text[start..self.at];
         let text = serde_json::from_str(raw).ok();
-        text.or_else(|| as_written(raw))
-            .ok_or_else(|| self.error("a text is not valid"))
+        text.or_else(|| as_written(raw)).ok_or_else(|| self.error("a text is not valid"))
     }
 }
 

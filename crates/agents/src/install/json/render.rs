@@ -13,11 +13,7 @@ impl Json {
     /// An object of these members.
     pub(crate) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
         let members = members.into_iter();
-        Self::Object(
-            members
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect(),
-        )
+        Self::Object(members.map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
     /// The same as data.
@@ -40,12 +36,7 @@ impl Json {
             Self::Object(members) => {
                 let items = members.iter().map(|(key, value)| {
                     let inner = layout.deeper(indent);
-                    format!(
-                        "{}{}{}",
-                        quoted(key),
-                        layout.colon,
-                        value.render(layout, &inner)
-                    )
+                    format!("{}{}{}", quoted(key), layout.colon, value.render(layout, &inner))
                 });
                 layout.wrap('{', &items.collect::<Vec<_>>(), '}', indent)
             }
@@ -81,20 +72,12 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout of files we write ourselves.
     pub(crate) fn own() -> Self {
-        Self {
-            line_end: "\n",
-            unit: Some("  ".to_owned()),
-            colon: ": ",
-            comma: ", ",
-        }
+        Self { line_end: "\n", unit: Some("  ".to_owned()), colon: ": ", comma: ", " }
     }
 
     /// The same on one line.
     pub(crate) fn on_one_line(&self) -> Self {
-        Self {
-            unit: None,
-            ..self.clone()
-        }
+        Self { unit: None, ..self.clone() }
     }
 
     pub(crate) fn deeper(&self, indent: &str) -> String {

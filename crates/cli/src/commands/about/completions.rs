@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use clap::Args;
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::command_env::Outcome;

@@ -1,16 +1,12 @@
 //! `herma man`
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap::Command;
-use clap::CommandFactory;
+use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use herma_fs::Dir;
-use herma_fs::publish::Durability;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, write_file};
 
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -39,20 +35,11 @@ pub(crate) fn cmd_man(ui: &Ui, args: &ManArgs) -> Result<Outcome, CommandError> 
     let mut count = 0;
     for (name, command) in pages(command) {
         let name = format!("{name}.1");
-        write_file(
-            &directory,
-            &directory,
-            &name,
-            &page(command)?,
-            Durability::Cache,
-        )?;
+        write_file(&directory, &directory, &name, &page(command)?, Durability::Cache)?;
         directory.set_mode(name.as_str(), 0o644)?;
         count += 1;
     }
-    ui.status(format_args!(
-        "Wrote {}.",
-        listing::counted(count, "manual page")
-    ));
+    ui.status(format_args!("Wrote {}.", listing::counted(count, "manual page")));
     Ok(Outcome::Done)
 }
 
@@ -61,10 +48,7 @@ fn pages(command: Command) -> Vec<(String, Command)> {
     let mut pages = Vec::new();
     let mut waiting = vec![("herma".to_owned(), command)];
     while let Some((name, command)) = waiting.pop() {
-        for below in command
-            .get_subcommands()
-            .filter(|command| !command.is_hide_set())
-        {
+        for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = format!("{name}-{}", below.get_name());
             // The display name is what the page's title says.
             let below = below.clone().display_name(name.clone());
@@ -85,11 +69,7 @@ fn page(command: Command) -> std::io::Result<Vec<u8>> {
 fn open_or_create(path: &Path) -> herma_fs::Result<Dir> {
     match (Dir::open(path), path.parent(), path.file_name()) {
         (Err(e), Some(parent), Some(name)) if e.is_not_found() => {
-            let parent = if parent.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                parent
-            };
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             Dir::open(parent)?.ensure_dir(name, 0o755)
         }
         (opened, _, _) => opened,

@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use clap::Arg;
-use clap::Command;
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory};
 
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
@@ -39,10 +37,7 @@ fn describe(text: &mut String, command: &Command, name: &str, is_below: bool) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
     let _ = writeln!(text, "```\n{usage}\n```");
-    let aliases: Vec<_> = command
-        .get_visible_aliases()
-        .map(|alias| format!("`{alias}`"))
-        .collect();
+    let aliases: Vec<_> = command.get_visible_aliases().map(|alias| format!("`{alias}`")).collect();
     if !aliases.is_empty() {
         let _ = writeln!(text, "\nAlso: {}", aliases.join(", "));
     }
@@ -56,10 +51,7 @@ fn describe(text: &mut String, command: &Command, name: &str, is_below: bool) {
     for argument in arguments {
         describe_argument(text, argument);
     }
-    for below in command
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-    {
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         describe(text, below, &format!("{name} {}", below.get_name()), true);
     }
 }
@@ -89,12 +81,7 @@ fn describe_argument(text: &mut String, argument: &Arg) {
     let help = argument.get_long_help().or_else(|| argument.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    let _ = writeln!(
-        text,
-        "* {}: {}",
-        names.join(", "),
-        help.replace("\n\n", " ")
-    );
+    let _ = writeln!(text, "* {}: {}", names.join(", "), help.replace("\n\n", " "));
 }
 
 #[cfg(test)]
@@ -111,9 +98,6 @@ mod tests {
             std::fs::write(file, &reference).unwrap();
         }
         let written = std::fs::read_to_string(file).unwrap();
-        assert!(
-            written == reference,
-            "run `UPDATE=1 cargo test -p herma` to update docs/CLI.md"
-        );
+        assert!(written == reference, "run `UPDATE=1 cargo test -p herma` to update docs/CLI.md");
     }
 }

@@ -2,25 +2,17 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use bstr::BString;
 use clap::Args;
-use herma_core::can_undo::Answer;
-use herma_core::can_undo::CanUndo;
-use herma_core::can_undo::Command;
-use herma_core::can_undo::Uncovered;
-use herma_core::can_undo::What;
-use herma_core::can_undo::Why;
+use herma_core::can_undo::{Answer, CanUndo, Command, Uncovered, What, Why};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{PathJson, ProjectJson};
 use crate::terminal::theme::Label;
 
 /// Say whether a command could be taken back, without running it
@@ -51,10 +43,7 @@ impl CanUndoArgs {
                 Command::Text(only.as_bytes().into())
             }
             (None, words) => Command::Arguments(
-                words
-                    .iter()
-                    .map(|word| BString::from(word.clone().into_vec()))
-                    .collect(),
+                words.iter().map(|word| BString::from(word.clone().into_vec())).collect(),
             ),
         }
     }
@@ -119,11 +108,7 @@ pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outco
             answer: can_undo.answer.word(),
             uncovered: can_undo.uncovered.iter().map(UncoveredJson::from).collect(),
             more: can_undo.more,
-            changes: can_undo
-                .changes
-                .iter()
-                .map(|path| PathJson::new(path.as_bytes()))
-                .collect(),
+            changes: can_undo.changes.iter().map(|path| PathJson::new(path.as_bytes())).collect(),
         })?;
     } else {
         write_answer(env, &can_undo)?;

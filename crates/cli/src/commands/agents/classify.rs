@@ -5,8 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_shell::Command;
-use herma_shell::may_change;
+use herma_shell::{Command, may_change};
 use herma_store::path::escape;
 use serde::Serialize;
 
@@ -46,11 +45,7 @@ pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, Comm
         [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
         words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),
     });
-    let effect = if found.is_some() {
-        "may-change"
-    } else {
-        "reads-only"
-    };
+    let effect = if found.is_some() { "may-change" } else { "reads-only" };
     if ui.json {
         ui.write_json(&ClassifyJson {
             schema: "herma.classify/1",
@@ -68,9 +63,5 @@ pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, Comm
         }
         out.finish()?;
     }
-    Ok(if found.is_some() {
-        Outcome::Problems
-    } else {
-        Outcome::Done
-    })
+    Ok(if found.is_some() { Outcome::Problems } else { Outcome::Done })
 }

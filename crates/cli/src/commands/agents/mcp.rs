@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_fs::socket::CannotListen;
 
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 
 /// Give agents and programs tools to look at checkpoints and to go back, as an MCP server
 ///

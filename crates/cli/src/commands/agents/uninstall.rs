@@ -3,14 +3,10 @@
 use clap::Args;
 use herma_agents::Agent;
 
-use super::install::HowArgs;
-use super::install::agent_parser;
-use super::install::places;
 use super::install::plan::Plan;
-use super::install::report;
 use super::install::report::Done;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::install::{HowArgs, agent_parser, places, report};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 
 /// Tell agents no longer to call Herma

@@ -10,11 +10,8 @@ use herma_fs::Dir;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use super::name;
-use super::no_terminal;
-use super::shown_first;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{name, no_terminal, shown_first};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
 use crate::terminal::units::size;
@@ -82,10 +79,7 @@ fn describe(env: &CommandEnv) -> Result<(), CommandError> {
     let base = env.home.join("checkpoints");
     let mut out = env.ui.data();
     let shown = escape(base.as_os_str().as_bytes());
-    writeln!(
-        out,
-        "This will delete the ENTIRE checkpoint base at {shown}"
-    )?;
+    writeln!(out, "This will delete the ENTIRE checkpoint base at {shown}")?;
     match env.engine.status(false, &NoProgress) {
         Ok(status) => {
             writeln!(out, "  size:        {}", size(status.total_bytes()))?;
@@ -95,17 +89,12 @@ fn describe(env: &CommandEnv) -> Result<(), CommandError> {
                 writeln!(out, "  version 1:   {}", status.pre_v2.len())?;
             }
         }
-        Err(error) => writeln!(
-            out,
-            "  size:        unknown: {}",
-            escape(error.to_string().as_bytes())
-        )?,
+        Err(error) => {
+            writeln!(out, "  size:        unknown: {}", escape(error.to_string().as_bytes()))?;
+        }
     }
     writeln!(out)?;
-    writeln!(
-        out,
-        "All /rollback history for every working directory will be lost."
-    )?;
+    writeln!(out, "All /rollback history for every working directory will be lost.")?;
     Ok(out.finish()?)
 }
 

@@ -4,17 +4,11 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_core::ClearedLegacy;
-use herma_core::LegacyArchive;
-use herma_core::PreV2Project;
+use herma_core::{ClearedLegacy, LegacyArchive, PreV2Project};
 use serde::Serialize;
 
-use super::name;
-use super::no_terminal;
-use super::place;
-use super::shown_first;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{name, no_terminal, place, shown_first};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
 use crate::render::listing::counted;
@@ -98,9 +92,7 @@ fn describe(
     repositories: &[PreV2Project],
 ) -> Result<(), CommandError> {
     let sizes = archives.iter().map(|archive| archive.size_bytes);
-    let total = sizes
-        .chain(repositories.iter().map(|old| old.size_bytes))
-        .sum();
+    let total = sizes.chain(repositories.iter().map(|old| old.size_bytes)).sum();
     let mut out = env.ui.data();
     writeln!(
         out,
@@ -118,14 +110,8 @@ fn describe(
         writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
     }
     writeln!(out)?;
-    writeln!(
-        out,
-        "Legacy archives hold pre-v2 per-project shadow repos, moved aside"
-    )?;
-    writeln!(
-        out,
-        "during the single-store migration. Delete when you're confident"
-    )?;
+    writeln!(out, "Legacy archives hold pre-v2 per-project shadow repos, moved aside")?;
+    writeln!(out, "during the single-store migration. Delete when you're confident")?;
     writeln!(out, "you don't need the old /rollback history.")?;
     Ok(out.finish()?)
 }
@@ -133,11 +119,7 @@ fn describe(
 fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, CommandError> {
     let was_there = cleared.is_some();
     let cleared = cleared.unwrap_or_default();
-    let outcome = if cleared.kept.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::LeftOut
-    };
+    let outcome = if cleared.kept.is_empty() { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
         let paths = |names: &[std::ffi::OsString]| {
             let names = names.iter();

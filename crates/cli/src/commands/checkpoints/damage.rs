@@ -1,7 +1,6 @@
 //! Names the checkpoints whose damage keeps a collection from freeing anything, and what cures that.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use herma_core::ProjectId;
@@ -16,11 +15,9 @@ pub(super) fn warn_of_damage(env: &CommandEnv, refs: &[String]) {
     if refs.is_empty() {
         return;
     }
-    env.ui
-        .warning("no room was freed, because what these checkpoints need cannot all be read:");
+    env.ui.warning("no room was freed, because what these checkpoints need cannot all be read:");
     let lines = name_all(env, refs);
-    env.ui
-        .name_some(lines.into_iter(), "herma checkpoints verify");
+    env.ui.name_some(lines.into_iter(), "herma checkpoints verify");
     env.ui.detail(
         "`herma checkpoints repair` mends what can be mended; `herma drop ID` gives up a checkpoint that stays damaged.",
     );

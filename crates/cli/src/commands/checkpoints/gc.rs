@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use super::damage::warn_of_damage;
 use super::require_store;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::terminal::units::size;
 
@@ -87,14 +86,9 @@ pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome, Command
         );
     }
     if collected.unfinished {
-        env.ui
-            .warning("there was not enough room on the disk to merge everything");
+        env.ui.warning("there was not enough room on the disk to merge everything");
     }
-    Ok(if collected.postponed || collected.unfinished {
-        Outcome::LeftOut
-    } else {
-        Outcome::Done
-    })
+    Ok(if collected.postponed || collected.unfinished { Outcome::LeftOut } else { Outcome::Done })
 }
 
 /// What is out of use and not yet free.

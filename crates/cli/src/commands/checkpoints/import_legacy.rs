@@ -4,15 +4,12 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_core::ImportOptions;
-use herma_core::Imported;
+use herma_core::{ImportOptions, Imported};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use super::name;
-use super::place;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{name, place};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
 use crate::render::listing::counted;
@@ -70,11 +67,7 @@ pub(super) fn cmd_import_legacy(
     let all = env.engine.import_legacy(&options, &progress)?;
     drop(progress);
     let is_whole = all.iter().all(|one| one.problem.is_none() && one.lost == 0);
-    let outcome = if is_whole {
-        Outcome::Done
-    } else {
-        Outcome::LeftOut
-    };
+    let outcome = if is_whole { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
         env.ui.write_json(&ImportJson {
             schema: "herma.checkpoints-import-legacy/1",
@@ -104,14 +97,12 @@ pub(super) fn cmd_import_legacy(
             } else {
                 let archive = one.archive.as_deref().map(name);
                 let place = archive.unwrap_or_else(|| "beside the store".to_owned());
-                env.ui
-                    .warning(format_args!("{of} ({place}) was skipped: {problem}"));
+                env.ui.warning(format_args!("{of} ({place}) was skipped: {problem}"));
             }
         }
     }
     if all.iter().any(is_repository) && !args.pin {
-        env.ui
-            .hint("Cleaning treats them like any other; `--pin` keeps them for good.");
+        env.ui.hint("Cleaning treats them like any other; `--pin` keeps them for good.");
     }
     Ok(outcome)
 }

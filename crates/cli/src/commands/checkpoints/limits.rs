@@ -62,11 +62,7 @@ mod tests {
             in_words(&Keeping::default(), 500 << 20),
             "200 checkpoints per project, 500.0 MB in all, 7 days without use"
         );
-        let none = Keeping {
-            max_snapshots: Some(0),
-            retention_days: 0,
-            ..Keeping::default()
-        };
+        let none = Keeping { max_snapshots: Some(0), retention_days: 0, ..Keeping::default() };
         assert_eq!(in_words(&none, 0), "none");
     }
 }

@@ -14,10 +14,8 @@ mod status;
 mod status_json;
 mod verify;
 
-use clap::Args;
-use clap::Subcommand;
-use herma_core::Error;
-use herma_core::ProjectId;
+use clap::{Args, Subcommand};
+use herma_core::{Error, ProjectId};
 use herma_store::path::escape;
 
 use self::clear::ClearArgs;
@@ -27,10 +25,8 @@ use self::import_legacy::ImportLegacyArgs;
 use self::prune::PruneArgs;
 use self::status::StatusArgs;
 use self::verify::VerifyArgs;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 
 /// Look after the store: what it holds, what it costs, cleaning and checking
 ///

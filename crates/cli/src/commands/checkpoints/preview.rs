@@ -1,26 +1,16 @@
 //! What a cleaning will do, shown before it is done.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::Write;
 
-use herma_core::LegacyArchive;
-use herma_core::PreV2Project;
-use herma_core::ProjectId;
-use herma_core::cleanup::Note;
-use herma_core::cleanup::Plan;
-use herma_core::cleanup::Presence;
-use herma_core::cleanup::ProjectFacts;
-use herma_core::cleanup::Rule;
-use herma_core::cleanup::StoreFacts;
+use herma_core::cleanup::{Note, Plan, Presence, ProjectFacts, Rule, StoreFacts};
+use herma_core::{LegacyArchive, PreV2Project, ProjectId};
 use herma_store::path::escape;
 
-use super::name;
-use super::place;
+use super::{name, place};
 use crate::render::listing::counted;
-use crate::terminal::units::short_age;
-use crate::terminal::units::size;
+use crate::terminal::units::{short_age, size};
 
 /// What a cleaning will do.
 pub(super) struct Preview {

@@ -3,11 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::cleanup::CleanRequest;
-use herma_core::cleanup::Limits;
-use herma_core::cleanup::Note;
-use herma_core::cleanup::Orphans;
-use herma_core::cleanup::Rule;
+use herma_core::cleanup::{CleanRequest, Limits, Note, Orphans, Rule};
 use herma_core::types::settings::Keeping;
 use herma_store::path::escape;
 
@@ -15,8 +11,7 @@ use super::limits::LimitsJson;
 use super::preview::Preview;
 use super::prune_report::PruneReport;
 use super::shown_first;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::listing::counted;
 use crate::terminal::time;
@@ -118,11 +113,7 @@ impl Prune<'_> {
         let keeping = &self.keeping;
         let days = self.args.retention_days;
         let days = days.unwrap_or_else(|| keeping.retention_days.into());
-        let word = if keeping.delete_orphans {
-            "True"
-        } else {
-            "False"
-        };
+        let word = if keeping.delete_orphans { "True" } else { "False" };
         let mut out = self.env.ui.data();
         writeln!(out, "Pruning checkpoint store…")?;
         writeln!(out, "  retention_days:    {days}")?;
@@ -160,11 +151,7 @@ impl Prune<'_> {
 
     /// What the limits demand, all orphans included if they are to go.
     fn look(&self) -> Result<Preview, CommandError> {
-        self.look_with(if self.keeping.delete_orphans {
-            Orphans::All
-        } else {
-            Orphans::Keep
-        })
+        self.look_with(if self.keeping.delete_orphans { Orphans::All } else { Orphans::Keep })
     }
 
     fn look_with(&self, orphans: Orphans) -> Result<Preview, CommandError> {
@@ -172,12 +159,7 @@ impl Prune<'_> {
         let progress = self.env.ui.progress();
         let (facts, plan) = engine.plan_cleaning(&self.request(orphans.clone()), &progress)?;
         drop(progress);
-        let mut preview = Preview {
-            facts,
-            plan,
-            stale: Vec::new(),
-            repositories: Vec::new(),
-        };
+        let mut preview = Preview { facts, plan, stale: Vec::new(), repositories: Vec::new() };
         let days = self.keeping.retention_days;
         if !preview.distrusts_clock() {
             let limits = self.limits(orphans);

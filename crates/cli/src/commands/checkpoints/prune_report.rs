@@ -3,21 +3,16 @@
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use herma_core::Error;
-use herma_core::LegacyArchive;
-use herma_core::RemovedLegacy;
-use herma_core::cleanup::Cleaned;
-use herma_core::cleanup::Dropped;
-use herma_core::cleanup::Rule;
+use herma_core::cleanup::{Cleaned, Dropped, Rule};
 use herma_core::types::settings::Keeping;
+use herma_core::{Error, LegacyArchive, RemovedLegacy};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::limits::LimitsJson;
 use super::name;
 use super::preview::Preview;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
 use crate::render::listing::counted;
@@ -101,9 +96,7 @@ impl PruneReport {
             forgotten: plan.forgotten.iter().map(|p| p.id.clone()).collect(),
             notes: plan.notes.clone(),
             over: plan.over.clone(),
-            repositories: going
-                .map(|(old, rule)| (old.project.clone(), *rule))
-                .collect(),
+            repositories: going.map(|(old, rule)| (old.project.clone(), *rule)).collect(),
             bytes_before: preview.facts.fixed_bytes + preview.facts.object_bytes,
             ..Cleaned::default()
         };
@@ -186,8 +179,7 @@ impl PruneReport {
             let text = "stays: names in it are taken beside the store";
             self.problems.push(format!("{name} {text}"));
         }
-        self.legacy_archives
-            .push(ArchiveJson::new(archive, deleted));
+        self.legacy_archives.push(ArchiveJson::new(archive, deleted));
     }
 
     fn outcome(&self) -> Outcome {

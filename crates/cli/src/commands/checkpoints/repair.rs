@@ -3,20 +3,16 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::ObjectId;
-use herma_core::Repaired;
+use herma_core::{ObjectId, Repaired};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::place;
-use super::verify::VerifyJson;
-use super::verify::write_findings;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::verify::{VerifyJson, write_findings};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
-use crate::render::listing::counted;
-use crate::render::listing::short_id;
+use crate::render::listing::{counted, short_id};
 use crate::terminal::units::size;
 
 #[derive(Serialize)]
@@ -74,10 +70,10 @@ struct RecordJson {
 
 impl From<&Repaired> for RepairJson {
     fn from(repaired: &Repaired) -> Self {
-        let indexes = repaired.indexes.iter().map(|index| IndexJson {
-            pack: index.pack.clone(),
-            objects: index.objects,
-        });
+        let indexes = repaired
+            .indexes
+            .iter()
+            .map(|index| IndexJson { pack: index.pack.clone(), objects: index.objects });
         let salvaged = repaired.salvaged.iter().map(|one| SalvagedJson {
             pack: one.pack.clone(),
             saved: one.saved,
@@ -123,11 +119,7 @@ pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let repaired = env.engine.repair(&progress)?;
     drop(progress);
     let is_whole = repaired.after.is_whole();
-    let outcome = if is_whole {
-        Outcome::Done
-    } else {
-        Outcome::Damaged
-    };
+    let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
         env.ui.write_json(&RepairJson::from(&repaired))?;
         return Ok(outcome);
@@ -137,8 +129,7 @@ pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
     write_findings(&mut out, &repaired.after)?;
     out.finish()?;
     if !is_whole {
-        env.ui
-            .hint("`herma drop` removes a checkpoint that stays damaged.");
+        env.ui.hint("`herma drop` removes a checkpoint that stays damaged.");
     }
     Ok(outcome)
 }
@@ -157,11 +148,7 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
     }
     for one in &repaired.salvaged {
         let saved = counted(one.saved as usize, "object");
-        writeln!(
-            out,
-            "Set {} aside, which is damaged; saved {saved} out of it.",
-            one.pack
-        )?;
+        writeln!(out, "Set {} aside, which is damaged; saved {saved} out of it.", one.pack)?;
         write_old(out, Some(&one.set_aside))?;
     }
     if repaired.stored_again > 0 {
@@ -183,14 +170,10 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
         let name = escape(one.name.as_bytes());
         match one.recovered {
             Some(id) => writeln!(out, "Made {name} again: it names {}.", short_id(id, 7))?,
-            None if one.set_aside.is_none() => writeln!(
-                out,
-                "{name} was lost, and what it named is not in the store any more."
-            )?,
-            None => writeln!(
-                out,
-                "Set {name} aside: nobody knows which checkpoint it named."
-            )?,
+            None if one.set_aside.is_none() => {
+                writeln!(out, "{name} was lost, and what it named is not in the store any more.")?;
+            }
+            None => writeln!(out, "Set {name} aside: nobody knows which checkpoint it named.")?,
         }
         write_old(out, one.set_aside.as_deref())?;
     }

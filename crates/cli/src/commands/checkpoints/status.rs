@@ -5,22 +5,16 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::ProjectStatus;
-use herma_core::StoreStatus;
-use herma_core::cleanup::CleaningRecord;
-use herma_core::cleanup::Presence;
+use herma_core::cleanup::{CleaningRecord, Presence};
+use herma_core::{ProjectStatus, StoreStatus};
 use herma_store::path::escape;
 
-use super::limits;
-use super::name;
-use super::place;
 use super::status_json::StatusJson;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{limits, name, place};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::listing::counted;
-use crate::terminal::units::short_age;
-use crate::terminal::units::size;
+use crate::terminal::units::{short_age, size};
 
 /// How many projects are shown unless told otherwise.
 const SHOWN: usize = 20;
@@ -139,17 +133,10 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
             writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
         }
         writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
-        writeln!(
-            out,
-            "Bring their history in with: herma checkpoints import-legacy"
-        )?;
+        writeln!(out, "Bring their history in with: herma checkpoints import-legacy")?;
     }
     if !status.pre_v2.is_empty() {
-        writeln!(
-            out,
-            "\nRepositories of version 1 ({}):",
-            status.pre_v2.len()
-        )?;
+        writeln!(out, "\nRepositories of version 1 ({}):", status.pre_v2.len())?;
         for repository in &status.pre_v2 {
             let of = place(repository.workdir.as_deref(), &repository.project);
             let state = if repository.exists { "live" } else { "away" };
@@ -157,10 +144,7 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
             writeln!(out, "  {of}  {state}  {bytes:>10}")?;
         }
         writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
-        writeln!(
-            out,
-            "Bring their history in with: herma checkpoints import-legacy"
-        )?;
+        writeln!(out, "Bring their history in with: herma checkpoints import-legacy")?;
     }
     Ok(())
 }
@@ -200,11 +184,7 @@ fn write_disk(
     writeln!(out, "\nPacks:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
     let keeping = env.engine.settings().keeping;
-    writeln!(
-        out,
-        "Limits:          {}",
-        limits::in_words(&keeping, status.size_limit)
-    )?;
+    writeln!(out, "Limits:          {}", limits::in_words(&keeping, status.size_limit))?;
     match &status.last_cleaning {
         None => writeln!(out, "Last cleaning:   never"),
         Some(record) => {

@@ -2,11 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use herma_core::LegacyArchive;
-use herma_core::ProjectStatus;
-use herma_core::StoreStatus;
-use herma_core::cleanup::CleaningRecord;
-use herma_core::cleanup::Presence;
+use herma_core::cleanup::{CleaningRecord, Presence};
+use herma_core::{LegacyArchive, ProjectStatus, StoreStatus};
 use serde::Serialize;
 
 use super::limits::LimitsJson;

@@ -4,20 +4,15 @@ use std::io;
 use std::io::Write;
 
 use clap::Args;
-use herma_core::DamagedFinding;
-use herma_core::Verified;
-use herma_core::VerifyOptions;
+use herma_core::{DamagedFinding, Verified, VerifyOptions};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use super::place;
-use super::require_store;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{place, require_store};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
-use crate::render::listing::counted;
-use crate::render::listing::short_id;
+use crate::render::listing::{counted, short_id};
 use crate::terminal::units::size;
 
 /// Check that every checkpoint can be brought back, and name what cannot
@@ -88,18 +83,11 @@ impl From<&DamagedFinding> for DamagedJson {
 pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome, CommandError> {
     require_store(env)?;
     let progress = env.ui.progress();
-    let options = VerifyOptions {
-        read_data: args.read_data,
-        project: None,
-    };
+    let options = VerifyOptions { read_data: args.read_data, project: None };
     let verified = env.engine.verify(&options, &progress)?;
     drop(progress);
     env.warn_of_purge()?;
-    let outcome = if verified.is_whole() {
-        Outcome::Done
-    } else {
-        Outcome::Damaged
-    };
+    let outcome = if verified.is_whole() { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
         env.ui.write_json(&VerifyJson::from(&verified))?;
         return Ok(outcome);
@@ -108,8 +96,7 @@ pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome,
     write_findings(&mut out, &verified)?;
     out.finish()?;
     if outcome == Outcome::Damaged {
-        env.ui
-            .hint("`herma checkpoints repair` mends what can be mended.");
+        env.ui.hint("`herma checkpoints repair` mends what can be mended.");
     }
     Ok(outcome)
 }
@@ -147,11 +134,7 @@ fn write_damaged(out: &mut dyn Write, damaged: &DamagedFinding) -> io::Result<()
         escape(damaged.what.as_bytes())
     )?;
     for path in &damaged.paths.paths {
-        let shown = if path.is_empty() {
-            "(everything)".to_owned()
-        } else {
-            escape(path)
-        };
+        let shown = if path.is_empty() { "(everything)".to_owned() } else { escape(path) };
         writeln!(out, "  {shown}")?;
     }
     if damaged.paths.more > 0 {
@@ -164,10 +147,7 @@ fn write_damaged(out: &mut dyn Write, damaged: &DamagedFinding) -> io::Result<()
 }
 
 fn things(verified: &Verified) -> Vec<(&'static str, ThingJson)> {
-    let thing = |name: &str, what: &str| ThingJson {
-        name: name.to_owned(),
-        what: what.to_owned(),
-    };
+    let thing = |name: &str, what: &str| ThingJson { name: name.to_owned(), what: what.to_owned() };
     let packs = verified.packs.iter();
     let packs = packs.map(|pack| ("pack", thing(&pack.pack, &pack.what)));
     let refs = verified.refs.iter();

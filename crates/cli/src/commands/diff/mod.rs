@@ -7,25 +7,17 @@ pub(crate) mod text;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::ArgGroup;
-use clap::Args;
-use herma_core::Comparison;
-use herma_core::State;
+use clap::{ArgGroup, Args};
 use herma_core::engine::Project;
-use herma_diff::Budget;
-use herma_diff::FileStat;
-use herma_diff::PatchOptions;
-use herma_diff::patch;
+use herma_core::{Comparison, State};
 use herma_diff::stat::per_file;
+use herma_diff::{Budget, FileStat, PatchOptions, patch};
 use serde::Serialize;
 
 use self::sides::Sides;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::CheckpointJson;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
 use crate::render::patch_lines::write_patch_line;
 
 /// Show what changed since a checkpoint, or between two
@@ -107,9 +99,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
         .changes(&from, &to, &sides.scope, !args.no_renames)
         .map_err(|error| sides.explain(error))?;
     for path in &comparison.unreadable {
-        env.ui.warning(format_args!(
-            "{path} cannot be read: it is shown as if it were not there"
-        ));
+        env.ui.warning(format_args!("{path} cannot be read: it is shown as if it were not there"));
     }
     for (place, reason) in &comparison.not_covered {
         env.ui.warning(format_args!(
@@ -122,8 +112,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
     }
     write_text(env, args, &comparison)?;
     if comparison.modes_differ {
-        env.ui
-            .status("Permissions or empty directories differ, which a patch cannot say.");
+        env.ui.status("Permissions or empty directories differ, which a patch cannot say.");
         env.ui.hint("`herma restore N --dry-run` lists them.");
     } else if comparison.changes.is_empty() {
         env.ui.status("No differences.");
@@ -139,21 +128,12 @@ fn write_text(
 ) -> Result<(), CommandError> {
     let mut out = env.ui.listing();
     if args.name_only || args.name_status {
-        text::write_names(
-            &mut out,
-            &env.ui,
-            &comparison.changes,
-            args.name_status,
-            args.null,
-        )?;
+        text::write_names(&mut out, &env.ui, &comparison.changes, args.name_status, args.null)?;
     } else if args.stat {
         text::write_stats(&mut out, &env.ui, &count(comparison)?, args.null)?;
     } else {
-        let options = PatchOptions {
-            context: args.unified,
-            binary: args.binary,
-            ..PatchOptions::default()
-        };
+        let options =
+            PatchOptions { context: args.unified, binary: args.binary, ..PatchOptions::default() };
         let (old, new) = (comparison.old_side(), comparison.new_side());
         patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
             write_patch_line(&mut out, &env.ui, line)
@@ -164,12 +144,7 @@ fn write_text(
 
 fn count(comparison: &Comparison) -> Result<Vec<FileStat>, CommandError> {
     let (old, new) = (comparison.old_side(), comparison.new_side());
-    Ok(per_file(
-        &comparison.changes,
-        &*old,
-        &*new,
-        Budget::UNLIMITED,
-    )?)
+    Ok(per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?)
 }
 
 fn write_json(
@@ -190,23 +165,16 @@ fn write_json(
 
 fn changes_json(comparison: &Comparison) -> Result<Vec<ChangeJson>, CommandError> {
     let counted = count(comparison)?;
-    let changes = comparison
-        .changes
-        .iter()
-        .zip(counted)
-        .map(|(change, stat)| ChangeJson {
-            status: text::status_letter(change).to_string(),
-            path: PathJson::new(change.path.as_bytes()),
-            from: change
-                .from
-                .as_ref()
-                .map(|from| PathJson::new(from.path.as_bytes())),
-            similarity: change.from.as_ref().map(|from| from.similarity),
-            old_mode: change.old.map(|state| state.mode.six_digits()),
-            new_mode: change.new.map(|state| state.mode.six_digits()),
-            insertions: stat.insertions,
-            deletions: stat.deletions,
-            binary: stat.binary,
-        });
+    let changes = comparison.changes.iter().zip(counted).map(|(change, stat)| ChangeJson {
+        status: text::status_letter(change).to_string(),
+        path: PathJson::new(change.path.as_bytes()),
+        from: change.from.as_ref().map(|from| PathJson::new(from.path.as_bytes())),
+        similarity: change.from.as_ref().map(|from| from.similarity),
+        old_mode: change.old.map(|state| state.mode.six_digits()),
+        new_mode: change.new.map(|state| state.mode.six_digits()),
+        insertions: stat.insertions,
+        deletions: stat.deletions,
+        binary: stat.binary,
+    });
     Ok(changes.collect())
 }

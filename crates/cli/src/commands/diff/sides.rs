@@ -4,23 +4,19 @@
 //! but names no checkpoint, is a path if something is there, and otherwise the mistake is reported as
 //! what it looks like.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_core::Checkpoint;
-use herma_core::RelPath;
 use herma_core::engine::Project;
 use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
+use herma_core::{Checkpoint, RelPath};
 use herma_fs::Dir;
 use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 
 /// What is compared.
 pub(super) struct Sides {
@@ -64,12 +60,7 @@ impl Sides {
             None => project.find(&Spec::Back(0))?,
         };
         let to = checkpoints.next();
-        Ok(Self {
-            from,
-            to,
-            scope,
-            doubtful,
-        })
+        Ok(Self { from, to, scope, doubtful })
     }
 
     /// A word that is neither a checkpoint nor a path was perhaps meant to be a checkpoint.

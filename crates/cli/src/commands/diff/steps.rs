@@ -3,25 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::RelPath;
-use herma_core::SessionChanges;
 use herma_core::engine::Project;
-use herma_core::steps::StepChoice;
-use herma_core::steps::TurnChoice;
+use herma_core::steps::{StepChoice, TurnChoice};
+use herma_core::{RelPath, SessionChanges};
 use serde::Serialize;
 
-use super::ChangeJson;
-use super::DiffArgs;
-use super::changes_json;
 use super::sides::as_checkpoint;
-use super::write_text;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{ChangeJson, DiffArgs, changes_json, write_text};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::authors::numbers;
-use crate::render::authors::warn_of_gaps;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::authors::{numbers, warn_of_gaps};
+use crate::render::json::{PathJson, ProjectJson};
 use crate::render::listing::counted;
 use crate::render::step_report::NamedStepJson;
 
@@ -33,10 +25,7 @@ pub(super) struct StepsChoiceArgs {
     session: Option<String>,
     /// Show what this prompt led to; without an ID, the newest one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
-    #[expect(
-        clippy::option_option,
-        reason = "absent, given, and given with a value"
-    )]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
     /// Show what this step changed (can be repeated)
     #[arg(long = "step", value_name = "NUMBER")]
@@ -116,12 +105,10 @@ fn scope(
     if let Some(first) = args.arguments.first()
         && as_checkpoint(env, project, first)?.is_some()
     {
-        return Err(
-            CommandError::usage("a checkpoint cannot be compared with what steps changed")
-                .with_hint(
-                    "Name either steps or checkpoints; put `--` before a path that looks like one.",
-                ),
-        );
+        return Err(CommandError::usage("a checkpoint cannot be compared with what steps changed")
+            .with_hint(
+                "Name either steps or checkpoints; put `--` before a path that looks like one.",
+            ));
     }
     let named: Vec<PathBuf> = args.arguments.iter().map(PathBuf::from).collect();
     let mut scope = env.project_paths(project, &named)?;

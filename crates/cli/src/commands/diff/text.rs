@@ -4,8 +4,7 @@ use std::io;
 use std::io::Write;
 
 use herma_core::RelPath;
-use herma_diff::Change;
-use herma_diff::FileStat;
+use herma_diff::{Change, FileStat};
 
 use crate::render::listing::counted;
 use crate::terminal::theme::Label;
@@ -36,11 +35,7 @@ pub(super) fn write_names(
             Some(from) => format!("{letter}{:03}", from.similarity),
             None => letter.to_string(),
         };
-        let from = change
-            .from
-            .as_ref()
-            .filter(|_| with_status)
-            .map(|from| &from.path);
+        let from = change.from.as_ref().filter(|_| with_status).map(|from| &from.path);
         if null {
             if with_status {
                 write!(out, "{status}\0")?;
@@ -83,23 +78,13 @@ pub(super) fn write_stats(
 ) -> io::Result<()> {
     if null {
         for file in files {
-            write!(
-                out,
-                "{}\t{}\t",
-                number(file.insertions),
-                number(file.deletions)
-            )?;
+            write!(out, "{}\t{}\t", number(file.insertions), number(file.deletions))?;
             write_exactly(out, &file.path)?;
         }
         return Ok(());
     }
     let names: Vec<_> = files.iter().map(name).collect();
-    let width = names
-        .iter()
-        .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(60);
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(60);
     for (file, name) in files.iter().zip(&names) {
         let counts = match (file.insertions, file.deletions) {
             (Some(insertions), Some(deletions)) => format!(
@@ -114,11 +99,7 @@ pub(super) fn write_stats(
     }
     let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
     let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
-    writeln!(
-        out,
-        "{} changed, +{insertions}/-{deletions}",
-        counted(files.len(), "file")
-    )
+    writeln!(out, "{} changed, +{insertions}/-{deletions}", counted(files.len(), "file"))
 }
 
 fn name(file: &FileStat) -> String {

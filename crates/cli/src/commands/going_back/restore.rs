@@ -8,22 +8,14 @@ use herma_core::engine::Project;
 use herma_core::error::Error;
 use herma_core::restore::RestoreOptions;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_env::find;
+use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
-use crate::commands::going_back::take_back::Asked;
-use crate::commands::going_back::take_back::ChoiceArgs;
-use crate::commands::going_back::take_back::HowArgs;
-use crate::commands::going_back::take_back::take_back;
+use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
-use crate::render::restore_report::Format;
-use crate::render::restore_report::report_conversation;
-use crate::render::restore_report::report_nothing_to_continue;
-use crate::render::restore_report::report_plan;
-use crate::render::restore_report::report_restored;
-use crate::transcript::Conversation;
-use crate::transcript::Following;
+use crate::render::restore_report::{
+    Format, report_conversation, report_nothing_to_continue, report_plan, report_restored,
+};
+use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
 ///
@@ -78,11 +70,7 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
-    let format = if args.null {
-        Format::Null
-    } else {
-        Format::Lines
-    };
+    let format = if args.null { Format::Null } else { Format::Lines };
     if args.continue_restore {
         return continue_restore(env, format);
     }

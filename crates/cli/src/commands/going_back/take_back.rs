@@ -2,29 +2,21 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::ValueEnum;
-use herma_core::Checkpoint;
-use herma_core::RelPath;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
+use clap::{Args, ValueEnum};
 use herma_core::engine::Project;
 use herma_core::error::Error;
-use herma_core::steps::StepChoice;
-use herma_core::steps::TurnChoice;
+use herma_core::steps::{StepChoice, TurnChoice};
 use herma_core::undo::reversal::Conflicts;
+use herma_core::{Checkpoint, RelPath, TakeBack, TakeBackPlan};
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::render::patch_choice;
 use crate::render::restore_report::Format;
-use crate::render::take_back_report::report_planned;
-use crate::render::take_back_report::report_taken_back;
+use crate::render::take_back_report::{report_planned, report_taken_back};
 use crate::terminal::time;
-use crate::transcript::Conversation;
-use crate::transcript::Following;
+use crate::transcript::{Conversation, Following};
 
 /// Files may change while a plan is made; then it is made again.
 const ATTEMPTS: usize = 3;
@@ -40,10 +32,7 @@ pub(crate) struct ChoiceArgs {
     session: Option<String>,
     /// Only what this turn did; without an id the last one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
-    #[expect(
-        clippy::option_option,
-        reason = "absent, given, and given with a value"
-    )]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
     /// Only what was begun in this time, such as 10m, 2h or 1d
     #[arg(long, value_name = "TIME", value_parser = time::parse_length)]

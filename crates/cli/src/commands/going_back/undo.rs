@@ -10,23 +10,16 @@ use herma_core::error::Error;
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::commands::going_back::restore::with_state_of_files;
-use crate::commands::going_back::take_back::Asked;
-use crate::commands::going_back::take_back::ChoiceArgs;
-use crate::commands::going_back::take_back::HowArgs;
-use crate::commands::going_back::take_back::take_back;
+use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
-use crate::render::restore_report::Format;
-use crate::render::restore_report::report_conversation;
-use crate::render::restore_report::report_outside;
-use crate::render::restore_report::report_plan;
-use crate::render::restore_report::report_restored;
+use crate::render::restore_report::{
+    Format, report_conversation, report_outside, report_plan, report_restored,
+};
 use crate::render::told::Told;
-use crate::transcript::Conversation;
-use crate::transcript::Following;
+use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
@@ -203,11 +196,7 @@ fn report(
     undone: &Undone,
     told: Told,
 ) -> Result<Outcome, CommandError> {
-    let what_reverses = if *aim == Aim::Redo {
-        "herma undo"
-    } else {
-        "herma redo"
-    };
+    let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
         Undone::Planned(plan) => report_plan(env, project, plan, format, told),
         Undone::Outside(step) => report_outside(env, project, step, told),

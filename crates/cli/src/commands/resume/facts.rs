@@ -2,14 +2,10 @@
 //!
 //! None of it is worth failing for: what cannot be told is left out of the record, and said.
 
-use herma_core::Error;
-use herma_core::Project;
-use herma_core::State;
 use herma_core::worktree::tracked::git_dir::git_dir;
+use herma_core::{Error, Project, State};
 use herma_fs::Dir;
-use herma_sessions::resume::Map;
-use herma_sessions::resume::SessionId;
-use herma_sessions::resume::Value;
+use herma_sessions::resume::{Map, SessionId, Value};
 use herma_store::path::escape;
 
 use crate::command_env::CommandEnv;
@@ -39,8 +35,7 @@ pub(super) fn gather(env: &CommandEnv, session: &SessionId) -> Map {
 
 fn tell(env: &CommandEnv, what: &str, error: &CommandError) {
     let message = error.message();
-    env.ui
-        .warning(format_args!("{what} is not in the record: {message}"));
+    env.ui.warning(format_args!("{what} is not in the record: {message}"));
 }
 
 fn git_facts(project: &Project<'_>, facts: &mut Map) -> Result<(), CommandError> {

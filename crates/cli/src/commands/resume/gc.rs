@@ -3,17 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::gc;
-use herma_sessions::resume::gc::Collected;
-use herma_sessions::resume::gc::Odd;
-use herma_sessions::resume::gc::Plan;
-use herma_sessions::resume::gc::Rule;
+use herma_sessions::resume::gc::{Collected, Odd, Plan, Rule};
+use herma_sessions::resume::{ResumeStore, gc};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::listing::counted;
 
@@ -94,10 +89,7 @@ fn to_json<'a>(plan: &'a Plan, done: Option<&'a Collected>, dry_run: bool) -> Gc
         let (_, to) = moved.find(|(name, _)| name == file)?;
         Some(to.as_str())
     };
-    let odd = |odd: &'a Odd| OddJson {
-        file: &odd.file,
-        what: odd.problem.to_string(),
-    };
+    let odd = |odd: &'a Odd| OddJson { file: &odd.file, what: odd.problem.to_string() };
     let failed = done.map(|done| done.failed.as_slice()).unwrap_or_default();
     GcJson {
         schema: "herma.resume-gc/1",
@@ -121,10 +113,7 @@ fn to_json<'a>(plan: &'a Plan, done: Option<&'a Collected>, dry_run: bool) -> Gc
         left_alone: plan.foreign.iter().map(odd).collect(),
         failed: failed
             .iter()
-            .map(|(file, error)| OddJson {
-                file,
-                what: error.to_string(),
-            })
+            .map(|(file, error)| OddJson { file, what: error.to_string() })
             .collect(),
         kept: plan.kept,
     }
@@ -155,9 +144,7 @@ fn tell(
                 "{file} is now checkpoints/{}: {what}",
                 escape(to.as_bytes())
             )),
-            None => env
-                .ui
-                .warning(format_args!("{file} would be set aside: {what}")),
+            None => env.ui.warning(format_args!("{file} would be set aside: {what}")),
         }
     }
     for odd in &json.left_alone {
@@ -166,8 +153,7 @@ fn tell(
     }
     for odd in &json.failed {
         let (file, what) = (escape(odd.file.as_bytes()), escape(odd.what.as_bytes()));
-        env.ui
-            .warning(format_args!("{file} could not be dealt with: {what}"));
+        env.ui.warning(format_args!("{file} could not be dealt with: {what}"));
     }
     env.ui.status(format_args!(
         "{} {}, {} kept.",

@@ -3,17 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::SessionId;
-use herma_sessions::resume::inject;
 use herma_sessions::resume::inject::Lineage;
+use herma_sessions::resume::{ResumeStore, SessionId, inject};
+use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 
 /// Print what a session should know of the one it goes on from
@@ -51,9 +47,7 @@ pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome,
     };
     for (session, problem) in &lineage.skipped {
         let problem = escape(problem.to_string().as_bytes());
-        env.ui.warning(format_args!(
-            "the record of session {session} cannot be used: {problem}"
-        ));
+        env.ui.warning(format_args!("the record of session {session} cannot be used: {problem}"));
     }
     let found = lineage.found.as_ref();
     let block = found.and_then(|(_, record)| inject::block(record));

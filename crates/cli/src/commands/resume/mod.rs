@@ -6,22 +6,16 @@ mod inject;
 mod show;
 mod write;
 
-use clap::Args;
-use clap::Subcommand;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::SessionId;
+use clap::{Args, Subcommand};
+use herma_sessions::resume::{ResumeStore, SessionId};
 use serde::Serialize;
 
 use self::gc::GcArgs;
 use self::inject::InjectArgs;
-use self::show::ListArgs;
-use self::show::ShowArgs;
-use self::write::SaveArgs;
-use self::write::UpdateArgs;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use self::show::{ListArgs, ShowArgs};
+use self::write::{SaveArgs, UpdateArgs};
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 
 /// Keep what a session was doing, for the session that goes on with it
 ///
@@ -106,8 +100,7 @@ fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandErr
             session: session.as_str(),
         })?;
     }
-    env.ui
-        .status(format_args!("Checkpoint cleared for session {session}"));
+    env.ui.status(format_args!("Checkpoint cleared for session {session}"));
     Ok(Outcome::Done)
 }
 

@@ -3,19 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::resume::Map;
-use herma_sessions::resume::Record;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::SessionId;
-use herma_sessions::resume::inject;
 use herma_sessions::resume::store::Listed;
-use herma_sessions::resume::yaml;
+use herma_sessions::resume::{Map, Record, ResumeStore, SessionId, inject, yaml};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::nothing;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::listing;
 use crate::terminal::theme::Label;
@@ -115,20 +109,12 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
         .filter_map(|listed| {
             let (session, record) = (listed.session.as_ref()?, listed.record.as_ref().ok()?);
             let updated = record.updated(&zone).map(jiff::Timestamp::as_second);
-            Some(Line {
-                session,
-                record,
-                updated,
-            })
+            Some(Line { session, record, updated })
         })
         .collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.updated));
     let problems: Vec<_> = listed.iter().filter_map(problem_of).collect();
-    let outcome = if problems.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::LeftOut
-    };
+    let outcome = if problems.is_empty() { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
         env.ui.write_json(&ListJson {
             schema: "herma.resume-list/1",
@@ -152,32 +138,24 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     for problem in problems {
         let ProblemJson { file, what } = problem;
         let file = escape(file.as_bytes());
-        env.ui.warning(format_args!(
-            "{file} cannot be used: {}",
-            escape(what.as_bytes())
-        ));
+        env.ui.warning(format_args!("{file} cannot be used: {}", escape(what.as_bytes())));
     }
     Ok(outcome)
 }
 
 fn problem_of(listed: &Listed) -> Option<ProblemJson> {
     let problem = listed.record.as_ref().err()?;
-    Some(ProblemJson {
-        file: listed.file.clone(),
-        what: problem.to_string(),
-    })
+    Some(ProblemJson { file: listed.file.clone(), what: problem.to_string() })
 }
 
 impl Line<'_> {
     fn to_json(&self) -> LineJson<'_> {
         let (steps_completed, steps) = self.record.steps();
-        let moment = self
-            .updated
-            .map(|seconds| herma_core::types::clock::Timestamp {
-                seconds,
-                nanos: 0,
-                offset_minutes: 0,
-            });
+        let moment = self.updated.map(|seconds| herma_core::types::clock::Timestamp {
+            seconds,
+            nanos: 0,
+            offset_minutes: 0,
+        });
         LineJson {
             session: self.session.as_str(),
             task: self.record.task(),

@@ -1,27 +1,18 @@
 //! `herma resume save` and `herma resume update`
 
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use herma_fs::Dir;
-use herma_sessions::resume::Map;
-use herma_sessions::resume::ResumeStore;
-use herma_sessions::resume::SessionId;
-use herma_sessions::resume::Update;
-use herma_sessions::resume::Value;
-use herma_sessions::resume::update::STATUSES;
-use herma_sessions::resume::update::STEP_STATUSES;
-use herma_sessions::resume::update::step;
+use herma_sessions::resume::update::{STATUSES, STEP_STATUSES, step};
+use herma_sessions::resume::{Map, ResumeStore, SessionId, Update, Value};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::facts;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 
 /// Larger input is refused.
 const LARGEST_JSON: u64 = 4 << 20;
@@ -117,9 +108,7 @@ pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
     if let Some(place) = &set_aside {
         let place = env.home.join("checkpoints").join(place);
         let place = escape(place.as_os_str().as_encoded_bytes());
-        env.ui.warning(format_args!(
-            "what stood in its place was no record and is now {place}"
-        ));
+        env.ui.warning(format_args!("what stood in its place was no record and is now {place}"));
     }
     if env.ui.json {
         env.ui.write_json(&WrittenJson {
@@ -130,8 +119,7 @@ pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
             record: record.content(),
         })?;
     }
-    env.ui
-        .status(format_args!("Checkpoint saved for session {session}"));
+    env.ui.status(format_args!("Checkpoint saved for session {session}"));
     Ok(Outcome::Done)
 }
 
@@ -155,8 +143,7 @@ pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome,
             record: record.content(),
         })?;
     }
-    env.ui
-        .status(format_args!("Checkpoint updated for session {session}"));
+    env.ui.status(format_args!("Checkpoint updated for session {session}"));
     Ok(Outcome::Done)
 }
 
@@ -167,11 +154,7 @@ impl ContentArgs {
             Some(file) => read_json(env, file)?,
             None => Update::default(),
         };
-        let mut state = if self.no_facts {
-            Map::new()
-        } else {
-            facts::gather(env, session)
-        };
+        let mut state = if self.no_facts { Map::new() } else { facts::gather(env, session) };
         for (key, value) in update.state.iter() {
             if let Some(key) = key.as_text() {
                 state.set(key, value.clone());
@@ -216,11 +199,8 @@ fn read_json(env: &CommandEnv, file: &Path) -> Result<Update, CommandError> {
         Dir::open(directory)?.read(name, LARGEST_JSON)?
     };
     let unreadable = |what: String| {
-        CommandError::usage(format!(
-            "`--from-json` cannot be used: {}",
-            escape(what.as_bytes())
-        ))
-        .with_state("Nothing was written.")
+        CommandError::usage(format!("`--from-json` cannot be used: {}", escape(what.as_bytes())))
+            .with_state("Nothing was written.")
     };
     let value: Value =
         serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
@@ -284,10 +264,7 @@ mod tests {
         let cases = [
             ("read=pending", step("read", "pending", None)),
             ("a=b=completed", step("a=b", "completed", None)),
-            (
-                "run=completed:x=pending: y",
-                step("run", "completed", Some("x=pending: y")),
-            ),
+            ("run=completed:x=pending: y", step("run", "completed", Some("x=pending: y"))),
             ("a=cancelled:", step("a", "cancelled", None)),
         ];
         for (text, expected) in cases {

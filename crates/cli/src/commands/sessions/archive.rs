@@ -3,18 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::archive;
-use herma_sessions::prune;
 use herma_sessions::prune::Removed;
+use herma_sessions::{Access, archive, prune};
 use serde::Serialize;
 
-use super::RemovedJson;
 use super::filters::FilterArgs;
-use super::no_terminal;
-use super::tell_left;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{RemovedJson, no_terminal, tell_left};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::terminal::units::size;
@@ -50,11 +45,7 @@ struct ArchiveJson {
 }
 
 pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcome, CommandError> {
-    let access = if args.dry_run {
-        Access::Read
-    } else {
-        Access::Write
-    };
+    let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut database = conversations::open(&env.home, access)?;
     let mut filter = args.filters.filter(env.now().as_float());
     if let Some(text) = &args.session {
@@ -72,10 +63,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
             true,
             &archive::Archived {
                 sessions: plan.sessions,
-                removed: Removed {
-                    kept: plan.kept,
-                    ..Removed::default()
-                },
+                removed: Removed { kept: plan.kept, ..Removed::default() },
                 ..archive::Archived::default()
             },
         );

@@ -3,18 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::delete;
 use herma_sessions::delete::Removed;
-use herma_sessions::rename;
+use herma_sessions::{Access, delete, rename};
 use serde::Serialize;
 
-use super::RemovedJson;
-use super::no_terminal;
-use super::shown;
-use super::tell_left;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{RemovedJson, no_terminal, shown, tell_left};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 
@@ -70,8 +64,7 @@ pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome,
         return Ok(Outcome::Done);
     }
     let (id, title) = (shown(&session.id), shown(&title));
-    env.ui
-        .status(format_args!("Session '{id}' is now called '{title}'."));
+    env.ui.status(format_args!("Session '{id}' is now called '{title}'."));
     Ok(Outcome::Done)
 }
 
@@ -93,10 +86,7 @@ pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome,
         let question = format!("Delete session '{id}' and all its messages? [y/N] ");
         if !env.ui.can_ask() {
             let message = format!("session '{id}' would be deleted");
-            return Err(no_terminal(
-                &message,
-                &format!("herma sessions delete {id}"),
-            ));
+            return Err(no_terminal(&message, &format!("herma sessions delete {id}")));
         }
         if !env.ui.ask(&question)? {
             let mut out = env.ui.data();

@@ -1,25 +1,17 @@
 //! `herma sessions export`
 
-use std::io::BufWriter;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_fs::Dir;
-use herma_fs::FileKind;
 use herma_fs::dir::canonicalize;
 use herma_fs::publish::Temp;
-use herma_fs::stat_path;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Filter;
-use herma_sessions::db;
-use herma_sessions::export;
+use herma_fs::{Dir, FileKind, stat_path};
+use herma_sessions::{Access, Database, Filter, db, export};
 use serde::Serialize;
 
 use super::filters::FilterArgs;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::render::json::PathJson;

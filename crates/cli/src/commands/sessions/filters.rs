@@ -66,11 +66,8 @@ impl FilterArgs {
 
     /// Is there anything but an age and a source, which the question names?
     pub(super) fn is_special(&self) -> bool {
-        let plain = Self {
-            source: self.source.clone(),
-            older_than: self.older_than,
-            ..Self::default()
-        };
+        let plain =
+            Self { source: self.source.clone(), older_than: self.older_than, ..Self::default() };
         self.filter(0.0) != plain.filter(0.0)
     }
 }
@@ -82,9 +79,7 @@ fn parse_date(text: &str) -> Result<f64, String> {
         Ok(day) if text.len() == 10 => day.to_datetime(jiff::civil::Time::midnight()),
         _ => text.parse().map_err(|_| problem())?,
     };
-    let zoned = moment
-        .to_zoned(time_zone().clone())
-        .map_err(|_| problem())?;
+    let zoned = moment.to_zoned(time_zone().clone()).map_err(|_| problem())?;
     Ok(zoned.timestamp().as_second() as f64)
 }
 

@@ -3,17 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::Session;
-use herma_sessions::list;
+use herma_sessions::{Access, Session, list};
 use serde::Serialize;
 
-use super::SessionJson;
 use super::filters::FilterArgs;
-use super::moment;
-use super::shown;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{SessionJson, moment, shown};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::render::listing;
@@ -75,13 +70,10 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
 
 /// The id, when it was last used, where, how long it is, whether it is active, and its title.
 fn line(env: &CommandEnv, session: &Session) -> String {
-    let age = session
-        .last_active
-        .map_or("—".to_owned(), |time| time::age(moment(time), env.now()));
-    let count = listing::counted(
-        usize::try_from(session.messages).unwrap_or(usize::MAX),
-        "message",
-    );
+    let age =
+        session.last_active.map_or("—".to_owned(), |time| time::age(moment(time), env.now()));
+    let count =
+        listing::counted(usize::try_from(session.messages).unwrap_or(usize::MAX), "message");
     let active = if session.is_active { "  [active]" } else { "" };
     let id = format!("{:<24}", shown(&session.id));
     let source = shown(&session.source);

@@ -10,8 +10,7 @@ mod search;
 mod show;
 mod stats;
 
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use herma_core::types::clock::Timestamp;
 use herma_sessions::Session;
 use herma_sessions::prune::Removed;
@@ -19,15 +18,13 @@ use herma_store::path::escape;
 use serde::Serialize;
 
 use self::archive::ArchiveArgs;
-use self::change::DeleteArgs;
-use self::change::RenameArgs;
+use self::change::{DeleteArgs, RenameArgs};
 use self::export::ExportArgs;
 use self::list::ListArgs;
 use self::prune::PruneArgs;
 use self::search::SearchArgs;
 use self::show::ShowArgs;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::PathJson;
 use crate::terminal::time;
@@ -82,11 +79,7 @@ fn no_terminal(message: &str, command: &str) -> CommandError {
 
 /// A moment of the database, which counts in seconds with a fraction.
 fn moment(seconds: f64) -> Timestamp {
-    Timestamp {
-        seconds: seconds as i64,
-        nanos: 0,
-        offset_minutes: 0,
-    }
+    Timestamp { seconds: seconds as i64, nanos: 0, offset_minutes: 0 }
 }
 
 /// A moment as programs read it.
@@ -160,10 +153,8 @@ struct KeptJson {
 
 impl From<&Removed> for RemovedJson {
     fn from(removed: &Removed) -> Self {
-        let kept = removed.kept.iter().map(|kept| KeptJson {
-            id: kept.id.clone(),
-            why: kept.why.clone(),
-        });
+        let kept =
+            removed.kept.iter().map(|kept| KeptJson { id: kept.id.clone(), why: kept.why.clone() });
         let left = removed.files_left.iter();
         Self {
             sessions: removed.sessions,
@@ -184,11 +175,7 @@ fn tell_left(env: &CommandEnv, removed: &Removed) -> Outcome {
         env.ui.warning(shown(note));
     }
     for kept in &removed.kept {
-        env.ui.warning(format_args!(
-            "session '{}' stays: {}",
-            shown(&kept.id),
-            shown(&kept.why)
-        ));
+        env.ui.warning(format_args!("session '{}' stays: {}", shown(&kept.id), shown(&kept.why)));
     }
     for left in &removed.files_left {
         env.ui.warning(format_args!(
@@ -198,10 +185,7 @@ fn tell_left(env: &CommandEnv, removed: &Removed) -> Outcome {
         ));
     }
     if removed.more_files_left > 0 {
-        env.ui.warning(format_args!(
-            "{} more files could not be removed",
-            removed.more_files_left
-        ));
+        env.ui.warning(format_args!("{} more files could not be removed", removed.more_files_left));
     }
     if removed.kept.is_empty() && removed.files_left.is_empty() {
         Outcome::Done

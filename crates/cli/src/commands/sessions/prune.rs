@@ -4,29 +4,16 @@ use std::io::Write;
 
 use clap::Args;
 use herma_fs::Dir;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Filter;
-use herma_sessions::orphans;
 use herma_sessions::orphans::RemovedOrphans;
-use herma_sessions::prune;
-use herma_sessions::prune::Kept;
-use herma_sessions::prune::Plan;
-use herma_sessions::prune::Removed;
-use herma_sessions::reap;
+use herma_sessions::prune::{Kept, Plan, Removed};
 use herma_sessions::reap::Reaped;
-use herma_sessions::vacuum;
 use herma_sessions::vacuum::Vacuumed;
+use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
 use serde::Serialize;
 
-use super::RemovedJson;
 use super::filters::FilterArgs;
-use super::moment;
-use super::no_terminal;
-use super::shown;
-use super::tell_left;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{RemovedJson, moment, no_terminal, shown, tell_left};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::render::listing::counted;
@@ -106,19 +93,8 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
         days = Some(DAYS);
         filter.idle_since = Some(now - f64::from(DAYS) * DAY);
     }
-    let prune = Prune {
-        env,
-        args,
-        dir: conversations::directory(&env.home)?,
-        filter,
-        days,
-        now,
-    };
-    let access = if args.dry_run {
-        Access::Read
-    } else {
-        Access::Write
-    };
+    let prune = Prune { env, args, dir: conversations::directory(&env.home)?, filter, days, now };
+    let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut database = conversations::open(&env.home, access)?;
     // Who does not want to be asked does not wait for the counting either; what was taken for dead is shown,
     // and a list of the gateway that cannot be read is found before anything is changed.
@@ -147,18 +123,13 @@ impl Prune<'_> {
 
     /// The filters without the age: a dead session need not be that old to be ended.
     fn reap_filter(&self) -> Filter {
-        Filter {
-            idle_since: None,
-            ..self.filter.clone()
-        }
+        Filter { idle_since: None, ..self.filter.clone() }
     }
 
     fn look(&self, database: &Database) -> Result<Preview, CommandError> {
         let dir = self.dir.as_ref();
-        let mut preview = Preview {
-            plan: prune::plan(database, dir, &self.filter)?,
-            ..Preview::default()
-        };
+        let mut preview =
+            Preview { plan: prune::plan(database, dir, &self.filter)?, ..Preview::default() };
         if self.args.reap {
             let (filter, cutoff) = (self.reap_filter(), self.reap_cutoff());
             preview.reaped = reap::find(database, dir, &filter, cutoff, SHOWN_NAMES as u64)
@@ -203,9 +174,7 @@ impl Prune<'_> {
             self.args.reap_after
         ));
         for session in &reaped.shown {
-            let age = session
-                .last_active
-                .map(|time| time::age(moment(time), self.env.now()));
+            let age = session.last_active.map(|time| time::age(moment(time), self.env.now()));
             let age = age.unwrap_or_default();
             ui.status(format_args!("  {}  {age}", shown(&session.id)));
         }
@@ -251,10 +220,8 @@ impl Prune<'_> {
         let ui = &self.env.ui;
         let reaped = preview.reaped.count;
         if !ui.can_ask() {
-            let mut message = format!(
-                "{} would be deleted",
-                words(preview.plan.sessions, "session")
-            );
+            let mut message =
+                format!("{} would be deleted", words(preview.plan.sessions, "session"));
             if reaped > 0 {
                 message = format!("{message}, and {} ended", words(reaped, "session"));
             }
@@ -265,19 +232,13 @@ impl Prune<'_> {
         let source = source.unwrap_or_default();
         let age = self.days.map(|days| format!(" older than {days} days"));
         let age = age.unwrap_or_default();
-        let rest = if self.args.filters.is_special() {
-            " that the filters mean"
-        } else {
-            ""
-        };
+        let rest = if self.args.filters.is_special() { " that the filters mean" } else { "" };
         let delete = if reaped > 0 {
             format!("End {}, and delete", words(reaped, "session"))
         } else {
             "Delete".to_owned()
         };
-        Ok(ui.ask(&format!(
-            "{delete} all ended sessions{age}{source}{rest}? [y/N] "
-        ))?)
+        Ok(ui.ask(&format!("{delete} all ended sessions{age}{source}{rest}? [y/N] "))?)
     }
 
     fn apply(&self, database: &mut Database, in_use: Vec<Kept>) -> Result<Outcome, CommandError> {

@@ -3,16 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::search;
+use herma_sessions::{Access, search};
 use serde::Serialize;
 
 use super::filters::FilterArgs;
-use super::moment;
-use super::rfc3339;
-use super::shown;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{moment, rfc3339, shown};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::terminal::theme::Label;

@@ -3,18 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::Access;
-use herma_sessions::Session;
-use herma_sessions::show;
 use herma_sessions::show::Message;
+use herma_sessions::{Access, Session, show};
 use serde::Serialize;
 
-use super::SessionJson;
-use super::moment;
-use super::rfc3339;
-use super::shown;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use super::{SessionJson, moment, rfc3339, shown};
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::terminal::theme::Label;
@@ -110,10 +104,7 @@ fn write_head(out: &mut dyn Write, session: &Session) -> std::io::Result<()> {
 
 fn write_message(out: &mut dyn Write, env: &CommandEnv, message: &Message) -> std::io::Result<()> {
     let when = message.timestamp.map(|time| time::local(moment(time)));
-    let tool = message
-        .tool_name
-        .as_deref()
-        .map(|name| format!(" {}", shown(name)));
+    let tool = message.tool_name.as_deref().map(|name| format!(" {}", shown(name)));
     let head = format!(
         "{}{}  {}",
         shown(&message.role),
@@ -122,10 +113,7 @@ fn write_message(out: &mut dyn Write, env: &CommandEnv, message: &Message) -> st
     );
     writeln!(out)?;
     writeln!(out, "{}", env.ui.theme.paint(Label::Name, &head))?;
-    for text in [&message.content, &message.tool_calls]
-        .into_iter()
-        .flatten()
-    {
+    for text in [&message.content, &message.tool_calls].into_iter().flatten() {
         for line in text.lines() {
             writeln!(out, "  {}", shown(line))?;
         }

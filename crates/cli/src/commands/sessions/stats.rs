@@ -2,13 +2,11 @@
 
 use std::io::Write;
 
-use herma_sessions::Access;
-use herma_sessions::stats;
+use herma_sessions::{Access, stats};
 use serde::Serialize;
 
 use super::shown;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::terminal::units::size;

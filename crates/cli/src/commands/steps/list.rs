@@ -1,12 +1,10 @@
 //! `herma steps`
 
 use clap::Args;
-use herma_core::steps::StepChoice;
-use herma_core::steps::TurnChoice;
+use herma_core::steps::{StepChoice, TurnChoice};
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::ProjectJson;
 use crate::render::listing::counted;
@@ -29,10 +27,7 @@ pub(crate) struct StepsArgs {
     session: Option<String>,
     /// Only steps of this prompt within its conversation; without an ID, of the newest one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
-    #[expect(
-        clippy::option_option,
-        reason = "absent, given, and given with a value"
-    )]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
     /// Only steps that began so long ago or later: 90s, 10m, 2h, 3d, 1w
     #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
@@ -98,9 +93,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
     out.finish()?;
     if hidden > 0 {
         let hidden = counted(hidden, "step");
-        env.ui.status(format_args!(
-            "{hidden} that changed nothing not shown: `--all` shows them."
-        ));
+        env.ui.status(format_args!("{hidden} that changed nothing not shown: `--all` shows them."));
     }
     if found == 0 {
         env.ui.status(if choice.is_all() {
@@ -108,8 +101,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
         } else {
             "No such steps of this project are known."
         });
-        env.ui
-            .hint("`herma run -- COMMAND` runs a command as a step.");
+        env.ui.hint("`herma run -- COMMAND` runs a command as a step.");
     }
     Ok(Outcome::Done)
 }

@@ -1,33 +1,25 @@
 //! `herma run`: a command as a step, with the terminal as if we were not there.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::BegunStep;
-use herma_core::WhichStep;
-use herma_core::engine::NoProgress;
-use herma_core::engine::Project;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::engine::{NoProgress, Project};
+use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_fs::foreground::Ended;
-use herma_fs::foreground::Foreground;
+use herma_core::{BegunStep, WhichStep};
+use herma_fs::foreground::{Ended, Foreground};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::commands::save;
 use crate::environment::OuterStep;
 use crate::render::json::ProjectJson;
-use crate::render::listing;
-use crate::render::step_report;
 use crate::render::step_report::StepJson;
+use crate::render::{listing, step_report};
 
 /// What a shell answers when there is no such command.
 const NOT_FOUND: u8 = 127;
@@ -84,8 +76,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome, Comma
         Ok(bracket) => Some(bracket),
         Err(error) if args.anyway && error.kind() != Kind::Cancelled => {
             env.ui.warning(error.message());
-            env.ui
-                .detail("The command runs all the same: what it does cannot be undone.");
+            env.ui.detail("The command runs all the same: what it does cannot be undone.");
             None
         }
         Err(error) => {
@@ -130,11 +121,7 @@ fn begin<'e>(
         Some(name.to_string_lossy().into_owned())
     });
     let start = StepStart {
-        facts: Facts {
-            agent,
-            tool: Some("run".to_owned()),
-            ..Facts::default()
-        },
+        facts: Facts { agent, tool: Some("run".to_owned()), ..Facts::default() },
         command: Some(in_one_line(&args.command)),
         within: env.outer_step(&project),
         ..StepStart::default()
@@ -245,10 +232,7 @@ fn no_signals(error: &io::Error) -> CommandError {
 
 /// The words as they could be typed.
 fn in_one_line(words: &[OsString]) -> String {
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| quote(&word.to_string_lossy()))
-        .collect();
+    let quoted: Vec<String> = words.iter().map(|word| quote(&word.to_string_lossy())).collect();
     quoted.join(" ")
 }
 

@@ -3,23 +3,17 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::Subcommand;
-use herma_core::BegunStep;
-use herma_core::WhichStep;
+use clap::{Args, Subcommand};
 use herma_core::engine::Project;
-use herma_core::steps::StepKind;
-use herma_core::steps::StepStart;
+use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
+use herma_core::{BegunStep, WhichStep};
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::commands::save;
-use crate::render::json::CheckpointJson;
-use crate::render::json::LeftOutJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
 use crate::render::step_report;
 use crate::render::step_report::StepJson;
 use crate::transcript;
@@ -130,11 +124,7 @@ fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
         },
         call: args.call.clone(),
         command: args.command.clone(),
-        paths: args
-            .paths
-            .iter()
-            .map(|path| shown(env, &project, path))
-            .collect(),
+        paths: args.paths.iter().map(|path| shown(env, &project, path)).collect(),
         prompt: args.prompt.clone(),
         within: args.within.or_else(|| env.outer_step(&project)),
         ..StepStart::default()

@@ -1,15 +1,13 @@
 //! `herma turn`: the prompts of a conversation, for hooks.
 
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use herma_core::engine::Project;
 use herma_core::steps::Turn;
 use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::ProjectJson;
 
@@ -76,11 +74,8 @@ pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome, Com
     let project = env.open_project()?;
     match &args.end {
         End::Begin(args) => {
-            let facts = Facts {
-                agent: args.agent.clone(),
-                turn: args.turn.clone(),
-                ..Facts::default()
-            };
+            let facts =
+                Facts { agent: args.agent.clone(), turn: args.turn.clone(), ..Facts::default() };
             let turn = project.begin_turn(&args.session, &facts, args.prompt.as_deref())?;
             tell(env, &project, Some(&turn), "has begun")
         }
@@ -107,8 +102,7 @@ fn tell(
     match turn {
         Some(turn) => {
             let [name, session] = [&turn.turn, &turn.session].map(|text| escape(text.as_bytes()));
-            env.ui
-                .status(format_args!("Turn {name} of session {session} {what}."));
+            env.ui.status(format_args!("Turn {name} of session {session} {what}."));
         }
         None => env.ui.status("No turn of this session has begun."),
     }

@@ -1,9 +1,6 @@
 //! Tests of age.
 
-use super::super::testing::NOW;
-use super::super::testing::Store;
-use super::super::testing::days_ago;
-use super::super::testing::id;
+use super::super::testing::{NOW, Store, days_ago, id};
 use super::*;
 
 #[test]
@@ -19,9 +16,7 @@ fn a_project_idle_for_eight_days_keeps_its_newest_checkpoint() {
 
 #[test]
 fn a_deleted_project_that_is_kept_ages_like_any_other() {
-    let store = Store::new()
-        .gone("p", &[10, 9, 8].map(days_ago))
-        .keep_days(7);
+    let store = Store::new().gone("p", &[10, 9, 8].map(days_ago)).keep_days(7);
     let plan = store.plan();
     assert_eq!(store.dropped("p"), [1, 2]);
     assert!(plan.drops.iter().all(|drop| drop.rule == Rule::Stale));
@@ -70,10 +65,8 @@ fn a_project_saved_only_while_the_clock_was_behind_is_not_judged_by_what_is_olde
 
 #[test]
 fn a_jump_of_the_clock_drops_nothing_because_of_age() {
-    let store = Store::new()
-        .live("p", &[3, 2, 1].map(days_ago))
-        .keep_days(7)
-        .last_run(Some(NOW - DAY));
+    let store =
+        Store::new().live("p", &[3, 2, 1].map(days_ago)).keep_days(7).last_run(Some(NOW - DAY));
     assert!(store.plan().drops.is_empty());
     for jump in [365.0 * DAY, -365.0 * DAY, 31.0 * DAY, -NOW] {
         let plan = store.clone().at(NOW + jump).plan();

@@ -1,12 +1,7 @@
 //! Tests of bytes.
 
-use super::super::DAY;
-use super::super::Protection;
-use super::super::testing::NOW;
-use super::super::testing::NOW_SECONDS;
-use super::super::testing::Store;
-use super::super::testing::days_ago;
-use super::super::testing::id;
+use super::super::testing::{NOW, NOW_SECONDS, Store, days_ago, id};
+use super::super::{DAY, Protection};
 use super::*;
 
 fn minutes_ago(minutes: i64) -> i64 {
@@ -42,10 +37,7 @@ fn the_oldest_across_projects_go_and_no_more_than_needed() {
 
 #[test]
 fn within_a_project_the_older_goes_first_whatever_their_times_say() {
-    let store = Store::new()
-        .live("a", &[10, 50, 5].map(minutes_ago))
-        .own_bytes(10)
-        .limit_size(22);
+    let store = Store::new().live("a", &[10, 50, 5].map(minutes_ago)).own_bytes(10).limit_size(22);
     assert_eq!(store.dropped("a"), [1]);
 }
 
@@ -71,19 +63,12 @@ fn eight_projects_over_the_cap_settle_at_once_and_say_so() {
         store = store.live(name, &[2, 1].map(minutes_ago));
     }
     let plan = store.plan();
-    assert_eq!(
-        plan.drops.len(),
-        7,
-        "what may go fits into the limit by itself"
-    );
+    assert_eq!(plan.drops.len(), 7, "what may go fits into the limit by itself");
     let over = plan.over.clone().unwrap();
     assert_eq!((over.limit, over.bytes), (Rule::TotalSize, 31 << 20));
     assert_eq!(over.held.len(), 1);
     assert_eq!(over.held[0].protection, Protection::Newest);
-    assert_eq!(
-        (over.held[0].checkpoints, over.held[0].bytes),
-        (8, 32 << 20)
-    );
+    assert_eq!((over.held[0].checkpoints, over.held[0].bytes), (8, 32 << 20));
     assert!(store.after(&plan).plan().drops.is_empty());
 }
 
@@ -116,10 +101,8 @@ fn a_nearly_full_disk_is_relieved_up_to_the_floor() {
 
 #[test]
 fn a_floor_that_checkpoints_cannot_reach_costs_none_of_them() {
-    let store = Store::new()
-        .live("a", &[50, 40, 30, 20, 10].map(minutes_ago))
-        .own_bytes(10)
-        .free_space(5);
+    let store =
+        Store::new().live("a", &[50, 40, 30, 20, 10].map(minutes_ago)).own_bytes(10).free_space(5);
     // The last can be reached only without the newest.
     for floor in [1000, 56, 46] {
         let plan = store.clone().floor(floor).plan();
@@ -150,11 +133,8 @@ fn a_floor_out_of_reach_does_not_stand_in_the_way_of_the_size_limit() {
 
 #[test]
 fn a_missed_size_limit_is_named_by_all_that_exceeds_it() {
-    let store = Store::new()
-        .live("a", &[20, 10].map(minutes_ago))
-        .own_bytes(10)
-        .fixed(100)
-        .limit_size(30);
+    let store =
+        Store::new().live("a", &[20, 10].map(minutes_ago)).own_bytes(10).fixed(100).limit_size(30);
     let over = store.plan().over.unwrap();
     assert_eq!((over.limit, over.bytes), (Rule::TotalSize, 100 + 20 - 30));
     assert_eq!(over.could_free, 10, "it would be given up for nothing");
@@ -219,14 +199,9 @@ fn minutes(count: i64) -> Vec<i64> {
 
 #[test]
 fn what_frees_most_goes_first_and_small_history_stays() {
-    let store = Store::new()
-        .live("small", &[90; 13].map(days_ago))
-        .live("large", &minutes(5));
+    let store = Store::new().live("small", &[90; 13].map(days_ago)).live("large", &minutes(5));
     let pieces: Vec<_> = (1..=5).map(|n| ("large", [n], n as u32, 5000)).collect();
-    let pieces: Vec<_> = pieces
-        .iter()
-        .map(|(p, s, n, b)| (*p, &s[..], *n, *b))
-        .collect();
+    let pieces: Vec<_> = pieces.iter().map(|(p, s, n, b)| (*p, &s[..], *n, *b)).collect();
     let store = with_pieces(store, &pieces).limit_size(20_000);
     assert_eq!(store.dropped("large"), [1, 2]);
     assert_eq!(store.dropped("small"), [0; 0]);
@@ -254,9 +229,7 @@ fn a_large_version_goes_alone_and_not_with_all_that_is_older() {
 
 #[test]
 fn what_several_hold_together_is_given_up_together_and_by_nobody_else() {
-    let store = Store::new()
-        .live("a", &minutes(9))
-        .live("b", &[90, 80].map(days_ago));
+    let store = Store::new().live("a", &minutes(9)).live("b", &[90, 80].map(days_ago));
     let store = with_pieces(store, &[("a", &[2, 3, 4], 1, 1000)]).limit_size(100);
     assert_eq!(store.dropped("a"), [2, 3, 4]);
     assert_eq!(store.dropped("b"), [0; 0]);
@@ -265,10 +238,7 @@ fn what_several_hold_together_is_given_up_together_and_by_nobody_else() {
 #[test]
 fn what_projects_hold_together_goes_when_nothing_else_helps() {
     let times = [30, 20].map(minutes_ago);
-    let store = Store::new()
-        .live("a", &times)
-        .live("b", &times)
-        .live("c", &times);
+    let store = Store::new().live("a", &times).live("b", &times).live("c", &times);
     let store = with_pieces(store, &[("a", &[1], 1, 1000), ("b", &[1], 1, 1000)]);
     let store = store.limit_size(100);
     assert_eq!((store.dropped("a"), store.dropped("b")), (vec![1], vec![1]));
@@ -277,9 +247,8 @@ fn what_projects_hold_together_goes_when_nothing_else_helps() {
 
 #[test]
 fn deleted_projects_give_up_their_history_before_any_that_lives() {
-    let store = Store::new()
-        .gone("gone", &[3, 2].map(days_ago))
-        .live("alive", &[90, 80].map(days_ago));
+    let store =
+        Store::new().gone("gone", &[3, 2].map(days_ago)).live("alive", &[90, 80].map(days_ago));
     let pieces = [("gone", &[1][..], 1, 100), ("alive", &[1][..], 2, 900)];
     let store = with_pieces(store, &pieces);
     assert_eq!(store.clone().limit_size(1040).dropped("gone"), [1]);
@@ -299,10 +268,7 @@ fn a_store_is_brought_down_to_nine_tenths_or_as_near_as_it_can_be() {
 #[test]
 fn numbers_near_the_end_of_the_range_do_not_overflow() {
     let store = Store::new().live("a", &[2, 1].map(minutes_ago));
-    let store = store
-        .own_bytes(u64::MAX)
-        .fixed(u64::MAX)
-        .free_space(u64::MAX);
+    let store = store.own_bytes(u64::MAX).fixed(u64::MAX).free_space(u64::MAX);
     let plan = store.limit_size(1).floor(u64::MAX).plan();
     assert_eq!(plan.bytes_after, Some(u64::MAX));
 }

@@ -1,9 +1,6 @@
 //! A week of saving and cleaning with a clock that jumps: no checkpoint goes because of it.
 
-use super::testing::NOW;
-use super::testing::Store;
-use super::testing::commit;
-use super::testing::days_ago;
+use super::testing::{NOW, Store, commit, days_ago};
 use super::*;
 
 const YEAR: f64 = 365.0 * DAY;
@@ -46,11 +43,7 @@ impl Week {
     fn run(mut self) -> Vec<Dropped> {
         let mut dropped = Vec::new();
         for day in 0..7 {
-            let jump = if self.days.contains(&day) {
-                self.jump
-            } else {
-                0.0
-            };
+            let jump = if self.days.contains(&day) { self.jump } else { 0.0 };
             let now = NOW + day as f64 * DAY + jump;
             self.save("busy", now);
             if day < self.days.end {
@@ -82,11 +75,7 @@ fn a_year_behind_or_1970_drops_nothing_however_long_it_lasts() {
     for jump in [-YEAR, -20.0 * DAY, -NOW] {
         for first in JUMPS {
             for end in first + 1..7 {
-                assert_eq!(
-                    Week::new(jump, first..end).run(),
-                    [],
-                    "{jump} {first}..{end}"
-                );
+                assert_eq!(Week::new(jump, first..end).run(), [], "{jump} {first}..{end}");
             }
         }
     }

@@ -1,8 +1,6 @@
 //! Tests of count.
 
-use super::super::testing::NOW_SECONDS;
-use super::super::testing::Store;
-use super::super::testing::days_ago;
+use super::super::testing::{NOW_SECONDS, Store, days_ago};
 use super::*;
 
 #[test]
@@ -18,10 +16,7 @@ fn protected_checkpoints_count_and_may_exceed_the_limit() {
     let store = Store::new().live("p", &[5, 4, 3, 2, 1].map(days_ago));
     let pinned = |count: usize| {
         store.clone().keep_count(2).change("p", |p| {
-            p.checkpoints
-                .iter_mut()
-                .take(count)
-                .for_each(|c| c.pinned = true);
+            p.checkpoints.iter_mut().take(count).for_each(|c| c.pinned = true);
         })
     };
     assert_eq!(pinned(1).dropped("p"), [2, 3, 4]);
@@ -29,11 +24,7 @@ fn protected_checkpoints_count_and_may_exceed_the_limit() {
     assert_eq!(pinned(3).dropped("p"), [4]);
     assert!(matches!(
         &pinned(3).plan().notes[..],
-        [Note::OverCount {
-            checkpoints: 4,
-            limit: 2,
-            ..
-        }]
+        [Note::OverCount { checkpoints: 4, limit: 2, .. }]
     ));
 }
 

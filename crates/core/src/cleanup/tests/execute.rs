@@ -5,23 +5,16 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::EngineOptions;
-use crate::Settings;
-use crate::cleanup::CleanRequest;
-use crate::cleanup::Limits;
+use crate::cleanup::{CleanRequest, Limits};
 use crate::engine::NoProgress;
 use crate::save::SaveOptions;
-use crate::types::clock::FixedClock;
-use crate::types::clock::Timestamp;
+use crate::types::clock::{FixedClock, Timestamp};
+use crate::{EngineOptions, Settings};
 
 #[test]
 fn what_was_pinned_after_the_plan_was_made_stays() {
     let place = tempfile::tempdir().unwrap();
-    let time = Timestamp {
-        seconds: 1_700_000_000,
-        nanos: 0,
-        offset_minutes: 0,
-    };
+    let time = Timestamp { seconds: 1_700_000_000, nanos: 0, offset_minutes: 0 };
     let engine = Engine::new(EngineOptions {
         home: place.path().join("home"),
         user_home: None,
@@ -36,10 +29,7 @@ fn what_was_pinned_after_the_plan_was_made_stays() {
         project.save(&SaveOptions::default(), &NoProgress).unwrap();
     }
     let request = CleanRequest {
-        limits: Limits {
-            max_snapshots: Some(1),
-            ..Limits::default()
-        },
+        limits: Limits { max_snapshots: Some(1), ..Limits::default() },
         attended: true,
         clock_is_right: true,
     };

@@ -7,11 +7,7 @@ use super::*;
 #[test]
 fn a_project_goes_by_what_was_asked_for_it_or_by_what_everybody_goes_by_if_that_is_more() {
     let project = ProjectId::of(Path::new("/p"));
-    let set = |max_snapshots, is_usual| Limits {
-        max_snapshots,
-        is_usual,
-        ..Limits::default()
-    };
+    let set = |max_snapshots, is_usual| Limits { max_snapshots, is_usual, ..Limits::default() };
     for (limits, asked, most) in [
         (set(None, false), Some(3), 0),
         (set(Some(20), false), None, 20),
@@ -30,11 +26,7 @@ fn a_project_goes_by_what_was_asked_for_it_or_by_what_everybody_goes_by_if_that_
 #[test]
 fn a_limit_for_one_project_is_for_that_one_alone() {
     let [one, other] = ["/one", "/other"].map(|path| ProjectId::of(Path::new(path)));
-    let limits = Limits {
-        max_snapshots: Some(2),
-        project: Some(one.clone()),
-        ..Limits::default()
-    };
+    let limits = Limits { max_snapshots: Some(2), project: Some(one.clone()), ..Limits::default() };
     assert_eq!(limits.snapshots_of(&one, Some(100)), 2);
     assert_eq!(limits.snapshots_of(&other, None), 0);
 }

@@ -9,23 +9,14 @@ fn notes_are_sentences_a_person_understands() {
     let project = ProjectId::of(Path::new("/"));
     let said = [
         Note::ClockDistrusted(Trust::JumpedAhead),
-        Note::FutureTouch {
-            project: project.clone(),
-        },
+        Note::FutureTouch { project: project.clone() },
         Note::OutOfReach {
             project: project.clone(),
             workdir: Some("/mnt/usb/app".into()),
             doubt: Doubt::EmptyParent,
         },
-        Note::OrphanStays {
-            project: project.clone(),
-            checkpoints: 1,
-        },
-        Note::OverCount {
-            project,
-            checkpoints: 7,
-            limit: 5,
-        },
+        Note::OrphanStays { project: project.clone(), checkpoints: 1 },
+        Note::OverCount { project, checkpoints: 7, limit: 5 },
     ]
     .map(|note| note.to_string());
     assert_eq!(
@@ -44,39 +35,25 @@ fn notes_are_sentences_a_person_understands() {
 
 #[test]
 fn over_says_by_how_much_and_what_must_stay() {
-    let held = |protection, checkpoints, bytes| Held {
-        protection,
-        checkpoints,
-        bytes,
-    };
+    let held = |protection, checkpoints, bytes| Held { protection, checkpoints, bytes };
     let over = Over {
         limit: Rule::TotalSize,
         bytes: 27 << 20,
         could_free: 0,
-        held: vec![
-            held(Protection::Newest, 8, 32 << 20),
-            held(Protection::Pinned, 1, 700),
-        ],
+        held: vec![held(Protection::Newest, 8, 32 << 20), held(Protection::Pinned, 1, 700)],
     };
     assert_eq!(
         over.to_string(),
         "the store stays over its size limit, by 27.0 MB: 8 checkpoints (the newest of its \
          project) with 32.0 MB, 1 checkpoint (pinned) with 700 bytes must stay"
     );
-    let some = Over {
-        could_free: 2048,
-        ..over.clone()
-    };
+    let some = Over { could_free: 2048, ..over.clone() };
     let said = some.to_string();
     assert!(
         said.ends_with(" must stay; what may go has 2.0 KB, kept to the limit by itself"),
         "{said}"
     );
-    let disk = Over {
-        limit: Rule::FreeDisk,
-        could_free: 3 << 20,
-        ..over
-    };
+    let disk = Over { limit: Rule::FreeDisk, could_free: 3 << 20, ..over };
     assert_eq!(
         disk.to_string(),
         "less disk is free than wanted, by 27.0 MB: checkpoints could free 3.0 MB at most, so none \

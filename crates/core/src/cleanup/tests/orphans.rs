@@ -2,17 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::testing::NOW;
-use super::super::testing::Store;
-use super::super::testing::days_ago;
-use super::super::testing::id;
+use super::super::testing::{NOW, Store, days_ago, id};
 use super::*;
 
 #[test]
 fn unattended_cleaning_waits_from_the_day_it_found_the_project_missing() {
-    let store = Store::new()
-        .gone("p", &[90, 80].map(days_ago))
-        .orphans(Orphans::Untouched { days: 7 });
+    let store =
+        Store::new().gone("p", &[90, 80].map(days_ago)).orphans(Orphans::Untouched { days: 7 });
     assert_eq!(store.dropped("p"), [1, 2]);
     for since in [None, Some(NOW), Some(NOW - 6.0 * DAY), Some(NOW + DAY)] {
         let store = store.clone().change("p", |p| p.missing_since = since);
@@ -36,9 +32,7 @@ fn a_deleted_project_goes_with_its_newest_checkpoint() {
 
 #[test]
 fn an_unmounted_volume_is_not_a_deletion() {
-    let store = Store::new()
-        .gone("usb", &[2, 1].map(days_ago))
-        .all_orphans();
+    let store = Store::new().gone("usb", &[2, 1].map(days_ago)).all_orphans();
     let store = store.change("usb", |p| {
         p.presence = Presence::OutOfReach(Doubt::EmptyParent);
     });
@@ -53,11 +47,8 @@ fn gone_with_all_parents_is_deleted_when_it_was_not_saved_for_long() {
         let store = Store::new().gone("p", &days.map(days_ago));
         store.change("p", |p| p.presence = Presence::GoneWithParents)
     };
-    let every = [
-        Orphans::All,
-        Orphans::These(BTreeSet::from([id("p")])),
-        Orphans::Untouched { days: 7 },
-    ];
+    let every =
+        [Orphans::All, Orphans::These(BTreeSet::from([id("p")])), Orphans::Untouched { days: 7 }];
     for orphans in every {
         let wanted = |store: Store| store.keep_days(7).orphans(orphans.clone());
         assert_eq!(wanted(with_parents([90, 8])).dropped("p"), [1, 2]);
@@ -104,10 +95,7 @@ fn a_pinned_checkpoint_keeps_a_deleted_project_known() {
     let store = Store::new().gone("p", &[2, 1].map(days_ago)).all_orphans();
     let plan = store.change("p", |p| p.checkpoints[0].pinned = true).plan();
     assert_eq!((plan.drops.len(), plan.forgotten.len()), (1, 0));
-    assert!(matches!(
-        &plan.notes[..],
-        [Note::OrphanStays { checkpoints: 1, .. }]
-    ));
+    assert!(matches!(&plan.notes[..], [Note::OrphanStays { checkpoints: 1, .. }]));
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Tests of plan.
 
-use super::super::testing::Store;
-use super::super::testing::days_ago;
+use super::super::testing::{Store, days_ago};
 use super::*;
 
 #[test]
 fn without_limits_nothing_goes() {
-    let store = Store::new()
-        .live("a", &[900, 800, 700].map(days_ago))
-        .gone("b", &[900, 800].map(days_ago));
+    let store =
+        Store::new().live("a", &[900, 800, 700].map(days_ago)).gone("b", &[900, 800].map(days_ago));
     assert_eq!(store.plan(), Plan::default());
 }
 
@@ -20,13 +18,7 @@ fn an_empty_store_has_an_empty_plan() {
 
 #[test]
 fn every_rule_says_why() {
-    let rules = [
-        Rule::Orphan,
-        Rule::Stale,
-        Rule::Count,
-        Rule::TotalSize,
-        Rule::FreeDisk,
-    ];
+    let rules = [Rule::Orphan, Rule::Stale, Rule::Count, Rule::TotalSize, Rule::FreeDisk];
     for rule in rules {
         let said = rule.to_string();
         assert!(said.starts_with("the ") && !said.ends_with('.'), "{said}");
@@ -37,10 +29,5 @@ fn every_rule_says_why() {
 fn what_cannot_be_weighed_is_an_error_and_no_plan() {
     let store = Store::new().live("a", &[2, 1].map(days_ago));
     let store = store.limit_size(1).objects(10);
-    assert!(
-        plan(&store.facts, &store.limits, &mut |_| Err(
-            Error::NothingToUndo
-        ))
-        .is_err()
-    );
+    assert!(plan(&store.facts, &store.limits, &mut |_| Err(Error::NothingToUndo)).is_err());
 }

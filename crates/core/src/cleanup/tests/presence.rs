@@ -20,10 +20,7 @@ impl Scene {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("volume/app")).unwrap();
         std::fs::create_dir_all(dir.path().join("volume/neighbour")).unwrap();
-        let own = Place {
-            file_system: None,
-            ..look(&dir.path().join("volume/app"))
-        };
+        let own = Place { file_system: None, ..look(&dir.path().join("volume/app")) };
         let recorded = Places {
             parent: Some(look(&dir.path().join("volume"))),
             own: Some(own),
@@ -160,15 +157,8 @@ fn numbers_that_every_volume_has_are_no_evidence() {
     let Ok(Some(_)) = stat_path(Path::new("/proc")) else {
         return;
     };
-    let root = Place {
-        born: None,
-        file_system: None,
-        ..look(Path::new("/proc"))
-    };
-    let recorded = Places {
-        parent: Some(root),
-        ..Places::default()
-    };
+    let root = Place { born: None, file_system: None, ..look(Path::new("/proc")) };
+    let recorded = Places { parent: Some(root), ..Places::default() };
     let found = presence(Some(Path::new("/proc/no-such-project")), &recorded);
     assert_eq!(found, Presence::OutOfReach(Doubt::AnyVolume));
 }
@@ -194,13 +184,7 @@ fn a_directory_that_got_the_inode_of_a_deleted_project_is_another_one() {
     let Some(born) = neighbour.born else {
         return;
     };
-    let earlier = |born| {
-        Some(Place {
-            born,
-            file_system: None,
-            ..neighbour
-        })
-    };
+    let earlier = |born| Some(Place { born, file_system: None, ..neighbour });
     scene.recorded.own = earlier(Some(born - 1));
     assert_eq!(scene.presence(), Presence::Gone);
     // Without the time it cannot be told, and doubt keeps checkpoints.

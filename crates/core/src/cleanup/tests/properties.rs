@@ -1,16 +1,11 @@
 //! What holds for every store and every limit.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::testing::CheckpointKey;
-use super::testing::NOW;
-use super::testing::NOW_SECONDS;
-use super::testing::Store;
-use super::testing::id;
+use super::testing::{CheckpointKey, NOW, NOW_SECONDS, Store, id};
 use super::*;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -52,12 +47,7 @@ type Made = (Presence, Option<i64>, Vec<(i64, Detail)>, bool);
 
 fn project() -> impl Strategy<Value = Made> {
     let checkpoints = prop::collection::vec((time(), details()), 0..14);
-    (
-        presence(),
-        prop::option::of(time()),
-        checkpoints,
-        any::<bool>(),
-    )
+    (presence(), prop::option::of(time()), checkpoints, any::<bool>())
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -74,17 +64,15 @@ fn limits() -> impl Strategy<Value = Limits> {
         prop::option::of(0_u64..2500),
         orphans,
     )
-        .prop_map(
-            |(max_snapshots, retention_days, total, free, orphans)| Limits {
-                max_snapshots,
-                is_usual: false,
-                project: None,
-                retention_days,
-                max_total_bytes: total,
-                min_free_bytes: free,
-                orphans,
-            },
-        )
+        .prop_map(|(max_snapshots, retention_days, total, free, orphans)| Limits {
+            max_snapshots,
+            is_usual: false,
+            project: None,
+            retention_days,
+            max_total_bytes: total,
+            min_free_bytes: free,
+            orphans,
+        })
 }
 
 prop_compose! {
@@ -147,10 +135,7 @@ fn must_stay(project: &ProjectFacts, checkpoint: &CheckpointFacts, newest: bool)
 /// Was the project given up because it was deleted?
 fn is_given_up(store: &Store, project: &ProjectFacts) -> bool {
     let mut only_orphans = store.clone();
-    only_orphans.limits = Limits {
-        orphans: store.limits.orphans.clone(),
-        ..Limits::default()
-    };
+    only_orphans.limits = Limits { orphans: store.limits.orphans.clone(), ..Limits::default() };
     let plan = only_orphans.plan();
     let is_its = |drop: &Dropped| drop.project == project.id;
     plan.drops.iter().any(is_its) || plan.forgotten.iter().any(|f| f.id == project.id)
@@ -194,11 +179,7 @@ fn protected(store: &Store) -> u64 {
     let every = every(store).into_iter();
     let keys = every.filter(|(p, c, newest)| stays(p, c, *newest));
     let keys: Vec<_> = keys
-        .map(|(p, c, _)| CheckpointKey {
-            project: p.id.clone(),
-            sequence: c.sequence,
-            id: c.id,
-        })
+        .map(|(p, c, _)| CheckpointKey { project: p.id.clone(), sequence: c.sequence, id: c.id })
         .collect();
     store.weigh(&keys).into_iter().sum()
 }

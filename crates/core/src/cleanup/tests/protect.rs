@@ -1,10 +1,8 @@
 //! Tests of protect.
 
 use super::super::Orphans;
-use super::super::presence::Doubt;
-use super::super::presence::Presence;
-use super::super::testing::Store;
-use super::super::testing::days_ago;
+use super::super::presence::{Doubt, Presence};
+use super::super::testing::{Store, days_ago};
 
 #[test]
 fn pinned_named_and_needed_checkpoints_outlive_their_deleted_project() {
@@ -20,11 +18,7 @@ fn pinned_named_and_needed_checkpoints_outlive_their_deleted_project() {
 #[test]
 fn the_newest_stays_unless_the_project_was_deleted_and_is_given_up() {
     let store = Store::new().live("p", &[90, 80].map(days_ago));
-    for presence in [
-        Presence::Live,
-        Presence::Unknown,
-        Presence::OutOfReach(Doubt::ParentGone),
-    ] {
+    for presence in [Presence::Live, Presence::Unknown, Presence::OutOfReach(Doubt::ParentGone)] {
         let store = store.clone().change("p", |p| p.presence = presence.clone());
         let store = store.keep_count(1).keep_days(7).all_orphans();
         assert_eq!(store.dropped("p"), [1], "{presence:?}");
@@ -35,9 +29,7 @@ fn the_newest_stays_unless_the_project_was_deleted_and_is_given_up() {
 
 #[test]
 fn a_deleted_project_that_is_kept_keeps_its_newest_under_every_rule() {
-    let store = Store::new()
-        .gone("p", &[90, 80, 70, 60].map(days_ago))
-        .own_bytes(10);
+    let store = Store::new().gone("p", &[90, 80, 70, 60].map(days_ago)).own_bytes(10);
     let confirmed = Orphans::These(std::collections::BTreeSet::new());
     for orphans in [Orphans::Keep, confirmed, Orphans::Untouched { days: 365 }] {
         let store = store.clone().orphans(orphans);
@@ -55,27 +47,18 @@ fn a_deleted_project_that_is_kept_keeps_its_newest_under_every_rule() {
 
 #[test]
 fn the_newest_that_can_be_read_stays_beside_one_that_cannot() {
-    let damaged = Store::new()
-        .live("p", &[90, 80, 70, 60].map(days_ago))
-        .own_bytes(10)
-        .change("p", |p| {
+    let damaged =
+        Store::new().live("p", &[90, 80, 70, 60].map(days_ago)).own_bytes(10).change("p", |p| {
             p.checkpoints[3].readable = false;
             p.checkpoints[2].readable = false;
         });
-    for limited in [
-        damaged.clone().keep_days(7),
-        damaged.clone().keep_count(1),
-        damaged.clone().limit_size(1),
-    ] {
+    for limited in
+        [damaged.clone().keep_days(7), damaged.clone().keep_count(1), damaged.clone().limit_size(1)]
+    {
         assert_eq!(limited.dropped("p"), [1, 3], "{:?}", limited.limits);
     }
     let project = &damaged.facts.projects[0];
-    let last: Vec<_> = project
-        .last_resort()
-        .into_iter()
-        .flatten()
-        .map(|c| c.sequence)
-        .collect();
+    let last: Vec<_> = project.last_resort().into_iter().flatten().map(|c| c.sequence).collect();
     assert_eq!(last, [4, 2]);
     let gone = damaged.change("p", |p| p.presence = Presence::Gone);
     assert_eq!(gone.all_orphans().dropped("p"), [1, 2, 3, 4]);

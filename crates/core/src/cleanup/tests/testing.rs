@@ -1,25 +1,15 @@
 //! Stores made of words, for the tests of the rules.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use herma_store::ObjectId;
-use herma_store::ProjectId;
+use herma_store::{ObjectId, ProjectId};
 
-use super::CheckpointFacts;
-use super::DAY;
-use super::Limits;
-use super::Note;
-use super::Orphans;
-use super::Plan;
-use super::Presence;
-use super::ProjectFacts;
-use super::StoreFacts;
 use super::holdings::Shares;
-use super::plan;
+use super::{
+    CheckpointFacts, DAY, Limits, Note, Orphans, Plan, Presence, ProjectFacts, StoreFacts, plan,
+};
 
 /// Which checkpoint of which project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,10 +163,7 @@ impl Store {
     }
 
     fn measured(mut self) -> Self {
-        self.facts.object_bytes = self
-            .weigh(&self.keys())
-            .into_iter()
-            .fold(0, u64::saturating_add);
+        self.facts.object_bytes = self.weigh(&self.keys()).into_iter().fold(0, u64::saturating_add);
         self
     }
 
@@ -199,9 +186,7 @@ impl Store {
         let added = |key: &CheckpointKey| {
             let pieces = self.pieces.get(key).into_iter().flatten();
             let new = pieces.filter(|(piece, _)| seen.insert(**piece));
-            new.map(|(_, bytes)| bytes)
-                .sum::<u64>()
-                .saturating_add(self.own)
+            new.map(|(_, bytes)| bytes).sum::<u64>().saturating_add(self.own)
         };
         order.iter().map(added).collect()
     }
@@ -217,10 +202,7 @@ impl Store {
         let keys = self.keys();
         let mut whole = |id: &ObjectId| {
             let key = keys.iter().find(|key| key.id == *id);
-            let pieces = key
-                .and_then(|key| self.pieces.get(key))
-                .into_iter()
-                .flatten();
+            let pieces = key.and_then(|key| self.pieces.get(key)).into_iter().flatten();
             let parts = pieces
                 .map(|(piece, bytes)| *known.entry(*piece).or_insert_with(|| shares.add(*bytes)));
             let parts = parts.collect();
@@ -249,11 +231,7 @@ impl Store {
     pub(super) fn after(&self, plan: &Plan) -> Self {
         let mut store = self.clone();
         for project in &mut store.facts.projects {
-            for note in plan
-                .notes
-                .iter()
-                .filter(|n| n.project() == Some(&project.id))
-            {
+            for note in plan.notes.iter().filter(|n| n.project() == Some(&project.id)) {
                 match note {
                     Note::FutureTouch { .. } | Note::EarlyTouch { .. } => {
                         project.last_touch = Some(store.facts.now);

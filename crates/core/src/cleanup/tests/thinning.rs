@@ -1,7 +1,6 @@
 //! Tests of thinning.
 
-use super::super::testing::Store;
-use super::super::testing::days_ago;
+use super::super::testing::{Store, days_ago};
 use super::*;
 
 /// A Wednesday, 12:30:00 UTC.
@@ -34,16 +33,7 @@ fn of_each_hour_the_last_one_stays() {
 #[test]
 fn of_each_day_the_last_one_stays_and_of_each_week() {
     let day = 24 * 60;
-    let at = [
-        16 * day,
-        15 * day,
-        10 * day,
-        9 * day,
-        3 * day + 60,
-        3 * day,
-        2 * day,
-        0,
-    ];
+    let at = [16 * day, 15 * day, 10 * day, 9 * day, 3 * day + 60, 3 * day, 2 * day, 0];
     // Monday, Tuesday and Sunday of one week, Monday of the next; Sunday twice, Monday, today.
     let store = noon(&at);
     assert_eq!(store.clone().keep_count(7).dropped("p"), [1]);
@@ -102,13 +92,5 @@ fn a_working_week_leaves_days_behind_within_twenty_places() {
 #[test]
 fn absurd_times_do_no_harm() {
     let times = [i64::MIN, i64::MAX, 0, i64::MAX, -1, days_ago(1)];
-    assert_eq!(
-        Store::new()
-            .live("p", &times)
-            .keep_count(2)
-            .plan()
-            .drops
-            .len(),
-        4
-    );
+    assert_eq!(Store::new().live("p", &times).keep_count(2).plan().drops.len(), 4);
 }

@@ -4,17 +4,13 @@
 //! checkpoint has for it, byte for byte and with its mode, the project is in the checkpoint's state, and nobody has to look
 //! through the directories around them to know. Whatever is not that simple, or not so, is looked at as a whole.
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::file::read_at;
-use herma_fs::file::stat_file;
+use herma_fs::file::{read_at, stat_file};
+use herma_fs::{Dir, FileKind};
 use herma_store::RelPath;
 
 use crate::restore::ActionKind;
-use crate::restore::plan::Content;
-use crate::restore::plan::Prepared;
-use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::lists::KEPT_DIRECTORY_BITS;
+use crate::restore::plan::{Content, Prepared};
+use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 
 /// Files that say what a save leaves out: with another one of these, the same files are another state.
 const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
@@ -23,12 +19,7 @@ const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
 pub(crate) fn is_all_as_written(root: &Dir, prepared: &Prepared) -> bool {
     let plan = &prepared.plan;
     let is_simple = plan.kept.is_empty() && !plan.receipt_damaged && !plan.actions.is_empty();
-    if !is_simple
-        || !plan
-            .actions
-            .iter()
-            .all(|a| replaces_a_file(a.kind, &a.path))
-    {
+    if !is_simple || !plan.actions.iter().all(|a| replaces_a_file(a.kind, &a.path)) {
         return false;
     }
     let mut opened: Option<(RelPath, Dir)> = None;
@@ -61,9 +52,7 @@ fn open_as_planned(root: &Dir, path: &RelPath, prepared: &Prepared) -> Option<Di
     let dir = root.open_beneath(path.as_bytes()).ok()?;
     let mode = dir.stat_self().ok()?.mode & KEPT_DIRECTORY_BITS;
     let wanted = prepared.directory_modes.get(path);
-    wanted
-        .is_none_or(|directory| directory.wanted == mode)
-        .then_some(dir)
+    wanted.is_none_or(|directory| directory.wanted == mode).then_some(dir)
 }
 
 /// Is this a file with this content and mode? Only what was small enough to be kept in memory can be compared.

@@ -5,9 +5,7 @@
 
 use std::fs::File;
 use std::io;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 
 /// The size of a block, and where one begins, on nearly every file system.
 const BLOCK_BYTES: u64 = 4096;
@@ -28,11 +26,7 @@ pub(crate) struct Holes<'f> {
 
 impl<'f> Holes<'f> {
     pub(crate) fn new(file: &'f mut File) -> Self {
-        Self {
-            file,
-            at: 0,
-            zeros: 0,
-        }
+        Self { file, at: 0, zeros: 0 }
     }
 
     /// Appends bytes.

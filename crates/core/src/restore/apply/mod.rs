@@ -11,27 +11,17 @@ pub(crate) mod read_ahead;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
+use herma_fs::{Dir, Errno};
 use herma_store::RelPath;
 use rayon::prelude::*;
 
-use super::ActionKind;
-use super::Kept;
-use super::KeptWhy;
-use super::Lack;
-use super::RestoreError;
 use super::plan::Prepared;
-use crate::restore::apply::write::Done;
-use crate::restore::apply::write::WriteError;
-use crate::restore::apply::write::Writer;
-use crate::restore::apply::write::is_same_file;
+use super::{ActionKind, Kept, KeptWhy, Lack, RestoreError};
+use crate::restore::apply::write::{Done, WriteError, Writer, is_same_file};
 use crate::worktree::lists::KEPT_DIRECTORY_BITS;
-use crate::worktree::stat_cache::DirSearch;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{DirSearch, StatCache};
 
 /// So many files of a directory are written one after another.
 const GROUP: usize = 8;
@@ -90,10 +80,7 @@ impl<'a> Applier<'a> {
         let modes = self.set_directory_modes();
         result?;
         modes?;
-        Ok(self
-            .applied
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner))
+        Ok(self.applied.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn carry_out(&self) -> Result<(), RestoreError> {
@@ -109,29 +96,21 @@ impl<'a> Applier<'a> {
 
     fn paths(&self, wanted: impl Fn(ActionKind) -> bool) -> Vec<&RelPath> {
         let actions = self.prepared.plan.actions.iter();
-        actions
-            .filter(|action| wanted(action.kind))
-            .map(|action| &action.path)
-            .collect()
+        actions.filter(|action| wanted(action.kind)).map(|action| &action.path).collect()
     }
 
     /// Files to remove, those in the way of something else first.
     fn removals(&self) -> (Vec<&RelPath>, Vec<&RelPath>) {
-        self.paths(|kind| kind == ActionKind::RemoveFile)
-            .into_iter()
-            .partition(|path| {
-                let above = self.prepared.contents.contains_key(*path);
-                let within_replaced =
-                    ancestors(path).any(|dir| self.prepared.contents.contains_key(&dir));
-                above || within_replaced || self.prepared.directory_modes.contains_key(*path)
-            })
+        self.paths(|kind| kind == ActionKind::RemoveFile).into_iter().partition(|path| {
+            let above = self.prepared.contents.contains_key(*path);
+            let within_replaced =
+                ancestors(path).any(|dir| self.prepared.contents.contains_key(&dir));
+            above || within_replaced || self.prepared.directory_modes.contains_key(*path)
+        })
     }
 
     fn remove_files(&self, paths: &[&RelPath]) -> Result<(), RestoreError> {
-        paths
-            .par_iter()
-            .with_max_len(1)
-            .try_for_each(|path| self.remove_file(path))
+        paths.par_iter().with_max_len(1).try_for_each(|path| self.remove_file(path))
     }
 
     fn remove_file(&self, path: &RelPath) -> Result<(), RestoreError> {
@@ -245,10 +224,7 @@ impl<'a> Applier<'a> {
         let Some((parent, name)) = path.split() else {
             return Ok(Done::Yes);
         };
-        let stopped = |source| RestoreError::Stopped {
-            path: path.clone(),
-            source,
-        };
+        let stopped = |source| RestoreError::Stopped { path: path.clone(), source };
         if self.root.open_within(path.as_bytes()).is_ok() {
             return Ok(Done::Yes);
         }
@@ -338,10 +314,7 @@ impl<'a> Applier<'a> {
             self.note_done(path, done, |applied| applied.written += 1);
         }
         if self.writer.sync_each {
-            let stopped = |source| RestoreError::Stopped {
-                path: parent.clone(),
-                source,
-            };
+            let stopped = |source| RestoreError::Stopped { path: parent.clone(), source };
             dir.sync().map_err(stopped)?;
         }
         Ok(())
@@ -350,9 +323,7 @@ impl<'a> Applier<'a> {
     fn is_filled(&self, directory: &RelPath) -> bool {
         let entries = |dir: Dir| dir.entries().ok();
         let opened = self.root.open_within(directory.as_bytes()).ok();
-        opened
-            .and_then(entries)
-            .is_some_and(|found| !found.is_empty())
+        opened.and_then(entries).is_some_and(|found| !found.is_empty())
     }
 
     fn is_obstructed(&self, directory: &RelPath) -> bool {
@@ -404,11 +375,7 @@ impl<'a> Applier<'a> {
 
     /// Gives directories the mode they are to have, and those opened up the mode they had.
     fn set_directory_modes(&self) -> Result<(), RestoreError> {
-        let mut modes = self
-            .opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut modes = self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (path, mode) in &self.prepared.directory_modes {
             // One that was seen with this mode, and was neither opened up nor made, has it.
             if modes.contains_key(path) || mode.seen != Some(mode.wanted) {
@@ -419,10 +386,7 @@ impl<'a> Applier<'a> {
             let Ok(dir) = self.root.open_within(path.as_bytes()) else {
                 continue;
             };
-            let stopped = |source| RestoreError::Stopped {
-                path: path.clone(),
-                source,
-            };
+            let stopped = |source| RestoreError::Stopped { path: path.clone(), source };
             let now = dir.stat_self().map_err(stopped)?.mode;
             // Bits a checkpoint does not keep, such as setgid on a shared directory, stay as they are.
             let to = (now & 0o6000) | mode;
@@ -468,10 +432,7 @@ impl<'a> Applier<'a> {
 
     /// Opens a directory of the project, opening up those above it that may not be entered.
     fn open_directory(&self, path: &RelPath) -> Result<Dir, RestoreError> {
-        let stopped = |source| RestoreError::Stopped {
-            path: path.clone(),
-            source,
-        };
+        let stopped = |source| RestoreError::Stopped { path: path.clone(), source };
         match self.root.open_within(path.as_bytes()) {
             Err(e) if e.errno() == Some(Errno::ACCESS) => {}
             other => return other.map_err(stopped),
@@ -495,10 +456,7 @@ impl<'a> Applier<'a> {
         let result = match work() {
             Err(WriteError::Fs(e)) if e.errno() == Some(Errno::ACCESS) => {
                 let opened = self.open_up(directory);
-                opened.map_err(|source| RestoreError::Stopped {
-                    path: path.clone(),
-                    source,
-                })?;
+                opened.map_err(|source| RestoreError::Stopped { path: path.clone(), source })?;
                 work()
             }
             other => other,
@@ -509,14 +467,10 @@ impl<'a> Applier<'a> {
             other => other,
         };
         result.map_err(|e| match e {
-            WriteError::Fs(source) | WriteError::NotRemoved(source) => RestoreError::Stopped {
-                path: path.clone(),
-                source,
-            },
-            WriteError::Object(source) => RestoreError::Damaged {
-                path: path.clone(),
-                source,
-            },
+            WriteError::Fs(source) | WriteError::NotRemoved(source) => {
+                RestoreError::Stopped { path: path.clone(), source }
+            }
+            WriteError::Object(source) => RestoreError::Damaged { path: path.clone(), source },
         })
     }
 
@@ -540,9 +494,7 @@ impl<'a> Applier<'a> {
         }
         if stat.mode & 0o700 != 0o700 {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            opened
-                .entry(path.clone())
-                .or_insert(stat.mode & KEPT_DIRECTORY_BITS);
+            opened.entry(path.clone()).or_insert(stat.mode & KEPT_DIRECTORY_BITS);
         }
         Ok(())
     }

@@ -4,28 +4,21 @@
 //! far as that costs little, and what is small enough is kept until it is written. What is damaged beyond that stops
 //! the restore part way, and undo brings everything back.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::error::StoreError;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::Object;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::object::{EntryMode, Kind, Object};
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::threads::shared_out;
+use herma_store::{ObjectId, RelPath};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::restore::RestoreError;
 use crate::restore::apply::write::read_link_target;
 use crate::restore::plan::Content;
-use crate::worktree::sink::HashOnly;
-use crate::worktree::sink::Sink;
+use crate::worktree::sink::{HashOnly, Sink};
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;
@@ -52,19 +45,14 @@ impl ReadAhead {
         objects: &Objects,
         contents: &BTreeMap<RelPath, Content>,
     ) -> Result<Self, RestoreError> {
-        let room = Room {
-            to_read: AtomicU64::new(READ),
-            to_keep: AtomicU64::new(KEPT),
-        };
+        let room = Room { to_read: AtomicU64::new(READ), to_keep: AtomicU64::new(KEPT) };
         let read = |(path, content): &(&RelPath, &Content)| {
             let found = match content.mode {
                 EntryMode::Symlink => read_link_target(objects, &content.id).map(|_| None),
                 _ => read_blob(objects, &content.id, &room),
             };
-            let kept = found.map_err(|source| RestoreError::Damaged {
-                path: (*path).clone(),
-                source,
-            })?;
+            let kept =
+                found.map_err(|source| RestoreError::Damaged { path: (*path).clone(), source })?;
             Ok(kept.map(|bytes| (content.id, bytes)))
         };
         let contents: Vec<_> = contents.iter().collect();
@@ -72,10 +60,7 @@ impl ReadAhead {
         let contents = read.into_iter().filter_map(Result::transpose);
         let contents: HashMap<_, _> = contents.collect::<Result<_, _>>()?;
         let sums = contents.iter().map(|(id, data)| (xxh3_64(data), *id));
-        Ok(Self {
-            by_sum: sums.collect(),
-            contents,
-        })
+        Ok(Self { by_sum: sums.collect(), contents })
     }
 
     /// The content with this id, if it was kept.
@@ -86,10 +71,7 @@ impl ReadAhead {
     /// The same, as the store gives it.
     pub(crate) fn object(&self, id: &ObjectId) -> Option<Object> {
         let data = self.get(id)?.to_vec();
-        Some(Object {
-            kind: Kind::Blob,
-            data,
-        })
+        Some(Object { kind: Kind::Blob, data })
     }
 }
 
@@ -123,8 +105,7 @@ fn read_blob(
 /// Takes so much of what is left, if there is so much.
 fn take(left: &AtomicU64, size: u64) -> bool {
     let less = |left: u64| left.checked_sub(size);
-    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-        .is_ok()
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
 }
 
 #[cfg(test)]

@@ -1,29 +1,19 @@
 //! Changes one name in a directory so that nothing is lost, whoever else is writing there.
 
 use std::io;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::Stat;
-use herma_fs::file::ask_for_file_mode;
-use herma_fs::file::read_at;
+use herma_fs::file::{ask_for_file_mode, read_at};
+use herma_fs::{Dir, Errno, FileKind, Stat};
 use herma_store::ObjectId;
-use herma_store::object::EntryMode;
-use herma_store::object::Hasher;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
-use herma_store::objects::ObjectError;
-use herma_store::objects::Objects;
+use herma_store::object::{EntryMode, Hasher, Kind, id_of};
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
 
 use crate::restore::Lack;
 use crate::restore::apply::holes::Holes;
 use crate::restore::apply::read_ahead::ReadAhead;
-use crate::restore::journal::TempKind;
-use crate::restore::journal::temp_name;
+use crate::restore::journal::{TempKind, temp_name};
 use crate::restore::plan::Content;
 use crate::worktree::owner::Boundary;
 use crate::worktree::stat_cache::EntryRecord;
@@ -77,11 +67,7 @@ pub(crate) struct Writer<'a> {
 
 impl Writer<'_> {
     fn temp(&self, kind: TempKind) -> String {
-        temp_name(
-            self.token,
-            kind,
-            self.serial.fetch_add(1, Ordering::Relaxed),
-        )
+        temp_name(self.token, kind, self.serial.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Puts content under `name`. `expected` is what the safety checkpoint holds for that name.
@@ -170,9 +156,7 @@ impl Writer<'_> {
         } else {
             // Every byte is checked against the id on its way; a mismatch is an error after the fact, and
             // the file is then discarded.
-            let streamed = self
-                .objects
-                .stream_blob(&content.id, &mut |bytes| holes.write(bytes));
+            let streamed = self.objects.stream_blob(&content.id, &mut |bytes| holes.write(bytes));
             streamed.map_err(|e| match e {
                 ObjectError::Sink(source) => fail(source),
                 other => WriteError::Object(other),
@@ -396,9 +380,7 @@ pub(crate) fn content_id(dir: &Dir, name: &[u8]) -> Option<ObjectId> {
 
 /// Removes what was replaced. Whoever fails here must not begin anew: the name has what it is to have.
 fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
-    dir.remove_file(name)
-        .or_else(|_| dir.remove_file(name))
-        .map_err(WriteError::NotRemoved)
+    dir.remove_file(name).or_else(|_| dir.remove_file(name)).map_err(WriteError::NotRemoved)
 }
 
 /// Gives what replaces a file its owner and group.
@@ -412,8 +394,7 @@ fn keep_owner(dir: &Dir, name: &str, replaced: Option<&Stat>) -> Result<Option<L
 
 /// Gives a file back the name it was moved away from. Where that fails, it goes by a temporary name now.
 fn put_back(dir: &Dir, aside: &str, name: &[u8]) -> Result<(), WriteError> {
-    dir.rename_new(aside, dir, name)
-        .map_err(WriteError::NotRemoved)
+    dir.rename_new(aside, dir, name).map_err(WriteError::NotRemoved)
 }
 
 #[cfg(test)]

@@ -4,31 +4,20 @@
 //! can differ, and nothing else is looked at. Lists are shaped like the project, so those that differ are
 //! found from the root down. Only where modes are unknown, or other ones are usual, both trees are walked whole.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::BString;
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use herma_diff::Change;
 use herma_fs::FileKind;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::EntryMode;
+use herma_store::{ObjectId, RelPath};
 
 use crate::error::Error;
-use crate::restore::ActionKind;
-use crate::restore::KeptWhy;
-use crate::restore::plan::DirectoryMode;
-use crate::restore::plan::Draft;
-use crate::restore::plan::Planner;
+use crate::restore::plan::{DirectoryMode, Draft, Planner};
+use crate::restore::{ActionKind, KeptWhy};
 use crate::worktree::lists;
-use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::lists::KEPT_DIRECTORY_BITS;
-use crate::worktree::lists::UsualModes;
-use crate::worktree::stat_cache::DirSearch;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::EntryRecord;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
+use crate::worktree::stat_cache::{DirSearch, EntryKind, EntryRecord, StatCache};
 
 /// New files in a directory get its group.
 const SETGID: u32 = 0o2000;
@@ -67,10 +56,7 @@ impl Planner<'_> {
         };
         for path in candidates {
             if self.is_surplus(&path, &modes, draft)? {
-                draft
-                    .actions
-                    .entry(path)
-                    .or_insert(ActionKind::RemoveDirectory);
+                draft.actions.entry(path).or_insert(ActionKind::RemoveDirectory);
             }
         }
         Ok(modes)
@@ -320,15 +306,10 @@ impl Planner<'_> {
                 return false;
             }
             None if self.present.find_file(path) => {
-                draft
-                    .actions
-                    .entry(path.clone())
-                    .or_insert(ActionKind::RemoveFile);
+                draft.actions.entry(path.clone()).or_insert(ActionKind::RemoveFile);
             }
             None => {
-                draft
-                    .actions
-                    .insert(path.clone(), ActionKind::CreateDirectory);
+                draft.actions.insert(path.clone(), ActionKind::CreateDirectory);
             }
         }
         true
@@ -339,8 +320,7 @@ impl Planner<'_> {
             return true;
         };
         let dir = self.root.open_beneath(parent.as_bytes());
-        dir.and_then(|dir| dir.stat(name))
-            .is_ok_and(|stat| stat.kind == FileKind::Directory)
+        dir.and_then(|dir| dir.stat(name)).is_ok_and(|stat| stat.kind == FileKind::Directory)
     }
 
     /// Every directory of the present.
@@ -371,10 +351,7 @@ impl Planner<'_> {
         };
         // One that the rules leave out, and that is entered only for something in it, may have been there before without a word.
         let descends = self.target.extra.is_none()
-            && self
-                .present
-                .entry_at(path.as_bytes())
-                .is_some_and(|e| e.descend.is_some());
+            && self.present.entry_at(path.as_bytes()).is_some_and(|e| e.descend.is_some());
         let ours = self.is_asked_for(path) && !self.is_to_be_kept(path) && !draft.is_blocked(path);
         if wanted.contains_key(path) || descends || !ours {
             return Ok(false);

@@ -4,37 +4,26 @@ pub(crate) mod dirs;
 pub(crate) mod requested;
 pub(crate) mod same_name;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::Side;
+use herma_diff::{Change, DiffError, Side};
 use herma_fs::Dir;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::EntryMode;
+use herma_store::{ObjectId, RelPath};
 
-use super::Action;
-use super::ActionKind;
-use super::Kept;
-use super::KeptWhy;
-use super::Plan;
-use super::RestoreOptions;
 use super::apply::ancestors;
 use super::modes::Modes;
+use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
 use crate::error::Error;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::reversal::why_left_out;
 use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::owner::Before;
-use crate::worktree::owner::Owners;
+use crate::worktree::owner::{Before, Owners};
 use crate::worktree::reason::Reason;
 use crate::worktree::scan::same_shape::Edits;
-use crate::worktree::stat_cache::DirSearch;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{DirSearch, StatCache};
 
 /// Everything a plan is made from.
 pub(crate) struct Planner<'a> {
@@ -148,11 +137,7 @@ impl Planner<'_> {
             receipt_damaged: self.receipt_damaged,
             requested,
             actions: actions.map(|(path, kind)| Action { path, kind }).collect(),
-            kept: draft
-                .kept
-                .into_iter()
-                .map(|(path, why)| Kept { path, why })
-                .collect(),
+            kept: draft.kept.into_iter().map(|(path, why)| Kept { path, why }).collect(),
             outside: Vec::new(),
             passed: None,
         };
@@ -211,10 +196,7 @@ impl Planner<'_> {
                 return Ok(None);
             };
             let entries = self.target_side.entries(&dir, &id)?;
-            here = entries
-                .iter()
-                .find(|e| e.name == name)
-                .map(|e| (e.mode, e.id));
+            here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
             dir = dir.join(name);
         }
         Ok(here)
@@ -259,11 +241,7 @@ impl Planner<'_> {
                 let keeps = self.keeps_below(&change.path);
                 let found = self.left_out_below(dir);
                 if let Some(reason) = found.or(keeps.then_some(Reason::Own)) {
-                    let why = if keeps {
-                        KeptWhy::Asked
-                    } else {
-                        KeptWhy::InTheWay(reason)
-                    };
+                    let why = if keeps { KeptWhy::Asked } else { KeptWhy::InTheWay(reason) };
                     draft.kept.insert(change.path.clone(), why);
                     draft.blocked.insert(change.path.clone());
                 }
@@ -287,11 +265,7 @@ impl Planner<'_> {
 
     fn take(&self, change: &Change, draft: &mut Draft) -> Result<(), Error> {
         let path = &change.path;
-        if draft
-            .blocked
-            .iter()
-            .any(|blocked| path.starts_with(blocked))
-        {
+        if draft.blocked.iter().any(|blocked| path.starts_with(blocked)) {
             return Ok(());
         }
         if self.is_to_be_kept(path) {
@@ -302,11 +276,7 @@ impl Planner<'_> {
             None => self.take_removal(path, draft)?,
             Some(_) if change.old.is_none() && self.spare_foreign(path, draft) => {}
             Some(new) => {
-                let obstacle = if change.old.is_none() {
-                    self.obstacle(path)
-                } else {
-                    None
-                };
+                let obstacle = if change.old.is_none() { self.obstacle(path) } else { None };
                 if let Some(why) = obstacle {
                     draft.kept.insert(path.clone(), why);
                     return Ok(());
@@ -314,20 +284,13 @@ impl Planner<'_> {
                 let executable = new.mode == EntryMode::Executable;
                 let now = self.present.entry_at(path.as_bytes());
                 let bits = self.file_mode(path, executable, now.as_ref());
-                let content = Content {
-                    id: new.id,
-                    mode: new.mode,
-                    bits,
-                };
+                let content = Content { id: new.id, mode: new.mode, bits };
                 let new_file = change.old.is_none();
                 let kind = match (new.mode, change.old) {
                     (EntryMode::Symlink, _) => ActionKind::Link { new: new_file },
                     // Same bytes, other executable bit: the inode stays.
                     (_, Some(old)) if old.id == new.id && old.mode != EntryMode::Symlink => {
-                        ActionKind::Mode {
-                            from: self.present_mode(path),
-                            to: bits,
-                        }
+                        ActionKind::Mode { from: self.present_mode(path), to: bits }
                     }
                     _ => ActionKind::Write { new: new_file },
                 };
@@ -475,16 +438,13 @@ impl Planner<'_> {
     }
 
     fn present_mode(&self, path: &RelPath) -> u32 {
-        self.present
-            .entry_at(path.as_bytes())
-            .map_or(0, |e| u32::from(e.mode) & KEPT_BITS)
+        self.present.entry_at(path.as_bytes()).map_or(0, |e| u32::from(e.mode) & KEPT_BITS)
     }
 }
 
 impl StatCache {
     /// Is there a captured file or link at this path?
     pub(super) fn find_file(&self, path: &RelPath) -> bool {
-        self.entry_at(path.as_bytes())
-            .is_some_and(|entry| entry.kind.is_captured_file())
+        self.entry_at(path.as_bytes()).is_some_and(|entry| entry.kind.is_captured_file())
     }
 }

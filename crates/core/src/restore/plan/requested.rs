@@ -8,11 +8,9 @@ use herma_store::RelPath;
 use herma_store::object::EntryMode;
 
 use crate::error::Error;
-use crate::restore::Kept;
-use crate::restore::KeptWhy;
 use crate::restore::apply::ancestors;
-use crate::restore::plan::Draft;
-use crate::restore::plan::Planner;
+use crate::restore::plan::{Draft, Planner};
+use crate::restore::{Kept, KeptWhy};
 
 /// A path that was asked for by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +37,7 @@ impl Requested {
     /// Why it cannot be brought back, if it cannot.
     pub fn not_held(&self) -> Option<Kept> {
         match self.then {
-            Then::NotHeld(why) => Some(Kept {
-                path: self.path.clone(),
-                why,
-            }),
+            Then::NotHeld(why) => Some(Kept { path: self.path.clone(), why }),
             Then::Held | Then::Absent => None,
         }
     }
@@ -63,10 +58,7 @@ impl Planner<'_> {
         let (mut requested, mut unknown) = (Vec::new(), None);
         for path in &self.options.paths {
             match self.then(path)? {
-                Some(then) => requested.push(Requested {
-                    path: path.clone(),
-                    then,
-                }),
+                Some(then) => requested.push(Requested { path: path.clone(), then }),
                 None => unknown = unknown.or(Some(path)),
             }
         }
@@ -105,9 +97,7 @@ impl Planner<'_> {
             return not_held(KeptWhy::ReceiptDamaged);
         }
         // It was not there then, but no save holds what is there now, so it stays.
-        Ok(Some(
-            self.obstacle(path).map_or(Then::Absent, Then::NotHeld),
-        ))
+        Ok(Some(self.obstacle(path).map_or(Then::Absent, Then::NotHeld)))
     }
 
     /// Did the checkpoint have a directory here without a file in it?

@@ -5,18 +5,14 @@
 //! is written, new names that could be one with another name of their directory are looked at, and if they are, the
 //! restore is refused. Nearly always there are none, and this asks the file system nothing.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
+use herma_fs::{Dir, Errno};
 use herma_store::RelPath;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::Error;
-use crate::restore::ActionKind;
-use crate::restore::Plan;
-use crate::restore::RestoreError;
+use crate::restore::{ActionKind, Plan, RestoreError};
 use crate::worktree::stat_cache::StatCache;
 
 /// What is made to see which names are one, and removed at once. It has a letter with two cases and one that
@@ -99,10 +95,7 @@ fn find_alike<'p>(
     made: &BTreeMap<&'p [u8], BTreeSet<&'p [u8]>>,
     present: &StatCache,
 ) -> Vec<Alike<'p>> {
-    let blind = Blind {
-        to_case: true,
-        to_form: true,
-    };
+    let blind = Blind { to_case: true, to_form: true };
     let mut found = Vec::new();
     for (directory, names) in made {
         let there = names_in(present, directory);
@@ -131,9 +124,7 @@ fn names_in(present: &StatCache, directory: &[u8]) -> BTreeSet<Vec<u8>> {
     let dir = present.dir_at(directory);
     let entries = dir.and_then(|dir| present.entries(dir));
     let names = entries.into_iter().flatten().flatten();
-    names
-        .filter_map(|entry| Some(present.name(&entry)?.to_bytes().to_vec()))
-        .collect()
+    names.filter_map(|entry| Some(present.name(&entry)?.to_bytes().to_vec())).collect()
 }
 
 /// Asks the file system whether these are one; names all of them if so.
@@ -207,10 +198,7 @@ impl Blind {
         // It must not stay in the project because one attempt failed.
         dir.remove_file(PROBE).or_else(|_| dir.remove_file(PROBE))?;
         let [other_case, other_form] = looks;
-        Ok(Self {
-            to_case: other_case?.is_some(),
-            to_form: other_form?.is_some(),
-        })
+        Ok(Self { to_case: other_case?.is_some(), to_form: other_form?.is_some() })
     }
 
     /// What names that are one here have in common.
@@ -219,17 +207,9 @@ impl Blind {
             return name.to_vec();
         };
         if name.is_ascii() {
-            return if self.to_case {
-                name.to_ascii_lowercase()
-            } else {
-                name.to_vec()
-            };
+            return if self.to_case { name.to_ascii_lowercase() } else { name.to_vec() };
         }
-        let formed: String = if self.to_form {
-            text.nfd().collect()
-        } else {
-            text.to_owned()
-        };
+        let formed: String = if self.to_form { text.nfd().collect() } else { text.to_owned() };
         if self.to_case {
             // Twice, because a letter may have no lower case but be one with another's upper case.
             formed.to_uppercase().to_lowercase().into_bytes()
@@ -244,10 +224,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Vec<u8> {
-        let blind = Blind {
-            to_case: true,
-            to_form: true,
-        };
+        let blind = Blind { to_case: true, to_form: true };
         blind.key(name.as_bytes())
     }
 

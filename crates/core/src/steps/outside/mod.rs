@@ -26,8 +26,7 @@ use std::fmt;
 
 use bstr::BString;
 use herma_store::path::escape;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::worktree::reason::Reason;
 
@@ -91,10 +90,7 @@ pub enum OutsideWhat {
 
 impl LeftOutThen {
     fn new(path: &[u8], reason: Reason) -> Self {
-        Self {
-            path: path.into(),
-            reason,
-        }
+        Self { path: path.into(), reason }
     }
 }
 
@@ -178,11 +174,6 @@ impl Outside {
         let more = files.len().saturating_sub(REMEMBERED);
         files.truncate(REMEMBERED);
         files.extend(repositories.into_iter().take(REMEMBERED));
-        Self {
-            changes: files,
-            more: more as u64,
-            unseen: 0,
-            unsaid: Vec::new(),
-        }
+        Self { changes: files, more: more as u64, unseen: 0, unsaid: Vec::new() }
     }
 }

@@ -40,27 +40,12 @@ mod tests {
 
     #[test]
     fn what_people_keep_is_not_noise() {
-        for name in [
-            "data.bin",
-            ".env",
-            "app.sqlite",
-            "k.py",
-            "secrets.yaml",
-            "node_modules",
-            "target",
-        ] {
-            assert!(
-                !is_made_again(name.as_bytes()) && !is_log(name.as_bytes()),
-                "{name}"
-            );
+        for name in
+            ["data.bin", ".env", "app.sqlite", "k.py", "secrets.yaml", "node_modules", "target"]
+        {
+            assert!(!is_made_again(name.as_bytes()) && !is_log(name.as_bytes()), "{name}");
         }
-        for name in [
-            "__pycache__",
-            "a.pyc",
-            "app.sqlite-wal",
-            ".coverage",
-            "x.swp",
-        ] {
+        for name in ["__pycache__", "a.pyc", "app.sqlite-wal", ".coverage", "x.swp"] {
             assert!(is_made_again(name.as_bytes()), "{name}");
         }
     }

@@ -3,19 +3,14 @@
 //! Remote-tracking branches are not looked at, for what a fetch brings can be fetched again; nor is the index, which
 //! `git status` writes; nor are branches that are checked out in other worktrees, where others are at work.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::BString;
-use bstr::ByteSlice;
-use herma_fs::Dir;
-use herma_fs::FileKind;
+use bstr::{BString, ByteSlice};
+use herma_fs::{Dir, FileKind};
 use herma_store::path::escape;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::worktree::tracked::git_dir::GitDir;
-use crate::worktree::tracked::git_dir::git_dir;
+use crate::worktree::tracked::git_dir::{GitDir, git_dir};
 
 const LARGEST_HEAD: u64 = 2048;
 const LARGEST_REF: u64 = 1024;
@@ -41,10 +36,7 @@ pub(crate) struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self {
-            loose: MOST_LOOSE,
-            branches: MAX_BRANCHES,
-        }
+        Self { loose: MOST_LOOSE, branches: MAX_BRANCHES }
     }
 }
 
@@ -93,13 +85,7 @@ impl Repository {
             branches.clear();
         }
         bounds.branches -= branches.len();
-        Some(Self {
-            above,
-            head,
-            branches,
-            elsewhere,
-            sums,
-        })
+        Some(Self { above, head, branches, elsewhere, sums })
     }
 
     pub(crate) fn above(&self) -> &BString {
@@ -130,11 +116,7 @@ impl Repository {
             words.extend(self.branches_changed(now));
         }
         if before.stash != after.stash {
-            let what = if after.stash == 0 {
-                "dropped"
-            } else {
-                "changed"
-            };
+            let what = if after.stash == 0 { "dropped" } else { "changed" };
             words.push(format!("the stash {what}"));
         }
         if before.tags != after.tags {
@@ -284,9 +266,7 @@ impl Refs {
 
     fn sums(&self) -> Sums {
         let of_map = |map: &BTreeMap<String, String>| {
-            let pairs = map
-                .iter()
-                .flat_map(|(name, value)| [name, "\0", value, "\0"]);
+            let pairs = map.iter().flat_map(|(name, value)| [name, "\0", value, "\0"]);
             sum(pairs.collect::<String>().as_bytes())
         };
         Sums {
@@ -309,12 +289,7 @@ fn checked_out_elsewhere(shared: &Dir) -> BTreeSet<String> {
     let Ok(worktrees) = shared.open_beneath(b"worktrees") else {
         return found;
     };
-    for entry in worktrees
-        .entries()
-        .unwrap_or_default()
-        .into_iter()
-        .take(MOST_WORKTREES)
-    {
+    for entry in worktrees.entries().unwrap_or_default().into_iter().take(MOST_WORKTREES) {
         let Ok(dir) = worktrees.open_dir(&*entry.name) else {
             continue;
         };

@@ -2,22 +2,13 @@
 
 use std::ffi::CStr;
 
-use bstr::BString;
-use bstr::ByteSlice;
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use bstr::{BString, ByteSlice};
 use herma_fs::dir::ListBuffer;
-use serde::Deserialize;
-use serde::Serialize;
+use herma_fs::{Dir, FileKind, Stat};
+use serde::{Deserialize, Serialize};
 
-use super::LeftOutThen;
-use super::Outside;
-use super::OutsideChange;
-use super::OutsideWhat;
-use super::noise;
-use super::repository::Bounds;
-use super::repository::Repository;
+use super::repository::{Bounds, Repository};
+use super::{LeftOutThen, Outside, OutsideChange, OutsideWhat, noise};
 use crate::types::receipt::Summary;
 use crate::worktree::owner::Boundary;
 use crate::worktree::reason::Reason;
@@ -101,20 +92,12 @@ impl Sighting {
         let mut bounds = Bounds::default();
         let all = std::iter::once(BString::default()).chain(nested);
         let repositories = all.filter_map(|above| Repository::at(root, above, &mut bounds));
-        Self {
-            cut: files.len() < found,
-            files,
-            quiet,
-            repositories: repositories.collect(),
-        }
+        Self { cut: files.len() < found, files, quiet, repositories: repositories.collect() }
     }
 
     /// Has a save with these counts found something of somebody else's that was not there?
     pub(crate) fn is_outnumbered(&self, now: &Summary) -> bool {
-        let counts = now
-            .left_out
-            .iter()
-            .filter(|(reason, _)| is_told_of(**reason));
+        let counts = now.left_out.iter().filter(|(reason, _)| is_told_of(**reason));
         let watched = self.files.iter().filter(|seen| is_told_of(seen.reason));
         !self.cut && counts.map(|(_, count)| count).sum::<u64>() > watched.count() as u64
     }
@@ -155,10 +138,12 @@ impl Sighting {
                 },
             };
             let words = words.into_iter();
-            repositories.extend(words.map(|words| OutsideChange {
-                path: before.path(),
-                what: OutsideWhat::Git(words),
-            }));
+            repositories.extend(
+                words.map(|words| OutsideChange {
+                    path: before.path(),
+                    what: OutsideWhat::Git(words),
+                }),
+            );
         }
         Outside::of(files, repositories)
     }
@@ -190,13 +175,7 @@ impl Seen {
             true => place.names(path, &stat)?,
             false => stat.size,
         };
-        Some(Self {
-            path: path.clone(),
-            reason,
-            dir,
-            size,
-            time: stat.mtime,
-        })
+        Some(Self { path: path.clone(), reason, dir, size, time: stat.mtime })
     }
 
     /// What comes first where not all can be watched.
@@ -225,10 +204,7 @@ impl Seen {
                 (!is_quiet).then_some(OutsideWhat::Changed(self.reason))?
             }
         };
-        Some(OutsideChange {
-            path: self.path.clone(),
-            what,
-        })
+        Some(OutsideChange { path: self.path.clone(), what })
     }
 }
 
@@ -302,10 +278,7 @@ fn is_told_of(reason: Reason) -> bool {
 /// Is there nothing at all where a directory was to be, or something else by now?
 fn is_gone(error: &herma_fs::Error) -> bool {
     error.is_not_found()
-        || matches!(
-            error.errno(),
-            Some(herma_fs::Errno::NOTDIR | herma_fs::Errno::LOOP)
-        )
+        || matches!(error.errno(), Some(herma_fs::Errno::NOTDIR | herma_fs::Errno::LOOP))
 }
 
 /// A path as the directory it is in and its name.

@@ -1,10 +1,8 @@
 //! Paths in JSON: each byte as the character of the same number, so that any name reads back and most read well.
 
 use bstr::BString;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serializer;
 use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serializer};
 
 pub(crate) fn serialize<S: Serializer>(bytes: &BString, to: S) -> Result<S::Ok, S::Error> {
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();

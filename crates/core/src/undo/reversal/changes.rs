@@ -1,13 +1,9 @@
 //! What a run did: which files it changed, moved or gave other permissions.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::RenameOptions;
-use herma_diff::compare;
 use herma_diff::renames::detect;
+use herma_diff::{Change, DiffError, RenameOptions, compare};
 use herma_store::RelPath;
 
 use super::view::Reader;
@@ -67,12 +63,7 @@ fn add_other_modes(
             continue;
         };
         if old.state == new.state && old.full_mode != new.full_mode {
-            found.push(Change {
-                path,
-                old: Some(old.state),
-                new: Some(new.state),
-                from: None,
-            });
+            found.push(Change { path, old: Some(old.state), new: Some(new.state), from: None });
         }
     }
     changes.extend(found);

@@ -8,31 +8,16 @@
 
 use std::collections::BTreeMap;
 
-use herma_diff::Change;
-use herma_diff::DiffError;
 use herma_diff::merge::Labels;
+use herma_diff::{Change, DiffError};
 use herma_store::RelPath;
 
-use super::Conflict;
-use super::ConflictWhy;
-use super::Conflicts;
-use super::Decided;
-use super::Direction;
-use super::Request;
-use super::Reversed;
-use super::changes::changes_between;
-use super::changes::modes_known;
-use super::entries::Merged;
-use super::entries::Rule;
-use super::entries::Three;
-use super::overlay::Notes;
-use super::overlay::Overlay;
+use super::changes::{changes_between, modes_known};
+use super::entries::{Merged, Rule, Three};
+use super::overlay::{Notes, Overlay};
 use super::renames::Moves;
-use super::view::Entry;
-use super::view::EntryKind;
-use super::view::Reader;
-use super::view::Role;
-use super::view::StateView;
+use super::view::{Entry, EntryKind, Reader, Role, StateView};
+use super::{Conflict, ConflictWhy, Conflicts, Decided, Direction, Request, Reversed};
 use crate::worktree::reason::Reason;
 use crate::worktree::secrets::names::is_secret;
 
@@ -131,10 +116,8 @@ impl<'a> Merger<'a> {
         base: StateView<'a>,
         theirs: StateView<'a>,
     ) -> Result<(), DiffError> {
-        let step = Step {
-            base: Reader::new(base, Role::Saved),
-            theirs: Reader::new(theirs, Role::Saved),
-        };
+        let step =
+            Step { base: Reader::new(base, Role::Saved), theirs: Reader::new(theirs, Role::Saved) };
         self.name_unsaved(&step);
         let changes = changes_between(&step.base, &step.theirs)?;
         let directories = self.directory_changes(&step, &changes)?;
@@ -241,9 +224,7 @@ impl<'a> Merger<'a> {
         }
         if let Some(path) = told.path() {
             let places = made.places.iter().cloned();
-            self.notes
-                .left
-                .extend(places.map(|place| (place, path.clone())));
+            self.notes.left.extend(places.map(|place| (place, path.clone())));
         }
         if self.conflicts == Conflicts::Leave {
             self.left.files.entry(made.about.clone()).or_insert(told);
@@ -290,11 +271,8 @@ impl<'a> Merger<'a> {
             None => None,
         };
         let found = self.find(moves, from, base.is_some())?;
-        let three = Three {
-            base: base.as_ref(),
-            ours: found.entry.as_ref(),
-            theirs: theirs.as_ref(),
-        };
+        let three =
+            Three { base: base.as_ref(), ours: found.entry.as_ref(), theirs: theirs.as_ref() };
         match (three.base, three.theirs) {
             (Some(_), Some(_)) if from != to => self.move_back(rule, three, &found, from, to, made),
             // The run made it, and it was moved since: somebody wants it.
@@ -472,10 +450,6 @@ impl<'a> Merger<'a> {
 }
 
 fn at(path: &RelPath, conflicts: Vec<(ConflictWhy, Decided)>) -> Vec<Conflict> {
-    let conflict = |(why, decided)| Conflict {
-        path: path.clone(),
-        why,
-        decided,
-    };
+    let conflict = |(why, decided)| Conflict { path: path.clone(), why, decided };
     conflicts.into_iter().map(conflict).collect()
 }

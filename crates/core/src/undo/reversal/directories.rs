@@ -7,19 +7,14 @@
 
 use std::collections::BTreeSet;
 
-use herma_diff::Change;
-use herma_diff::DiffError;
+use herma_diff::{Change, DiffError};
 use herma_store::RelPath;
 
-use super::Conflict;
-use super::ConflictWhy;
-use super::Decided;
-use super::changes::differing;
-use super::changes::modes_known;
-use super::decide::Merger;
-use super::decide::Step;
+use super::changes::{differing, modes_known};
+use super::decide::{Merger, Step};
 use super::entries::three_way_mode;
 use super::overlay::Held;
+use super::{Conflict, ConflictWhy, Decided};
 use crate::restore::apply::ancestors;
 
 /// A directory that a run made, removed or gave another mode.
@@ -42,11 +37,7 @@ impl<'a> Merger<'a> {
         let mut found = Vec::new();
         for path in candidates(step, changes, known)? {
             let (base, theirs) = (step.base.directory(&path)?, step.theirs.directory(&path)?);
-            let is_same = if known {
-                base == theirs
-            } else {
-                base.is_some() == theirs.is_some()
-            };
+            let is_same = if known { base == theirs } else { base.is_some() == theirs.is_some() };
             if is_same || !self.is_in_scope(&path) {
                 continue;
             }
@@ -104,8 +95,7 @@ impl<'a> Merger<'a> {
                 self.in_the_way(step, path)?;
                 continue;
             }
-            self.overlay
-                .make_directories(&self.present, &step.theirs, path)?;
+            self.overlay.make_directories(&self.present, &step.theirs, path)?;
             self.overlay.hold(path.clone(), *theirs);
         }
         Ok(())
@@ -136,11 +126,7 @@ impl<'a> Merger<'a> {
         if decided == Decided::Left {
             self.notes.left.insert(path.clone(), path.clone());
         }
-        self.notes.conflicts.push(Conflict {
-            path: path.clone(),
-            why,
-            decided,
-        });
+        self.notes.conflicts.push(Conflict { path: path.clone(), why, decided });
     }
 }
 

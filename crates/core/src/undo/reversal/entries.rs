@@ -5,27 +5,15 @@
 
 use std::sync::Arc;
 
-use herma_diff::DiffError;
-use herma_diff::FileState;
 use herma_diff::lines::is_binary;
-use herma_diff::merge::Labels;
-use herma_diff::merge::Merge;
-use herma_diff::merge::Resolution;
-use herma_diff::merge::merge;
+use herma_diff::merge::{Labels, Merge, Resolution, merge};
 use herma_diff::patch::MAX_TEXT_BYTES;
+use herma_diff::{DiffError, FileState};
 use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::Malformed;
-use herma_store::object::id_of;
+use herma_store::object::{EntryMode, Kind, Malformed, id_of};
 
-use super::ConflictWhy;
-use super::Conflicts;
-use super::Decided;
-use super::Direction;
-use super::view::Bytes;
-use super::view::Entry;
-use super::view::EntryKind;
+use super::view::{Bytes, Entry, EntryKind};
+use super::{ConflictWhy, Conflicts, Decided, Direction};
 
 /// How entries are merged.
 #[derive(Clone, Copy)]
@@ -107,11 +95,7 @@ impl<'a> Rule<'a> {
 
     /// Is nothing different that the states know of?
     fn is_same(&self, a: &Entry<'_>, b: &Entry<'_>) -> bool {
-        let modes = if self.modes_known {
-            a.full_mode == b.full_mode
-        } else {
-            true
-        };
+        let modes = if self.modes_known { a.full_mode == b.full_mode } else { true };
         a.state == b.state && modes
     }
 
@@ -131,11 +115,7 @@ impl<'a> Rule<'a> {
             lineage: ours.map_or(entry.lineage, |ours| ours.lineage.clone()),
             ..entry
         });
-        Merged {
-            entry,
-            conflicts: vec![(why, decided)],
-            both: false,
-        }
+        Merged { entry, conflicts: vec![(why, decided)], both: false }
     }
 
     /// Something else is where theirs belongs, and nothing was there in between.
@@ -172,10 +152,7 @@ impl<'a> Rule<'a> {
             return Ok(self.with_permissions(Some(base), ours, theirs, ours.clone()));
         }
         if ours.has_content_of(base) {
-            let taken = Entry {
-                lineage: ours.lineage.clone(),
-                ..theirs.clone()
-            };
+            let taken = Entry { lineage: ours.lineage.clone(), ..theirs.clone() };
             return Ok(self.with_permissions(Some(base), ours, theirs, taken));
         }
         if !same_kind {
@@ -261,15 +238,8 @@ impl<'a> Rule<'a> {
             return settled(Some(&content));
         }
         let (full_mode, in_conflict) = self.permissions(base, ours, theirs);
-        let mode = if full_mode & 0o100 == 0 {
-            EntryMode::File
-        } else {
-            EntryMode::Executable
-        };
-        let state = FileState {
-            mode,
-            id: content.state.id,
-        };
+        let mode = if full_mode & 0o100 == 0 { EntryMode::File } else { EntryMode::Executable };
+        let state = FileState { mode, id: content.state.id };
         let decided = match self.conflicts {
             Conflicts::Leave | Conflicts::Markers => Decided::Left,
             Conflicts::Ours => Decided::Ours,
@@ -277,11 +247,7 @@ impl<'a> Rule<'a> {
         };
         let conflict = in_conflict.then_some((ConflictWhy::Mode, decided));
         Merged {
-            entry: Some(Entry {
-                state,
-                full_mode,
-                ..content
-            }),
+            entry: Some(Entry { state, full_mode, ..content }),
             conflicts: conflict.into_iter().collect(),
             both: false,
         }
@@ -340,10 +306,7 @@ fn with_executable(mode: u32, executable: bool) -> u32 {
 }
 
 fn settled<'a>(entry: Option<&Entry<'a>>) -> Merged<'a> {
-    Merged {
-        entry: entry.cloned(),
-        ..Merged::default()
-    }
+    Merged { entry: entry.cloned(), ..Merged::default() }
 }
 
 /// The content, if it is text that can be merged.
@@ -360,10 +323,7 @@ fn with_content<'a>(
 ) -> Result<Entry<'a>, DiffError> {
     let forged = || DiffError::Damaged {
         path: path.clone(),
-        source: Malformed {
-            kind: Kind::Blob,
-            what: "its content is a forged hash collision",
-        },
+        source: Malformed { kind: Kind::Blob, what: "its content is a forged hash collision" },
     };
     let id = id_of(Kind::Blob, &content).ok_or_else(forged)?;
     let bytes = if id == ours.state.id {
@@ -374,9 +334,5 @@ fn with_content<'a>(
         Bytes::Merged(Arc::from(content))
     };
     let mode = ours.state.mode;
-    Ok(Entry {
-        state: FileState { mode, id },
-        bytes,
-        ..ours.clone()
-    })
+    Ok(Entry { state: FileState { mode, id }, bytes, ..ours.clone() })
 }

@@ -46,19 +46,15 @@ mod write_modes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use decide::LeftAlone;
-use decide::Merger;
-use view::Reader;
-use view::Role;
-pub(crate) use view::StateView;
-pub(crate) use view::why_left_out;
+use decide::{LeftAlone, Merger};
+use view::{Reader, Role};
+pub(crate) use view::{StateView, why_left_out};
 pub(crate) use write::write_state;
 
 use herma_diff::DiffError;
 use herma_diff::merge::Labels;
-use herma_store::ObjectId;
-use herma_store::RelPath;
 use herma_store::object::EntryMode;
+use herma_store::{ObjectId, RelPath};
 
 use crate::worktree::reason::Reason;
 
@@ -259,10 +255,7 @@ pub(crate) fn compose(
         runs,
         scope,
         conflicts: Conflicts::Theirs,
-        labels: Labels {
-            ours: "",
-            theirs: "",
-        },
+        labels: Labels { ours: "", theirs: "" },
     };
     let mut merger = Merger::new(&request, Direction::Forward, LeftAlone::default());
     for run in runs {

@@ -4,24 +4,15 @@
 //! the present has them, because the overlay makes them, or because something in them stays; the overlay
 //! can only *release* one, which is then gone if nothing is left in it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use herma_diff::DiffError;
-use herma_diff::Side;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::TreeEntry;
+use herma_diff::{DiffError, Side};
+use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::{ObjectId, RelPath};
 
-use super::Conflict;
-use super::Content;
-use super::Outcome;
-use super::Reversed;
-use super::view::Bytes;
-use super::view::Entry;
-use super::view::Reader;
+use super::view::{Bytes, Entry, Reader};
+use super::{Conflict, Content, Outcome, Reversed};
 use crate::restore::apply::ancestors;
 use crate::worktree::reason::Reason;
 
@@ -85,10 +76,7 @@ impl<'a> Overlay<'a> {
     ) -> Result<bool, DiffError> {
         if below(&self.files, path).any(|(_, entry)| entry.is_some())
             || below(&self.directories, path).any(|(_, held)| !held.released)
-            || self
-                .directories
-                .get(path)
-                .is_some_and(|held| !held.released)
+            || self.directories.get(path).is_some_and(|held| !held.released)
         {
             return Ok(true);
         }
@@ -233,10 +221,7 @@ impl<'a> Overlay<'a> {
             let Some(was) = was.filter(|was| *was != path && changes.contains_key(path)) else {
                 continue;
             };
-            let left = matches!(
-                changes.get(was),
-                Some(Outcome::Gone | Outcome::Directory { .. })
-            );
+            let left = matches!(changes.get(was), Some(Outcome::Gone | Outcome::Directory { .. }));
             if left {
                 renamed.push((was.clone(), path.clone()));
             }
@@ -266,11 +251,7 @@ fn outcome(entry: &Entry<'_>, now: Option<&Entry<'_>>) -> Outcome {
         Bytes::Saved(..) => Content::Stored(id),
         Bytes::Merged(bytes) => Content::Merged(bytes.clone()),
     };
-    Outcome::File {
-        mode: entry.state.mode,
-        content,
-        full_mode: entry.full_mode,
-    }
+    Outcome::File { mode: entry.state.mode, content, full_mode: entry.full_mode }
 }
 
 /// What a map has below a directory, without the directory itself.
@@ -311,8 +292,7 @@ impl Side for CurrentSide<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Undo;
-    use super::super::testing::World;
+    use super::super::testing::{Undo, World};
 
     #[test]
     fn a_thousand_levels_made_and_taken_back_do_not_overflow_the_stack() {

@@ -8,16 +8,8 @@ use herma_diff::testing::numbered_lines;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use super::Conflicts;
-use super::Request;
-use super::Reversed;
-use super::Run;
-use super::compose;
-use super::reverse;
-use super::testing::LABELS;
-use super::testing::State;
-use super::testing::World;
-use super::testing::result;
+use super::testing::{LABELS, State, World, result};
+use super::{Conflicts, Request, Reversed, Run, compose, reverse};
 
 const MOST_EDITS: usize = 10;
 const KINDS: usize = 14;
@@ -95,19 +87,10 @@ fn edited(world: World, kind: usize, number: usize) -> World {
         7 => world.mode(&pre, 0o600),
         8 => world.directory(&format!("d{group}/empty{number}")),
         9 => world.remove(&old),
-        10 => world
-            .remove(&pre)
-            .link(&pre, &format!("somewhere/{number}")),
-        11 => world
-            .remove(&pre)
-            .file(&format!("{pre}/x"), own_lines("below", number)),
-        12 => world
-            .mode(&old, 0o750)
-            .mode(&format!("{old}/empty"), 0o1777),
-        _ => world
-            .remove(&old)
-            .file(&old, own_lines("in place", number))
-            .mode(&old, 0o755),
+        10 => world.remove(&pre).link(&pre, &format!("somewhere/{number}")),
+        11 => world.remove(&pre).file(&format!("{pre}/x"), own_lines("below", number)),
+        12 => world.mode(&old, 0o750).mode(&format!("{old}/empty"), 0o1777),
+        _ => world.remove(&old).file(&old, own_lines("in place", number)).mode(&old, 0o755),
     }
 }
 
@@ -155,10 +138,8 @@ fn take_back(worlds: &[World], runs: &[(usize, usize)], present: &World) -> (Wor
 }
 
 fn views<'s>(states: &'s [State], runs: impl Iterator<Item = &'s (usize, usize)>) -> Vec<Run<'s>> {
-    let run = |(from, to): &(usize, usize)| Run {
-        from: states[*from].view(),
-        to: states[*to].view(),
-    };
+    let run =
+        |(from, to): &(usize, usize)| Run { from: states[*from].view(), to: states[*to].view() };
     runs.map(run).collect()
 }
 

@@ -1,18 +1,13 @@
 //! Where files are by now that were somewhere else after a run.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::RenameOptions;
-use herma_diff::compare;
 use herma_diff::renames::detect;
+use herma_diff::{Change, DiffError, RenameOptions, compare};
 use herma_store::RelPath;
 
-use super::overlay::CurrentSide;
-use super::overlay::Overlay;
+use super::overlay::{CurrentSide, Overlay};
 use super::view::Reader;
 
 /// The moves from a state to the result so far. They are looked for when the first file is missing:
@@ -30,12 +25,7 @@ impl<'s, 'a> Moves<'s, 'a> {
         present: &'s Reader<'a>,
         overlay: &'s Overlay<'a>,
     ) -> Self {
-        Self {
-            base,
-            present,
-            overlay,
-            found: OnceCell::new(),
-        }
+        Self { base, present, overlay, found: OnceCell::new() }
     }
 
     /// Where the file is that was at `path`.
@@ -49,34 +39,21 @@ impl<'s, 'a> Moves<'s, 'a> {
 
     fn find(&self) -> Result<HashMap<RelPath, RelPath>, DiffError> {
         let (base, present) = (&self.base.view, &self.present.view);
-        let changes = compare(
-            Some((base.side, base.tree)),
-            Some((present.side, present.tree)),
-            &[],
-        )?;
-        let mut changes: BTreeMap<RelPath, Change> = changes
-            .into_iter()
-            .map(|change| (change.path.clone(), change))
-            .collect();
+        let changes =
+            compare(Some((base.side, base.tree)), Some((present.side, present.tree)), &[])?;
+        let mut changes: BTreeMap<RelPath, Change> =
+            changes.into_iter().map(|change| (change.path.clone(), change)).collect();
         for (path, entry) in &self.overlay.files {
             let old = self.base.file(path)?.map(|entry| entry.state);
             let new = entry.as_ref().map(|entry| entry.state);
             if old == new {
                 changes.remove(path);
             } else {
-                let change = Change {
-                    path: path.clone(),
-                    old,
-                    new,
-                    from: None,
-                };
+                let change = Change { path: path.clone(), old, new, from: None };
                 changes.insert(path.clone(), change);
             }
         }
-        let current = CurrentSide {
-            present: present.side,
-            files: &self.overlay.files,
-        };
+        let current = CurrentSide { present: present.side, files: &self.overlay.files };
         let is_said =
             |c: &Change| base.left_out(&c.path).is_none() && present.left_out(&c.path).is_none();
         let changes = changes.into_values().filter(is_said).collect();

@@ -3,42 +3,22 @@
 use herma_diff::testing::numbered_lines;
 use herma_store::object::EntryMode;
 
-use super::Conflict;
-use super::ConflictWhy;
-use super::Conflicts;
-use super::Content;
-use super::Decided;
-use super::Outcome;
-use super::Request;
-use super::Reversed;
-use super::Run;
-use super::compose;
-use super::reverse;
-use super::testing::LABELS;
-use super::testing::State;
-use super::testing::Undo;
-use super::testing::World;
-use super::testing::path;
-use super::testing::result;
+use super::testing::{LABELS, State, Undo, World, path, result};
+use super::{
+    Conflict, ConflictWhy, Conflicts, Content, Decided, Outcome, Request, Reversed, Run, compose,
+    reverse,
+};
 use crate::worktree::reason::Reason;
 
-const ALL: [Conflicts; 4] = [
-    Conflicts::Leave,
-    Conflicts::Ours,
-    Conflicts::Theirs,
-    Conflicts::Markers,
-];
+const ALL: [Conflicts; 4] =
+    [Conflicts::Leave, Conflicts::Ours, Conflicts::Theirs, Conflicts::Markers];
 
 fn lines(count: u32) -> String {
     numbered_lines(0..count, |n| format!("line {n}"))
 }
 
 fn conflict(at: &str, why: ConflictWhy, decided: Decided) -> Conflict {
-    Conflict {
-        path: path(at),
-        why,
-        decided,
-    }
+    Conflict { path: path(at), why, decided }
 }
 
 /// Takes a step back; nothing may be in conflict.
@@ -104,11 +84,7 @@ fn with_nothing_since_the_result_is_the_state_before() {
 fn what_came_after_stays() {
     let from = World::new().file("a", "1\n").file("b", "1\n");
     let to = from.clone().file("a", "2\n").file("new", "x\n");
-    let present = to
-        .clone()
-        .file("b", "mine\n")
-        .file("also/mine", "y\n")
-        .mode("b", 0o600);
+    let present = to.clone().file("b", "mine\n").file("also/mine", "y\n").mode("b", 0o600);
     let expected = present.clone().file("a", "1\n").remove("new");
     assert_eq!(clean(&from, &to, &present), expected);
 }
@@ -118,25 +94,18 @@ fn lines_of_both_are_merged_in_one_file() {
     let from = World::new().file("f", lines(20));
     let to = World::new().file("f", lines(20).replace("line 3\n", "agent\n"));
     let edited = |text: String| text.replace("line 15\n", "mine\n");
-    let present = World::new()
-        .file("f", edited(lines(20).replace("line 3\n", "agent\n")))
-        .mode("f", 0o755);
+    let present =
+        World::new().file("f", edited(lines(20).replace("line 3\n", "agent\n"))).mode("f", 0o755);
     let (world, reversed) = Undo::of(&from, &to, &present).run();
-    assert_eq!(
-        world,
-        World::new().file("f", edited(lines(20))).mode("f", 0o755)
-    );
+    assert_eq!(world, World::new().file("f", edited(lines(20))).mode("f", 0o755));
     assert_eq!(reversed.merged, [path("f")]);
     assert_eq!(reversed.conflicts, []);
 }
 
 #[test]
 fn the_same_line_changed_twice_is_a_conflict() {
-    let text = |line: &str, far: &str| {
-        lines(20)
-            .replace("line 3\n", line)
-            .replace("line 15\n", far)
-    };
+    let text =
+        |line: &str, far: &str| lines(20).replace("line 3\n", line).replace("line 15\n", far);
     let from = World::new().file("f", lines(20));
     let to = World::new().file("f", text("agent\n", "agent\n"));
     let present = World::new().file("f", text("mine\n", "agent\n"));
@@ -145,11 +114,7 @@ fn the_same_line_changed_twice_is_a_conflict() {
         (Conflicts::Leave, Decided::Left, text("mine\n", "agent\n")),
         (Conflicts::Ours, Decided::Ours, text("mine\n", "line 15\n")),
         (Conflicts::Theirs, Decided::Theirs, lines(20)),
-        (
-            Conflicts::Markers,
-            Decided::Markers,
-            text(marked, "line 15\n"),
-        ),
+        (Conflicts::Markers, Decided::Markers, text(marked, "line 15\n")),
     ];
     for (conflicts, decided, expected) in cases {
         let (world, reversed) = Undo::of(&from, &to, &present).with(conflicts).run();
@@ -162,13 +127,8 @@ fn the_same_line_changed_twice_is_a_conflict() {
 #[test]
 fn what_has_no_lines_is_taken_or_left_as_a_whole() {
     let file = |content: &str| World::new().file("f", content);
-    let theirs = whole_conflict(
-        &file("a\0"),
-        &file("b\0"),
-        &file("c\0"),
-        "f",
-        &ConflictWhy::Binary,
-    );
+    let theirs =
+        whole_conflict(&file("a\0"), &file("b\0"), &file("c\0"), "f", &ConflictWhy::Binary);
     assert_eq!(theirs, file("a\0"));
     let link = |target: &str| World::new().link("f", target);
     let theirs = whole_conflict(&link("a"), &link("b"), &link("c"), "f", &ConflictWhy::Link);
@@ -221,10 +181,7 @@ fn a_file_deleted_since_stays_deleted() {
     let theirs = whole_conflict(&from, &to, &present, "d/f", &why);
     assert_eq!(theirs, from);
     let none = to.clone().remove("d");
-    assert_eq!(
-        whole_conflict(&from, &to, &none, "d/f", &why).files.len(),
-        1
-    );
+    assert_eq!(whole_conflict(&from, &to, &none, "d/f", &why).files.len(), 1);
     // Permissions alone are nothing to bring a file back for.
     let to = from.clone().mode("d/f", 0o600);
     assert_eq!(clean(&from, &to, &present), present);
@@ -236,11 +193,7 @@ fn a_file_deleted_since_stays_deleted() {
 #[test]
 fn permissions_are_merged_apart_from_contents() {
     let from = World::new().file("f", lines(9)).file("g", "1\n");
-    let to = from
-        .clone()
-        .mode("f", 0o755)
-        .file("g", "2\n")
-        .mode("g", 0o600);
+    let to = from.clone().mode("f", 0o755).file("g", "2\n").mode("g", 0o600);
     let present = to.clone().file("f", lines(10)).mode("g", 0o640);
     let (world, reversed) = Undo::of(&from, &to, &present).run();
     let expected = World::new().file("f", lines(10)).file("g", "1\n");
@@ -259,23 +212,14 @@ fn permissions_are_merged_apart_from_contents() {
 
 #[test]
 fn the_root_directorys_mode_and_all_that_follow_from_it_come_back() {
-    let from = World::new()
-        .file("a", "1")
-        .file("d/b", "2")
-        .mode("d/b", 0o755)
-        .directory("e");
-    let to = ["", "d", "e"]
-        .iter()
-        .fold(from.clone(), |world, dir| world.mode(dir, 0o700));
+    let from = World::new().file("a", "1").file("d/b", "2").mode("d/b", 0o755).directory("e");
+    let to = ["", "d", "e"].iter().fold(from.clone(), |world, dir| world.mode(dir, 0o700));
     let to = to.mode("a", 0o600).mode("d/b", 0o700);
     assert_eq!(clean(&from, &to, &to), from);
     let present = to.clone().file("mine", "3").mode("e", 0o750);
     let (world, reversed) = Undo::of(&from, &to, &present).run();
     assert_eq!(world, from.clone().file("mine", "3").mode("e", 0o750));
-    assert_eq!(
-        reversed.conflicts,
-        [conflict("e", ConflictWhy::Mode, Decided::Left)]
-    );
+    assert_eq!(reversed.conflicts, [conflict("e", ConflictWhy::Mode, Decided::Left)]);
     let sticky = from.clone().mode("", 0o1755).mode("d", 0o1777);
     assert_eq!(clean(&from, &sticky, &sticky), from);
     assert_eq!(clean(&sticky, &from, &from), sticky);
@@ -284,19 +228,12 @@ fn the_root_directorys_mode_and_all_that_follow_from_it_come_back() {
 #[test]
 fn a_directory_goes_when_nothing_is_left_in_it() {
     let from = World::new();
-    let to = from
-        .clone()
-        .file("a/b/c", "1")
-        .directory("a/e")
-        .file("k/x", "1");
+    let to = from.clone().file("a/b/c", "1").directory("a/e").file("k/x", "1");
     let present = to.clone().file("a/mine", "2").directory("k/mine");
     let expected = World::new().file("a/mine", "2").directory("k/mine");
     assert_eq!(clean(&from, &to, &present), expected);
     let present = to.clone().left_out("a/b/secret");
-    assert_eq!(
-        clean(&from, &to, &present),
-        World::new().left_out("a/b/secret")
-    );
+    assert_eq!(clean(&from, &to, &present), World::new().left_out("a/b/secret"));
 }
 
 #[test]
@@ -346,34 +283,22 @@ fn what_no_save_holds_is_never_replaced() {
 
 #[test]
 fn what_a_state_says_nothing_about_is_kept() {
-    let from = World::new()
-        .file("a", "1\n")
-        .file("dir/b", "1\n")
-        .file("c", "1\n");
+    let from = World::new().file("a", "1\n").file("dir/b", "1\n").file("c", "1\n");
     let to = from.clone().remove("a").file("dir/b", "2\n").remove("c");
     let present = World::new().file("dir/b", "2\n");
     for which in 0..3 {
         let mut states = [State::of(&from), State::of(&to), State::of(&present)];
-        states[which].left_out = [
-            (b"a".to_vec(), Reason::TooLarge),
-            (b"dir".to_vec(), Reason::Ignored),
-        ]
-        .into();
+        states[which].left_out =
+            [(b"a".to_vec(), Reason::TooLarge), (b"dir".to_vec(), Reason::Ignored)].into();
         let reversed = reverse(&Request {
             present: states[2].view(),
-            runs: &[Run {
-                from: states[0].view(),
-                to: states[1].view(),
-            }],
+            runs: &[Run { from: states[0].view(), to: states[1].view() }],
             scope: &[],
             conflicts: Conflicts::Theirs,
             labels: LABELS,
         })
         .unwrap();
-        let kept = [
-            (path("a"), Reason::TooLarge),
-            (path("dir/b"), Reason::Ignored),
-        ];
+        let kept = [(path("a"), Reason::TooLarge), (path("dir/b"), Reason::Ignored)];
         assert_eq!(reversed.kept, kept);
         let changed: Vec<_> = reversed.changes.keys().cloned().collect();
         assert_eq!(changed, [path("c")]);
@@ -382,9 +307,7 @@ fn what_a_state_says_nothing_about_is_kept() {
 
 #[test]
 fn a_move_is_taken_back_with_what_was_edited_since() {
-    let from = World::new()
-        .file("old/a", lines(20))
-        .file("old/b", "stays\n");
+    let from = World::new().file("old/a", lines(20)).file("old/b", "stays\n");
     let to = from.clone().rename("old/a", "new/a").mode("new", 0o700);
     let present = to.clone().file("new/a", lines(21));
     let (world, reversed) = Undo::of(&from, &to, &present).run();
@@ -402,9 +325,7 @@ fn a_move_is_taken_back_with_what_was_edited_since() {
     assert_eq!(reversed.changes[&path("old/a")], moved);
     // The step edited it as well.
     let to = to.file("new/a", lines(20).replace("line 2\n", "agent\n"));
-    let present = to
-        .clone()
-        .file("new/a", lines(21).replace("line 2\n", "agent\n"));
+    let present = to.clone().file("new/a", lines(21).replace("line 2\n", "agent\n"));
     let (world, reversed) = Undo::of(&from, &to, &present).run();
     assert_eq!(world, from.clone().file("old/a", lines(21)));
     assert_eq!(reversed.merged, [path("old/a")]);
@@ -415,10 +336,7 @@ fn a_change_follows_a_file_that_was_moved_since() {
     let from = World::new().file("a", lines(20));
     let to = World::new().file("a", lines(20).replace("line 2\n", "agent\n"));
     let present = to.clone().rename("a", "lib/b");
-    assert_eq!(
-        clean(&from, &to, &present),
-        from.clone().rename("a", "lib/b")
-    );
+    assert_eq!(clean(&from, &to, &present), from.clone().rename("a", "lib/b"));
     // Permissions follow too.
     let to = from.clone().mode("a", 0o600);
     let present = to.clone().rename("a", "b");
@@ -458,10 +376,7 @@ fn a_move_back_onto_something_else_is_a_conflict() {
 
 #[test]
 fn only_what_is_in_the_scope_changes() {
-    let from = World::new()
-        .file("a/x", "1\n")
-        .file("b/y", "1\n")
-        .file("m/old", lines(20));
+    let from = World::new().file("a/x", "1\n").file("b/y", "1\n").file("m/old", lines(20));
     let to = from
         .clone()
         .file("a/x", "2\n")
@@ -480,27 +395,13 @@ fn only_what_is_in_the_scope_changes() {
 
 #[test]
 fn checkpoints_of_hermes_know_only_who_may_execute() {
-    let from = World::new()
-        .file("f", "1\n")
-        .file("g", "1\n")
-        .file("h", "1\n");
-    let to = from
-        .clone()
-        .mode("f", 0o755)
-        .file("g", "2\n")
-        .mode("h", 0o600);
+    let from = World::new().file("f", "1\n").file("g", "1\n").file("h", "1\n");
+    let to = from.clone().mode("f", 0o755).file("g", "2\n").mode("h", 0o600);
     let present = to.clone().mode("f", 0o750).mode("g", 0o640).directory("e");
-    let states = [
-        State::of_hermes(&from),
-        State::of_hermes(&to),
-        State::of(&present),
-    ];
+    let states = [State::of_hermes(&from), State::of_hermes(&to), State::of(&present)];
     let reversed = reverse(&Request {
         present: states[2].view(),
-        runs: &[Run {
-            from: states[0].view(),
-            to: states[1].view(),
-        }],
+        runs: &[Run { from: states[0].view(), to: states[1].view() }],
         scope: &[],
         conflicts: Conflicts::Leave,
         labels: LABELS,
@@ -526,30 +427,16 @@ fn a_nested_repository_is_never_written() {
 #[test]
 fn runs_are_put_on_top_of_each_other() {
     let first = World::new().file("f", lines(20)).file("mine", "1\n");
-    let one = first
-        .clone()
-        .file("f", lines(20).replace("line 2\n", "agent\n"))
-        .file("made", "1\n");
-    let between = one
-        .clone()
-        .file("mine", "2\n")
-        .file("f", lines(21).replace("line 2\n", "agent\n"));
+    let one = first.clone().file("f", lines(20).replace("line 2\n", "agent\n")).file("made", "1\n");
+    let between =
+        one.clone().file("mine", "2\n").file("f", lines(21).replace("line 2\n", "agent\n"));
     let two = between
         .clone()
         .file("f", lines(21).replace("line 2\n", "agent\nagain\n"))
         .rename("made", "moved");
     let states = [&first, &one, &between, &two].map(State::of);
     let [from, one_after, two_before, two_after] = states.each_ref().map(State::view);
-    let runs = [
-        Run {
-            from,
-            to: one_after,
-        },
-        Run {
-            from: two_before,
-            to: two_after,
-        },
-    ];
+    let runs = [Run { from, to: one_after }, Run { from: two_before, to: two_after }];
     let composed: Reversed = compose(from, &runs, &[]).unwrap();
     assert_eq!(composed.conflicts, []);
     let expected = first
@@ -563,23 +450,18 @@ fn runs_are_put_on_top_of_each_other() {
 #[test]
 fn a_file_that_one_run_conflicts_in_is_left_alone_in_every_run() {
     let first = World::new().file("f", lines(20)).file("g", "1\n");
-    let one = first
-        .clone()
-        .file("f", lines(20).replace("line 3\n", "one\n"));
+    let one = first.clone().file("f", lines(20).replace("line 3\n", "one\n"));
     let text = |world: &World| String::from_utf8(world.files["f"].1.clone()).unwrap();
     let by_hand = one.clone().file("f", text(&one).replace("one\n", "hand\n"));
-    let two = by_hand
-        .clone()
-        .file("f", text(&by_hand).replace("line 15\n", "two\n"))
-        .file("g", "2\n");
+    let two =
+        by_hand.clone().file("f", text(&by_hand).replace("line 15\n", "two\n")).file("g", "2\n");
     let undo = Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two);
     let (world, reversed) = undo.run();
     assert_eq!(world, two.clone().file("g", "1\n"));
     let why = ConflictWhy::Text { hunks: 1 };
     assert_eq!(reversed.conflicts, [conflict("f", why, Decided::Left)]);
     assert_eq!(reversed.left.get(&path("f")), Some(&path("f")));
-    let (world, _) = Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two)
-        .with(Conflicts::Ours)
-        .run();
+    let (world, _) =
+        Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two).with(Conflicts::Ours).run();
     assert_eq!(world, by_hand);
 }

@@ -1,36 +1,21 @@
 //! Small projects for tests, and what a save of them would be.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use herma_diff::DiffError;
 use herma_diff::merge::Labels;
-use herma_diff::testing::Files;
-use herma_diff::testing::Memory;
+use herma_diff::testing::{Files, Memory};
 use herma_fs::Dir;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{EntryMode, Kind, id_of};
+use herma_store::{ObjectId, RelPath};
 
-use super::Conflicts;
-use super::Content;
-use super::Outcome;
-use super::Request;
-use super::Reversed;
-use super::Run;
-use super::StateView;
-use super::reverse;
-use super::write_state;
+use super::{Conflicts, Content, Outcome, Request, Reversed, Run, StateView, reverse, write_state};
 use crate::restore::modes::Modes;
 use crate::types::settings::Settings;
 use crate::worktree::lists::UsualModes;
-use crate::worktree::present::NothingSaved;
-use crate::worktree::present::ScanOptions;
-use crate::worktree::present::scan;
+use crate::worktree::present::{NothingSaved, ScanOptions, scan};
 use crate::worktree::reason::Reason;
 use crate::worktree::sink::HashOnly;
 
@@ -58,11 +43,7 @@ impl World {
 
     pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let full_mode = self.files.get(path).map_or(0o644, |file| file.2);
-        let mode = if full_mode & 0o100 == 0 {
-            EntryMode::File
-        } else {
-            EntryMode::Executable
-        };
+        let mode = if full_mode & 0o100 == 0 { EntryMode::File } else { EntryMode::Executable };
         self.put(path, mode, content.as_ref(), full_mode)
     }
 
@@ -88,11 +69,7 @@ impl World {
     /// Sets the mode of a file or directory.
     pub(crate) fn mode(mut self, path: &str, mode: u32) -> Self {
         if let Some(file) = self.files.get_mut(path) {
-            file.0 = if mode & 0o100 == 0 {
-                EntryMode::File
-            } else {
-                EntryMode::Executable
-            };
+            file.0 = if mode & 0o100 == 0 { EntryMode::File } else { EntryMode::Executable };
             file.2 = mode;
         } else {
             *self.directories.get_mut(path).unwrap() = mode;
@@ -116,11 +93,7 @@ impl World {
 
     /// Like a rename, of a file that making room for its new name may have removed.
     pub(crate) fn moved(self, from: &str, to: &str) -> Self {
-        if self.files.contains_key(from) {
-            self.rename(from, to)
-        } else {
-            self
-        }
+        if self.files.contains_key(from) { self.rename(from, to) } else { self }
     }
 
     fn put(mut self, path: &str, mode: EntryMode, content: &[u8], full_mode: u32) -> Self {
@@ -132,9 +105,7 @@ impl World {
 
     fn make_directories(&mut self, path: &str) {
         for (at, _) in path.match_indices('/') {
-            self.directories
-                .entry(path[..at].to_owned())
-                .or_insert(0o755);
+            self.directories.entry(path[..at].to_owned()).or_insert(0o755);
         }
     }
 
@@ -151,11 +122,7 @@ impl World {
                 Outcome::Directory { full_mode } => {
                     world.directories.insert(name, *full_mode);
                 }
-                Outcome::File {
-                    mode,
-                    content,
-                    full_mode,
-                } => {
+                Outcome::File { mode, content, full_mode } => {
                     world.directories.remove(&name);
                     let content = match content {
                         Content::Stored(id) | Content::Present(id) => known[id].clone(),
@@ -178,10 +145,7 @@ impl World {
                 "{name} is a file and a directory"
             );
             for (at, _) in name.match_indices('/') {
-                assert!(
-                    self.directories.contains_key(&name[..at]),
-                    "{name} is nowhere"
-                );
+                assert!(self.directories.contains_key(&name[..at]), "{name} is nowhere");
             }
         }
     }
@@ -213,16 +177,9 @@ impl World {
         for (name, mode) in self.directories.iter().rev() {
             set(&root.join(name), *mode);
         }
-        let mut settings = Settings {
-            threads: 1,
-            ..Settings::default()
-        };
+        let mut settings = Settings { threads: 1, ..Settings::default() };
         settings.excludes.builtin = false;
-        settings.excludes.exclude = self
-            .left_out
-            .iter()
-            .map(|name| format!("/{name}"))
-            .collect();
+        settings.excludes.exclude = self.left_out.iter().map(|name| format!("/{name}")).collect();
         let options = ScanOptions {
             root: &Dir::open(root).unwrap(),
             settings: &settings,
@@ -256,10 +213,7 @@ impl State {
         });
         let (side, tree) = Memory::of(&entries);
         let usual = UsualModes::below(world.directories[""]);
-        let mut modes = Modes {
-            usual,
-            ..Modes::default()
-        };
+        let mut modes = Modes { usual, ..Modes::default() };
         for (name, (mode, _, full_mode)) in &world.files {
             let is_file = matches!(mode, EntryMode::File | EntryMode::Executable);
             if is_file && *full_mode != usual.file(*mode == EntryMode::Executable) {
@@ -275,12 +229,7 @@ impl State {
         }
         let left_out = world.left_out.iter();
         let left_out = left_out.map(|name| (name.clone().into_bytes(), Reason::Excluded));
-        Self {
-            side,
-            tree,
-            modes,
-            left_out: left_out.collect(),
-        }
+        Self { side, tree, modes, left_out: left_out.collect() }
     }
 
     /// As Hermes saved it: without modes and empty directories.
@@ -300,10 +249,7 @@ impl State {
     }
 }
 
-pub(crate) const LABELS: Labels<'static> = Labels {
-    ours: "now",
-    theirs: "before",
-};
+pub(crate) const LABELS: Labels<'static> = Labels { ours: "now", theirs: "before" };
 
 /// What to take back, and how.
 pub(crate) struct Undo<'w> {
@@ -321,12 +267,7 @@ impl<'w> Undo<'w> {
 
     /// Runs as pairs of states, newest first.
     pub(crate) fn of_runs(runs: &[(&'w World, &'w World)], present: &'w World) -> Self {
-        Self {
-            present,
-            runs: runs.to_vec(),
-            conflicts: Conflicts::Leave,
-            scope: Vec::new(),
-        }
+        Self { present, runs: runs.to_vec(), conflicts: Conflicts::Leave, scope: Vec::new() }
     }
 
     pub(crate) fn with(mut self, conflicts: Conflicts) -> Self {
@@ -348,18 +289,10 @@ impl<'w> Undo<'w> {
     }
 
     pub(crate) fn run_without_saving(&self) -> Reversed {
-        let states: Vec<(State, State)> = self
-            .runs
-            .iter()
-            .map(|(from, to)| (State::of(from), State::of(to)))
-            .collect();
-        let runs: Vec<Run<'_>> = states
-            .iter()
-            .map(|(from, to)| Run {
-                from: from.view(),
-                to: to.view(),
-            })
-            .collect();
+        let states: Vec<(State, State)> =
+            self.runs.iter().map(|(from, to)| (State::of(from), State::of(to))).collect();
+        let runs: Vec<Run<'_>> =
+            states.iter().map(|(from, to)| Run { from: from.view(), to: to.view() }).collect();
         let present = State::of(self.present);
         reverse(&Request {
             present: present.view(),
@@ -379,9 +312,7 @@ pub(crate) fn result<'w>(
     worlds: impl IntoIterator<Item = &'w World>,
 ) -> World {
     let mut known = contents(present);
-    worlds
-        .into_iter()
-        .for_each(|world| known.append(&mut contents(world)));
+    worlds.into_iter().for_each(|world| known.append(&mut contents(world)));
     let result = present.after(reversed, &known);
     let state = State::of(present);
     let add = |kind, data: &[u8]| Ok::<_, DiffError>(id_of(kind, data).unwrap());

@@ -1,20 +1,14 @@
 //! One state of the project, and how to look things up in it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use bstr::BString;
-use herma_diff::Change;
-use herma_diff::DiffError;
-use herma_diff::FileState;
-use herma_diff::Side;
-use herma_diff::compare;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_diff::{Change, DiffError, FileState, Side, compare};
 use herma_store::object::EntryMode;
+use herma_store::{ObjectId, RelPath};
 
 use crate::restore::modes::Modes;
 use crate::worktree::reason::Reason;
@@ -58,9 +52,7 @@ impl StateView<'_> {
     pub(crate) fn left_out_below(&self, directory: &RelPath) -> bool {
         let first = directory.join(b"");
         let mut below = self.left_out.range(first.as_bytes().to_vec()..);
-        below
-            .next()
-            .is_some_and(|(path, _)| path.starts_with(first.as_bytes()))
+        below.next().is_some_and(|(path, _)| path.starts_with(first.as_bytes()))
     }
 
     /// Every file of the state, as additions to nothing.
@@ -151,11 +143,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(view: StateView<'a>, role: Role) -> Self {
-        Self {
-            view,
-            role,
-            listings: RefCell::default(),
-        }
+        Self { view, role, listings: RefCell::default() }
     }
 
     /// What is in a directory, if the tree has it.
@@ -188,9 +176,7 @@ impl<'a> Reader<'a> {
             return Ok(Listing::new());
         }
         let entries = self.view.side.entries(path, id)?.into_iter();
-        Ok(entries
-            .map(|entry| (entry.name, (entry.mode, entry.id)))
-            .collect())
+        Ok(entries.map(|entry| (entry.name, (entry.mode, entry.id))).collect())
     }
 
     fn remember(&self, path: RelPath, listing: Option<Listing>) -> Option<Rc<Listing>> {
@@ -218,18 +204,10 @@ impl<'a> Reader<'a> {
             EntryMode::Symlink | EntryMode::Nested | EntryMode::Directory => 0,
         };
         let (bytes, lineage) = match self.role {
-            Role::Present => (
-                Bytes::Present(self.view.side, path.clone()),
-                Some(path.clone()),
-            ),
+            Role::Present => (Bytes::Present(self.view.side, path.clone()), Some(path.clone())),
             Role::Saved => (Bytes::Saved(self.view.side, path.clone()), None),
         };
-        Entry {
-            state,
-            full_mode,
-            bytes,
-            lineage,
-        }
+        Entry { state, full_mode, bytes, lineage }
     }
 
     /// Is there a directory at this path, and with which mode?

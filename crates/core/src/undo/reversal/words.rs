@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::ConflictWhy;
-use super::Decided;
+use super::{ConflictWhy, Decided};
 
 impl ConflictWhy {
     /// The word JSON uses.
@@ -41,10 +40,7 @@ impl fmt::Display for ConflictWhy {
             Self::DeletedLater => f.write_str("the step changed it, and it was deleted since"),
             Self::Reappeared => f.write_str("the step deleted it, and another one is there now"),
             Self::MovedLater { from } => {
-                write!(
-                    f,
-                    "the step moved it from {from}, and it was moved on since"
-                )
+                write!(f, "the step moved it from {from}, and it was moved on since")
             }
             Self::Occupied { by_now } => {
                 write!(f, "{by_now} belongs here, where another one is by now")

@@ -3,25 +3,15 @@
 //! Only directories with changes in them are written anew, from the inside out; everything else is named
 //! as the present names it.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use herma_diff::DiffError;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::compare_names;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
+use herma_store::{ObjectId, RelPath};
 
-use super::Content;
-use super::Outcome;
-use super::Reversed;
-use super::StateView;
-use super::view::Listing;
-use super::view::Reader;
-use super::view::Role;
+use super::view::{Listing, Reader, Role};
 use super::write_modes::write_modes;
+use super::{Content, Outcome, Reversed, StateView};
 use crate::restore::apply::ancestors;
 
 /// Stores an object and returns its id.
@@ -39,11 +29,7 @@ pub(crate) fn write_state<E: From<DiffError>>(
     let root = trees.get(&RelPath::root()).copied().flatten();
     let modes = write_modes(&present, reversed, &trees, add)?;
     let unchanged = present.view.tree;
-    let root = if trees.is_empty() {
-        Some(unchanged)
-    } else {
-        root
-    };
+    let root = if trees.is_empty() { Some(unchanged) } else { root };
     Ok((root.unwrap_or(ObjectId::EMPTY_TREE), modes))
 }
 
@@ -59,11 +45,8 @@ fn write_trees<E: From<DiffError>>(
     let mut trees = Trees::new();
     // Names sort behind what they are below, so that this goes from the inside out.
     while let Some((dir, listing)) = pending.pop_last() {
-        let tree = if listing.is_empty() {
-            None
-        } else {
-            Some(add(Kind::Tree, &tree_bytes(&listing))?)
-        };
+        let tree =
+            if listing.is_empty() { None } else { Some(add(Kind::Tree, &tree_bytes(&listing))?) };
         if let Some((parent, name)) = dir.split()
             && let Some(above) = pending.get_mut(&parent)
         {

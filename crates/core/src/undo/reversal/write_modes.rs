@@ -6,21 +6,15 @@
 use std::collections::BTreeMap;
 
 use herma_diff::DiffError;
-use herma_store::ObjectId;
-use herma_store::RelPath;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::compare_names;
+use herma_store::object::{EntryMode, Kind, compare_names};
+use herma_store::{ObjectId, RelPath};
 
-use super::Outcome;
-use super::Reversed;
 use super::view::Reader;
-use super::write::Add;
-use super::write::Trees;
+use super::write::{Add, Trees};
+use super::{Outcome, Reversed};
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
-use crate::worktree::lists::ListBuilder;
-use crate::worktree::lists::UsualModes;
+use crate::worktree::lists::{ListBuilder, UsualModes};
 
 /// Stores the list of modes; `None` if there is nothing to say.
 pub(crate) fn write_modes<E: From<DiffError>>(
@@ -45,10 +39,7 @@ fn modes_after(
         _ => now.usual,
     };
     let mut modes = if usual == now.usual {
-        Modes {
-            unknown: false,
-            ..now.clone()
-        }
+        Modes { unknown: false, ..now.clone() }
     } else {
         all_modes(present, usual)?
     };
@@ -58,9 +49,7 @@ fn modes_after(
             Outcome::Gone => {
                 modes.directories.remove(path);
             }
-            Outcome::File {
-                mode, full_mode, ..
-            } => {
+            Outcome::File { mode, full_mode, .. } => {
                 modes.directories.remove(path);
                 note_file(&mut modes, path, *mode, *full_mode);
             }
@@ -82,10 +71,7 @@ fn modes_after(
 
 /// The present's modes, all that are not usual in the new sense.
 fn all_modes(present: &Reader<'_>, usual: UsualModes) -> Result<Modes, DiffError> {
-    let mut modes = Modes {
-        usual,
-        ..Modes::default()
-    };
+    let mut modes = Modes { usual, ..Modes::default() };
     for file in present.view.all_files()? {
         for dir in ancestors(&file.path) {
             if modes.directories.contains_key(&dir) {
@@ -98,9 +84,7 @@ fn all_modes(present: &Reader<'_>, usual: UsualModes) -> Result<Modes, DiffError
             note_file(&mut modes, &file.path, entry.state.mode, entry.full_mode);
         }
     }
-    modes
-        .directories
-        .retain(|_, mode| *mode != usual.directory());
+    modes.directories.retain(|_, mode| *mode != usual.directory());
     let listed = &present.view.modes.directories;
     for (path, mode) in listed.iter().filter(|(path, _)| !path.is_root()) {
         if *mode != usual.directory() || present.listing(path)?.is_none() {
@@ -177,9 +161,7 @@ fn write_lists<E>(modes: &Modes, add: &Add<'_, E>) -> Result<Option<ObjectId>, E
         for (name, mode) in listed.files {
             list.file_mode(name, mode);
         }
-        listed
-            .below
-            .sort_by(|(a, _), (b, _)| compare_names(a, true, b, true));
+        listed.below.sort_by(|(a, _), (b, _)| compare_names(a, true, b, true));
         for (name, below) in &listed.below {
             list.subdirectory(name, below);
         }

@@ -15,9 +15,7 @@
 mod walk;
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bstr::BString;
 use herma_store::ObjectId;
@@ -26,13 +24,9 @@ use herma_store::objects::Objects;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::reason::Reason;
-use super::stat_cache::EntryKind;
-use super::stat_cache::EntryRecord;
-use super::stat_cache::StatCache;
+use super::stat_cache::{EntryKind, EntryRecord, StatCache};
 use crate::side::StoreSide;
-use crate::worktree::rules::ExcludeSettings;
-use crate::worktree::rules::Rules;
-use crate::worktree::rules::Scope;
+use crate::worktree::rules::{ExcludeSettings, Rules, Scope};
 
 /// An ignore file that is larger has no rules, as on disk.
 const LARGEST_IGNORE_FILE: u64 = 4 << 20;
@@ -158,10 +152,7 @@ impl<'a> Held<'a> {
         let begun = self.holding.begun.iter().map(|begun| &begun.tree);
         let states = self.holding.states.iter().chain(begun);
         let found = states.filter_map(|tree| self.at(tree, path));
-        found
-            .filter(|(mode, _)| *mode == kind)
-            .map(|(_, id)| id)
-            .collect()
+        found.filter(|(mode, _)| *mode == kind).map(|(_, id)| id).collect()
     }
 
     /// How long a stored content is.
@@ -183,9 +174,7 @@ impl<'a> Held<'a> {
     /// The rules around the root at the beginning of each step.
     pub(crate) fn scopes(&self) -> Vec<Scope<'_>> {
         let begun = self.holding.begun.iter().zip(&self.rules);
-        begun
-            .map(|(begun, rules)| Scope::root(rules, Some(&begun.info_exclude)))
-            .collect()
+        begun.map(|(begun, rules)| Scope::root(rules, Some(&begun.info_exclude))).collect()
     }
 
     /// The ignore files of a directory at the beginning of the step with this place.
@@ -214,10 +203,7 @@ impl<'a> Held<'a> {
         let begun = self.holding.begun.iter();
         let begun = begun.filter(|begun| described != Some(begun.checkpoint));
         let begun: Vec<&Begun> = begun.collect();
-        if begun
-            .iter()
-            .any(|begun| self.has_other_ignore_files(begun, cache))
-        {
+        if begun.iter().any(|begun| self.has_other_ignore_files(begun, cache)) {
             return true;
         }
         if self.holding.states.is_empty() && begun.is_empty() {

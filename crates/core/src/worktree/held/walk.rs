@@ -1,22 +1,17 @@
 //! What a walk does about names that the rules leave out and that may be held all the same.
 
 use std::ffi::CStr;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use herma_fs::{FileKind, Stat};
 use herma_store::error::StoreError;
 use herma_store::object::EntryMode;
 
 use crate::worktree::held::Held;
 use crate::worktree::reason::Reason;
-use crate::worktree::rules::Scope;
-use crate::worktree::rules::Verdict;
-use crate::worktree::scan::Here;
-use crate::worktree::scan::Walk;
-use crate::worktree::scan::read_file::Judged;
-use crate::worktree::scan::read_file::Reader;
+use crate::worktree::rules::{Scope, Verdict};
+use crate::worktree::scan::read_file::{Judged, Reader};
+use crate::worktree::scan::{Here, Walk};
 use crate::worktree::sink::HashOnly;
 use crate::worktree::stat_cache::EntryRecord;
 

@@ -65,16 +65,11 @@ mod tests {
 
     fn by_gix(name: &[u8], is_dir: bool) -> bool {
         let includes = DEFAULT_INCLUDES.iter().map(|include| format!("!{include}"));
-        let lines: Vec<_> = DEFAULT_EXCLUDES
-            .iter()
-            .map(ToString::to_string)
-            .chain(includes)
-            .collect();
+        let lines: Vec<_> =
+            DEFAULT_EXCLUDES.iter().map(ToString::to_string).chain(includes).collect();
         let mut search = gix_ignore::Search::default();
         let parse = gix_ignore::search::Ignore::default();
-        search
-            .add_patterns_buffer(lines.join("\n").as_bytes(), "list", None, parse)
-            .unwrap();
+        search.add_patterns_buffer(lines.join("\n").as_bytes(), "list", None, parse).unwrap();
         let case = gix_glob::pattern::Case::Sensitive;
         search
             .pattern_matching_relative_path(name.into(), Some(is_dir), case)
@@ -82,13 +77,10 @@ mod tests {
     }
 
     fn names() -> impl Strategy<Value = String> {
-        let stems: Vec<&str> = DEFAULT_EXCLUDES
-            .iter()
-            .map(|p| p.trim_matches(['*', '/']))
-            .collect();
-        let affix = prop::sample::select(vec![
-            "", "", "", ".", "x", ".env.", ".local", "*", "example",
-        ]);
+        let stems: Vec<&str> =
+            DEFAULT_EXCLUDES.iter().map(|p| p.trim_matches(['*', '/'])).collect();
+        let affix =
+            prop::sample::select(vec!["", "", "", ".", "x", ".env.", ".local", "*", "example"]);
         (affix.clone(), prop::sample::select(stems), affix)
             .prop_map(|(before, stem, after)| format!("{before}{stem}{after}"))
     }
@@ -106,11 +98,7 @@ mod tests {
         for line in DEFAULT_EXCLUDES {
             let name = line.trim_end_matches('/').replace('*', "x");
             assert!(leaves_out(name.as_bytes(), true), "{line}");
-            assert_eq!(
-                leaves_out(name.as_bytes(), false),
-                !line.ends_with('/'),
-                "{line}"
-            );
+            assert_eq!(leaves_out(name.as_bytes(), false), !line.ends_with('/'), "{line}");
         }
     }
 

@@ -152,11 +152,7 @@ mod tests {
             let components = several_stars(split(pattern.as_bytes())).unwrap();
             let found = match_path(&components, path.as_bytes(), glob);
             assert_eq!(found, expected, "{pattern} on {path}");
-            assert_eq!(
-                found,
-                glob(pattern.as_bytes(), path.as_bytes()),
-                "git on {pattern}"
-            );
+            assert_eq!(found, glob(pattern.as_bytes(), path.as_bytes()), "git on {pattern}");
         }
     }
 }

@@ -24,14 +24,12 @@ mod oracle_tests;
 mod pattern;
 pub mod scope;
 
-pub use builtin::DEFAULT_EXCLUDES;
-pub use builtin::DEFAULT_INCLUDES;
+pub use builtin::{DEFAULT_EXCLUDES, DEFAULT_INCLUDES};
 pub use scope::Scope;
 
 use crate::worktree::reason::Reason;
 use crate::worktree::secrets;
-use pattern::Pattern;
-use pattern::parse_setting;
+use pattern::{Pattern, parse_setting};
 
 /// Counts every change to the meaning of the rules, so that what was judged by old rules is judged anew.
 pub const RULES_VERSION: u32 = 4;
@@ -160,17 +158,13 @@ pub enum Verdict {
 /// Is this the name of a temporary file a restore of ours works with: `.herma-`, 16 hexadecimal
 /// digits, `.tmp`?
 pub fn is_own_temporary(name: &[u8]) -> bool {
-    let digits = name
-        .strip_prefix(b".herma-")
-        .and_then(|rest| rest.strip_suffix(b".tmp"));
+    let digits = name.strip_prefix(b".herma-").and_then(|rest| rest.strip_suffix(b".tmp"));
     digits.is_some_and(|d| d.len() == 16 && d.iter().all(u8::is_ascii_hexdigit))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::SecretRules::Names;
-    use super::SecretRules::NamesAndContent;
-    use super::SecretRules::Off;
+    use super::SecretRules::{Names, NamesAndContent, Off};
     use super::*;
 
     #[test]
@@ -194,21 +188,15 @@ mod tests {
         let prints: Vec<_> = all.iter().map(|s| Rules::new(s).fingerprint()).collect();
         let distinct: std::collections::HashSet<_> = prints.iter().collect();
         assert_eq!(distinct.len(), prints.len());
-        assert_eq!(
-            prints[0],
-            Rules::new(&ExcludeSettings::default()).fingerprint()
-        );
+        assert_eq!(prints[0], Rules::new(&ExcludeSettings::default()).fingerprint());
     }
 
     #[test]
     fn only_our_own_temporary_names_are_ours() {
         assert!(is_own_temporary(b".herma-0123456789abcdef.tmp"));
-        for name in [
-            &b".herma-0123456789abcde.tmp"[..],
-            b".herma-notes.tmp",
-            b"herma",
-            b".herma-.tmp",
-        ] {
+        for name in
+            [&b".herma-0123456789abcde.tmp"[..], b".herma-notes.tmp", b"herma", b".herma-.tmp"]
+        {
             assert!(!is_own_temporary(name));
         }
     }

@@ -1,8 +1,7 @@
 //! The rules against real git: random trees with random ignore files at several levels.
 #![allow(clippy::disallowed_methods)]
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -24,11 +23,7 @@ fn rules() -> Rules {
 
 /// The names in `dir`, each with whether it is a directory.
 fn children(tree: &Tree, dir: &str) -> BTreeMap<String, bool> {
-    let prefix = if dir.is_empty() {
-        String::new()
-    } else {
-        format!("{dir}/")
-    };
+    let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
     let below = tree.keys().filter_map(|path| path.strip_prefix(&prefix));
     below
         .map(|rest| match rest.split_once('/') {
@@ -40,19 +35,10 @@ fn children(tree: &Tree, dir: &str) -> BTreeMap<String, bool> {
 
 fn walk(tree: &Tree, outer: &Scope<'_>, dir: &str, judged: Verdict, kept: &mut BTreeSet<String>) {
     let ignore = |name: &str| {
-        let path = if dir.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{dir}/{name}")
-        };
+        let path = if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
         tree.get(&path).map(Vec::as_slice)
     };
-    let scope = outer.enter(
-        dir.as_bytes(),
-        ignore(".gitignore"),
-        ignore(".hermaignore"),
-        judged,
-    );
+    let scope = outer.enter(dir.as_bytes(), ignore(".gitignore"), ignore(".hermaignore"), judged);
     for (path, is_dir) in children(tree, dir) {
         match scope.judge(path.as_bytes(), is_dir, &NothingTracked) {
             Verdict::LeaveOut(_) => {}
@@ -65,13 +51,7 @@ fn walk(tree: &Tree, outer: &Scope<'_>, dir: &str, judged: Verdict, kept: &mut B
 fn kept_by_rules(tree: &Tree, info_exclude: &[u8]) -> BTreeSet<String> {
     let rules = rules();
     let mut kept = BTreeSet::new();
-    walk(
-        tree,
-        &Scope::root(&rules, Some(info_exclude)),
-        "",
-        Verdict::Keep,
-        &mut kept,
-    );
+    walk(tree, &Scope::root(&rules, Some(info_exclude)), "", Verdict::Keep, &mut kept);
     kept
 }
 
@@ -96,29 +76,13 @@ fn kept_by_git(root: &Path, tree: &Tree, info_exclude: &[u8]) -> BTreeSet<String
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listed = String::from_utf8(output.stdout).unwrap();
     listed.split_terminator('\0').map(str::to_owned).collect()
 }
 
-const NAMES: [&str; 12] = [
-    "a",
-    "b",
-    "ab",
-    "foo",
-    "foo.o",
-    "build",
-    "b c",
-    "x ",
-    "#h",
-    "!n",
-    "a*",
-    "back\\slash",
-];
+const NAMES: [&str; 12] =
+    ["a", "b", "ab", "foo", "foo.o", "build", "b c", "x ", "#h", "!n", "a*", "back\\slash"];
 
 #[rustfmt::skip]
 const PARTS: [&str; 30] = [
@@ -130,9 +94,8 @@ const PARTS: [&str; 30] = [
 fn line() -> impl Strategy<Value = String> {
     let part = prop::sample::select(PARTS.to_vec());
     let before = prop::sample::select(vec!["", "", "", "", "!", "!", "/", "!/", "**/", "#", " "]);
-    let after = prop::sample::select(vec![
-        "", "", "", "", "/", "/", "/**", "/*", " ", "\r", "\\", "//",
-    ]);
+    let after =
+        prop::sample::select(vec!["", "", "", "", "/", "/", "/**", "/*", " ", "\r", "\\", "//"]);
     (before, prop::collection::vec(part, 1..4), after)
         .prop_map(|(before, parts, after)| format!("{before}{}{after}", parts.join("/")))
 }
@@ -168,16 +131,12 @@ fn tree() -> impl Strategy<Value = Tree> {
 
 /// Thousands of small files: in memory where the system offers it, or the disk is all this test measures.
 fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .unwrap()
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// Adds a file unless a file stands where a directory is needed, or the other way round.
 fn add(tree: &mut Tree, path: String, content: Vec<u8>) {
-    let under_file = path
-        .match_indices('/')
-        .any(|(at, _)| tree.contains_key(&path[..at]));
+    let under_file = path.match_indices('/').any(|(at, _)| tree.contains_key(&path[..at]));
     let below = format!("{path}/");
     if !under_file && !tree.keys().any(|other| other.starts_with(&below)) {
         tree.insert(path, content);

@@ -4,8 +4,7 @@
 //! line, a name may be nothing but tabs, and of a path the literal beginning is compared first and only the rest
 //! is a glob. `components` holds the guard against many `**`.
 
-use bstr::BStr;
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use gix_glob::pattern::Mode;
 
 use super::components;
@@ -31,11 +30,7 @@ pub(crate) struct Entry<'a> {
 impl<'a> Entry<'a> {
     pub(crate) fn new(path: &'a [u8], is_dir: bool) -> Self {
         let start = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-        Self {
-            path,
-            name: &path[start..],
-            is_dir,
-        }
+        Self { path, name: &path[start..], is_dir }
     }
 }
 
@@ -90,10 +85,7 @@ impl Pattern {
             glob.text.extend_from_slice(&components.join(&b'/'));
             several_stars = components::several_stars(components);
         }
-        Self {
-            glob,
-            components: several_stars,
-        }
+        Self { glob, components: several_stars }
     }
 
     /// The same pattern, turned into one that takes in.
@@ -211,10 +203,7 @@ mod tests {
         assert!(matches("[[:alpha:[x]", ":", false) && matches("[[:alpha:[x]", "[", false));
         assert!(!matches("[[:alpha:[x]", "b", false));
         assert!(matches("[[:]", ":", false) && !matches("[[:", "[", false));
-        assert!(
-            matches("[+-[:x]", "9", false),
-            "a range that ends with a bracket"
-        );
+        assert!(matches("[+-[:x]", "9", false), "a range that ends with a bracket");
         assert!(matches("[]x[:y]", "]", false) && matches("[!a[:y]", "b", false));
         assert!(matches("\\[[:digit:]]", "[:]", false));
     }
@@ -223,20 +212,15 @@ mod tests {
     fn lines_end_where_git_ends_them() {
         let patterns =
             parse_file(b"\xef\xbb\xbfone\r\n# no\n\n  \ntwo  \nthree\\ \nfour\0five\nsix\r");
-        let found: Vec<_> = patterns
-            .iter()
-            .map(|p| p.glob.text.to_str_lossy().into_owned())
-            .collect();
+        let found: Vec<_> =
+            patterns.iter().map(|p| p.glob.text.to_str_lossy().into_owned()).collect();
         assert_eq!(found, ["one", "two", "three\\ ", "four", "six"]);
     }
 
     #[test]
     fn a_setting_may_begin_with_a_hash_and_have_several_lines() {
         assert!(matches("#h", "a/#h", false));
-        assert!(
-            matches("\t", "\t", false),
-            "a name that is nothing but a tab"
-        );
+        assert!(matches("\t", "\t", false), "a name that is nothing but a tab");
         assert_eq!(parse_setting(&"a\n#b\n!c".to_owned()).len(), 2);
     }
 

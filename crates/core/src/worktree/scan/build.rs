@@ -5,26 +5,13 @@ use std::ffi::CStr;
 use herma_fs::Stat;
 use herma_store::ObjectId;
 use herma_store::error::StoreError;
-use herma_store::object::EntryMode;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
-use herma_store::object::push_tree_entry;
+use herma_store::object::{EntryMode, Kind, id_of, push_tree_entry};
 
-use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::lists::KEPT_DIRECTORY_BITS;
-use crate::worktree::lists::ListBuilder;
-use crate::worktree::scan::Here;
-use crate::worktree::scan::NewDir;
-use crate::worktree::scan::NewEntry;
-use crate::worktree::scan::Walk;
-use crate::worktree::scan::Walked;
-use crate::worktree::stat_cache::CacheBuilder;
-use crate::worktree::stat_cache::CacheSize;
-use crate::worktree::stat_cache::DirRecord;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::EntryRecord;
-use crate::worktree::stat_cache::IgnoreFiles;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, ListBuilder};
+use crate::worktree::scan::{Here, NewDir, NewEntry, Walk, Walked};
+use crate::worktree::stat_cache::{
+    CacheBuilder, CacheSize, DirRecord, EntryKind, EntryRecord, IgnoreFiles, StatCache,
+};
 
 impl<'r> Walk<'r> {
     /// Stores the tree and the lists of a directory and notes their ids in its record.
@@ -73,10 +60,8 @@ impl<'r> Walk<'r> {
             modes.directory_mode(mode);
         }
         modes.append_records(&files);
-        dir.record.ignore_files = IgnoreFiles {
-            git: here.has_gitignore,
-            herma: here.has_hermaignore,
-        };
+        dir.record.ignore_files =
+            IgnoreFiles { git: here.has_gitignore, herma: here.has_hermaignore };
         dir.record.tree = self.store_tree(&tree, known, is_root)?;
         let sink = self.reader.sink;
         let blob = |data: &[u8]| sink.add(Kind::Blob, data);

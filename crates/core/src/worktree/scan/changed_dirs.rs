@@ -33,20 +33,12 @@ impl ChangedDirs {
             }
             changed.insert(index);
         }
-        Self {
-            entered,
-            changed,
-            is_seen: false,
-        }
+        Self { entered, changed, is_seen: false }
     }
 
     /// For whoever has just looked at everything.
     pub(crate) fn seen(entered: HashSet<u32>, changed: HashSet<u32>) -> Self {
-        Self {
-            entered,
-            changed,
-            is_seen: true,
-        }
+        Self { entered, changed, is_seen: true }
     }
 
     /// Is everything else to be believed without another look?

@@ -7,10 +7,7 @@ use herma_fs::Dir;
 
 use crate::worktree::present::LazyTracked;
 use crate::worktree::reason::Reason;
-use crate::worktree::rules::Rules;
-use crate::worktree::rules::Scope;
-use crate::worktree::rules::Tracked;
-use crate::worktree::rules::Verdict;
+use crate::worktree::rules::{Rules, Scope, Tracked, Verdict};
 use crate::worktree::tracked::git_dir::git_dir;
 
 /// Nothing is promised for what would be deeper than this.
@@ -30,9 +27,7 @@ impl<'r> Judge<'r> {
     /// The rules of the project at `root`.
     pub(crate) fn new(root: Dir, rules: &'r Rules) -> Self {
         let repository = git_dir(&root).ok().flatten();
-        let info_exclude = repository
-            .as_ref()
-            .and_then(|dir| dir.info_exclude().ok().flatten());
+        let info_exclude = repository.as_ref().and_then(|dir| dir.info_exclude().ok().flatten());
         Self {
             root,
             rules,
@@ -80,9 +75,7 @@ impl<'r> Judge<'r> {
         let mut scope = known.unwrap_or_else(|| Ok(self.outermost()));
         for directory in missing.into_iter().rev() {
             scope = scope.and_then(|scope| self.enter(&scope, directory));
-            self.scopes
-                .borrow_mut()
-                .insert(directory.to_vec(), scope.clone());
+            self.scopes.borrow_mut().insert(directory.to_vec(), scope.clone());
         }
         scope
     }
@@ -104,12 +97,7 @@ impl<'r> Judge<'r> {
         let open = self.root.open_beneath(directory).ok();
         let read = |name: &str| open.as_ref()?.read_opt(name, 4 << 20).ok().flatten();
         let (gitignore, hermaignore) = (read(".gitignore"), read(".hermaignore"));
-        Ok(scope.enter(
-            directory,
-            gitignore.as_deref(),
-            hermaignore.as_deref(),
-            judged,
-        ))
+        Ok(scope.enter(directory, gitignore.as_deref(), hermaignore.as_deref(), judged))
     }
 }
 

@@ -3,24 +3,16 @@
 use std::cmp::Ordering;
 use std::ffi::CStr;
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::Stat;
 use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, Errno, FileKind, Stat};
 use herma_store::ObjectId;
 use herma_store::object::compare_names;
 use herma_store::path::is_reserved_link;
 
 use crate::worktree::reason::Reason;
-use crate::worktree::rules::Scope;
-use crate::worktree::rules::Verdict;
-use crate::worktree::scan::Here;
-use crate::worktree::scan::Walk;
-use crate::worktree::stat_cache::DirRecord;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::EntryRecord;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::rules::{Scope, Verdict};
+use crate::worktree::scan::{Here, Walk};
+use crate::worktree::stat_cache::{DirRecord, EntryKind, EntryRecord, StatCache};
 
 /// What to do about one name.
 pub(crate) enum Child {
@@ -30,10 +22,7 @@ pub(crate) enum Child {
     /// held.
     Look(Stat, Option<Reason>),
     /// A directory to walk.
-    Directory {
-        cached: Option<u32>,
-        judged: Verdict,
-    },
+    Directory { cached: Option<u32>, judged: Verdict },
 }
 
 /// The names of one directory, in git's order.
@@ -73,14 +62,10 @@ pub(crate) fn list<'n, 'r>(
             && !record.unsettled
             && record.same_state(stat);
         let trusted = trusted && !ignore_files_changed(here, cache, index);
-        let only_leads = walk
-            .changed()
-            .is_some_and(|changed| !changed.has_changed(index));
+        let only_leads = walk.changed().is_some_and(|changed| !changed.has_changed(index));
         let listed = || {
             let directories = only_leads.then(|| directories_of(cache, index));
-            directories
-                .flatten()
-                .or_else(|| from_cache(walk, here, cache, index))
+            directories.flatten().or_else(|| from_cache(walk, here, cache, index))
         };
         if let Some(listed) = trusted.then(listed).flatten() {
             return Ok(listed);
@@ -92,15 +77,9 @@ pub(crate) fn list<'n, 'r>(
 /// Has an ignore file of this directory changed since the cache was written?
 fn ignore_files_changed(here: &Here<'_, '_>, cache: &StatCache, index: u32) -> bool {
     let changed = |present: bool, name: &[u8]| {
-        let entry = if present {
-            cache.find_kind(index, name, false)
-        } else {
-            None
-        };
+        let entry = if present { cache.find_kind(index, name, false) } else { None };
         entry.is_some_and(|entry| {
-            here.dir
-                .stat_raw(name)
-                .map_or(true, |stat| !entry.is_clean(&stat))
+            here.dir.stat_raw(name).map_or(true, |stat| !entry.is_clean(&stat))
         })
     };
     changed(here.has_gitignore, b".gitignore") || changed(here.has_hermaignore, b".hermaignore")
@@ -163,13 +142,7 @@ fn directories_of(cache: &StatCache, index: u32) -> Option<Listed<'_>> {
 }
 
 fn unchanged(directories: Vec<(&CStr, Child)>, names: usize) -> Listed<'_> {
-    Listed {
-        children: directories,
-        complete: false,
-        names,
-        changed: false,
-        rules_changed: false,
-    }
+    Listed { children: directories, complete: false, names, changed: false, rules_changed: false }
 }
 
 fn directory(entry: &EntryRecord) -> Child {
@@ -212,10 +185,9 @@ fn changed_since_cached<'n, 'r>(
             EntryKind::LeftOut(_) => Child::Known(entry),
             _ if at < place => Child::Known(entry),
             // A directory that could not be entered is tried again each time.
-            EntryKind::Watched(_) if entry.is_dir => Child::Directory {
-                cached: None,
-                judged: Verdict::Keep,
-            },
+            EntryKind::Watched(_) if entry.is_dir => {
+                Child::Directory { cached: None, judged: Verdict::Keep }
+            }
             _ => match here.dir.stat_raw(name) {
                 Ok(stat) if stat.kind == FileKind::Directory => return None,
                 Ok(stat) if is_same(walk, &entry, &stat) => Child::Known(entry),
@@ -258,11 +230,7 @@ fn from_disk<'n, 'r>(
         let is_dir = |n: &Name| n.kind == FileKind::Directory;
         compare_names(bytes(a), is_dir(a), bytes(b), is_dir(b))
     });
-    let has = |wanted: &[u8]| {
-        found
-            .iter()
-            .any(|n| bytes(n) == wanted && n.kind == FileKind::File)
-    };
+    let has = |wanted: &[u8]| found.iter().any(|n| bytes(n) == wanted && n.kind == FileKind::File);
     let (had_gitignore, had_hermaignore) = (here.has_gitignore, here.has_hermaignore);
     here.has_gitignore = has(b".gitignore");
     here.has_hermaignore = has(b".hermaignore");
@@ -292,13 +260,7 @@ fn from_disk<'n, 'r>(
             children.push((c_name, child));
         }
     }
-    Ok(Listed {
-        names: children.len(),
-        children,
-        complete: true,
-        changed: true,
-        rules_changed,
-    })
+    Ok(Listed { names: children.len(), children, complete: true, changed: true, rules_changed })
 }
 
 /// Reads the directory; names are stored each with a NUL behind it.
@@ -308,11 +270,7 @@ fn read_names(dir: &Dir, names: &mut Vec<u8>) -> Result<Vec<Name>, Errno> {
         dir.for_each_entry(buffer, |name, kind| {
             let start = names.len();
             names.extend_from_slice(name.to_bytes_with_nul());
-            found.push(Name {
-                start,
-                end: names.len() - 1,
-                kind,
-            });
+            found.push(Name { start, end: names.len() - 1, kind });
         })
     })?;
     // File systems that do not say what an entry is have to be asked.
@@ -367,10 +325,7 @@ fn child<'r>(
         return left_out(here, name, kind, reason);
     }
     if is_dir {
-        return Some(Child::Directory {
-            cached: old.and_then(|entry| entry.child()),
-            judged,
-        });
+        return Some(Child::Directory { cached: old.and_then(|entry| entry.child()), judged });
     }
     let unless_held = match judged {
         Verdict::Descend(reason) if walk.held.is_none() => {
@@ -448,11 +403,7 @@ impl<'c> CachedNames<'c> {
         let entries = known
             .and_then(|(index, cache, _)| cache.entries(index)?.collect::<Option<Vec<_>>>())
             .unwrap_or_default();
-        Self {
-            cache: known.map(|k| k.1),
-            entries,
-            next: 0,
-        }
+        Self { cache: known.map(|k| k.1), entries, next: 0 }
     }
 
     /// The cached entry of this name and kind, if there is one.

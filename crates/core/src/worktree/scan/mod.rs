@@ -13,50 +13,32 @@ pub(crate) mod read_file;
 pub(crate) mod same_shape;
 pub(crate) mod unchanged;
 
-use std::ffi::CStr;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::Stat;
-use herma_fs::is_want_of_resources;
+use herma_fs::{Dir, Errno, Stat, is_want_of_resources};
 use herma_store::ObjectId;
 use herma_store::error::StoreError;
-use herma_store::object::Kind;
-use herma_store::object::id_of;
+use herma_store::object::{Kind, id_of};
 use rayon::prelude::*;
 
 use super::held::Held;
 use super::lists::UsualModes;
-use super::owner::Before;
-use super::owner::Owners;
+use super::owner::{Before, Owners};
 use super::present::AlreadySaved;
 use super::reason::Reason;
 use super::secrets;
-use super::stat_cache::DirRecord;
-use super::stat_cache::EncodedEntries;
-use super::stat_cache::EntryKind;
-use super::stat_cache::EntryRecord;
-use super::stat_cache::StatCache;
-use super::stat_cache::has_other_names;
-use crate::worktree::rules::Rules;
-use crate::worktree::rules::Scope;
-use crate::worktree::rules::SecretRules;
-use crate::worktree::rules::Tracked;
-use crate::worktree::rules::Verdict;
+use super::stat_cache::{
+    DirRecord, EncodedEntries, EntryKind, EntryRecord, StatCache, has_other_names,
+};
+use crate::worktree::rules::{Rules, Scope, SecretRules, Tracked, Verdict};
 use crate::worktree::scan::changed_dirs::ChangedDirs;
 use crate::worktree::scan::listing::Child;
-use crate::worktree::scan::read_file::Judged;
-use crate::worktree::scan::read_file::Reader;
+use crate::worktree::scan::read_file::{Judged, Reader};
 
 /// What a walk needs to know, shared by all threads.
 pub(crate) struct Walk<'a> {
@@ -184,11 +166,7 @@ impl NewDir<'_> {
             .zip(self.entries)
             .filter_map(|(place, entry)| Some((place, entry.below?)))
             .filter(|(_, walked)| matches!(walked, Walked::Same(_) | Walked::New(_)));
-        Captured {
-            record: self.record,
-            entries,
-            below: below.collect(),
-        }
+        Captured { record: self.record, entries, below: below.collect() }
     }
 }
 
@@ -198,11 +176,7 @@ impl<'r> Walk<'r> {
         here.scope.get_or_init(|| {
             let read = |present: bool, name: &str| {
                 // An ignore file that cannot be read has no rules: more is captured, never less.
-                if present {
-                    here.dir.read_opt(name, 4 << 20).ok().flatten()
-                } else {
-                    None
-                }
+                if present { here.dir.read_opt(name, 4 << 20).ok().flatten() } else { None }
             };
             let gitignore = read(here.has_gitignore, ".gitignore");
             let hermaignore = read(here.has_hermaignore, ".hermaignore");
@@ -211,12 +185,7 @@ impl<'r> Walk<'r> {
                 None => Scope::root(self.rules, self.info_exclude),
             };
             let path = here.path();
-            above.enter(
-                &path,
-                gitignore.as_deref(),
-                hermaignore.as_deref(),
-                here.judged,
-            )
+            above.enter(&path, gitignore.as_deref(), hermaignore.as_deref(), here.judged)
         })
     }
 
@@ -289,9 +258,7 @@ impl<'r> Walk<'r> {
             Ok(listed) => listed,
             Err(errno) => return self.unreadable(here, b"", errno),
         };
-        let seen = self
-            .files_seen
-            .fetch_add(listed.names as u64, Ordering::Relaxed);
+        let seen = self.files_seen.fetch_add(listed.names as u64, Ordering::Relaxed);
         self.stop_if_cancelled(seen);
         let below = self.walk_children(here, &listed.children, listed.rules_changed);
         let mut children = listed.children;
@@ -326,9 +293,7 @@ impl<'r> Walk<'r> {
             return crossed;
         }
         let Some((index, record)) = known.filter(|_| !self.judge_all) else {
-            return self
-                .owners
-                .owner(&here.dir, || here.path(), Before::Unknown);
+            return self.owners.owner(&here.dir, || here.path(), Before::Unknown);
         };
         // The names of a directory that is as it was are known.
         let is_as_it_was = self.trust_listings && !record.unsettled && record.same_state(stat);
@@ -438,17 +403,10 @@ impl<'r> Walk<'r> {
                     (record, Some(walked))
                 }
             };
-            entries.push(NewEntry {
-                name,
-                record,
-                below: walked,
-            });
+            entries.push(NewEntry { name, record, below: walked });
         }
         let unsettled = !self.reader.is_settled(stat.ctime);
-        let mut dir = NewDir {
-            record: DirRecord::new(stat, unsettled),
-            entries,
-        };
+        let mut dir = NewDir { record: DirRecord::new(stat, unsettled), entries };
         self.build_objects(here, stat, known, &mut dir)?;
         Ok(dir)
     }
@@ -469,11 +427,7 @@ impl<'r> Walk<'r> {
             || self.tracked.contains(&path)
             || self.saved.has_path(&path)
             || id_of(Kind::Blob, content).is_some_and(|id| self.saved.has_content(&id));
-        if is_known {
-            Judged::Saved(Some(finding))
-        } else {
-            Judged::LeftOut(finding)
-        }
+        if is_known { Judged::Saved(Some(finding)) } else { Judged::LeftOut(finding) }
     }
 
     /// Captures a file that changed. One that the rules leave out is covered if it is held.

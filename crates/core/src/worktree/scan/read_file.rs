@@ -16,30 +16,19 @@
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::fs::File;
-use std::io::Read;
-use std::io::Seek;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::io::{Read, Seek};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::FileKind;
-use herma_fs::Stat;
-use herma_fs::file::read_at;
-use herma_fs::file::read_at_least;
-use herma_fs::file::stat_file;
-use herma_fs::file::write_back;
-use herma_fs::is_want_of_resources;
+use herma_fs::file::{read_at, read_at_least, stat_file, write_back};
+use herma_fs::{Dir, Errno, FileKind, Stat, is_want_of_resources};
 use herma_store::ObjectId;
 use herma_store::error::StoreError;
 use herma_store::object::Kind;
 
 use crate::worktree::reason::Reason;
 use crate::worktree::secrets::Finding;
-use crate::worktree::sink::HashOnly;
-use crate::worktree::sink::Sink;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::EntryRecord;
+use crate::worktree::sink::{HashOnly, Sink};
+use crate::worktree::stat_cache::{EntryKind, EntryRecord};
 
 /// Files up to this size are read whole; larger ones are streamed.
 const WHOLE: u64 = 8 << 20;
@@ -145,14 +134,10 @@ impl Reader<'_> {
         let mut last = None;
         for _ in 0..MAX_READ_TRIES {
             match self.attempt(dir, name, seen, judge)? {
-                Attempt::Read {
-                    content,
-                    steady: true,
-                } => return Ok(Some(self.record(content, false))),
-                Attempt::Read {
-                    content,
-                    steady: false,
-                } => last = Some(content),
+                Attempt::Read { content, steady: true } => {
+                    return Ok(Some(self.record(content, false)));
+                }
+                Attempt::Read { content, steady: false } => last = Some(content),
                 Attempt::Again => {}
                 Attempt::Secret(finding, stat) => {
                     let kind = EntryKind::Watched(Reason::SecretContent);
@@ -196,15 +181,8 @@ impl Reader<'_> {
         match dir.read_link(name) {
             Ok(target) => {
                 let id = self.sink.add(Kind::Blob, &target)?;
-                let content = Content {
-                    id,
-                    stat: seen,
-                    secret: None,
-                };
-                Ok(Attempt::Read {
-                    content,
-                    steady: true,
-                })
+                let content = Content { id, stat: seen, secret: None };
+                Ok(Attempt::Read { content, steady: true })
             }
             Err(e) if e.is_not_found() => Ok(Attempt::Gone),
             Err(_) => Ok(Attempt::Again),
@@ -239,10 +217,7 @@ impl Reader<'_> {
             return Ok(Attempt::Again);
         }
         if self.is_too_large(before.size) {
-            return Ok(Attempt::LeftOut(
-                EntryKind::Watched(Reason::TooLarge),
-                before,
-            ));
+            return Ok(Attempt::LeftOut(EntryKind::Watched(Reason::TooLarge), before));
         }
         let read = if before.size <= WHOLE {
             self.whole(&file, before.size, judge)
@@ -256,11 +231,7 @@ impl Reader<'_> {
                 let is_settled = self.is_settled(before.ctime);
                 let steady = (is_settled || has_still(&file, before.size, id))
                     && stat_file(&file).is_ok_and(|after| after == before);
-                let content = Content {
-                    id,
-                    stat: before,
-                    secret,
-                };
+                let content = Content { id, stat: before, secret };
                 Ok(Attempt::Read { content, steady })
             }
             Ok(Stored::Not(finding)) => Ok(Attempt::Secret(finding, before)),
@@ -338,9 +309,7 @@ fn has_still(mut file: &File, size: u64, id: ObjectId) -> bool {
         return BUFFER.with_borrow(|content| content.len() as u64 == size && holds(file, content));
     }
     file.rewind().is_ok()
-        && HashOnly
-            .add_stream(size, &mut Read::take(file, size))
-            .is_ok_and(|again| again == id)
+        && HashOnly.add_stream(size, &mut Read::take(file, size)).is_ok_and(|again| again == id)
 }
 
 /// Is this what the file holds, as far as it goes?
@@ -467,10 +436,7 @@ mod tests {
         let settled = |recent, started| {
             !captured_by(&HashOnly, &place, changed + 1, recent, started).unsettled
         };
-        assert!(settled(
-            Recent::WrittenBack,
-            changed + MAYBE_DIRTY_NANOS - 1
-        ));
+        assert!(settled(Recent::WrittenBack, changed + MAYBE_DIRTY_NANOS - 1));
         assert!(!settled(Recent::ReadAgain, changed + MAYBE_DIRTY_NANOS - 1));
         assert!(settled(Recent::ReadAgain, changed + MAYBE_DIRTY_NANOS));
     }

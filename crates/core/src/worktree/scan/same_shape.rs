@@ -4,8 +4,7 @@
 //! the state the cache described need not compare trees.
 
 use herma_diff::Change;
-use herma_store::ObjectId;
-use herma_store::RelPath;
+use herma_store::{ObjectId, RelPath};
 
 use crate::worktree::scan::Walked;
 use crate::worktree::stat_cache::StatCache;
@@ -22,11 +21,8 @@ pub(crate) struct Edits {
 impl Edits {
     /// The way back: from what there is to what there was.
     pub(crate) fn reversed(&self) -> Vec<Change> {
-        let reverse = |change: &Change| Change {
-            old: change.new,
-            new: change.old,
-            ..change.clone()
-        };
+        let reverse =
+            |change: &Change| Change { old: change.new, new: change.old, ..change.clone() };
         self.changes.iter().map(reverse).collect()
     }
 }
@@ -129,14 +125,7 @@ mod tests {
         for directory in ["a/b/c", "a/empty", "z", "left/target"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
-        for file in [
-            "top",
-            "a/one",
-            "a/b/two",
-            "a/b/c/three",
-            "z/four",
-            "z/x.log",
-        ] {
+        for file in ["top", "a/one", "a/b/two", "a/b/c/three", "z/four", "z/x.log"] {
             fs::write(root.join(file), file).unwrap();
         }
         fs::write(root.join(".gitignore"), "*.log\ntarget/\n").unwrap();
@@ -223,13 +212,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(30));
         save(scanned(&root, None));
         let path = state.path().join("stat-cache");
-        let inode = || {
-            Dir::open(state.path())
-                .unwrap()
-                .stat("stat-cache")
-                .unwrap()
-                .ino
-        };
+        let inode = || Dir::open(state.path()).unwrap().stat("stat-cache").unwrap().ino;
         let before = fs::read(&path).unwrap();
         fs::write(root.join("directory-150/file-1500"), "two!").unwrap();
         std::thread::sleep(Duration::from_millis(30));

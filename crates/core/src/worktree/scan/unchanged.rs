@@ -13,21 +13,14 @@ use std::ffi::CStr;
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use herma_fs::walking::Standpoint;
 
 use crate::worktree::owner::Boundary;
 use crate::worktree::scan::changed_dirs::ChangedDirs;
-use crate::worktree::stat_cache::EntryKind;
-use crate::worktree::stat_cache::InOrder;
-use crate::worktree::stat_cache::StatCache;
+use crate::worktree::stat_cache::{EntryKind, InOrder, StatCache};
 
 /// How many directories a thread takes at a time.
 const SHARE: u32 = 64;
@@ -178,8 +171,7 @@ impl<'a> Glance<'a> {
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::Arc;
     use std::time::Duration;
 

@@ -2,25 +2,16 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-use aho_corasick::MatchKind;
+use aho_corasick::{AhoCorasick, MatchKind};
 use bstr::ByteSlice;
 
-use super::kind::Finding;
-use super::kind::SecretKind;
+use super::kind::{Finding, SecretKind};
 use super::runs::Runs;
 use super::shapes;
-use super::tokens::ASSIGNED;
-use super::tokens::DOTTED;
-use super::tokens::NAMED;
-use super::tokens::OWNED;
-use super::tokens::SENDGRID;
-use super::tokens::SENDGRID_FRONT;
-use super::tokens::SHORT_TOKENS;
-use super::tokens::TOKENS;
-use super::tokens::Token;
-use super::tokens::assigns;
-use super::tokens::escape_before;
+use super::tokens::{
+    ASSIGNED, DOTTED, NAMED, OWNED, SENDGRID, SENDGRID_FRONT, SHORT_TOKENS, TOKENS, Token, assigns,
+    escape_before,
+};
 
 /// The rules, ready to be asked. Made when the first file is looked into.
 pub(crate) struct Detector {
@@ -65,27 +56,17 @@ impl Detector {
             by_first[usize::from(first)].push((token, owner));
         }
         let databases = DATABASES.map(|word| (word, Keyword::DatabaseAddress));
-        let named = NAMED
-            .iter()
-            .map(|token| (token.prefix, Keyword::Named(token)));
-        let short = SHORT_TOKENS
-            .iter()
-            .map(|token| (token.prefix, Keyword::Token(token)));
-        let mut rules = vec![
-            ("-----BEGIN", Keyword::PrivateKey),
-            ("PuTTY-User-Key-File-", Keyword::PuttyKey),
-        ];
+        let named = NAMED.iter().map(|token| (token.prefix, Keyword::Named(token)));
+        let short = SHORT_TOKENS.iter().map(|token| (token.prefix, Keyword::Token(token)));
+        let mut rules =
+            vec![("-----BEGIN", Keyword::PrivateKey), ("PuTTY-User-Key-File-", Keyword::PuttyKey)];
         rules.extend(short);
         rules.extend(databases.into_iter().chain(named));
         let keywords = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
             .build(rules.iter().map(|(word, _)| word))
             .expect("a few short words are few enough for any automaton");
-        Self {
-            by_first,
-            keywords,
-            rules,
-        }
+        Self { by_first, keywords, rules }
     }
 
     /// The first secret in a text.
@@ -107,16 +88,11 @@ impl Detector {
         let has_digit = || run.iter().any(u8::is_ascii_digit);
         self.token_at(text, start)
             .or_else(|| value_at(text, start, run))
-            .or_else(|| {
-                has_digit()
-                    .then(|| self.in_middle(text, start, run))
-                    .flatten()
-            })
+            .or_else(|| has_digit().then(|| self.in_middle(text, start, run)).flatten())
     }
 
     fn in_middle(&self, text: &[u8], start: usize, run: &[u8]) -> Option<(usize, SecretKind)> {
-        self.after_dash(text, start, run)
-            .or_else(|| shape_at(text, start, run))
+        self.after_dash(text, start, run).or_else(|| shape_at(text, start, run))
     }
 
     fn token_at(&self, text: &[u8], start: usize) -> Option<(usize, SecretKind)> {
@@ -132,8 +108,7 @@ impl Detector {
 
     /// A token may stand behind a dash, too: `--token-...`.
     fn after_dash(&self, text: &[u8], start: usize, run: &[u8]) -> Option<(usize, SecretKind)> {
-        run.find_iter(b"-")
-            .find_map(|dash| self.token_at(text, start + dash + 1))
+        run.find_iter(b"-").find_map(|dash| self.token_at(text, start + dash + 1))
     }
 
     fn by_keyword(&self, text: &[u8]) -> Option<(usize, SecretKind)> {
@@ -157,9 +132,7 @@ impl Detector {
 
 fn names_owner(text: &[u8], owner: &str) -> bool {
     let capital = owner[..1].to_ascii_uppercase() + &owner[1..];
-    [owner, &owner.to_ascii_uppercase(), &capital]
-        .iter()
-        .any(|name| text.contains_str(name))
+    [owner, &owner.to_ascii_uppercase(), &capital].iter().any(|name| text.contains_str(name))
 }
 
 /// The secret of several parts that begins with this word, or has it in its middle.

@@ -8,10 +8,8 @@ use super::kind::SecretKind;
 
 /// Is a secret of this kind, in the file at this path, most likely made for a test?
 pub fn is_fixture(path: &[u8], kind: SecretKind) -> bool {
-    let made_up = matches!(
-        kind,
-        SecretKind::PrivateKey | SecretKind::Jwt | SecretKind::DatabaseUrl
-    );
+    let made_up =
+        matches!(kind, SecretKind::PrivateKey | SecretKind::Jwt | SecretKind::DatabaseUrl);
     made_up && is_test_path(path)
 }
 
@@ -53,23 +51,11 @@ mod tests {
             "auth/login_test.go",
             "src/login.spec.ts",
         ] {
-            assert!(
-                is_fixture(path.as_bytes(), SecretKind::PrivateKey),
-                "{path}"
-            );
+            assert!(is_fixture(path.as_bytes(), SecretKind::PrivateKey), "{path}");
             assert!(!is_fixture(path.as_bytes(), SecretKind::GitHub), "{path}");
         }
-        for path in [
-            "conf.txt",
-            "src/latest/a.rs",
-            "contest.rs",
-            "deploy/key.txt",
-            "tests",
-        ] {
-            assert!(
-                !is_fixture(path.as_bytes(), SecretKind::PrivateKey),
-                "{path}"
-            );
+        for path in ["conf.txt", "src/latest/a.rs", "contest.rs", "deploy/key.txt", "tests"] {
+            assert!(!is_fixture(path.as_bytes(), SecretKind::PrivateKey), "{path}");
         }
     }
 }

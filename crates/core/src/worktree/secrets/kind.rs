@@ -119,10 +119,7 @@ impl Finding {
     /// The finding with this number; `None` for 0 and for what is none.
     pub(crate) fn from_number(number: u32) -> Option<Self> {
         let kind = (number >> 24).checked_sub(1)?;
-        Some(Self {
-            kind: *SecretKind::ALL.get(kind as usize)?,
-            line: number & LAST_LINE,
-        })
+        Some(Self { kind: *SecretKind::ALL.get(kind as usize)?, line: number & LAST_LINE })
     }
 
     /// As a receipt notes it: `github-token:12`.
@@ -154,10 +151,7 @@ mod tests {
     #[test]
     fn findings_read_back_from_the_cache_and_from_receipts() {
         for kind in SecretKind::ALL {
-            let finding = Finding {
-                kind: *kind,
-                line: 70_000,
-            };
+            let finding = Finding { kind: *kind, line: 70_000 };
             assert_eq!(Finding::from_number(finding.to_number()), Some(finding));
             let word = finding.to_word();
             assert_eq!(Finding::from_word(word.as_bytes()), Some(finding));
@@ -165,15 +159,8 @@ mod tests {
         }
         assert_eq!(Finding::from_number(0), None);
         assert_eq!(Finding::from_number(u32::MAX), None);
-        for word in [
-            &b"jwt"[..],
-            b"jwt:",
-            b"jwt:x",
-            b"jwt:-1",
-            b"new:1",
-            b":1",
-            b"jwt:99999999999",
-        ] {
+        for word in [&b"jwt"[..], b"jwt:", b"jwt:x", b"jwt:-1", b"new:1", b":1", b"jwt:99999999999"]
+        {
             assert_eq!(Finding::from_word(word), None);
         }
     }

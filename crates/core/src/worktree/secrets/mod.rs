@@ -27,8 +27,7 @@ mod tokens;
 use bstr::ByteSlice;
 
 pub use fixtures::is_fixture;
-pub use kind::Finding;
-pub use kind::SecretKind;
+pub use kind::{Finding, SecretKind};
 
 use detector::DETECTOR;
 

@@ -102,9 +102,7 @@ fn is_environment(name: &[u8]) -> bool {
 
 /// `core`, `core.1234`, `vgcore.1234`: the memory of a program that crashed.
 fn is_core_dump(name: &[u8]) -> bool {
-    let digits = name
-        .strip_prefix(b"core.")
-        .or_else(|| name.strip_prefix(b"vgcore."));
+    let digits = name.strip_prefix(b"core.").or_else(|| name.strip_prefix(b"vgcore."));
     name == b"core" || digits.is_some_and(|d| !d.is_empty() && d.iter().all(u8::is_ascii_digit))
 }
 
@@ -115,10 +113,7 @@ fn is_secret_place(name: &[u8], parent: &[u8], parents: &[u8]) -> bool {
         b"config" => parent == b".kube",
         b"cookies" => matches!(parent, b"Default" | b"Network"),
         b"auth.json" => parents.split(|b| *b == b'/').any(|dir| {
-            matches!(
-                dir,
-                b".claude" | b".codex" | b".hermes" | b".gemini" | b".config"
-            )
+            matches!(dir, b".claude" | b".codex" | b".hermes" | b".gemini" | b".config")
         }),
         _ => false,
     }
@@ -163,15 +158,7 @@ mod tests {
         for path in ordinary {
             assert!(!is_secret(path.as_bytes(), false), "{path}");
         }
-        for path in [
-            "core",
-            "src/core",
-            "gcloud",
-            ".env",
-            ".config",
-            "aws",
-            "secrets.yml",
-        ] {
+        for path in ["core", "src/core", "gcloud", ".env", ".config", "aws", "secrets.yml"] {
             assert!(!is_secret(path.as_bytes(), true), "{path}");
         }
     }

@@ -25,22 +25,16 @@ const SHORT_TEXT: usize = 20;
 
 /// Could this be the random part of a real secret?
 pub(crate) fn is_random(text: &[u8]) -> bool {
-    let least = if text.len() <= SHORT_TEXT {
-        LEAST_OF_SHORT
-    } else {
-        LEAST_ENTROPY
-    };
+    let least = if text.len() <= SHORT_TEXT { LEAST_OF_SHORT } else { LEAST_ENTROPY };
     entropy(text) >= least && !is_placeholder(text)
 }
 
 /// Does the text say that it only stands for a secret?
 pub(crate) fn is_placeholder(text: &[u8]) -> bool {
     let lower = text.to_ascii_lowercase();
-    let spelled = PLACEHOLDERS.iter().any(|word| {
-        lower
-            .find_iter(word)
-            .any(|at| is_spelled(&text[at..at + word.len()]))
-    });
+    let spelled = PLACEHOLDERS
+        .iter()
+        .any(|word| lower.find_iter(word).any(|at| is_spelled(&text[at..at + word.len()])));
     spelled || longest_run(&lower, 0) > LONGEST_RUN || longest_run(&lower, 1) > LONGEST_RUN
 }
 
@@ -55,11 +49,7 @@ fn longest_run(text: &[u8], step: u8) -> usize {
     let mut longest = 0;
     let mut run = 1;
     for pair in text.windows(2) {
-        run = if pair[0].checked_add(step) == Some(pair[1]) {
-            run + 1
-        } else {
-            1
-        };
+        run = if pair[0].checked_add(step) == Some(pair[1]) { run + 1 } else { 1 };
         longest = longest.max(run);
     }
     longest

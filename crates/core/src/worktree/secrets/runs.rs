@@ -49,21 +49,12 @@ pub(crate) struct Runs<'t> {
 
 impl<'t> Runs<'t> {
     pub(crate) fn of(text: &'t [u8]) -> Self {
-        Self {
-            text,
-            from: 0,
-            chunk: 0,
-            carry: false,
-            pairs: 0,
-        }
+        Self { text, from: 0, chunk: 0, carry: false, pairs: 0 }
     }
 
     /// Looks at the next chunk; `None` at the end of the text.
     fn advance(&mut self) -> Option<()> {
-        let rest = self
-            .text
-            .get(self.chunk..)
-            .filter(|rest| !rest.is_empty())?;
+        let rest = self.text.get(self.chunk..).filter(|rest| !rest.is_empty())?;
         let full = if let Some(chunk) = rest.first_chunk::<CHUNK>() {
             full_blocks(chunk)
         } else {

@@ -6,11 +6,8 @@
 use bstr::ByteSlice;
 
 use super::kind::SecretKind;
-use super::plausible::entropy;
-use super::plausible::is_placeholder;
-use super::plausible::is_random;
-use super::tokens::Alphabet;
-use super::tokens::escape_before;
+use super::plausible::{entropy, is_placeholder, is_random};
+use super::tokens::{Alphabet, escape_before};
 
 /// An armoured key is looked at this far.
 const ARMOUR: usize = 4096;
@@ -85,9 +82,7 @@ fn is_known_sample(claims: &[u8]) -> bool {
 
 /// Is this run a key that begins with `sk-` and has the base64 of `OpenAI` in its middle?
 pub(crate) fn marked_key(run: &[u8]) -> bool {
-    let key = run
-        .strip_prefix(b"sk-")
-        .and_then(|key| key.split_once_str(b"T3BlbkFJ"));
+    let key = run.strip_prefix(b"sk-").and_then(|key| key.split_once_str(b"T3BlbkFJ"));
     key.is_some_and(|(front, behind)| {
         let parts = [front, behind];
         parts.iter().all(|part| part.len() >= 20 && is_random(part))
@@ -146,9 +141,7 @@ pub(crate) fn database_address(text: &[u8], start: usize, keyword: &str) -> bool
         .iter()
         .position(|byte| byte.is_ascii_whitespace() || b"\"'`<>\\{}$()[],;".contains(byte));
     let address = &rest[..end.unwrap_or(rest.len())];
-    let authority = address
-        .split_once_str(b"/")
-        .map_or(address, |(first, _)| first);
+    let authority = address.split_once_str(b"/").map_or(address, |(first, _)| first);
     let Some((login, host)) = authority.rsplit_once_str(b"@") else {
         return false;
     };

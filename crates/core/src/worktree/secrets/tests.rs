@@ -57,10 +57,7 @@ fn what_is_no_text_or_too_large_is_not_looked_into() {
     assert_eq!(find(format!("\0\n{secret}").as_bytes()), None);
     let padded = format!("{}\n{secret}", "a b\n".repeat(MAX_SEARCHED_BYTES / 4));
     assert_eq!(find(padded.as_bytes()), None);
-    assert!(
-        find(&padded.as_bytes()[1 << 19..]).is_some(),
-        "half of it is not too large"
-    );
+    assert!(find(&padded.as_bytes()[1 << 19..]).is_some(), "half of it is not too large");
 }
 
 /// A prefix with something behind it, put together here.

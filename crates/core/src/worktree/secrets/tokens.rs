@@ -4,10 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::kind::SecretKind;
-#[allow(
-    clippy::enum_glob_use,
-    reason = "the tables below name nearly every kind"
-)]
+#[allow(clippy::enum_glob_use, reason = "the tables below name nearly every kind")]
 use super::kind::SecretKind::*;
 use super::plausible::is_random;
 
@@ -78,12 +75,7 @@ const fn token(
     alphabet: Alphabet,
     length: RangeInclusive<usize>,
 ) -> Token {
-    Token {
-        kind,
-        prefix,
-        alphabet,
-        length,
-    }
+    Token { kind, prefix, alphabet, length }
 }
 
 impl Token {

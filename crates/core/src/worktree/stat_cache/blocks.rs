@@ -25,10 +25,8 @@ pub fn checksum(bytes: &[u8]) -> u64 {
         return of_blocks(bytes, 0..blocks);
     }
     let half = blocks / 2;
-    let (last, first) = in_parallel(
-        || of_blocks(bytes, half..blocks),
-        || of_blocks(bytes, 0..half),
-    );
+    let (last, first) =
+        in_parallel(|| of_blocks(bytes, half..blocks), || of_blocks(bytes, 0..half));
     first.wrapping_add(last)
 }
 
@@ -38,11 +36,7 @@ fn of_blocks(bytes: &[u8], blocks: Range<usize>) -> u64 {
 }
 
 fn of_block(block: &[u8], index: usize) -> u64 {
-    let from = if index == 0 {
-        SUMMED_FROM.min(block.len())
-    } else {
-        0
-    };
+    let from = if index == 0 { SUMMED_FROM.min(block.len()) } else { 0 };
     xxh3_64_with_seed(&block[from..], index as u64 + 1)
 }
 
@@ -58,10 +52,7 @@ pub(crate) enum Changed {
 impl Changed {
     /// None, of a cache with this checksum.
     pub(crate) fn none(checksum: u64) -> Self {
-        Self::Some {
-            blocks: BTreeSet::new(),
-            rest: checksum,
-        }
+        Self::Some { blocks: BTreeSet::new(), rest: checksum }
     }
 
     /// Notes that this range of the cache is about to change.
@@ -107,9 +98,7 @@ mod tests {
 
     #[test]
     fn the_checksum_of_what_changed_is_that_of_the_whole() {
-        let mut bytes: Vec<u8> = (0..3 * BLOCK_BYTES + 100)
-            .map(|at| (at * at / 7) as u8)
-            .collect();
+        let mut bytes: Vec<u8> = (0..3 * BLOCK_BYTES + 100).map(|at| (at * at / 7) as u8).collect();
         let before = checksum(&bytes);
         let mut changed = Changed::none(before);
         for range in [
@@ -130,14 +119,9 @@ mod tests {
 
     #[test]
     fn the_checksum_of_many_blocks_is_the_sum_of_all() {
-        for blocks in [
-            BLOCKS_WORTH_A_THREAD - 1,
-            BLOCKS_WORTH_A_THREAD,
-            BLOCKS_WORTH_A_THREAD + 1,
-        ] {
-            let bytes: Vec<u8> = (0..blocks * BLOCK_BYTES - 100)
-                .map(|at| (at / 9) as u8)
-                .collect();
+        for blocks in [BLOCKS_WORTH_A_THREAD - 1, BLOCKS_WORTH_A_THREAD, BLOCKS_WORTH_A_THREAD + 1]
+        {
+            let bytes: Vec<u8> = (0..blocks * BLOCK_BYTES - 100).map(|at| (at / 9) as u8).collect();
             assert_eq!(checksum(&bytes), of_blocks(&bytes, 0..blocks));
         }
     }

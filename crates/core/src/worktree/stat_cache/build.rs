@@ -4,19 +4,12 @@ use std::ffi::CStr;
 
 use bstr::BStr;
 
-use super::CacheHeader;
-use super::DIR_RECORD;
-use super::DirRecord;
-use super::ENTRY_RECORD;
-use super::EntryRecord;
-use super::HEADER;
-use super::MAGIC;
-use super::StatCache;
 use super::blocks::Changed;
-use super::record::EntryKind;
-use super::record::NONE;
-use super::u32_at;
-use super::u64_at;
+use super::record::{EntryKind, NONE};
+use super::{
+    CacheHeader, DIR_RECORD, DirRecord, ENTRY_RECORD, EntryRecord, HEADER, MAGIC, StatCache,
+    u32_at, u64_at,
+};
 use crate::types::receipt::Summary;
 use crate::worktree::secrets::Finding;
 
@@ -33,10 +26,7 @@ impl EncodedEntries {
         entries: impl ExactSizeIterator<Item = (&'n CStr, EntryRecord)> + Clone,
     ) -> Self {
         let count = entries.len();
-        let names: usize = entries
-            .clone()
-            .map(|(name, _)| name.count_bytes() + 1)
-            .sum();
+        let names: usize = entries.clone().map(|(name, _)| name.count_bytes() + 1).sum();
         let mut bytes = Vec::with_capacity(count * ENTRY_RECORD + names);
         let mut name_offset = 0;
         for (name, record) in entries.clone() {
@@ -46,10 +36,7 @@ impl EncodedEntries {
         for (name, _) in entries {
             bytes.extend_from_slice(name.to_bytes_with_nul());
         }
-        Self {
-            bytes,
-            count: count as u32,
-        }
+        Self { bytes, count: count as u32 }
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -108,21 +95,13 @@ pub struct CacheSize {
 impl CacheSize {
     /// One directory with its entries.
     pub fn of_dir(entries: &EncodedEntries) -> Self {
-        Self {
-            dirs: 1,
-            entries: entries.count as usize,
-            names: entries.names().len(),
-        }
+        Self { dirs: 1, entries: entries.count as usize, names: entries.names().len() }
     }
 
     /// A directory of a cache and everything below it. `None` if that does not hold together.
     pub fn of_subtree(cache: &StatCache, dir: u32) -> Option<Self> {
         let run = cache.subtree(dir)?;
-        Some(Self {
-            dirs: run.dirs.len(),
-            entries: run.entries.len(),
-            names: run.names.len(),
-        })
+        Some(Self { dirs: run.dirs.len(), entries: run.entries.len(), names: run.names.len() })
     }
 }
 
@@ -151,10 +130,7 @@ impl CacheBuilder {
     /// A builder of a cache of exactly this size. `None` if it is too large for the format.
     pub fn new(size: CacheSize) -> Option<Self> {
         let is_countable = |number: usize| u32::try_from(number).is_ok();
-        if ![size.dirs, size.entries, size.names]
-            .into_iter()
-            .all(is_countable)
-        {
+        if ![size.dirs, size.entries, size.names].into_iter().all(is_countable) {
             return None;
         }
         let entries_at = HEADER + size.dirs * DIR_RECORD;
@@ -175,9 +151,7 @@ impl CacheBuilder {
         let dirs_at = HEADER + self.dir_count as usize * DIR_RECORD;
         let entries_at = self.entries_at + self.entry_count as usize * ENTRY_RECORD;
         let names_at = self.names_at + self.names as usize;
-        self.bytes
-            .get_mut(names_at..names_at + names.len())?
-            .copy_from_slice(names);
+        self.bytes.get_mut(names_at..names_at + names.len())?.copy_from_slice(names);
         self.names += names.len() as u32;
         let (before, _) = self.bytes.split_at_mut(self.names_at);
         let (before, all_entries) = before.split_at_mut(self.entries_at);
@@ -188,11 +162,7 @@ impl CacheBuilder {
         new_dirs.copy_from_slice(dirs);
         self.dir_count += (dirs.len() / DIR_RECORD) as u32;
         self.entry_count += (entries.len() / ENTRY_RECORD) as u32;
-        Some(Appended {
-            dirs: new_dirs,
-            entries: new_entries,
-            summary: &mut self.summary,
-        })
+        Some(Appended { dirs: new_dirs, entries: new_entries, summary: &mut self.summary })
     }
 
     /// Appends a directory with its entries. Returns its index and that of its first entry; `None` if there is no room
@@ -276,10 +246,7 @@ impl CacheBuilder {
         self.bytes[..8].copy_from_slice(MAGIC);
         self.bytes[16..20].copy_from_slice(&self.dir_count.to_le_bytes());
         self.bytes[20..24].copy_from_slice(&self.entry_count.to_le_bytes());
-        let header = CacheHeader {
-            summary: self.summary,
-            ..header.clone()
-        };
+        let header = CacheHeader { summary: self.summary, ..header.clone() };
         Some(StatCache {
             bytes: self.bytes,
             header,

@@ -17,19 +17,14 @@ pub(crate) struct DirSearch<'c> {
 impl<'c> DirSearch<'c> {
     /// Begins at the root.
     pub(crate) fn in_cache(cache: &'c StatCache) -> Self {
-        Self {
-            cache,
-            path: Vec::new(),
-            way: Vec::new(),
-        }
+        Self { cache, path: Vec::new(), way: Vec::new() }
     }
 
     /// The directory record at a slash-separated path; the root for an empty one.
     pub(crate) fn find(&mut self, path: &[u8]) -> Option<u32> {
         while !self.leads_to(path) {
             self.way.pop();
-            self.path
-                .truncate(self.way.last().map_or(0, |(end, _)| *end));
+            self.path.truncate(self.way.last().map_or(0, |(end, _)| *end));
         }
         let rest = path[self.path.len()..].split(|byte| *byte == b'/');
         for name in rest.filter(|name| !name.is_empty()) {
@@ -92,11 +87,7 @@ mod tests {
             for second in paths {
                 let mut search = DirSearch::in_cache(&cache);
                 for path in [first, second, first] {
-                    assert_eq!(
-                        search.find(path),
-                        cache.dir_at(path),
-                        "{first:?} {second:?}"
-                    );
+                    assert_eq!(search.find(path), cache.dir_at(path), "{first:?} {second:?}");
                 }
             }
         }

@@ -57,13 +57,9 @@ fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
-    use super::super::CacheBuilder;
-    use super::super::CacheHeader;
-    use super::super::CacheSize;
-    use super::super::DirRecord;
-    use super::super::EncodedEntries;
-    use super::super::EntryKind;
-    use super::super::EntryRecord;
+    use super::super::{
+        CacheBuilder, CacheHeader, CacheSize, DirRecord, EncodedEntries, EntryKind, EntryRecord,
+    };
     use super::*;
 
     /// A cache of one directory with this many files.

@@ -5,9 +5,8 @@
 
 use std::ffi::CStr;
 
-use super::StatCache;
 use super::record::NONE;
-use super::u32_at;
+use super::{StatCache, u32_at};
 
 /// One directory after the other.
 pub(crate) struct InOrder<'c> {
@@ -33,11 +32,7 @@ impl<'c> InOrder<'c> {
     pub(crate) fn from(cache: &'c StatCache, root: &[u8], dir: u32) -> Option<Self> {
         let mut path = root.to_owned();
         path.push(b'/');
-        let mut in_order = Self {
-            cache,
-            way: Vec::new(),
-            path,
-        };
+        let mut in_order = Self { cache, way: Vec::new(), path };
         in_order.enter(StatCache::ROOT)?;
         while in_order.dir()? != dir {
             in_order.come_nearer(dir)?;
@@ -113,12 +108,7 @@ impl<'c> InOrder<'c> {
         if end > self.cache.entries {
             return None;
         }
-        self.way.push(Step {
-            dir,
-            next: record.first,
-            end,
-            path: self.path.len(),
-        });
+        self.way.push(Step { dir, next: record.first, end, path: self.path.len() });
         Some(())
     }
 }

@@ -24,25 +24,19 @@ use std::ops::Range;
 
 use blocks::Changed;
 pub use blocks::checksum;
-pub use build::CacheBuilder;
-pub use build::CacheSize;
-pub use build::EncodedEntries;
+pub use build::{CacheBuilder, CacheSize, EncodedEntries};
 pub(crate) use dir_search::DirSearch;
 pub(crate) use in_order::InOrder;
-pub use record::DirRecord;
-pub use record::EntryKind;
-pub use record::EntryRecord;
-pub use record::IgnoreFiles;
 use record::NONE;
 pub(crate) use record::has_other_names;
+pub use record::{DirRecord, EntryKind, EntryRecord, IgnoreFiles};
 
 use herma_store::ObjectId;
 use herma_store::object::compare_names;
 
 use super::reason::Reason;
 use super::secrets::Finding;
-use crate::types::receipt::LeftOut;
-use crate::types::receipt::Summary;
+use crate::types::receipt::{LeftOut, Summary};
 
 const MAGIC: &[u8; 8] = b"HERMASC5";
 const HEADER: usize = 256;
@@ -74,11 +68,7 @@ pub struct LeftOutWhy {
 impl LeftOutWhy {
     /// The entry of a receipt about this path.
     pub fn at(self, path: &[u8]) -> LeftOut {
-        LeftOut {
-            path: path.into(),
-            reason: self.reason,
-            secret: self.secret,
-        }
+        LeftOut { path: path.into(), reason: self.reason, secret: self.secret }
     }
 }
 
@@ -127,14 +117,7 @@ impl StatCache {
             return None;
         }
         let header = decode_header(&bytes);
-        Some(Self {
-            bytes,
-            header,
-            dirs,
-            entries,
-            names_at,
-            changed: Changed::none(checksum),
-        })
+        Some(Self { bytes, header, dirs, entries, names_at, changed: Changed::none(checksum) })
     }
 
     /// What holds for the whole.
@@ -186,11 +169,7 @@ impl StatCache {
             unstable: b[7] & 2 != 0,
             is_dir: b[7] & 4 != 0,
             linked: b[7] & 8 != 0,
-            descend: if b[65] == 0 {
-                None
-            } else {
-                Some(Reason::from_number(b[65])?)
-            },
+            descend: if b[65] == 0 { None } else { Some(Reason::from_number(b[65])?) },
             secret: Finding::from_number(u32_at(b, 68)),
             size: u64_at(b, 8),
             mtime: u64_at(b, 16) as i64,
@@ -210,9 +189,7 @@ impl StatCache {
     /// The name of an entry: one component that leads nowhere else, whatever the file says.
     pub fn name(&self, entry: &EntryRecord) -> Option<&CStr> {
         let start = self.names_at.checked_add(entry.name_offset as usize)?;
-        let name = self
-            .bytes
-            .get(start..start + usize::from(entry.name_len) + 1)?;
+        let name = self.bytes.get(start..start + usize::from(entry.name_len) + 1)?;
         CStr::from_bytes_with_nul(name)
             .ok()
             .filter(|name| !matches!(name.to_bytes(), b"" | b"." | b".."))
@@ -220,8 +197,7 @@ impl StatCache {
 
     /// The entry called `name` in a directory.
     pub fn find(&self, dir: u32, name: &[u8]) -> Option<EntryRecord> {
-        self.find_kind(dir, name, false)
-            .or_else(|| self.find_kind(dir, name, true))
+        self.find_kind(dir, name, false).or_else(|| self.find_kind(dir, name, true))
     }
 
     /// The entry called `name` that is, or is not, a directory: git's order tells them apart.
@@ -266,14 +242,8 @@ impl StatCache {
             if end > self.entries {
                 return None;
             }
-            let children = (record.first..end)
-                .rev()
-                .map(|index| self.entry(index, last));
-            match children
-                .map(|entry| entry?.child())
-                .find(Option::is_some)
-                .flatten()
-            {
+            let children = (record.first..end).rev().map(|index| self.entry(index, last));
+            match children.map(|entry| entry?.child()).find(Option::is_some).flatten() {
                 Some(child) => last = child,
                 None => break,
             }
@@ -288,17 +258,11 @@ impl StatCache {
         } else {
             let first = self.entry(entries.start, dir)?;
             let final_entry = self.entry(entries.end - 1, dir)?;
-            let end = final_entry
-                .name_offset
-                .checked_add(u32::from(final_entry.name_len) + 1)?;
+            let end = final_entry.name_offset.checked_add(u32::from(final_entry.name_len) + 1)?;
             first.name_offset..end
         };
         let fits = self.names_at + names.end as usize <= self.bytes.len();
-        (fits && names.start <= names.end).then(|| Subtree {
-            dirs: dir..last + 1,
-            entries,
-            names,
-        })
+        (fits && names.start <= names.end).then(|| Subtree { dirs: dir..last + 1, entries, names })
     }
 
     fn dir_bytes(&self, dirs: &Range<u32>) -> &[u8] {
@@ -320,9 +284,7 @@ impl StatCache {
     pub fn dir_at(&self, path: &[u8]) -> Option<u32> {
         path.split(|b| *b == b'/')
             .filter(|name| !name.is_empty())
-            .try_fold(Self::ROOT, |dir, name| {
-                self.find_kind(dir, name, true)?.child()
-            })
+            .try_fold(Self::ROOT, |dir, name| self.find_kind(dir, name, true)?.child())
     }
 
     /// The entry at a slash-separated path.
@@ -381,10 +343,7 @@ fn decode_dir(b: &[u8]) -> DirRecord {
         mode: u16::from_le_bytes([b[32], b[33]]),
         unsettled: b[34] & 1 != 0,
         pending: b[34] & 2 != 0,
-        ignore_files: IgnoreFiles {
-            git: b[34] & 4 != 0,
-            herma: b[34] & 8 != 0,
-        },
+        ignore_files: IgnoreFiles { git: b[34] & 4 != 0, herma: b[34] & 8 != 0 },
         look: b[34] & 16 != 0,
         repository: b[34] & 64 != 0,
         pending_below: b[34] & 32 != 0,

@@ -1,7 +1,6 @@
 //! What the stat cache knows about one entry and one directory.
 
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use herma_fs::{FileKind, Stat};
 use herma_store::ObjectId;
 
 use super::DIR_RECORD;
@@ -159,8 +158,7 @@ impl EntryRecord {
 
     /// Why receipts mention it, if they do.
     pub fn listed_reason(&self) -> Option<Reason> {
-        self.kind
-            .listed_reason(self.unstable, self.secret.is_some(), self.mode)
+        self.kind.listed_reason(self.unstable, self.secret.is_some(), self.mode)
     }
 
     /// Do settings and ignore files have a say in what was made of its state?

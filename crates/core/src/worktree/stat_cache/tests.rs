@@ -44,15 +44,9 @@ fn sample() -> StatCache {
     let entries = [
         (c"a", EntryRecord::new(EntryKind::File, Some(&stat(1)), id)),
         (c"d", EntryRecord::new(EntryKind::Directory, None, id)),
-        (
-            c"x",
-            EntryRecord::new(EntryKind::LeftOut(Reason::Ignored), None, ObjectId::NULL),
-        ),
+        (c"x", EntryRecord::new(EntryKind::LeftOut(Reason::Ignored), None, ObjectId::NULL)),
     ];
-    let inner = [(
-        c"b",
-        EntryRecord::new(EntryKind::Symlink, Some(&stat(4)), id),
-    )];
+    let inner = [(c"b", EntryRecord::new(EntryKind::Symlink, Some(&stat(4)), id))];
     let (outer, inner) = (encoded(&entries), encoded(&inner));
     let mut builder = builder_for(&[&outer, &inner]);
     let record = DirRecord::new(&stat(2), false);
@@ -60,11 +54,7 @@ fn sample() -> StatCache {
     let record = DirRecord::new(&stat(5), true);
     let (child, _) = builder.push_dir(record, &inner).unwrap();
     builder.set_child(first + 1, child);
-    let header = CacheHeader {
-        rules: 9,
-        index_state: 8,
-        ..CacheHeader::default()
-    };
+    let header = CacheHeader { rules: 9, index_state: 8, ..CacheHeader::default() };
     builder.finish(&header).unwrap()
 }
 
@@ -126,19 +116,13 @@ fn a_subtree_that_ends_in_an_empty_directory_is_copied_whole() {
     builder.set_child(first + 1, child);
     let cache = builder.finish(&CacheHeader::default()).unwrap();
     let copy = copy_of(&cache);
-    assert_eq!(
-        copy.into_bytes(ObjectId::NULL),
-        cache.into_bytes(ObjectId::NULL)
-    );
+    assert_eq!(copy.into_bytes(ObjectId::NULL), cache.into_bytes(ObjectId::NULL));
 }
 
 #[test]
 fn what_is_more_or_less_than_was_said_makes_no_cache() {
     let file = EntryRecord::new(EntryKind::File, Some(&stat(1)), ObjectId::EMPTY_TREE);
-    let (one, two) = (
-        encoded(&[(c"a", file)]),
-        encoded(&[(c"a", file), (c"b", file)]),
-    );
+    let (one, two) = (encoded(&[(c"a", file)]), encoded(&[(c"a", file), (c"b", file)]));
     let record = DirRecord::new(&stat(2), false);
     let mut builder = builder_for(&[&one]);
     assert!(builder.push_dir(record, &two).is_none());
@@ -156,10 +140,7 @@ fn a_damaged_cache_is_no_cache() {
         assert!(StatCache::parse(damaged).is_none(), "byte {at}");
     }
     for len in 0..bytes.len() {
-        assert!(
-            StatCache::parse(bytes[..len].to_vec()).is_none(),
-            "length {len}"
-        );
+        assert!(StatCache::parse(bytes[..len].to_vec()).is_none(), "length {len}");
     }
 }
 
@@ -173,10 +154,7 @@ fn a_file_of_which_anything_is_different_is_not_as_it_was_recorded() {
         Stat { mtime: 9, ..seen },
         Stat { size: 9, ..seen },
         Stat { ino: 9, ..seen },
-        Stat {
-            mode: 0o600,
-            ..seen
-        },
+        Stat { mode: 0o600, ..seen },
         Stat { links: 2, ..seen },
     ];
     for stat in different {

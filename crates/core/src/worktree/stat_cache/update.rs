@@ -9,17 +9,11 @@ use bstr::BStr;
 use herma_diff::FileState;
 use herma_store::object::EntryMode;
 
-use super::CacheHeader;
-use super::DIR_RECORD;
-use super::DirRecord;
-use super::ENTRY_RECORD;
-use super::EncodedEntries;
-use super::HEADER;
-use super::StatCache;
-use super::id_at;
-use super::record::EntryKind;
-use super::record::NONE;
-use super::u32_at;
+use super::record::{EntryKind, NONE};
+use super::{
+    CacheHeader, DIR_RECORD, DirRecord, ENTRY_RECORD, EncodedEntries, HEADER, StatCache, id_at,
+    u32_at,
+};
 use crate::types::receipt::Summary;
 
 /// A file that is another one now.
@@ -49,10 +43,8 @@ impl StatCache {
         if names != entries.names() {
             return None;
         }
-        let pairs = || {
-            old.chunks_exact(ENTRY_RECORD)
-                .zip(entries.records().chunks_exact(ENTRY_RECORD))
-        };
+        let pairs =
+            || old.chunks_exact(ENTRY_RECORD).zip(entries.records().chunks_exact(ENTRY_RECORD));
         let first = old.get(..4).map_or(0, |bytes| u32_at(bytes, 0));
         let is_same_name = |(old, new): (&[u8], &[u8])| {
             u32_at(old, 0).wrapping_sub(first) == u32_at(new, 0) && old[4..6] == new[4..6]
@@ -65,9 +57,7 @@ impl StatCache {
             .map(|(place, record)| (place, u32_at(record, 60)))
             .filter(|(_, child)| *child != NONE);
         let (places, children): (Vec<u32>, Vec<u32>) = children.unzip();
-        let is_below = children
-            .iter()
-            .all(|child| *child > dir && *child < self.dirs);
+        let is_below = children.iter().all(|child| *child > dir && *child < self.dirs);
         (is_below && below.eq(places)).then_some(children)
     }
 
@@ -134,11 +124,7 @@ impl StatCache {
             }
             at += ENTRY_RECORD;
         }
-        let record = DirRecord {
-            first: old.first,
-            count: old.count,
-            ..record
-        };
+        let record = DirRecord { first: old.first, count: old.count, ..record };
         if record != old {
             let at = HEADER + dir as usize * DIR_RECORD;
             self.put(at..at + DIR_RECORD, &record.encode());
@@ -149,10 +135,7 @@ impl StatCache {
     /// Takes over what holds for the whole, but for the counts.
     pub(crate) fn take_header(&mut self, header: &CacheHeader) {
         let summary = std::mem::take(&mut self.header.summary);
-        self.header = CacheHeader {
-            summary,
-            ..header.clone()
-        };
+        self.header = CacheHeader { summary, ..header.clone() };
     }
 
     /// Writes over some bytes.

@@ -6,19 +6,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::Stat;
+use herma_fs::{Dir, FileKind, Stat};
 use herma_store::StoreError;
 use herma_store::refs::head;
 use herma_store::refs::head::Head;
 
-use super::IndexError;
-use super::TrackedFiles;
+use super::{IndexError, TrackedFiles};
 use crate::ObjectId;
 
 /// Larger indexes are not read: about five million files.
@@ -140,10 +136,7 @@ impl GitDir {
     /// The branch and the commit that are checked out.
     pub fn position(&self) -> Result<Position, GitDirError> {
         Ok(match head::head(&self.own)? {
-            Head::Commit(commit) => Position {
-                branch: None,
-                commit: Some(commit),
-            },
+            Head::Commit(commit) => Position { branch: None, commit: Some(commit) },
             Head::Ref(name) => {
                 let branch = name.strip_prefix("refs/heads/");
                 Position {

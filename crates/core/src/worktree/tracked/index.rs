@@ -6,9 +6,7 @@
 
 use bstr::ByteSlice;
 
-use super::IndexError;
-use super::PathList;
-use super::TrackedFiles;
+use super::{IndexError, PathList, TrackedFiles};
 use crate::ObjectId;
 
 /// Size of the fields before the object id: times, device, inode, mode, owner, size.
@@ -32,9 +30,7 @@ impl Split {
     pub(crate) fn is_deleted(&self, place: usize) -> bool {
         let place = place as u64;
         let at = self.deleted.partition_point(|range| range.end <= place);
-        self.deleted
-            .get(at)
-            .is_some_and(|range| range.contains(&place))
+        self.deleted.get(at).is_some_and(|range| range.contains(&place))
     }
 }
 
@@ -58,18 +54,10 @@ fn parse_with(bytes: &[u8], id_size: usize) -> Result<TrackedFiles, IndexError> 
         return Err(IndexError::Version(version));
     }
     let count = reader.u32()? as usize;
-    let body = reader
-        .rest
-        .len()
-        .checked_sub(id_size)
-        .ok_or(IndexError::Truncated)?;
+    let body = reader.rest.len().checked_sub(id_size).ok_or(IndexError::Truncated)?;
     reader.rest = &reader.rest[..body];
     // Prefix compression could blow a small file up without end.
-    let room = bytes
-        .len()
-        .saturating_mul(16)
-        .saturating_add(1 << 20)
-        .min(u32::MAX as usize);
+    let room = bytes.len().saturating_mul(16).saturating_add(1 << 20).min(u32::MAX as usize);
     let mut entries = Entries::new(version, id_size, room);
     for _ in 0..count {
         entries.read(&mut reader)?;
@@ -78,11 +66,7 @@ fn parse_with(bytes: &[u8], id_size: usize) -> Result<TrackedFiles, IndexError> 
     if entries.has_nameless && split.is_none() {
         return Err(IndexError::Damaged("an entry has no name"));
     }
-    Ok(TrackedFiles {
-        paths: entries.paths,
-        sparse: entries.sparse,
-        split,
-    })
+    Ok(TrackedFiles { paths: entries.paths, sparse: entries.sparse, split })
 }
 
 /// The entries read so far.
@@ -101,24 +85,13 @@ struct Entries {
 impl Entries {
     fn new(version: u32, id_size: usize, room: usize) -> Self {
         let (paths, sparse, previous) = (PathList::default(), Vec::new(), Vec::new());
-        Self {
-            version,
-            id_size,
-            room,
-            paths,
-            sparse,
-            has_nameless: false,
-            previous,
-        }
+        Self { version, id_size, room, paths, sparse, has_nameless: false, previous }
     }
 
     fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), IndexError> {
         let before = reader.rest.len();
         let stat = reader.take(STAT_SIZE)?;
-        let mode = Reader {
-            rest: &stat[MODE_AT..],
-        }
-        .u32()?;
+        let mode = Reader { rest: &stat[MODE_AT..] }.u32()?;
         reader.take(self.id_size)?;
         let flags = reader.u16()?;
         if flags & FLAG_EXTENDED != 0 {
@@ -127,11 +100,7 @@ impl Entries {
             }
             reader.u16()?;
         }
-        let kept = if self.version == 4 {
-            self.kept_of_previous(reader)?
-        } else {
-            0
-        };
+        let kept = if self.version == 4 { self.kept_of_previous(reader)? } else { 0 };
         let name = reader.until_nul()?;
         if kept + name.len() > LONGEST_PATH {
             return Err(IndexError::Damaged("a path is too long"));
@@ -166,8 +135,7 @@ impl Entries {
         let room = self.room.checked_sub(path.len());
         self.room = room.ok_or(IndexError::Damaged("its paths are longer than it can hold"))?;
         if mode == MODE_DIRECTORY {
-            self.sparse
-                .push(path.strip_suffix(b"/").unwrap_or(path).to_vec());
+            self.sparse.push(path.strip_suffix(b"/").unwrap_or(path).to_vec());
         } else {
             self.paths.push(path);
         }
@@ -187,9 +155,7 @@ fn read_extensions(mut reader: Reader<'_>, id_size: usize) -> Result<Option<Spli
             b"sdir" => {}
             _ if signature[0].is_ascii_uppercase() => {}
             _ => {
-                return Err(IndexError::Damaged(
-                    "it needs an extension that is not known",
-                ));
+                return Err(IndexError::Damaged("it needs an extension that is not known"));
             }
         }
     }
@@ -200,16 +166,10 @@ fn read_link(content: &[u8], id_size: usize) -> Result<Option<Split>, IndexError
     let mut reader = Reader { rest: content };
     let base = reader.take(id_size)?;
     if id_size != 20 {
-        return Err(IndexError::Damaged(
-            "a split index with SHA-256 is not known",
-        ));
+        return Err(IndexError::Damaged("a split index with SHA-256 is not known"));
     }
     let base = ObjectId::from_slice(base).ok_or(IndexError::Truncated)?;
-    let deleted = if reader.rest.is_empty() {
-        Vec::new()
-    } else {
-        read_bitmap(&mut reader)?
-    };
+    let deleted = if reader.rest.is_empty() { Vec::new() } else { read_bitmap(&mut reader)? };
     Ok((!base.is_null()).then_some(Split { base, deleted }))
 }
 
@@ -218,9 +178,7 @@ fn read_bitmap(reader: &mut Reader<'_>) -> Result<Vec<std::ops::Range<u64>>, Ind
     let size = u64::from(reader.u32()?);
     let words = reader.u32()? as usize;
     let bytes = words.checked_mul(8).ok_or(IndexError::Truncated)?;
-    let mut words = Reader {
-        rest: reader.take(bytes)?,
-    };
+    let mut words = Reader { rest: reader.take(bytes)? };
     reader.u32()?;
     let mut set: Vec<std::ops::Range<u64>> = Vec::new();
     let mut add = |start: u64, end: u64| match set.last_mut() {
@@ -253,10 +211,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, size: usize) -> Result<&'a [u8], IndexError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(size)
-            .ok_or(IndexError::Truncated)?;
+        let (taken, rest) = self.rest.split_at_checked(size).ok_or(IndexError::Truncated)?;
         self.rest = rest;
         Ok(taken)
     }

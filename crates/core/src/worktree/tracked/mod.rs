@@ -66,11 +66,7 @@ impl TrackedFiles {
         for path in paths {
             merged.push(path);
         }
-        Self {
-            paths: merged,
-            sparse,
-            split: None,
-        }
+        Self { paths: merged, sparse, split: None }
     }
 
     /// How many entries there are.
@@ -84,16 +80,10 @@ impl TrackedFiles {
     }
 
     fn is_sparse(&self, path: &[u8]) -> bool {
-        let ends = path
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| **b == b'/')
-            .map(|(at, _)| at);
+        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
         !self.sparse.is_empty()
             && ends.chain([path.len()]).any(|end| {
-                self.sparse
-                    .binary_search_by(|dir| dir.as_slice().cmp(&path[..end]))
-                    .is_ok()
+                self.sparse.binary_search_by(|dir| dir.as_slice().cmp(&path[..end])).is_ok()
             })
     }
 }
@@ -129,11 +119,7 @@ impl PathList {
     }
 
     fn get(&self, at: usize) -> &[u8] {
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends[at - 1] as usize
-        };
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         &self.bytes[start..self.ends[at] as usize]
     }
 

@@ -7,20 +7,12 @@ use std::process::Command;
 use herma_fs::Dir;
 use proptest::prelude::*;
 
-use super::git_dir::GitDir;
-use super::git_dir::git_dir;
+use super::git_dir::{GitDir, git_dir};
 use super::*;
 
 fn git(dir: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("git")
-        .args([
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "-c",
-            "protocol.file.allow=always",
-        ])
+        .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"])
         .args(arguments)
         .current_dir(dir)
         .env_clear()
@@ -30,24 +22,12 @@ fn git(dir: &Path, arguments: &[&str]) -> Vec<u8> {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
-const FILES: [&str; 8] = [
-    "a",
-    "a.b",
-    "a-b/c",
-    "dir/a",
-    "dir/b/c",
-    "dir/b/d",
-    "dir.x",
-    "long/name/that/is/shared/x",
-];
+const FILES: [&str; 8] =
+    ["a", "a.b", "a-b/c", "dir/a", "dir/b/c", "dir/b/d", "dir.x", "long/name/that/is/shared/x"];
 
 fn repository() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -73,13 +53,8 @@ fn open(root: &Path) -> GitDir {
 fn expect_like_git(root: &Path) -> TrackedFiles {
     let tracked = open(root).tracked().unwrap();
     let listed = git(root, &["ls-files", "-z", "--cached"]);
-    let listed: Vec<&[u8]> = listed
-        .split(|b| *b == 0)
-        .filter(|p| !p.is_empty())
-        .collect();
-    let found: Vec<&[u8]> = (0..tracked.paths.len())
-        .map(|at| tracked.paths.get(at))
-        .collect();
+    let listed: Vec<&[u8]> = listed.split(|b| *b == 0).filter(|p| !p.is_empty()).collect();
+    let found: Vec<&[u8]> = (0..tracked.paths.len()).map(|at| tracked.paths.get(at)).collect();
     assert_eq!(found, listed);
     for path in listed {
         assert!(tracked.contains(path));
@@ -137,27 +112,10 @@ fn a_split_index_is_read_with_its_shared_part() {
     git(root, &["update-index", "--split-index"]);
     write(root, "new");
     std::fs::write(root.join("a.b"), "changed").unwrap();
-    git(
-        root,
-        &["-c", "splitIndex.maxPercentChange=100", "add", "new", "a.b"],
-    );
-    git(
-        root,
-        &[
-            "-c",
-            "splitIndex.maxPercentChange=100",
-            "rm",
-            "-q",
-            "--cached",
-            "dir/b/c",
-            "a",
-        ],
-    );
+    git(root, &["-c", "splitIndex.maxPercentChange=100", "add", "new", "a.b"]);
+    git(root, &["-c", "splitIndex.maxPercentChange=100", "rm", "-q", "--cached", "dir/b/c", "a"]);
     let bytes = std::fs::read(root.join(".git/index")).unwrap();
-    assert!(
-        TrackedFiles::parse(&bytes).unwrap().base().is_some(),
-        "git wrote a split index"
-    );
+    assert!(TrackedFiles::parse(&bytes).unwrap().base().is_some(), "git wrote a split index");
     let tracked = expect_like_git(root);
     assert!(!tracked.contains(b"dir/b/c") && tracked.contains(b"new"));
 }
@@ -183,10 +141,7 @@ fn a_sparse_directory_counts_as_tracked_below() {
     let repository = repository();
     let root = repository.path();
     git(root, &["commit", "-qm", "one"]);
-    git(
-        root,
-        &["sparse-checkout", "set", "--cone", "--sparse-index", "a-b"],
-    );
+    git(root, &["sparse-checkout", "set", "--cone", "--sparse-index", "a-b"]);
     let tracked = open(root).tracked().unwrap();
     assert!(!tracked.sparse.is_empty(), "git wrote a sparse index");
     assert!(tracked.any_below(b"dir") && tracked.any_below(b"dir/b") && tracked.any_below(b"long"));
@@ -217,21 +172,12 @@ fn worktrees_and_submodules_are_found_through_the_git_file() {
     write(&worktree, "only-here");
     git(&worktree, &["add", "only-here"]);
     assert!(expect_like_git(&worktree).contains(b"only-here"));
-    assert_eq!(
-        open(&worktree).info_exclude().unwrap().unwrap(),
-        b"shared-rule\n"
-    );
-    assert_eq!(
-        open(root).info_exclude().unwrap().unwrap(),
-        b"shared-rule\n"
-    );
+    assert_eq!(open(&worktree).info_exclude().unwrap().unwrap(), b"shared-rule\n");
+    assert_eq!(open(root).info_exclude().unwrap().unwrap(), b"shared-rule\n");
 
     let super_project = tempfile::tempdir().unwrap();
     git(super_project.path(), &["init", "-q", "."]);
-    git(
-        super_project.path(),
-        &["submodule", "--quiet", "add", root.to_str().unwrap(), "sub"],
-    );
+    git(super_project.path(), &["submodule", "--quiet", "add", root.to_str().unwrap(), "sub"]);
     assert!(super_project.path().join("sub/.git").is_file());
     expect_like_git(&super_project.path().join("sub"));
     let tracked = open(super_project.path()).tracked().unwrap();
@@ -272,14 +218,9 @@ fn a_linked_or_broken_git_is_not_followed() {
     std::os::unix::fs::symlink(repository.path().join(".git"), &pointer).unwrap();
     assert!(git_dir(&root).unwrap().is_none());
     std::fs::remove_file(&pointer).unwrap();
-    for content in [
-        &b""[..],
-        b"gitdir:",
-        b"gitdir: \n",
-        b"nonsense",
-        b"gitdir: /no/such",
-        b"gitdir: a\0b",
-    ] {
+    for content in
+        [&b""[..], b"gitdir:", b"gitdir: \n", b"nonsense", b"gitdir: /no/such", b"gitdir: a\0b"]
+    {
         std::fs::write(&pointer, content).unwrap();
         assert!(git_dir(&root).is_err());
     }
@@ -294,16 +235,10 @@ fn damaged_indexes_are_errors() {
     }
     let mut future = bytes.clone();
     future[7] = 9;
-    assert_eq!(
-        TrackedFiles::parse(&future).unwrap_err(),
-        IndexError::Version(9)
-    );
+    assert_eq!(TrackedFiles::parse(&future).unwrap_err(), IndexError::Version(9));
     let mut huge = bytes;
     huge[8] = 0xff;
-    assert_eq!(
-        TrackedFiles::parse(&huge).unwrap_err(),
-        IndexError::Truncated
-    );
+    assert_eq!(TrackedFiles::parse(&huge).unwrap_err(), IndexError::Truncated);
 }
 
 proptest! {

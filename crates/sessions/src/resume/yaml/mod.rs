@@ -14,8 +14,6 @@ mod read;
 pub(super) mod resolve;
 mod write;
 
-pub use numbers::fraction;
-pub use numbers::whole;
-pub use read::YamlError;
-pub use read::read;
+pub use numbers::{fraction, whole};
+pub use read::{YamlError, read};
 pub use write::write;

@@ -39,9 +39,9 @@ pub fn whole(text: &str) -> Option<i128> {
     } else if digits.len() > 1 && digits.starts_with('0') {
         i128::from_str_radix(digits, 8).ok()?
     } else {
-        digits.split(':').try_fold(0i128, |sum, part| {
-            sum.checked_mul(60)?.checked_add(part.parse().ok()?)
-        })?
+        digits
+            .split(':')
+            .try_fold(0i128, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?
     };
     Some(sign * value)
 }
@@ -59,9 +59,9 @@ pub fn fraction(text: &str) -> Option<f64> {
     let value = match digits {
         ".inf" => f64::INFINITY,
         ".nan" => f64::NAN,
-        _ => digits.split(':').try_fold(0.0, |sum, part| {
-            Some(sum * 60.0 + part.parse::<f64>().ok()?)
-        })?,
+        _ => digits
+            .split(':')
+            .try_fold(0.0, |sum, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))?,
     };
     Some(sign * value)
 }

@@ -3,15 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use granit_parser::Event;
-use granit_parser::Parser;
-use granit_parser::ScalarStyle;
-use granit_parser::Span;
-use granit_parser::Tag;
+use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use super::resolve::resolve;
-use crate::resume::value::Map;
-use crate::resume::value::Value;
+use crate::resume::value::{Map, Value};
 
 /// Deeper nesting is refused.
 const MAX_NESTING: usize = 64;
@@ -183,10 +178,7 @@ impl Builder<'_> {
     }
 
     fn grammar(&self, what: &str) -> YamlError {
-        YamlError::Grammar {
-            line: self.line,
-            what: what.to_owned(),
-        }
+        YamlError::Grammar { line: self.line, what: what.to_owned() }
     }
 
     fn content(&mut self) -> Option<&mut Content> {
@@ -268,11 +260,7 @@ impl Builder<'_> {
             }
             _ => return Err(self.unknown(tag)),
         };
-        if fits {
-            Ok(value)
-        } else {
-            Err(self.grammar("a tag that does not fit its value"))
-        }
+        if fits { Ok(value) } else { Err(self.grammar("a tag that does not fit its value")) }
     }
 
     fn check_tag(&self, tag: Option<&Tag>, expected: &str) -> Result<(), YamlError> {
@@ -283,10 +271,7 @@ impl Builder<'_> {
     }
 
     fn unknown(&self, tag: &Tag) -> YamlError {
-        YamlError::UnknownTag {
-            line: self.line,
-            tag: tag.original(),
-        }
+        YamlError::UnknownTag { line: self.line, tag: tag.original() }
     }
 }
 
@@ -395,10 +380,7 @@ mod tests {
     #[test]
     fn anchors_aliases_and_merges_are_followed() {
         let text = "a: &x [1, 2]\nb: *x\nc: &m {k: 1, l: 2}\nd:\n  <<: *m\n  k: 3\n";
-        assert_eq!(
-            json(text),
-            r#"{"a":[1,2],"b":[1,2],"c":{"k":1,"l":2},"d":{"k":3,"l":2}}"#
-        );
+        assert_eq!(json(text), r#"{"a":[1,2],"b":[1,2],"c":{"k":1,"l":2},"d":{"k":3,"l":2}}"#);
     }
 
     #[test]

@@ -2,16 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::resume::value::Map;
-use crate::resume::value::Value;
+use crate::resume::value::{Map, Value};
 
 /// Longer keys are written `? key`: readers look only so far for the colon of a simple one.
 const LONGEST_SIMPLE_KEY: usize = 120;
 
 /// Words that some reader takes for something else than text, in lower case.
-const WORDS: [&str; 13] = [
-    "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity", "none",
-];
+const WORDS: [&str; 13] =
+    ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity", "none"];
 
 /// The text of a map, one key per line, in the layout `PyYAML` has.
 pub fn write(map: &Map) -> String {
@@ -189,10 +187,7 @@ mod tests {
         let record = map(&[
             ("task", "port the parser".into()),
             ("progress", Value::List(vec![Value::Map(step)])),
-            (
-                "state",
-                Value::Map(map(&[("count", Value::Number("1".into()))])),
-            ),
+            ("state", Value::Map(map(&[("count", Value::Number("1".into()))]))),
             ("nested", Value::List(vec![Value::texts(["a", "b"])])),
             ("blocked", Value::List(Vec::new())),
         ]);
@@ -256,20 +251,10 @@ mod tests {
             let out = scalar(&text.into(), Place::Value);
             assert!(out.starts_with('\''), "{text:?} as {out}");
         }
-        for text in [
-            "a",
-            "port the parser",
-            "/tmp/x",
-            "src/a.rs:12",
-            "ä ö",
-            "don't, [or]",
-        ] {
+        for text in ["a", "port the parser", "/tmp/x", "src/a.rs:12", "ä ö", "don't, [or]"] {
             assert_eq!(scalar(&text.into(), Place::Value), text);
         }
-        let out = scalar(
-            &"a\n\t\u{0}\u{85}\u{2028}\u{7f}\"\\\u{1fffe}".into(),
-            Place::Value,
-        );
+        let out = scalar(&"a\n\t\u{0}\u{85}\u{2028}\u{7f}\"\\\u{1fffe}".into(), Place::Value);
         assert_eq!(out, r#""a\n\t\x00\x85\u2028\x7F\"\\\U0001FFFE""#);
     }
 

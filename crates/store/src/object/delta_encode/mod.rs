@@ -45,15 +45,8 @@ impl<'b> DeltaIndex<'b> {
     /// Indexes `base`; `None` if it is larger than the offsets of a delta can reach.
     pub fn new(base: &'b [u8]) -> Option<Self> {
         u32::try_from(base.len()).ok()?;
-        let step = if base.len() <= SMALL_BASE {
-            1
-        } else {
-            MATCH_BYTES
-        };
-        let blocks = base
-            .len()
-            .checked_sub(MATCH_BYTES)
-            .map_or(0, |l| l / step + 1);
+        let step = if base.len() <= SMALL_BASE { 1 } else { MATCH_BYTES };
+        let blocks = base.len().checked_sub(MATCH_BYTES).map_or(0, |l| l / step + 1);
         let mut index = Self {
             base,
             step,
@@ -168,11 +161,7 @@ impl Encoder<'_, '_, '_> {
             self.compared += (ahead + behind) as u64;
             let length = ahead + behind;
             if best.is_none_or(|best| length > best.length) {
-                best = Some(Match {
-                    from: from - behind,
-                    to: position - behind,
-                    length,
-                });
+                best = Some(Match { from: from - behind, to: position - behind, length });
             }
             if length >= LONG_ENOUGH {
                 break;
@@ -216,9 +205,7 @@ fn hash(block: &[u8]) -> u32 {
         u64::from_le_bytes(bytes)
     };
     let mixed = word(low).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ^ word(high)
-            .wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
-            .rotate_left(31);
+        ^ word(high).wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(31);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
 }
 

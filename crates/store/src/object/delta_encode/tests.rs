@@ -5,12 +5,9 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ObjectId;
-use crate::object;
-use crate::object::Kind;
-use crate::object::delta;
-use crate::testing::Fresh;
-use crate::testing::git_output;
+use crate::object::{Kind, delta};
+use crate::testing::{Fresh, git_output};
+use crate::{ObjectId, object};
 
 fn delta_of(base: &[u8], target: &[u8]) -> Vec<u8> {
     let index = DeltaIndex::new(base).unwrap();
@@ -123,10 +120,7 @@ fn every_copy_size_around_the_limits_is_encoded() {
     ] {
         let target = &base[16..16 + length];
         let delta = index.encode(target, 48).unwrap();
-        assert!(
-            delta::apply(&base, &delta).unwrap() == target,
-            "{length:#x}"
-        );
+        assert!(delta::apply(&base, &delta).unwrap() == target, "{length:#x}");
     }
 }
 
@@ -158,9 +152,8 @@ fn the_worst_input_takes_work_in_proportion_to_its_length() {
         speckled[at] = 1;
     }
     // Every few bytes a match ends, and all matches begin with the same block.
-    let broken: Vec<u8> = (0..SIZE as u32 / 24)
-        .flat_map(|n| [&[0; 20][..], &n.to_le_bytes()].concat())
-        .collect();
+    let broken: Vec<u8> =
+        (0..SIZE as u32 / 24).flat_map(|n| [&[0; 20][..], &n.to_le_bytes()].concat()).collect();
     let inputs = [&zeros, &speckled, &broken];
     for base in inputs {
         for target in inputs {
@@ -172,11 +165,7 @@ fn the_worst_input_takes_work_in_proportion_to_its_length() {
 
 /// An edit: what part of the target is replaced, and by what.
 fn edits() -> impl Strategy<Value = Vec<(usize, usize, Vec<u8>)>> {
-    let edit = (
-        any::<usize>(),
-        0_usize..200,
-        prop::collection::vec(0_u8..4, 0..100),
-    );
+    let edit = (any::<usize>(), 0_usize..200, prop::collection::vec(0_u8..4, 0..100));
     prop::collection::vec(edit, 0..20)
 }
 
@@ -217,8 +206,7 @@ fn git_builds_what_we_meant_from_many_edits() {
         let _ = writeln!(rows, "row {n}: {}", n * 7919 % 104_729);
     }
     let base = rows.into_bytes();
-    let edits: Vec<_> = (0..40_usize)
-        .map(|n| (n * 1_234_577, n * 5 % 90, noise(n * 3, n as u64)))
-        .collect();
+    let edits: Vec<_> =
+        (0..40_usize).map(|n| (n * 1_234_577, n * 5 % 90, noise(n * 3, n as u64))).collect();
     assert_git_agrees(&base, &edited(&base, &edits));
 }

@@ -31,11 +31,7 @@ fn entry_header(kind: u8, mut size: u64) -> Vec<u8> {
 impl Crafted {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self {
-            dir,
-            pack: b"PACK\0\0\0\x02\0\0\0\x09".to_vec(),
-            index: Vec::new(),
-        }
+        Self { dir, pack: b"PACK\0\0\0\x02\0\0\0\x09".to_vec(), index: Vec::new() }
     }
 
     fn add(&mut self, id: ObjectId, parts: &[&[u8]]) -> u64 {
@@ -58,22 +54,12 @@ impl Crafted {
         self.index.sort_unstable();
         let mut index = vec![0xff, b't', b'O', b'c', 0, 0, 0, 2];
         for first in 0..=u8::MAX {
-            let count = self
-                .index
-                .iter()
-                .filter(|(id, _)| id.as_bytes()[0] <= first)
-                .count();
+            let count = self.index.iter().filter(|(id, _)| id.as_bytes()[0] <= first).count();
             index.extend_from_slice(&(count as u32).to_be_bytes());
         }
-        self.index
-            .iter()
-            .for_each(|(id, _)| index.extend_from_slice(id.as_bytes()));
-        self.index
-            .iter()
-            .for_each(|_| index.extend_from_slice(&[0; 4]));
-        self.index
-            .iter()
-            .for_each(|(_, at)| index.extend_from_slice(&at.to_be_bytes()));
+        self.index.iter().for_each(|(id, _)| index.extend_from_slice(id.as_bytes()));
+        self.index.iter().for_each(|_| index.extend_from_slice(&[0; 4]));
+        self.index.iter().for_each(|(_, at)| index.extend_from_slice(&at.to_be_bytes()));
         index.extend_from_slice(&[0; 40]);
         self.pack.extend_from_slice(&[0; 20]);
         self.write("pack", &self.pack);
@@ -91,21 +77,12 @@ fn deltas_that_run_in_a_circle_are_damage() {
     let mut crafted = Crafted::new();
     let delta = deflate(&[1, 1, 1, b'x']);
     for (this, base) in [(1, 2), (2, 3), (3, 1), (4, 4)] {
-        crafted.add(
-            id(this),
-            &[&entry_header(7, 4), id(base).as_bytes(), &delta],
-        );
+        crafted.add(id(this), &[&entry_header(7, 4), id(base).as_bytes(), &delta]);
     }
     let (objects, _dir) = crafted.open();
     for n in 1..=4 {
-        assert!(matches!(
-            objects.read(&id(n)),
-            Err(ObjectError::Damaged { .. })
-        ));
-        assert!(matches!(
-            objects.read_header(&id(n)),
-            Err(ObjectError::Damaged { .. })
-        ));
+        assert!(matches!(objects.read(&id(n)), Err(ObjectError::Damaged { .. })));
+        assert!(matches!(objects.read_header(&id(n)), Err(ObjectError::Damaged { .. })));
     }
 }
 
@@ -158,32 +135,17 @@ fn bombs_cost_no_memory() {
     assert!(
         matches!(objects.read(&id(1)), Err(ObjectError::TooLarge { size, .. }) if size == 1 << 30)
     );
-    assert!(matches!(
-        objects.read(&id(2)),
-        Err(ObjectError::Damaged { .. })
-    ));
-    assert!(matches!(
-        objects.read(&id(3)),
-        Err(ObjectError::TooLarge { .. })
-    ));
-    assert!(matches!(
-        objects.read(&id(4)),
-        Err(ObjectError::Damaged { .. })
-    ));
-    assert!(matches!(
-        objects.read(&id(6)),
-        Err(ObjectError::TooLarge { .. })
-    ));
+    assert!(matches!(objects.read(&id(2)), Err(ObjectError::Damaged { .. })));
+    assert!(matches!(objects.read(&id(3)), Err(ObjectError::TooLarge { .. })));
+    assert!(matches!(objects.read(&id(4)), Err(ObjectError::Damaged { .. })));
+    assert!(matches!(objects.read(&id(6)), Err(ObjectError::TooLarge { .. })));
     assert_eq!(objects.read_header(&id(6)).unwrap(), (Kind::Blob, 1 << 62));
     let mut largest = 0;
     let streamed = objects.stream_blob(&id(1), &mut |bytes| {
         largest = largest.max(bytes.len());
         Ok(())
     });
-    assert!(
-        matches!(streamed, Err(ObjectError::Damaged { .. })),
-        "the id is not its hash"
-    );
+    assert!(matches!(streamed, Err(ObjectError::Damaged { .. })), "the id is not its hash");
     assert!(largest <= 64 << 10, "streamed in small pieces");
 }
 
@@ -198,10 +160,7 @@ fn a_base_may_be_in_another_pack_or_loose_but_must_be_somewhere() {
     let delta = deflate(&[11, 6, 0x90, 5, 1, b'!']);
     crafted.add(result, &[&entry_header(7, 6), base.as_bytes(), &delta]);
     let (alone, dir) = crafted.open();
-    assert!(matches!(
-        alone.read(&result),
-        Err(ObjectError::Damaged { .. })
-    ));
+    assert!(matches!(alone.read(&result), Err(ObjectError::Damaged { .. })));
     for extension in ["pack", "idx"] {
         let name = format!("pack/pack-crafted.{extension}");
         std::fs::copy(dir.path().join(&name), repo.objects_path().join(&name)).unwrap();
@@ -211,10 +170,7 @@ fn a_base_may_be_in_another_pack_or_loose_but_must_be_somewhere() {
     repo.git_with_input(&["pack-objects", "-q", pack.to_str().unwrap()], &hex);
     repo.git(&["prune-packed"]);
     assert_eq!(repo.objects().read(&result).unwrap().data, b"hello!");
-    assert_eq!(
-        repo.objects().read_header(&result).unwrap(),
-        (Kind::Blob, 6)
-    );
+    assert_eq!(repo.objects().read_header(&result).unwrap(), (Kind::Blob, 6));
 }
 
 #[test]
@@ -226,10 +182,7 @@ fn an_index_with_gigantic_counts_costs_no_memory() {
     index.resize(4096, 0);
     crafted.write("idx", &index);
     let objects = Objects::open(Dir::open(crafted.dir.path()).unwrap());
-    assert!(matches!(
-        objects.read(&id(1)),
-        Err(ObjectError::Damaged { .. })
-    ));
+    assert!(matches!(objects.read(&id(1)), Err(ObjectError::Damaged { .. })));
 
     // The same with a file that is as long as it says, without taking space on disk.
     let count = 1u32 << 28;
@@ -241,9 +194,6 @@ fn an_index_with_gigantic_counts_costs_no_memory() {
     file.set_len(8 + 1024 + u64::from(count) * 28 + 40).unwrap();
     let objects = Objects::open(Dir::open(crafted.dir.path()).unwrap());
     assert!(objects.read(&id(0)).is_err());
-    assert!(matches!(
-        objects.read(&id(1)),
-        Err(ObjectError::Missing { .. })
-    ));
+    assert!(matches!(objects.read(&id(1)), Err(ObjectError::Missing { .. })));
     assert_eq!(objects.packs().unwrap()[0].index().count(), count);
 }

@@ -47,10 +47,7 @@ fn count_readable(repo: &Repo, expected: &BTreeMap<ObjectId, Object>, what: &str
             streamed.extend_from_slice(bytes);
             Ok(())
         });
-        assert!(
-            result.is_err() || streamed == object.data,
-            "{what}: wrong bytes for {id}"
-        );
+        assert!(result.is_err() || streamed == object.data, "{what}: wrong bytes for {id}");
     }
     let _ = objects.all_ids().map(Iterator::count);
     readable
@@ -110,10 +107,7 @@ fn a_damaged_copy_is_replaced_by_an_intact_one() {
         repo.git(&["hash-object", "-w", "-t", object.kind.name(), "content"]);
     }
     put(&index_path, &index);
-    assert_eq!(
-        count_readable(&repo, &expected, "with loose copies"),
-        expected.len()
-    );
+    assert_eq!(count_readable(&repo, &expected, "with loose copies"), expected.len());
 }
 
 #[test]
@@ -123,15 +117,9 @@ fn an_unreadable_index_is_not_called_missing_objects() {
     let objects = repo.objects();
     let id = expected.keys().next().unwrap();
     assert!(matches!(objects.read(id), Err(ObjectError::Damaged { .. })));
-    assert!(matches!(
-        objects.contains(id),
-        Err(ObjectError::Damaged { .. })
-    ));
+    assert!(matches!(objects.contains(id), Err(ObjectError::Damaged { .. })));
     assert!(!objects.contains_listed(id).unwrap());
-    assert!(matches!(
-        objects.find_prefix(b"a"),
-        Err(ObjectError::UnreadablePack(_))
-    ));
+    assert!(matches!(objects.find_prefix(b"a"), Err(ObjectError::UnreadablePack(_))));
     assert_eq!(objects.unreadable_packs().unwrap().len(), 1);
     let first = objects.all_ids().unwrap().next().unwrap();
     assert!(matches!(first, Err(ObjectError::UnreadablePack(_))));
@@ -150,10 +138,7 @@ fn an_empty_or_broken_loose_file_counts_as_absent() {
     for bad in [&b""[..], b"x", &good[..2], b"blob 13\0some content\n"] {
         put(&path, bad);
         assert!(!objects.contains(&id).unwrap());
-        assert!(matches!(
-            objects.read(&id),
-            Err(ObjectError::Damaged { .. })
-        ));
+        assert!(matches!(objects.read(&id), Err(ObjectError::Damaged { .. })));
     }
     for at in 0..good.len() {
         let mut bad = good.clone();
@@ -163,10 +148,7 @@ fn an_empty_or_broken_loose_file_counts_as_absent() {
             assert_eq!(object.data, b"some content\n", "byte {at}");
         }
         put(&path, &good[..at]);
-        assert!(
-            objects.read(&id).is_err() || at + 4 >= good.len(),
-            "cut at {at}"
-        );
+        assert!(objects.read(&id).is_err() || at + 4 >= good.len(), "cut at {at}");
     }
     put(&path, &good);
     assert!(objects.read(&id).is_ok());
@@ -192,10 +174,7 @@ fn a_whole_object_under_the_id_of_another_is_damage() {
         repo.write("file", content);
         let hex = String::from_utf8(repo.git(&["hash-object", "-w", "file"])).unwrap();
         let id = ObjectId::from_hex(hex.trim().as_bytes()).unwrap();
-        (
-            id,
-            repo.objects_path().join(&hex[..2]).join(hex[2..].trim()),
-        )
+        (id, repo.objects_path().join(&hex[..2]).join(hex[2..].trim()))
     };
     let (_, path) = stored(b"one\n");
     let (other, other_path) = stored(b"two\n");
@@ -204,13 +183,7 @@ fn a_whole_object_under_the_id_of_another_is_damage() {
     let read = objects.read(&other);
     assert!(matches!(read, Err(ObjectError::Damaged { .. })), "{read:?}");
     let streamed = objects.stream_blob(&other, &mut |_| Ok(()));
-    assert!(
-        matches!(streamed, Err(ObjectError::Damaged { .. })),
-        "{streamed:?}"
-    );
+    assert!(matches!(streamed, Err(ObjectError::Damaged { .. })), "{streamed:?}");
     let merged = objects.stream_stored(&other, &mut Nowhere);
-    assert!(
-        matches!(merged, Err(ObjectError::Damaged { .. })),
-        "{merged:?}"
-    );
+    assert!(matches!(merged, Err(ObjectError::Damaged { .. })), "{merged:?}");
 }

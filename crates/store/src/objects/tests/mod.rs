@@ -5,10 +5,8 @@ mod damage;
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::*;
 use crate::pack::read::EntryKind;
@@ -20,9 +18,7 @@ pub(super) struct Repo {
 
 impl Repo {
     pub(super) fn new() -> Self {
-        let repo = Self {
-            dir: tempfile::tempdir().unwrap(),
-        };
+        let repo = Self { dir: tempfile::tempdir().unwrap() };
         repo.git(&["init", "-q"]);
         repo
     }
@@ -46,12 +42,7 @@ impl Repo {
     #[allow(clippy::disallowed_methods)]
     pub(super) fn git_with_input(&self, args: &[&str], input: &[u8]) -> Vec<u8> {
         let mut child = Command::new("git")
-            .args([
-                "-c",
-                "user.name=A U Thor",
-                "-c",
-                "user.email=author@example.com",
-            ])
+            .args(["-c", "user.name=A U Thor", "-c", "user.email=author@example.com"])
             .args(["-c", "gc.auto=0", "-c", "core.looseCompression=1"])
             .args(args)
             .current_dir(self.path())
@@ -152,10 +143,7 @@ fn assert_reads_like_git(repo: &Repo) {
                     streamed.extend_from_slice(bytes);
                     Ok(())
                 };
-                assert_eq!(
-                    objects.stream_blob(id, &mut sink).unwrap(),
-                    object.data.len() as u64
-                );
+                assert_eq!(objects.stream_blob(id, &mut sink).unwrap(), object.data.len() as u64);
                 assert_eq!(streamed, object.data);
             }
             Kind::Tree => assert!(!objects.read_tree(id).unwrap().is_empty()),
@@ -175,10 +163,7 @@ fn assert_reads_like_git(repo: &Repo) {
 
 fn count_deltas(repo: &Repo, wanted: impl Fn(EntryKind) -> bool) -> usize {
     let pack = repo.objects().packs().unwrap().remove(0);
-    let kinds = pack
-        .index()
-        .entries()
-        .map(|entry| pack.entry(entry.unwrap().1).unwrap().kind);
+    let kinds = pack.index().entries().map(|entry| pack.entry(entry.unwrap().1).unwrap().kind);
     kinds.filter(|kind| wanted(*kind)).count()
 }
 
@@ -193,30 +178,13 @@ fn packs_read_like_git_reads_them_whatever_the_deltas_and_the_index() {
     repo.git(&["gc", "-q", "--aggressive", "--prune=now"]);
     assert!(count_deltas(&repo, |kind| matches!(kind, EntryKind::OffsetDelta { .. })) > 50);
     assert_reads_like_git(&repo);
-    repo.git(&[
-        "-c",
-        "repack.useDeltaBaseOffset=false",
-        "repack",
-        "-q",
-        "-adf",
-    ]);
+    repo.git(&["-c", "repack.useDeltaBaseOffset=false", "repack", "-q", "-adf"]);
     assert!(count_deltas(&repo, |kind| matches!(kind, EntryKind::IdDelta { .. })) > 50);
     assert_reads_like_git(&repo);
-    repo.git(&[
-        "-c",
-        "pack.indexVersion=1",
-        "repack",
-        "-q",
-        "-adf",
-        "--depth=20",
-    ]);
+    repo.git(&["-c", "pack.indexVersion=1", "repack", "-q", "-adf", "--depth=20"]);
     let pack = format!("pack/{}.idx", repo.objects().pack_names().unwrap()[0]);
     let index = std::fs::read(repo.objects_path().join(pack)).unwrap();
-    assert_ne!(
-        index[..4],
-        [0xff, b't', b'O', b'c'],
-        "version 1 has no signature"
-    );
+    assert_ne!(index[..4], [0xff, b't', b'O', b'c'], "version 1 has no signature");
     assert_reads_like_git(&repo);
 }
 
@@ -228,34 +196,17 @@ fn a_large_index_is_read_bucket_by_bucket() {
         let text = format!("content {n}");
         input.extend_from_slice(format!("blob\ndata {}\n{text}\n", text.len()).as_bytes());
     }
-    repo.git_with_input(
-        &["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"],
-        &input,
-    );
+    repo.git_with_input(&["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"], &input);
     let objects = repo.objects();
     let packs = objects.packs().unwrap();
     assert_eq!(packs[0].index().count(), 3000);
     let expected: Vec<_> = repo.all_as_git_reads_them().into_keys().collect();
-    let ids: Vec<_> = packs[0]
-        .index()
-        .entries()
-        .map(|entry| entry.unwrap().0)
-        .collect();
+    let ids: Vec<_> = packs[0].index().entries().map(|entry| entry.unwrap().0).collect();
     assert_eq!(ids, expected);
     assert!(expected.iter().all(|id| objects.read(id).is_ok()));
     assert!(!objects.contains(&ObjectId::NULL).unwrap());
-    let wanted: Vec<_> = expected
-        .iter()
-        .filter(|id| id.to_hex().starts_with('c'))
-        .collect();
-    assert_eq!(
-        objects
-            .find_prefix(b"c")
-            .unwrap()
-            .iter()
-            .collect::<Vec<_>>(),
-        wanted
-    );
+    let wanted: Vec<_> = expected.iter().filter(|id| id.to_hex().starts_with('c')).collect();
+    assert_eq!(objects.find_prefix(b"c").unwrap().iter().collect::<Vec<_>>(), wanted);
 }
 
 #[test]
@@ -266,9 +217,7 @@ fn commits_say_what_git_says() {
     let lines: Vec<&str> = log.lines().collect();
     let objects = repo.objects();
     for said in lines.chunks_exact(9) {
-        let commit = objects
-            .read_commit(&ObjectId::from_hex(said[0].as_bytes()).unwrap())
-            .unwrap();
+        let commit = objects.read_commit(&ObjectId::from_hex(said[0].as_bytes()).unwrap()).unwrap();
         let parents: Vec<String> = commit.parents.iter().map(|id| id.to_hex()).collect();
         assert_eq!(commit.tree.to_hex(), said[1]);
         assert_eq!(parents.join(" "), said[2]);
@@ -314,13 +263,7 @@ fn many_threads_read_at_once_while_packs_are_merged() {
                 }
             });
         }
-        repo.git(&[
-            "-c",
-            "repack.useDeltaBaseOffset=false",
-            "repack",
-            "-q",
-            "-adf",
-        ]);
+        repo.git(&["-c", "repack.useDeltaBaseOffset=false", "repack", "-q", "-adf"]);
         repo.git(&["repack", "-q", "-adf", "--depth=5"]);
     });
 }
@@ -330,18 +273,9 @@ fn an_object_that_is_nowhere_is_missing_but_the_empty_tree_is_known() {
     let repo = Repo::new();
     let objects = repo.objects();
     let id = ObjectId::from_bytes([7; 20]);
-    assert!(matches!(
-        objects.read(&id),
-        Err(ObjectError::Missing { .. })
-    ));
-    assert!(matches!(
-        objects.read_header(&id),
-        Err(ObjectError::Missing { .. })
-    ));
-    assert!(matches!(
-        objects.stream_blob(&id, &mut |_| Ok(())),
-        Err(ObjectError::Missing { .. })
-    ));
+    assert!(matches!(objects.read(&id), Err(ObjectError::Missing { .. })));
+    assert!(matches!(objects.read_header(&id), Err(ObjectError::Missing { .. })));
+    assert!(matches!(objects.stream_blob(&id, &mut |_| Ok(())), Err(ObjectError::Missing { .. })));
     assert!(!objects.contains(&id).unwrap());
     assert_eq!(objects.read_tree(&ObjectId::EMPTY_TREE).unwrap(), []);
     assert_eq!(objects.all_ids().unwrap().count(), 0);
@@ -361,10 +295,7 @@ fn a_receiver_that_fails_is_reported_as_such() {
                 calls += 1;
                 Err(io::ErrorKind::StorageFull.into())
             };
-            assert!(matches!(
-                objects.stream_blob(&id, &mut full),
-                Err(ObjectError::Sink(_))
-            ));
+            assert!(matches!(objects.stream_blob(&id, &mut full), Err(ObjectError::Sink(_))));
             assert_eq!(calls, 1, "a refusal is final");
         }
     }

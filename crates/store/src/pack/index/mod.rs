@@ -10,16 +10,13 @@
 //! found there is hashed before anyone sees it.
 
 use std::ffi::CString;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
 use crate::objects::copy::CopyError;
-use crate::pack::files::OpenFile;
-use crate::pack::files::PackFiles;
+use crate::pack::files::{OpenFile, PackFiles};
 
 /// An index with at most this many objects is one bucket.
 const SMALL_INDEX_OBJECTS: u32 = 2048;
@@ -77,10 +74,8 @@ enum Probed {
 impl PackIndex {
     /// Opens the index `<stem>.idx` and checks its fan-out table and its size.
     pub fn open(files: &Arc<PackFiles>, stem: &str) -> Result<Self, CopyError> {
-        let name = CString::new(format!("{stem}.idx")).map_err(|_| CopyError::Damaged {
-            file: stem.to_owned(),
-            what: "not a name",
-        })?;
+        let name = CString::new(format!("{stem}.idx"))
+            .map_err(|_| CopyError::Damaged { file: stem.to_owned(), what: "not a name" })?;
         let file = files.open(&name)?;
         let mut signature = [0; 8];
         file.read_exact_at(&mut signature, 0)?;
@@ -92,11 +87,7 @@ impl PackIndex {
         let layout = layout(&file, is_two, u64::from(fan_out[255]))?;
         let mut pack_trailer = [0; 20];
         file.read_exact_at(&mut pack_trailer, file.stat.size - TRAILER)?;
-        let bucket_count = if fan_out[255] <= SMALL_INDEX_OBJECTS {
-            1
-        } else {
-            256
-        };
+        let bucket_count = if fan_out[255] <= SMALL_INDEX_OBJECTS { 1 } else { 256 };
         let buckets = (0..bucket_count).map(|_| OnceLock::new()).collect();
         let (files, stat) = (Arc::clone(files), file.stat);
         Ok(Self {
@@ -199,12 +190,7 @@ impl PackIndex {
             let entries = self.entries_from(position, CHUNK)?;
             position += entries.len() as u32;
             let before = found.len();
-            found.extend(
-                entries
-                    .iter()
-                    .map(|(id, _)| *id)
-                    .take_while(|id| prefix.matches(id)),
-            );
+            found.extend(entries.iter().map(|(id, _)| *id).take_while(|id| prefix.matches(id)));
             if found.len() - before < entries.len() || entries.is_empty() {
                 return Ok(found);
             }
@@ -250,9 +236,7 @@ impl PackIndex {
 
     /// The positions of the ids whose first byte is this one.
     fn range_of(&self, first: u8) -> (u32, u32) {
-        let start = first
-            .checked_sub(1)
-            .map_or(0, |before| self.fan_out[usize::from(before)]);
+        let start = first.checked_sub(1).map_or(0, |before| self.fan_out[usize::from(before)]);
         (start, self.fan_out[usize::from(first)])
     }
 
@@ -305,10 +289,7 @@ impl PackIndex {
             Layout::Two { large } => {
                 let mut raw = vec![0; length * 20];
                 file.read_exact_at(&mut raw, 8 + FAN_OUT + at * 20)?;
-                let ids = raw
-                    .chunks_exact(20)
-                    .filter_map(ObjectId::from_slice)
-                    .collect();
+                let ids = raw.chunks_exact(20).filter_map(ObjectId::from_slice).collect();
                 let mut raw = vec![0; length * 4];
                 let total = u64::from(self.count());
                 file.read_exact_at(&mut raw, 8 + FAN_OUT + total * 24 + at * 4)?;
@@ -347,10 +328,7 @@ impl PackIndex {
 }
 
 fn number(bytes: &[u8]) -> u32 {
-    bytes
-        .iter()
-        .take(4)
-        .fold(0, |value, byte| (value << 8) | u32::from(*byte))
+    bytes.iter().take(4).fold(0, |value, byte| (value << 8) | u32::from(*byte))
 }
 
 fn read_fan_out(file: &OpenFile, at: u64) -> Result<Box<[u32; 256]>, CopyError> {
@@ -361,10 +339,7 @@ fn read_fan_out(file: &OpenFile, at: u64) -> Result<Box<[u32; 256]>, CopyError> 
         *value = number(bytes);
     }
     if !fan_out.is_sorted() {
-        return Err(CopyError::damaged(
-            file,
-            "its fan-out table is out of order",
-        ));
+        return Err(CopyError::damaged(file, "its fan-out table is out of order"));
     }
     Ok(fan_out)
 }
@@ -374,15 +349,9 @@ fn layout(file: &OpenFile, is_two: bool, count: u64) -> Result<Layout, CopyError
     let size = file.stat.size;
     let wrong = || CopyError::damaged(file, "its size does not fit its number of objects");
     if !is_two {
-        return if size == FAN_OUT + count * 24 + TRAILER {
-            Ok(Layout::One)
-        } else {
-            Err(wrong())
-        };
+        return if size == FAN_OUT + count * 24 + TRAILER { Ok(Layout::One) } else { Err(wrong()) };
     }
-    let extra = size
-        .checked_sub(8 + FAN_OUT + count * 28 + TRAILER)
-        .ok_or_else(wrong)?;
+    let extra = size.checked_sub(8 + FAN_OUT + count * 28 + TRAILER).ok_or_else(wrong)?;
     if extra % 8 != 0 || extra / 8 > count {
         return Err(wrong());
     }

@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Merge;
-use super::MergeError;
-use crate::object::Kind;
-use crate::object::Object;
-use crate::object::deflate;
-use crate::object::delta;
+use super::{Merge, MergeError};
 use crate::object::delta_encode::DeltaIndex;
+use crate::object::{Kind, Object, deflate, delta};
 use crate::objects::cache::Key;
-use crate::objects::stored::Form;
-use crate::objects::stored::StoredDelta;
+use crate::objects::stored::{Form, StoredDelta};
 use crate::pack::write::finish::IndexEntry;
 
 /// What an entry will hold, compressed.

@@ -7,12 +7,9 @@ use std::sync::atomic::Ordering;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::Known;
-use super::Merge;
-use super::MergeError;
+use super::{Known, Merge, MergeError};
 use crate::error::StoreError;
-use crate::object::Kind;
-use crate::object::deflate;
+use crate::object::{Kind, deflate};
 use crate::objects::stored::LargeSink;
 use crate::pack::bytes::Bytes;
 use crate::pack::write::finish::IndexEntry;
@@ -68,12 +65,7 @@ impl Merge<'_> {
             return Err(StoreError::Abandoned.into());
         }
         self.bytes.count_object();
-        self.known.push(Known {
-            kind,
-            size,
-            depth: 0,
-            base: None,
-        });
+        self.known.push(Known { kind, size, depth: 0, base: None });
         self.entries.push(IndexEntry { id, crc, offset });
         self.check_size()?;
         self.go_on(1)
@@ -124,9 +116,7 @@ impl LargeSink for LargeEntry<'_, '_> {
         if self.failure.is_some() {
             return Err(io::Error::other("the pack could not be written"));
         }
-        self.bytes
-            .cut(self.offset)
-            .map_err(|e| self.fail(e.into()))?;
+        self.bytes.cut(self.offset).map_err(|e| self.fail(e.into()))?;
         self.crc = crc32fast::Hasher::new();
         self.ask_at = 0;
         let encoder = || ZlibEncoder::new(Vec::new(), Compression::new(LEVEL));

@@ -10,8 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use herma_fs::publish::Durability;
 use rayon::prelude::*;
@@ -19,21 +18,14 @@ use rayon::prelude::*;
 use crate::ObjectId;
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::object::Kind;
-use crate::object::Object;
-use crate::objects::ObjectError;
-use crate::objects::Objects;
-use crate::objects::cache::Cache;
-use crate::objects::cache::Key;
+use crate::object::{Kind, Object};
+use crate::objects::cache::{Cache, Key};
 use crate::objects::stored::Form;
+use crate::objects::{ObjectError, Objects};
 use crate::pack::bytes::Bytes;
-use crate::pack::write::WHOLE_ENTRY;
-use crate::pack::write::finish;
-use crate::pack::write::finish::Finished;
-use crate::pack::write::finish::IndexEntry;
-use crate::pack::write::finish::PackName;
-use crate::threads::NoThreads;
-use crate::threads::Threads;
+use crate::pack::write::finish::{Finished, IndexEntry, PackName};
+use crate::pack::write::{WHOLE_ENTRY, finish};
+use crate::threads::{NoThreads, Threads};
 
 mod encode;
 mod large;
@@ -156,12 +148,7 @@ pub fn merge(
     let pack = Finished::new(herma, pack, entries.iter().copied(), options.durability)?;
     let name = pack.name();
     finish::publish(dirs, vec![pack], options.durability)?;
-    Ok(Some(Merged {
-        name,
-        objects: u64::from(count),
-        deltas,
-        bytes,
-    }))
+    Ok(Some(Merged { name, objects: u64::from(count), deltas, bytes }))
 }
 
 /// An object to be written, and the position of the one it resembles.
@@ -231,11 +218,7 @@ impl Merge<'_> {
     /// Tells the caller that `more` objects are done.
     fn go_on(&self, more: u64) -> Result<(), MergeError> {
         let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
-        if (self.options.progress)(done) {
-            Ok(())
-        } else {
-            Err(MergeError::Cancelled)
-        }
+        if (self.options.progress)(done) { Ok(()) } else { Err(MergeError::Cancelled) }
     }
 
     /// Takes as many objects as fit into memory. A large object, or one that resembles a large one, is
@@ -254,11 +237,7 @@ impl Merge<'_> {
                 let by_delta =
                     (SMALLEST..=MAX_OBJECT_BYTES).contains(&like) && size <= MAX_OBJECT_BYTES;
                 let whole = size <= WHOLE_ENTRY as u64;
-                return Ok(if by_delta || whole {
-                    Next::Chunk(1)
-                } else {
-                    Next::Stream
-                });
+                return Ok(if by_delta || whole { Next::Chunk(1) } else { Next::Stream });
             }
             bytes = bytes.saturating_add(size);
             if count > 0 && (bytes > CHUNK_BYTES || size.max(like) > WHOLE_ENTRY as u64) {
@@ -273,15 +252,11 @@ impl Merge<'_> {
         let items = &self.items[from..from + count];
         let this = &*self;
         let read = threads.install(|| {
-            let read = items
-                .par_iter()
-                .map(|item| this.objects.read_stored(&item.id));
+            let read = items.par_iter().map(|item| this.objects.read_stored(&item.id));
             read.collect::<Result<Vec<_>, _>>()
         })?;
-        let (objects, forms): (Vec<Arc<Object>>, Vec<Form>) = read
-            .into_iter()
-            .map(|stored| (stored.object, stored.form))
-            .unzip();
+        let (objects, forms): (Vec<Arc<Object>>, Vec<Form>) =
+            read.into_iter().map(|stored| (stored.object, stored.form)).unzip();
         for (item, object) in items.iter().zip(&objects) {
             let known = self.plan(item, object, count == 1);
             self.known.push(known);
@@ -289,9 +264,8 @@ impl Merge<'_> {
         let this = &*self;
         let encoded = threads.install(|| {
             let positions = (from..from + count).into_par_iter();
-            let encoded = positions
-                .zip(forms)
-                .map(|(position, form)| this.encode(position, form, &objects));
+            let encoded =
+                positions.zip(forms).map(|(position, form)| this.encode(position, form, &objects));
             encoded.collect::<Result<Vec<_>, _>>()
         })?;
         for (position, encoded) in (from..).zip(encoded) {
@@ -306,11 +280,7 @@ impl Merge<'_> {
     /// Chooses the base of the next object.
     fn plan(&self, item: &Item, object: &Object, alone: bool) -> Known {
         let size = object.data.len() as u64;
-        let largest = if alone {
-            MAX_OBJECT_BYTES
-        } else {
-            WHOLE_ENTRY as u64
-        };
+        let largest = if alone { MAX_OBJECT_BYTES } else { WHOLE_ENTRY as u64 };
         let base = self.shallow(item.like).filter(|base| {
             let base = &self.known[*base];
             let sizes = SMALLEST..=largest;
@@ -351,11 +321,7 @@ impl Merge<'_> {
         let depth = encoded.base.map_or(0, |base| self.known[base].depth + 1);
         let known = &mut self.known[position];
         (known.base, known.depth) = (encoded.base, depth);
-        self.entries.push(IndexEntry {
-            id: self.items[position].id,
-            crc: crc.finalize(),
-            offset,
-        });
+        self.entries.push(IndexEntry { id: self.items[position].id, crc: crc.finalize(), offset });
         self.check_size()
     }
 
@@ -363,10 +329,7 @@ impl Merge<'_> {
     fn final_size(&self) -> u64 {
         let last = self.entries.last().map_or(0, |entry| entry.offset);
         let large = if finish::is_large(last) {
-            self.entries.len()
-                - self
-                    .entries
-                    .partition_point(|e| !finish::is_large(e.offset))
+            self.entries.len() - self.entries.partition_point(|e| !finish::is_large(e.offset))
         } else {
             0
         };

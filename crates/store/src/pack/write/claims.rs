@@ -5,9 +5,7 @@
 //! seldom wait for one another, no more than one piece is ever moved at a time to make room, and the
 //! pieces, each sorted, are the indexes of the packs.
 
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ObjectId;
 use crate::id_table::IdTable;
@@ -56,13 +54,7 @@ struct Claim {
 
 impl Claim {
     fn new(id: ObjectId) -> Self {
-        Self {
-            id,
-            crc: 0,
-            length: 0,
-            offset: ELSEWHERE,
-            pack: 0,
-        }
+        Self { id, crc: 0, length: 0, offset: ELSEWHERE, pack: 0 }
     }
 
     fn offset(&self) -> Option<u64> {
@@ -85,9 +77,7 @@ impl Piece {
 
 impl Claims {
     pub(crate) fn new() -> Self {
-        Self {
-            pieces: (0..PIECES).map(|_| Mutex::default()).collect(),
-        }
+        Self { pieces: (0..PIECES).map(|_| Mutex::default()).collect() }
     }
 
     fn piece(&self, id: &ObjectId) -> MutexGuard<'_, Piece> {
@@ -129,9 +119,7 @@ impl Claims {
         Some(Place {
             pack: claim.pack,
             offset: claim.offset()?,
-            length: Some(claim.length)
-                .filter(|length| *length < u32::MAX)?
-                .into(),
+            length: Some(claim.length).filter(|length| *length < u32::MAX)?.into(),
             crc: claim.crc,
         })
     }
@@ -167,11 +155,7 @@ impl SortedClaims {
             let from = piece.partition_point(|claim| claim.pack < pack);
             let length = piece[from..].partition_point(|claim| claim.pack == pack);
             piece[from..from + length].iter().filter_map(|claim| {
-                Some(IndexEntry {
-                    id: claim.id,
-                    crc: claim.crc,
-                    offset: claim.offset()?,
-                })
+                Some(IndexEntry { id: claim.id, crc: claim.crc, offset: claim.offset()? })
             })
         })
     }
@@ -180,8 +164,7 @@ impl SortedClaims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Kind;
-    use crate::object::id_of;
+    use crate::object::{Kind, id_of};
 
     fn id(number: u32) -> ObjectId {
         id_of(Kind::Blob, &number.to_le_bytes()).unwrap()

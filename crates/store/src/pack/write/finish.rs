@@ -2,17 +2,13 @@
 
 use std::fmt;
 
-use herma_fs::Dir;
-use herma_fs::FileKind;
-use herma_fs::publish::Durability;
-use herma_fs::publish::Temp;
+use herma_fs::publish::{Durability, Temp};
+use herma_fs::{Dir, FileKind};
 use sha1::Digest;
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::HermaDirs;
-use crate::layout::StoreDirs;
-use crate::layout::private_temp;
+use crate::layout::{HermaDirs, StoreDirs, private_temp};
 use crate::lock::file::remove_if_there;
 
 /// Offsets from here on do not fit the index's first table.
@@ -133,11 +129,7 @@ impl<'a> Settled<'a> {
         if durability == Durability::Synced {
             file.sync()?;
         }
-        Ok(Self {
-            file,
-            trailer,
-            objects,
-        })
+        Ok(Self { file, trailer, objects })
     }
 }
 
@@ -166,11 +158,7 @@ impl<'a> Finished<'a> {
         if durability == Durability::Synced {
             file.sync()?;
         }
-        Ok(Self {
-            name: PackName(pack.trailer),
-            pack: pack.file,
-            index: file,
-        })
+        Ok(Self { name: PackName(pack.trailer), pack: pack.file, index: file })
     }
 
     /// What it is going to be called.
@@ -221,37 +209,24 @@ fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Fresh;
-    use crate::testing::git_output;
+    use crate::testing::{Fresh, git_output};
 
     #[test]
     fn offsets_beyond_two_gigabytes_are_read_back_by_git() {
         let fresh = Fresh::new();
-        let offsets = [
-            12,
-            LARGE_OFFSET - 1,
-            LARGE_OFFSET,
-            5_000_000_000,
-            u64::from(u32::MAX),
-        ];
+        let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 5_000_000_000, u64::from(u32::MAX)];
         let entries: Vec<IndexEntry> = (0_u8..)
             .zip(offsets)
             .map(|(i, offset)| {
                 let id = ObjectId::from_bytes([i * 60; 20]);
-                IndexEntry {
-                    id,
-                    crc: u32::from(i),
-                    offset,
-                }
+                IndexEntry { id, crc: u32::from(i), offset }
             })
             .collect();
         let bytes = index(entries.iter().copied(), ObjectId::EMPTY_TREE);
         let shown = git_output(&fresh.store(), &["show-index"], &bytes);
         assert!(shown.status.success());
-        let expected: Vec<String> = entries
-            .iter()
-            .map(|e| format!("{} {} ({:08x})", e.offset, e.id, e.crc))
-            .collect();
+        let expected: Vec<String> =
+            entries.iter().map(|e| format!("{} {} ({:08x})", e.offset, e.id, e.crc)).collect();
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
     }

@@ -17,26 +17,17 @@ use std::sync::atomic::Ordering;
 use herma_fs::publish::Durability;
 use herma_fs::sync::atomic::AtomicBool;
 
-use crate::ObjectId;
 use crate::error::StoreError;
 use crate::in_parallel::in_parallel;
-use crate::layout::HermaDirs;
-use crate::layout::StoreDirs;
-use crate::layout::private_temp;
-use crate::object;
-use crate::object::Kind;
-use crate::object::Object;
-use crate::object::deflate;
-use crate::object::deflate_stream;
+use crate::layout::{HermaDirs, StoreDirs, private_temp};
+use crate::object::{Kind, Object, deflate, deflate_stream};
 use crate::pack::read;
 use crate::pack::read::EntryKind;
-use crate::pack::write::claims::Claims;
-use crate::pack::write::claims::Place;
-use crate::pack::write::claims::SortedClaims;
-use crate::pack::write::finish::Finished;
-use crate::pack::write::finish::PackName;
+use crate::pack::write::claims::{Claims, Place, SortedClaims};
+use crate::pack::write::finish::{Finished, PackName};
 use crate::pack::write::parts::Parts;
 use crate::pack::write::recent::RecentContents;
+use crate::{ObjectId, object};
 
 /// Objects above this size are compressed as a stream.
 pub(crate) const WHOLE_ENTRY: usize = 16 << 20;
@@ -90,19 +81,13 @@ impl<'a> PackWriter<'a> {
     /// Keeps so many bytes of what is new at hand for [`PackWriter::read`].
     #[must_use]
     pub fn remembering(self, bytes: usize) -> Self {
-        Self {
-            recent: RecentContents::with_room(bytes).into(),
-            ..self
-        }
+        Self { recent: RecentContents::with_room(bytes).into(), ..self }
     }
 
     /// Packs are full with so many bytes.
     #[cfg(test)]
     fn full_with(self, bytes: u64) -> Self {
-        Self {
-            parts: self.parts.full_with(bytes),
-            ..self
-        }
+        Self { parts: self.parts.full_with(bytes), ..self }
     }
 
     /// What is kept at hand.
@@ -123,12 +108,7 @@ impl<'a> PackWriter<'a> {
             let length = entry.len() as u64;
             let (pack, offset) = self.parts.append(|bytes| bytes.append(&entry))?;
             self.recent.keep(id, kind, data);
-            Ok(Place {
-                pack,
-                offset,
-                length,
-                crc,
-            })
+            Ok(Place { pack, offset, length, crc })
         })
     }
 
@@ -150,12 +130,7 @@ impl<'a> PackWriter<'a> {
                 let length = streamed.length;
                 let append = self.parts.append(|bytes| bytes.append_file(&spill, length));
                 let (pack, offset) = append?;
-                Ok(Place {
-                    pack,
-                    offset,
-                    length,
-                    crc: streamed.crc,
-                })
+                Ok(Place { pack, offset, length, crc: streamed.crc })
             },
         )
     }
@@ -188,11 +163,7 @@ impl<'a> PackWriter<'a> {
         if !self.claims.claim(id) {
             return Ok(id);
         }
-        let is_known = if is_new() {
-            Ok(false)
-        } else {
-            self.known.contains(&id)
-        };
+        let is_known = if is_new() { Ok(false) } else { self.known.contains(&id) };
         let added = match is_known {
             Ok(true) => return Ok(id),
             Ok(false) => append(),

@@ -4,11 +4,9 @@
 //! save that brings much fills several packs for that reason: whoever made one full computes its checksum, while the
 //! other threads fill the next.
 
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
-use herma_fs::sync::Mutex;
-use herma_fs::sync::MutexGuard;
+use herma_fs::sync::{Mutex, MutexGuard};
 
 use crate::error::StoreError;
 use crate::layout::HermaDirs;
@@ -48,11 +46,7 @@ impl<'a> Parts<'a> {
             bytes_before: 0,
             objects_before: 0,
         };
-        Self {
-            herma,
-            full: FULL,
-            growing: Mutex::new(growing),
-        }
+        Self { herma, full: FULL, growing: Mutex::new(growing) }
     }
 
     /// Packs are full with so many bytes.

@@ -9,8 +9,7 @@ use std::sync::PoisonError;
 use herma_fs::sync::Mutex;
 
 use crate::ObjectId;
-use crate::object::Kind;
-use crate::object::Object;
+use crate::object::{Kind, Object};
 
 /// What is larger is read from the pack again.
 const MAX_KEPT_BYTES: usize = 64 << 10;
@@ -37,13 +36,7 @@ impl Default for RecentContents {
 impl RecentContents {
     /// Has room for so many bytes.
     pub fn with_room(room: usize) -> Self {
-        Self {
-            kept: Mutex::new(Kept {
-                room,
-                contents: HashMap::new(),
-            }),
-            is_wanted: room > 0,
-        }
+        Self { kept: Mutex::new(Kept { room, contents: HashMap::new() }), is_wanted: room > 0 }
     }
 
     /// Keeps a content, if it is small and there is room.
@@ -80,9 +73,6 @@ impl RecentContents {
     pub(crate) fn get(&self, id: &ObjectId) -> Option<Object> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let data = kept.contents.get(id)?.clone();
-        Some(Object {
-            kind: Kind::Blob,
-            data,
-        })
+        Some(Object { kind: Kind::Blob, data })
     }
 }

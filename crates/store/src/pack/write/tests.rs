@@ -7,8 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use rayon::prelude::*;
 
 use super::*;
-use crate::testing::Fresh;
-use crate::testing::names;
+use crate::testing::{Fresh, names};
 
 #[allow(clippy::unnecessary_wraps)] // the signature is that of `Known`
 fn nothing_known(_: &ObjectId) -> Result<bool, StoreError> {
@@ -24,10 +23,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
         state ^= state << 17;
         state.to_le_bytes()
     };
-    let mut bytes: Vec<u8> = std::iter::repeat_with(next)
-        .take(length / 8 + 1)
-        .flatten()
-        .collect();
+    let mut bytes: Vec<u8> = std::iter::repeat_with(next).take(length / 8 + 1).flatten().collect();
     bytes.truncate(length);
     bytes
 }
@@ -42,9 +38,7 @@ fn packs(fresh: &Fresh) -> Vec<String> {
 
 /// Publishes the pack, which is the only one, and has git check every byte of it.
 fn finish(fresh: &Fresh, writer: PackWriter<'_>) -> PackName {
-    let [name] = finish_all(fresh, writer)[..] else {
-        panic!("one pack")
-    };
+    let [name] = finish_all(fresh, writer)[..] else { panic!("one pack") };
     name
 }
 
@@ -54,27 +48,15 @@ fn finish_all(fresh: &Fresh, writer: PackWriter<'_>) -> Vec<PackName> {
     let directory = fresh.store().join("objects/pack");
     for name in &names {
         for file in [name.pack_file(), name.index_file()] {
-            let mode = std::fs::metadata(directory.join(&file))
-                .unwrap()
-                .permissions()
-                .mode();
+            let mode = std::fs::metadata(directory.join(&file)).unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o400, "{file}");
         }
         let pack = directory.join(name.pack_file());
         fresh.git(&["verify-pack", pack.to_str().unwrap()]);
         let rebuilt = fresh.directory.path().join("rebuilt.idx");
-        fresh.git(&[
-            "index-pack",
-            "-o",
-            rebuilt.to_str().unwrap(),
-            pack.to_str().unwrap(),
-        ]);
+        fresh.git(&["index-pack", "-o", rebuilt.to_str().unwrap(), pack.to_str().unwrap()]);
         let ours = std::fs::read(directory.join(name.index_file())).unwrap();
-        assert_eq!(
-            ours,
-            std::fs::read(&rebuilt).unwrap(),
-            "the index is the one git makes"
-        );
+        assert_eq!(ours, std::fs::read(&rebuilt).unwrap(), "the index is the one git makes");
         std::fs::remove_file(rebuilt).unwrap();
     }
     fresh.assert_sound();
@@ -114,11 +96,7 @@ fn ten_thousand_objects_from_many_threads_share_one_pack() {
         .map(|i| writer.add(Kind::Blob, &object_content(i / 2)).unwrap())
         .collect();
     assert_eq!(writer.object_count(), 10_000);
-    assert_eq!(
-        fresh.temporary_files().len(),
-        1,
-        "a large pack grows on disk"
-    );
+    assert_eq!(fresh.temporary_files().len(), 1, "a large pack grows on disk");
     let first = writer.read(&ids[0]).unwrap().unwrap();
     assert_eq!(first.data, object_content(0));
     let last = writer.read(&ids[19_999]).unwrap().unwrap();
@@ -240,31 +218,17 @@ fn a_big_file_is_streamed() {
     let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
     writer.add(Kind::Blob, b"before").unwrap();
     let data = noise(SIZE, 7);
-    let id = writer
-        .add_stream(SIZE as u64, &mut data.as_slice())
-        .unwrap();
+    let id = writer.add_stream(SIZE as u64, &mut data.as_slice()).unwrap();
     assert_eq!(Some(id), object::id_of(Kind::Blob, &data));
-    assert_eq!(
-        writer
-            .add_stream(SIZE as u64, &mut data.as_slice())
-            .unwrap(),
-        id
-    );
-    assert_eq!(
-        writer.add(Kind::Blob, &data).unwrap(),
-        id,
-        "large data in memory is the same"
-    );
+    assert_eq!(writer.add_stream(SIZE as u64, &mut data.as_slice()).unwrap(), id);
+    assert_eq!(writer.add(Kind::Blob, &data).unwrap(), id, "large data in memory is the same");
     writer.add(Kind::Blob, b"after").unwrap();
     assert_eq!(writer.object_count(), 3);
     assert!(writer.read(&id).unwrap().unwrap().data == data);
     let most = SIZE as u64 + SIZE as u64 / 1000;
     assert!(writer.bytes() < most, "what cannot be compressed stays");
     finish(&fresh, writer);
-    assert_eq!(
-        fresh.git(&["cat-file", "-s", &id.to_hex()]),
-        format!("{SIZE}\n")
-    );
+    assert_eq!(fresh.git(&["cat-file", "-s", &id.to_hex()]), format!("{SIZE}\n"));
 }
 
 #[test]
@@ -275,18 +239,10 @@ fn empty_and_small_files_can_be_streamed_and_read_back() {
     assert_eq!(writer.add_stream(0, &mut &b""[..]).unwrap(), empty);
     let small = writer.add_stream(3, &mut &b"abc"[..]).unwrap();
     let tree = writer.add(Kind::Tree, b"").unwrap();
-    for (id, kind, data) in [
-        (empty, Kind::Blob, &b""[..]),
-        (small, Kind::Blob, b"abc"),
-        (tree, Kind::Tree, b""),
-    ] {
-        assert_eq!(
-            writer.read(&id).unwrap(),
-            Some(Object {
-                kind,
-                data: data.to_vec()
-            })
-        );
+    for (id, kind, data) in
+        [(empty, Kind::Blob, &b""[..]), (small, Kind::Blob, b"abc"), (tree, Kind::Tree, b"")]
+    {
+        assert_eq!(writer.read(&id).unwrap(), Some(Object { kind, data: data.to_vec() }));
     }
     assert_eq!(writer.read(&ObjectId::NULL).unwrap(), None);
     finish(&fresh, writer);
@@ -303,31 +259,10 @@ fn a_file_that_changes_size_costs_only_itself() {
     let fresh = Fresh::new();
     let writer = PackWriter::new(&fresh.dirs, &nothing_known).unwrap();
     let shrunk = writer.add_stream(10, &mut &b"abc"[..]);
-    assert!(
-        matches!(
-            shrunk,
-            Err(StoreError::Changed {
-                expected: 10,
-                read: 3
-            })
-        ),
-        "{shrunk:?}"
-    );
+    assert!(matches!(shrunk, Err(StoreError::Changed { expected: 10, read: 3 })), "{shrunk:?}");
     let grown = writer.add_stream(2, &mut &b"abc"[..]);
-    assert!(
-        matches!(
-            grown,
-            Err(StoreError::Changed {
-                expected: 2,
-                read: 3
-            })
-        ),
-        "{grown:?}"
-    );
-    assert!(matches!(
-        writer.add_stream(2, &mut Broken),
-        Err(StoreError::Source(_))
-    ));
+    assert!(matches!(grown, Err(StoreError::Changed { expected: 2, read: 3 })), "{grown:?}");
+    assert!(matches!(writer.add_stream(2, &mut Broken), Err(StoreError::Source(_))));
     assert!(fresh.temporary_files().is_empty() && writer.is_empty());
     writer.add(Kind::Blob, b"still works").unwrap();
     finish(&fresh, writer);
@@ -350,18 +285,9 @@ fn after_a_failed_addition_nothing_is_published() {
     let fresh = Fresh::new();
     let failing = |_: &ObjectId| Err(StoreError::NoLocks);
     let writer = PackWriter::new(&fresh.dirs, &failing).unwrap();
-    assert!(matches!(
-        writer.add(Kind::Blob, b"a"),
-        Err(StoreError::NoLocks)
-    ));
-    assert!(matches!(
-        writer.add(Kind::Blob, b"a"),
-        Err(StoreError::Abandoned)
-    ));
-    assert!(matches!(
-        writer.finish(Durability::Synced),
-        Err(StoreError::Abandoned)
-    ));
+    assert!(matches!(writer.add(Kind::Blob, b"a"), Err(StoreError::NoLocks)));
+    assert!(matches!(writer.add(Kind::Blob, b"a"), Err(StoreError::Abandoned)));
+    assert!(matches!(writer.finish(Durability::Synced), Err(StoreError::Abandoned)));
     assert!(packs(&fresh).is_empty());
 }
 
@@ -390,11 +316,7 @@ fn a_pack_that_cannot_be_published_leaves_nothing_behind() {
     writer.add(Kind::Blob, b"a").unwrap();
     assert!(writer.finish(Durability::Synced).is_err());
     assert!(fresh.temporary_files().is_empty());
-    assert_eq!(
-        packs(&fresh),
-        [name.index_file()],
-        "only what was there before"
-    );
+    assert_eq!(packs(&fresh), [name.index_file()], "only what was there before");
 }
 
 #[test]

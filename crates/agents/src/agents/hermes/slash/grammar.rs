@@ -108,11 +108,7 @@ fn restore(words: &[Word]) -> Request {
         return Request::Unknown;
     }
     let checkpoint = named.remove(0);
-    Request::Restore {
-        checkpoint,
-        files: named,
-        all,
-    }
+    Request::Restore { checkpoint, files: named, all }
 }
 
 fn diff(words: &[Word]) -> Request {
@@ -230,14 +226,8 @@ mod tests {
             ("/rollback 7f2c1ab", restore_of("7f2c1ab", &[], false)),
             ("/rollback @-2", restore_of("@-2", &[], false)),
             ("/rollback -1", restore_of("-1", &[], false)),
-            (
-                "/rollback before-refactor",
-                restore_of("before-refactor", &[], false),
-            ),
-            (
-                "/rollback 2 src/a.rs",
-                restore_of("2", &["src/a.rs"], false),
-            ),
+            ("/rollback before-refactor", restore_of("before-refactor", &[], false)),
+            ("/rollback 2 src/a.rs", restore_of("2", &["src/a.rs"], false)),
             ("/rollback 2 a b", restore_of("2", &["a", "b"], false)),
             ("/rollback 2 --all", restore_of("2", &[], true)),
             ("/rollback --all 2 a", restore_of("2", &["a"], true)),

@@ -175,28 +175,19 @@ impl Message {
 
     /// Adds lines that are shown as they are, whatever is in them; how many more there would be is said.
     pub fn block(&mut self, lines: Vec<String>, more: usize) {
-        self.pieces.push(Piece::Block {
-            lines,
-            more,
-            may_be_cut: true,
-        });
+        self.pieces.push(Piece::Block { lines, more, may_be_cut: true });
     }
 
     /// Like [`Self::block`], for a few short lines that are always shown.
     pub fn note(&mut self, lines: Vec<String>) {
-        self.pieces.push(Piece::Block {
-            lines,
-            more: 0,
-            may_be_cut: false,
-        });
+        self.pieces.push(Piece::Block { lines, more: 0, may_be_cut: false });
     }
 
     /// The text for a platform, as long as the platform takes at most.
     pub fn render(&self, platform: Platform) -> String {
         let limit = platform.limit().unwrap_or(usize::MAX);
-        let fits = LONGEST_NAMES
-            .iter()
-            .find_map(|longest| self.render_within(platform, limit, *longest));
+        let fits =
+            LONGEST_NAMES.iter().find_map(|longest| self.render_within(platform, limit, *longest));
         // The lines we write are not that many. Half of a message may end within code, so nothing of it is shown.
         fits.unwrap_or_else(|| "The answer is too long for this place.".to_owned())
     }
@@ -251,21 +242,15 @@ fn line(spans: &[Span], platform: Platform, longest: usize) -> String {
 
 fn block(lines: &[String], platform: Platform) -> String {
     let (open, close) = platform.fences();
-    let lines: Vec<String> = lines
-        .iter()
-        .map(|line| platform.spelled(&platform.cut(line, LONGEST_LINE)))
-        .collect();
+    let lines: Vec<String> =
+        lines.iter().map(|line| platform.spelled(&platform.cut(line, LONGEST_LINE))).collect();
     format!("{open}{}{close}", lines.join("\n"))
 }
 
 /// Leaves out lines at the end of the longest block, `excess` units at least; `false` if there is none.
 fn shorten(pieces: &mut [Piece], platform: Platform, excess: usize) -> bool {
     let blocks = pieces.iter_mut().filter_map(|piece| match piece {
-        Piece::Block {
-            lines,
-            more,
-            may_be_cut: true,
-        } if !lines.is_empty() => Some((lines, more)),
+        Piece::Block { lines, more, may_be_cut: true } if !lines.is_empty() => Some((lines, more)),
         _ => None,
     });
     let Some((lines, more)) = blocks.max_by_key(|(lines, _)| lines.len()) else {

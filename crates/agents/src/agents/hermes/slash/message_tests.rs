@@ -6,10 +6,7 @@ const CHATS: [Platform; 3] = [Platform::Telegram, Platform::Discord, Platform::S
 
 fn sample(foreign: &str, lines: usize) -> Message {
     let mut message = Message::new();
-    message.line([
-        Span::Words("Restored ".to_owned()),
-        Span::Foreign(foreign.to_owned()),
-    ]);
+    message.line([Span::Words("Restored ".to_owned()), Span::Foreign(foreign.to_owned())]);
     message.block(vec![foreign.to_owned(); lines], 0);
     message.say("Done.");
     message
@@ -18,11 +15,7 @@ fn sample(foreign: &str, lines: usize) -> Message {
 /// The text with everything that is code taken out.
 fn outside_code(text: &str, platform: Platform) -> String {
     if platform != Platform::Telegram {
-        assert_eq!(
-            text.matches("```").count() % 2,
-            0,
-            "blocks are closed: {text}"
-        );
+        assert_eq!(text.matches("```").count() % 2, 0, "blocks are closed: {text}");
         let around = text.split("```").step_by(2);
         return around.flat_map(|part| part.split('`').step_by(2)).collect();
     }
@@ -34,10 +27,7 @@ fn outside_code(text: &str, platform: Platform) -> String {
         let close = if is_block { "</pre>" } else { "</code>" };
         let end = rest[at..].find(close).expect("code is closed");
         let inner = &rest[at + close.len() - 1..at + end];
-        assert!(
-            !inner.contains(['<', '>']),
-            "no markup within code: {inner}"
-        );
+        assert!(!inner.contains(['<', '>']), "no markup within code: {inner}");
         rest = &rest[at + end + close.len()..];
     }
     out + rest
@@ -53,14 +43,8 @@ fn each_platform_has_its_own_form() {
         of(Platform::Telegram),
         "Restored <code>a &lt;b&gt;</code>\n<pre>a &lt;b&gt;</pre>\nDone."
     );
-    assert_eq!(
-        of(Platform::Discord),
-        "Restored `a <b>`\n```\na <b>\n```\nDone."
-    );
-    assert_eq!(
-        of(Platform::Slack),
-        "Restored `a &lt;b&gt;`\n```\na &lt;b&gt;\n```\nDone."
-    );
+    assert_eq!(of(Platform::Discord), "Restored `a <b>`\n```\na <b>\n```\nDone.");
+    assert_eq!(of(Platform::Slack), "Restored `a &lt;b&gt;`\n```\na &lt;b&gt;\n```\nDone.");
 }
 
 #[test]
@@ -97,21 +81,16 @@ fn names_that_ping_or_break_out_stay_names() {
 
 #[test]
 fn long_answers_are_cut_at_a_line_and_say_how_many_more_there_are() {
-    for (platform, limit) in [
-        (Platform::Telegram, 4096),
-        (Platform::Discord, 2000),
-        (Platform::Slack, 3000),
-    ] {
+    for (platform, limit) in
+        [(Platform::Telegram, 4096), (Platform::Discord, 2000), (Platform::Slack, 3000)]
+    {
         let text = sample("a line of text", 1000).render(platform);
         let length = text.encode_utf16().count();
         assert!((limit - 100..=limit).contains(&length), "{length}");
         let shown = text.matches("\na line of text").count() + text.matches("<pre>a line").count();
         let said = format!("... ({} more lines, showing first {shown})", 1000 - shown);
         assert!(text.contains(&said), "{said}: {text}");
-        assert!(
-            text.ends_with("\nDone."),
-            "what follows is not lost: {text}"
-        );
+        assert!(text.ends_with("\nDone."), "what follows is not lost: {text}");
     }
 }
 
@@ -146,11 +125,7 @@ fn what_cannot_be_cut_is_replaced_by_a_notice() {
     let mut message = Message::new();
     message.note(vec!["x".repeat(300); 100]);
     for platform in CHATS {
-        assert_eq!(
-            message.render(platform).lines().count(),
-            1,
-            "no half of a block is shown"
-        );
+        assert_eq!(message.render(platform).lines().count(), 1, "no half of a block is shown");
     }
 }
 

@@ -8,8 +8,5 @@
 pub mod grammar;
 pub mod message;
 
-pub use grammar::Request;
-pub use grammar::USAGE;
-pub use grammar::parse;
-pub use message::Message;
-pub use message::Platform;
+pub use grammar::{Request, USAGE, parse};
+pub use message::{Message, Platform};

@@ -5,18 +5,15 @@
 use std::path::Path;
 
 use herma_agents::Agent;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
 use herma_agents::install::switches::Verdict;
+use herma_agents::install::{Places, Scope};
 use herma_fs::Dir;
 use herma_store::path::escape;
 
-use super::findings::Findings;
-use super::findings::Level;
+use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
 use crate::commands::agents::install::files::shown;
-use crate::commands::agents::install::state::AgentState;
-use crate::commands::agents::install::state::Installed;
+use crate::commands::agents::install::state::{AgentState, Installed};
 use crate::environment::agent_places;
 use crate::terminal::time;
 
@@ -29,13 +26,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     let project = project.map(|project| project.root().to_owned());
     let directory = project.as_deref().unwrap_or(&env.directory);
     let mut look_at = |state: &AgentState, scope: &Scope| {
-        let examined = Examined {
-            env,
-            places: &places,
-            scope,
-            directory,
-            state,
-        };
+        let examined = Examined { env, places: &places, scope, directory, state };
         let said = examined.look();
         findings.add_with_hint(state.agent.word(), said.level, said.text, said.hint);
     };
@@ -71,19 +62,11 @@ struct Said {
 
 impl Said {
     fn attention(text: String, hint: impl Into<Option<String>>) -> Self {
-        Self {
-            level: Level::Attention,
-            text,
-            hint: hint.into(),
-        }
+        Self { level: Level::Attention, text, hint: hint.into() }
     }
 
     fn fine(text: String, hint: impl Into<Option<String>>) -> Self {
-        Self {
-            level: Level::Fine,
-            text,
-            hint: hint.into(),
-        }
+        Self { level: Level::Fine, text, hint: hint.into() }
     }
 }
 
@@ -128,10 +111,8 @@ impl Examined<'_> {
     fn say(&self, verdict: &Verdict) -> Said {
         let place = self.place();
         let title = self.state.agent.title();
-        let seen = last_seen(self.env, self.state.agent).unwrap_or(Seen {
-            text: "never heard of yet".to_owned(),
-            failure: None,
-        });
+        let seen = last_seen(self.env, self.state.agent)
+            .unwrap_or(Seen { text: "never heard of yet".to_owned(), failure: None });
         if let Some(failure) = &seen.failure {
             return Said::attention(
                 format!("{place}, {}, and nothing was saved: {failure}", seen.text),
@@ -258,10 +239,7 @@ fn last_seen(env: &CommandEnv, agent: Agent) -> Option<Seen> {
     let seconds = words.next()?.parse().ok()?;
     let age = time::age_of_seconds(seconds, env.now());
     let event = words.next().filter(|word| {
-        word.len() < 40
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        word.len() < 40 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     });
     let event = event.map(|event| format!(" ({event})"));
     let failed = words.next() == Some("failed");

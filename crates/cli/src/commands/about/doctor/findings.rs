@@ -3,20 +3,15 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::engine::KnownProject;
-use herma_core::engine::Project;
+use herma_core::engine::{KnownProject, Project};
 use herma_core::error::Error;
 use herma_core::types::clock::Timestamp;
-use herma_fs::Dir;
-use herma_fs::trust;
+use herma_fs::{Dir, trust};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use super::agents;
-use super::disk;
-use super::sessions;
-use crate::command_env::CommandEnv;
-use crate::command_env::FINISH_PURGE;
+use super::{agents, disk, sessions};
+use crate::command_env::{CommandEnv, FINISH_PURGE};
 use crate::command_error::CommandError;
 use crate::conversations;
 use crate::render::listing::counted;
@@ -62,12 +57,7 @@ impl Findings {
         hint: Option<String>,
     ) {
         let text = text.into();
-        self.0.push(Finding {
-            about,
-            level,
-            text,
-            hint,
-        });
+        self.0.push(Finding { about, level, text, hint });
     }
 
     /// Was this told of already?
@@ -105,11 +95,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
             format!("at most {limit} at once; deep trees need more"),
             Some("`ulimit -n 4096` in the shell raises it.".to_owned()),
         ),
-        Some(limit) => findings.add(
-            "open files",
-            Level::Fine,
-            format!("at most {limit} at once"),
-        ),
+        Some(limit) => findings.add("open files", Level::Fine, format!("at most {limit} at once")),
         None => findings.add("open files", Level::Fine, "no limit"),
     }
     findings.0
@@ -124,11 +110,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
     } else {
         format!("the project around {}", shown(&env.directory))
     };
-    findings.add(
-        "project",
-        Level::Fine,
-        format!("{root} ({why}), id {}", project.id()),
-    );
+    findings.add("project", Level::Fine, format!("{root} ({why}), id {}", project.id()));
     match project.list() {
         Ok(list) => findings.add("checkpoints", Level::Fine, list.len().to_string()),
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
@@ -187,10 +169,7 @@ fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project<'
             "moved",
             Level::Attention,
             format!("{} looks like this directory", describe(&known, env.now())),
-            Some(format!(
-                "`herma doctor --adopt {}` reconnects its checkpoints.",
-                known.id
-            )),
+            Some(format!("`herma doctor --adopt {}` reconnects its checkpoints.", known.id)),
         );
     }
 }
@@ -225,11 +204,7 @@ fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
         Ok(projects) => {
             let gone = projects.iter().filter(|project| !project.exists).count();
             let count = counted(projects.len(), "project");
-            findings.add(
-                "projects",
-                Level::Fine,
-                format!("{count}, {gone} of them gone"),
-            );
+            findings.add("projects", Level::Fine, format!("{count}, {gone} of them gone"));
         }
         Err(Error::NoStore(_)) => {}
         Err(error) => findings.add_error("projects", error),
@@ -266,11 +241,9 @@ fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_
             Some(format!("`chmod 700 {path}`; the next save does it too.")),
         ),
         Ok(()) => findings.add("store", Level::Fine, text),
-        Err(distrust) => findings.add(
-            "store",
-            Level::Wrong,
-            escape(distrust.to_string().as_bytes()),
-        ),
+        Err(distrust) => {
+            findings.add("store", Level::Wrong, escape(distrust.to_string().as_bytes()));
+        }
     }
     let format = match store.open_dir("herma") {
         Ok(own) => own.read_opt("format", 64)?,
@@ -288,11 +261,7 @@ fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_
 fn look_at_settings(findings: &mut Findings, env: &CommandEnv) {
     let settings = &env.settings;
     for problem in &settings.problems {
-        findings.add(
-            "settings",
-            Level::Wrong,
-            escape(problem.to_string().as_bytes()),
-        );
+        findings.add("settings", Level::Wrong, escape(problem.to_string().as_bytes()));
     }
     for warning in &settings.warnings {
         findings.add("settings", Level::Attention, escape(warning.as_bytes()));

@@ -9,17 +9,13 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::ProjectId;
-use herma_core::engine::KnownProject;
-use herma_core::engine::Project;
+use herma_core::engine::{KnownProject, Project};
 use herma_store::path::escape;
 use serde::Serialize;
 
-use self::findings::Finding;
-use self::findings::Level;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use self::findings::{Finding, Level};
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::render::listing::counted;
 use crate::terminal::theme::Label;
 
@@ -80,12 +76,7 @@ pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome,
         let word = env.ui.theme.paint(label, word);
         writeln!(out, "{word}  {:<10} {}", finding.about, finding.text)?;
         if let Some(hint) = &finding.hint {
-            writeln!(
-                out,
-                "       {:<10} {}",
-                "",
-                env.ui.theme.paint(Label::Hint, hint)
-            )?;
+            writeln!(out, "       {:<10} {}", "", env.ui.theme.paint(Label::Hint, hint))?;
         }
     }
     out.finish()?;
@@ -105,8 +96,7 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome, CommandError> {
         })?;
     }
     let count = counted(count, "checkpoint");
-    env.ui
-        .status(format_args!("Reconnected {count} of project {}.", from.id));
+    env.ui.status(format_args!("Reconnected {count} of project {}.", from.id));
     env.ui.hint("`herma list` shows them.");
     Ok(Outcome::Done)
 }
@@ -121,39 +111,25 @@ fn choose(
     if let Some(id) = id {
         let wanted = ProjectId::parse(id.as_bytes()).ok_or_else(|| {
             let id = escape(id.as_bytes());
-            CommandError::usage(format!(
-                "`{id}` is not the id of a project: 16 digits of 0-9, a-f"
-            ))
-            .with_state(nothing)
+            CommandError::usage(format!("`{id}` is not the id of a project: 16 digits of 0-9, a-f"))
+                .with_state(nothing)
         })?;
-        let known = env
-            .engine
-            .projects()?
-            .into_iter()
-            .find(|known| known.id == wanted);
+        let known = env.engine.projects()?.into_iter().find(|known| known.id == wanted);
         return known.ok_or_else(|| {
-            CommandError::new(
-                Kind::NoStore,
-                format!("there is no project {wanted} in the store"),
-            )
-            .with_state(nothing)
-            .with_hint("`herma doctor` lists the projects that can be reconnected.")
+            CommandError::new(Kind::NoStore, format!("there is no project {wanted} in the store"))
+                .with_state(nothing)
+                .with_hint("`herma doctor` lists the projects that can be reconnected.")
         });
     }
     let mut candidates = project.adoptable()?;
     match candidates.len() {
         1 => Ok(candidates.remove(0)),
-        0 => Err(
-            CommandError::new(Kind::NoStore, "no project that is gone looks like this one")
-                .with_state(nothing),
-        ),
-        count => Err(CommandError::usage(format!(
-            "{count} projects that are gone look like this one"
-        ))
-        .with_state(nothing)
-        .with_hint(format!(
-            "Choose one: `herma doctor --adopt {}`",
-            candidates[0].id
-        ))),
+        0 => Err(CommandError::new(Kind::NoStore, "no project that is gone looks like this one")
+            .with_state(nothing)),
+        count => {
+            Err(CommandError::usage(format!("{count} projects that are gone look like this one"))
+                .with_state(nothing)
+                .with_hint(format!("Choose one: `herma doctor --adopt {}`", candidates[0].id)))
+        }
     }
 }

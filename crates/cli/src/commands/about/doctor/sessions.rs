@@ -1,14 +1,9 @@
 //! The session database and the files beside it.
 
 use herma_fs::Dir;
-use herma_sessions::Access;
-use herma_sessions::Database;
-use herma_sessions::Error;
-use herma_sessions::orphans;
-use herma_sessions::pending;
+use herma_sessions::{Access, Database, Error, orphans, pending};
 
-use super::findings::Findings;
-use super::findings::Level;
+use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 use crate::conversations;
@@ -67,10 +62,7 @@ fn look_at_files(
         findings.add_with_hint(
             ABOUT,
             Level::Attention,
-            format!(
-                "{count} ({}) of sessions that are not in the database",
-                size(found.bytes)
-            ),
+            format!("{count} ({}) of sessions that are not in the database", size(found.bytes)),
             Some("`herma sessions prune --orphan-files` removes them, after asking.".to_owned()),
         );
     }

@@ -1,8 +1,7 @@
 //! Passes a stream on, byte for byte, and shows each line before it goes.
 
 use std::io;
-use std::io::BufRead;
-use std::io::Write;
+use std::io::{BufRead, Write};
 
 /// Of longer lines nothing is looked at.
 const MAX_LINE_BYTES: usize = 64 << 20;

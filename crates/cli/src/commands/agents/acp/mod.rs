@@ -10,30 +10,20 @@ mod saver;
 pub(crate) mod traffic;
 
 use std::ffi::OsString;
-use std::io;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
+use std::{io, thread};
 
 use clap::Args;
-use herma_fs::foreground::Foreground;
-use herma_fs::foreground::Piped;
+use herma_fs::foreground::{Foreground, Piped};
 
-use self::lines::Seen;
-use self::lines::forward;
+use self::lines::{Seen, forward};
 use self::saver::Saver;
-use self::traffic::Happening;
-use self::traffic::Side;
-use self::traffic::Traffic;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use self::traffic::{Happening, Side, Traffic};
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::commands::steps::run::not_started;
 
 /// How long the last words of an agent that has ended are waited for. Something it started may hold the pipe.
@@ -68,14 +58,11 @@ pub(crate) fn cmd_acp(env: CommandEnv, args: &AcpArgs) -> Result<Outcome, Comman
         |what: &str, error: &io::Error| CommandError::new(Kind::Failed, format!("{what}: {error}"));
     let prepared =
         Foreground::prepare().map_err(|error| failed("signals cannot be heard", &error))?;
-    let Piped {
-        running,
-        input,
-        output,
-    } = match prepared.start_piped(program, arguments, &env.directory) {
-        Ok(piped) => piped,
-        Err(error) => return Ok(not_started(&env, program, &error)),
-    };
+    let Piped { running, input, output } =
+        match prepared.start_piped(program, arguments, &env.directory) {
+            Ok(piped) => piped,
+            Err(error) => return Ok(not_started(&env, program, &error)),
+        };
     let name = args.name.clone().or_else(|| {
         let name = Path::new(program).file_name()?;
         Some(name.to_string_lossy().into_owned())
@@ -84,27 +71,18 @@ pub(crate) fn cmd_acp(env: CommandEnv, args: &AcpArgs) -> Result<Outcome, Comman
     let env = Arc::new(env);
     let patience = Duration::from_secs(args.wait.into());
     let saver = Saver::start(&env, name, patience);
-    let from_editor = Direction {
-        side: Side::Editor,
-        traffic: Arc::clone(&traffic),
-        saver: saver.clone(),
-    };
+    let from_editor =
+        Direction { side: Side::Editor, traffic: Arc::clone(&traffic), saver: saver.clone() };
     // Whoever reads from the editor waits for it as long as it likes; the end of the program ends that, too.
     thread::spawn(move || from_editor.pass(io::stdin().lock(), input));
-    let from_agent = Direction {
-        side: Side::Agent,
-        traffic,
-        saver: saver.clone(),
-    };
+    let from_agent = Direction { side: Side::Agent, traffic, saver: saver.clone() };
     let (said_all, last_words) = mpsc::channel::<()>();
     let stdout = env.ui.stream();
     thread::spawn(move || {
         from_agent.pass(io::BufReader::with_capacity(1 << 16, output), stdout);
         drop(said_all);
     });
-    let ended = running
-        .wait()
-        .map_err(|error| failed("the agent is lost", &error))?;
+    let ended = running.wait().map_err(|error| failed("the agent is lost", &error))?;
     // It hangs up when the thread is done; what else can happen is that time runs out.
     let _ = last_words.recv_timeout(LAST_WORDS);
     saver.finish();

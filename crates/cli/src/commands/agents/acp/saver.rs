@@ -4,14 +4,9 @@
 //! editor shows to nobody or in a log, and never stands in the way.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::sync::mpsc::Sender;
-use std::sync::mpsc::SyncSender;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -19,8 +14,7 @@ use herma_core::SaveOptions;
 use herma_core::engine::NoProgress;
 use herma_core::types::checkpoint::Facts;
 
-use super::traffic::Happening;
-use super::traffic::What;
+use super::traffic::{Happening, What};
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
 
@@ -59,14 +53,8 @@ impl Saver {
     /// Starts the thread.
     pub(super) fn start(env: &Arc<CommandEnv>, agent: Option<String>, patience: Duration) -> Self {
         if !env.settings.saves_by_itself() {
-            env.ui
-                .warning("automatic saves are turned off in the settings; nothing is saved");
-            return Self {
-                jobs: None,
-                env: Arc::clone(env),
-                patience,
-                told: Arc::default(),
-            };
+            env.ui.warning("automatic saves are turned off in the settings; nothing is saved");
+            return Self { jobs: None, env: Arc::clone(env), patience, told: Arc::default() };
         }
         let told = Arc::<Told>::default();
         let failures = Arc::clone(&told);
@@ -77,20 +65,13 @@ impl Saver {
                 if let Err(error) = work(&worker, agent.as_ref(), &job.happening) {
                     let before = failures.failures.fetch_add(1, Ordering::Relaxed);
                     if before < MOST_TOLD {
-                        worker
-                            .ui
-                            .warning(format_args!("not saved: {}", error.message()));
+                        worker.ui.warning(format_args!("not saved: {}", error.message()));
                     }
                 }
                 drop(job.done);
             }
         });
-        Self {
-            jobs: Some(jobs),
-            env: Arc::clone(env),
-            patience,
-            told,
-        }
+        Self { jobs: Some(jobs), env: Arc::clone(env), patience, told }
     }
 
     /// Says, once, that a message cannot be read, and what is done about it.
@@ -108,15 +89,11 @@ impl Saver {
         let waits = happening.what != What::TurnEnds;
         let (done, is_done) = mpsc::channel();
         if jobs.try_send(Job { happening, done }).is_err() {
-            self.env
-                .ui
-                .warning("not saved: the saves before this one are not done yet");
+            self.env.ui.warning("not saved: the saves before this one are not done yet");
             return;
         }
         if waits && is_done.recv_timeout(self.patience) == Err(mpsc::RecvTimeoutError::Timeout) {
-            self.env
-                .ui
-                .warning("saving takes long; the message was passed on before it was done");
+            self.env.ui.warning("saving takes long; the message was passed on before it was done");
         }
     }
 
@@ -133,16 +110,12 @@ impl Saver {
         let waited = is_done.recv_timeout(self.patience);
         // A save that takes longer is ended with us, which leaves no half of it.
         if !is_queued || waited == Err(mpsc::RecvTimeoutError::Timeout) {
-            self.env
-                .ui
-                .warning("not saved: a save was not done when the agent ended");
+            self.env.ui.warning("not saved: a save was not done when the agent ended");
         }
         let failures = self.told.failures.load(Ordering::Relaxed);
         if failures > MOST_TOLD {
             let more = failures - MOST_TOLD;
-            self.env
-                .ui
-                .warning(format_args!("not saved: {more} more saves failed"));
+            self.env.ui.warning(format_args!("not saved: {more} more saves failed"));
         }
     }
 }
@@ -152,21 +125,13 @@ fn work(
     agent: Option<&String>,
     happening: &Happening,
 ) -> Result<(), CommandError> {
-    let Happening {
-        session,
-        directory,
-        what,
-    } = happening;
+    let Happening { session, directory, what } = happening;
     if *what == What::TurnEnds && session.is_none() {
         return Ok(());
     }
     let root = project_root(env, directory)?;
     let project = env.engine.project(&root)?;
-    let mut facts = Facts {
-        agent: agent.cloned(),
-        session: session.clone(),
-        ..Facts::default()
-    };
+    let mut facts = Facts { agent: agent.cloned(), session: session.clone(), ..Facts::default() };
     let reason = match (what, session) {
         (What::TurnEnds, session) => {
             if let Some(session) = session {
@@ -189,11 +154,7 @@ fn work(
             reason.clone()
         }
     };
-    let options = SaveOptions {
-        reason: reason.into(),
-        facts,
-        ..SaveOptions::default()
-    };
+    let options = SaveOptions { reason: reason.into(), facts, ..SaveOptions::default() };
     let saved = project.save(&options, &NoProgress)?;
     env.clean_if_due(&saved);
     Ok(())

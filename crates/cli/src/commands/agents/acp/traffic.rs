@@ -90,11 +90,7 @@ impl Traffic {
         if side == Side::Agent {
             return Vec::new();
         }
-        let mut directories: Vec<_> = self
-            .sessions
-            .values()
-            .chain(self.opening.values())
-            .collect();
+        let mut directories: Vec<_> = self.sessions.values().chain(self.opening.values()).collect();
         directories.sort_unstable();
         directories.dedup();
         if directories.is_empty() {
@@ -171,11 +167,7 @@ impl Traffic {
 
     fn happening(&self, session: Option<String>, what: What) -> Happening {
         let directory = session.as_ref().and_then(|id| self.sessions.get(id));
-        Happening {
-            directory: directory.unwrap_or(&self.directory).clone(),
-            session,
-            what,
-        }
+        Happening { directory: directory.unwrap_or(&self.directory).clone(), session, what }
     }
 }
 
@@ -266,9 +258,7 @@ mod tests {
         assert_eq!(read(&mut traffic, Side::Editor, load), None);
         let expected = Some(("/one".to_owned(), begins(Some("do it"))));
         assert_eq!(read(&mut traffic, Side::Editor, PROMPT), expected);
-        let second = PROMPT
-            .replace("s1", "s2")
-            .replace("\"id\":3", "\"id\":\"x\"");
+        let second = PROMPT.replace("s1", "s2").replace("\"id\":3", "\"id\":\"x\"");
         let expected = Some(("/two".to_owned(), begins(Some("do it"))));
         assert_eq!(read(&mut traffic, Side::Editor, &second), expected);
         let done = r#"{"id":"x","result":{"stopReason":"end_turn"}}"#;
@@ -310,10 +300,7 @@ mod tests {
                 change("write_text_file", "before write_text_file"),
             ),
             (r#"{"id":1,"method":"fs/read_text_file","params":{}}"#, None),
-            (
-                r#"{"method":"session/update","params":{"sessionId":"s"}}"#,
-                None,
-            ),
+            (r#"{"method":"session/update","params":{"sessionId":"s"}}"#, None),
             (r#"{"method":"fs/write_text_file","params":{}}"#, None),
             ("not json", None),
             ("", None),
@@ -356,12 +343,7 @@ mod tests {
         }
         assert_eq!(places(&traffic), ["/one", "/two"].map(PathBuf::from));
         assert_eq!(traffic.unreadable(Side::Agent), []);
-        for line in [
-            &b"{\"id\":NaN}"[..],
-            b"{\"a\":\"\xff\"}",
-            b"[{]",
-            b"not json",
-        ] {
+        for line in [&b"{\"id\":NaN}"[..], b"{\"a\":\"\xff\"}", b"[{]", b"not json"] {
             assert_eq!(traffic.read(Side::Editor, line), None, "{line:?}");
         }
         for line in [&b"\r\n"[..], b"{}", b"[]"] {

@@ -1,20 +1,15 @@
 //! Approves our hooks at Codex, the way its own `/hooks` does: through `codex app-server`.
 
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use herma_agents::Agent;
-use herma_agents::install::HookCommand;
-use herma_agents::install::Scope;
+use herma_agents::install::{HookCommand, Scope};
 use herma_fs::dialogue::Dialogue;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 use crate::environment::find_program;
 
 /// All of it takes a second or two.
@@ -90,11 +85,7 @@ impl Server {
         let dialogue = Dialogue::start(program, &["app-server"], directory).map_err(|error| {
             failed(&format!("`codex app-server` could not be started: {error}"))
         })?;
-        Ok(Self {
-            dialogue,
-            deadline: Instant::now() + CODEX_TIMEOUT,
-            last: 0,
-        })
+        Ok(Self { dialogue, deadline: Instant::now() + CODEX_TIMEOUT, last: 0 })
     }
 
     fn tell(&mut self, method: &str) -> Result<(), CommandError> {

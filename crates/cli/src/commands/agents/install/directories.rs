@@ -3,14 +3,10 @@
 //! Which ones we made is noted in the home before they are made: a directory that was there before is never
 //! removed, however empty.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::publish::Durability;
-use herma_fs::publish::sweep;
-use herma_fs::publish::write_file;
+use herma_fs::publish::{Durability, sweep, write_file};
+use herma_fs::{Dir, Errno};
 
 use crate::command_error::CommandError;
 

@@ -5,19 +5,13 @@
 //! it.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
-use herma_fs::Errno;
-use herma_fs::Error;
-use herma_fs::FileKind;
-use herma_fs::publish::Temp;
-use herma_fs::publish::sweep;
+use herma_fs::publish::{Temp, sweep};
+use herma_fs::{Dir, Errno, Error, FileKind};
 use herma_store::path::escape;
 
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 
 /// Larger files are no configuration.
 const MAX_BYTES: u64 = 8 << 20;
@@ -65,16 +59,8 @@ impl SettingsFile {
             Err(error) if error.is_not_found() => None,
             Err(error) => return Err(error.into()),
         };
-        let name = name
-            .to_str()
-            .ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?
-            .to_owned();
-        Ok(Self {
-            path: path.to_owned(),
-            real,
-            directory,
-            name,
-        })
+        let name = name.to_str().ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?.to_owned();
+        Ok(Self { path: path.to_owned(), real, directory, name })
     }
 
     /// The content; `None` when there is no file.
@@ -264,28 +250,19 @@ mod tests {
             for after in [Some(&b"ours"[..]), None] {
                 let (_directory, file) = changed_since(theirs);
                 let refused = file.replace(before, after, 0o600).unwrap_err();
-                assert!(
-                    refused.message().contains("meanwhile"),
-                    "{}",
-                    refused.message()
-                );
+                assert!(refused.message().contains("meanwhile"), "{}", refused.message());
                 assert_eq!(file.read().unwrap().as_deref(), theirs);
             }
         }
         let (_directory, file) = changed_since(None);
         assert!(file.replace(theirs, Some(b"ours"), 0o600).is_err());
-        assert_eq!(
-            file.read().unwrap(),
-            None,
-            "what another program removed stays so"
-        );
+        assert_eq!(file.read().unwrap(), None, "what another program removed stays so");
     }
 
     #[test]
     fn settings_that_nobody_changed_are_replaced_and_removed() {
         let (_directory, file) = changed_since(Some(b"before"));
-        file.replace(Some(b"before"), Some(b"after"), 0o600)
-            .unwrap();
+        file.replace(Some(b"before"), Some(b"after"), 0o600).unwrap();
         assert_eq!(file.read().unwrap().as_deref(), Some(&b"after"[..]));
         file.replace(Some(b"after"), None, 0o600).unwrap();
         assert_eq!(file.read().unwrap(), None);

@@ -18,20 +18,15 @@ pub(crate) mod state;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use herma_agents::Agent;
-use herma_agents::install::HookCommand;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
+use herma_agents::install::{HookCommand, Places, Scope};
 
 use self::plan::Plan;
 use self::report::Done;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
+use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::environment::agent_places;
-use crate::environment::own_program;
+use crate::environment::{agent_places, own_program};
 
 /// Tell agents to call Herma, so that what they do can be undone
 ///
@@ -96,10 +91,8 @@ pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcom
     };
     let outcome = report::each(env, "install", args.how.dry_run, &agents, one)?;
     if !args.how.dry_run && !env.settings.saves_by_itself() {
-        env.ui
-            .warning("automatic saves are turned off in the settings; agents will not be saved.");
-        env.ui
-            .detail("`herma config set checkpoints.enabled true` turns them on.");
+        env.ui.warning("automatic saves are turned off in the settings; agents will not be saved.");
+        env.ui.detail("`herma config set checkpoints.enabled true` turns them on.");
     }
     Ok(outcome)
 }

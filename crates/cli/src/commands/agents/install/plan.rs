@@ -1,28 +1,17 @@
 //! What will be done to which file. All of it is worked out before anything is written, so a file that cannot
 //! be edited stops the command while nothing has changed.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_agents::Agent;
-use herma_agents::install::HookCommand;
-use herma_agents::install::InstallError;
-use herma_agents::install::Note;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
-use herma_agents::install::Target;
+use herma_agents::install::{HookCommand, InstallError, Note, Places, Scope, Target};
 
-use super::directories::MadeDirectories;
-use super::directories::remove_if_empty;
-use super::files::Backup;
-use super::files::SettingsFile;
-use super::files::shown;
+use super::directories::{MadeDirectories, remove_if_empty};
+use super::files::{Backup, SettingsFile, shown};
 use super::report;
-use super::report::Done;
-use super::report::FileDone;
+use super::report::{Done, FileDone};
 use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_error::{CommandError, Kind};
 
 /// What will be done for one agent.
 pub(crate) struct Plan {
@@ -89,11 +78,7 @@ impl Plan {
             for path in target.paths() {
                 let file = SettingsFile::open(path)?;
                 let Some(before) = file.read()? else {
-                    absent.push(Absent {
-                        path: path.clone(),
-                        file,
-                        target: target.clone(),
-                    });
+                    absent.push(Absent { path: path.clone(), file, target: target.clone() });
                     continue;
                 };
                 let found = target.look(&before);
@@ -128,13 +113,7 @@ impl Plan {
         for change in changes.iter().filter(|change| change.is_one()) {
             change.file.check_writable()?;
         }
-        Ok(Self {
-            agent,
-            scope: scope.clone(),
-            changes,
-            absent: Vec::new(),
-            installing,
-        })
+        Ok(Self { agent, scope: scope.clone(), changes, absent: Vec::new(), installing })
     }
 
     /// Does it, or prints what it would do.
@@ -178,11 +157,7 @@ impl Plan {
         if !change.is_one() {
             return Ok(Backup::None);
         }
-        let rights = if self.scope == Scope::User {
-            0o700
-        } else {
-            0o755
-        };
+        let rights = if self.scope == Scope::User { 0o700 } else { 0o755 };
         made.make_for(&change.path, rights)?;
         let backup = match &change.before {
             // ORDER: the copy before the edit, or there may be neither.
@@ -242,10 +217,7 @@ fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>, 
     agent.targets(places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
-            .with_hint(format!(
-                "Without `--project`: `herma install {}`",
-                error.agent.word()
-            ))
+            .with_hint(format!("Without `--project`: `herma install {}`", error.agent.word()))
     })
 }
 
@@ -259,17 +231,11 @@ fn choose(target: &Target) -> Result<(PathBuf, SettingsFile, Option<Vec<u8>>), C
     }
     let is_ours = |content: &Option<Vec<u8>>| {
         content.as_ref().is_some_and(|bytes| {
-            target
-                .look(bytes)
-                .is_ok_and(|found| found.present && !found.foreign)
+            target.look(bytes).is_ok_and(|found| found.present && !found.foreign)
         })
     };
-    let ours = candidates
-        .iter()
-        .position(|(_, _, content)| is_ours(content));
-    let free = candidates
-        .iter()
-        .position(|(_, _, content)| content.is_none());
+    let ours = candidates.iter().position(|(_, _, content)| is_ours(content));
+    let free = candidates.iter().position(|(_, _, content)| content.is_none());
     let place = ours.or(free).unwrap_or(0);
     Ok(candidates.swap_remove(place))
 }

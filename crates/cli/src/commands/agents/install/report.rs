@@ -4,23 +4,17 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use herma_agents::Agent;
-use herma_agents::install::Note;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
-use herma_diff::PatchLine;
-use herma_diff::PatchLineKind;
+use herma_agents::install::{Note, Places, Scope};
 use herma_diff::lines::hunks;
+use herma_diff::{PatchLine, PatchLineKind};
 use serde::Serialize;
 
 use super::advice;
-use super::files::Backup;
-use super::files::shown;
+use super::files::{Backup, shown};
 use super::plan::Change;
 use super::state::AgentState;
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::render::json::PathJson;
 use crate::render::patch_lines::write_patch_line;
 
@@ -104,12 +98,7 @@ impl FileDone {
             (_, None) => Action::Removed,
             _ => Action::Changed,
         };
-        Self {
-            path: change.path.clone(),
-            action,
-            notes: change.notes().to_vec(),
-            backup,
-        }
+        Self { path: change.path.clone(), action, notes: change.notes().to_vec(), backup }
     }
 
     fn words(&self) -> Vec<String> {
@@ -199,11 +188,7 @@ fn tell(env: &CommandEnv, done: &Done) {
     let title = done.agent.title();
     let is_changed = |file: &&FileDone| file.action != Action::Unchanged;
     if done.files.iter().all(|file| !is_changed(&file)) {
-        let state = if done.installing {
-            "is installed already"
-        } else {
-            "is not installed"
-        };
+        let state = if done.installing { "is installed already" } else { "is not installed" };
         env.ui.status(format_args!("{title} {state}."));
     }
     for file in &done.files {
@@ -221,8 +206,7 @@ fn tell(env: &CommandEnv, done: &Done) {
             && file.action == Action::Changed
         {
             let backup = shown(backup);
-            env.ui
-                .status(format_args!("  What it was before is in {backup}"));
+            env.ui.status(format_args!("  What it was before is in {backup}"));
         }
     }
     for step in advice::next_steps(done) {
@@ -241,10 +225,7 @@ pub(super) fn write_diff(env: &CommandEnv, changes: &[Change]) -> Result<(), Com
         };
         let headers = [name(&change.before, "---"), name(&change.after, "+++")];
         for header in &headers {
-            let line = PatchLine {
-                kind: PatchLineKind::Header,
-                bytes: header.as_bytes(),
-            };
+            let line = PatchLine { kind: PatchLineKind::Header, bytes: header.as_bytes() };
             write_patch_line(&mut out, &env.ui, line)?;
         }
         let before = change.before.as_deref().unwrap_or_default();
@@ -274,15 +255,11 @@ pub(super) fn list(
             program: state.program().map(|program| PathJson::of(&program)),
             problem: state.problem.clone(),
         });
-        env.ui.write_json(&ListJson {
-            schema: "herma.agents/1",
-            agents: agents.collect(),
-        })?;
+        env.ui.write_json(&ListJson { schema: "herma.agents/1", agents: agents.collect() })?;
         return Ok(Outcome::Done);
     }
     if only_used {
-        env.ui
-            .status("No agent has settings in this home, so nothing was installed.");
+        env.ui.status("No agent has settings in this home, so nothing was installed.");
     }
     let mut out = env.ui.listing();
     for state in &states {

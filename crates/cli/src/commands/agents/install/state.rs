@@ -1,19 +1,12 @@
 //! What is installed now. Only reads, and runs nothing.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_agents::Agent;
-use herma_agents::install::HookCommand;
-use herma_agents::install::InstallError;
-use herma_agents::install::Places;
-use herma_agents::install::Scope;
-use herma_agents::install::switches::Files;
-use herma_agents::install::switches::Question;
-use herma_agents::install::switches::Verdict;
+use herma_agents::install::switches::{Files, Question, Verdict};
+use herma_agents::install::{HookCommand, InstallError, Places, Scope};
 
-use super::files::SettingsFile;
-use super::files::shown;
+use super::files::{SettingsFile, shown};
 
 /// How much of it is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +96,8 @@ impl AgentState {
         let (Some(command), Some(hooks_file)) = (&self.command, self.files.first()) else {
             return Verdict::Fine;
         };
-        let question = Question {
-            agent: self.agent,
-            places,
-            scope,
-            hooks_file,
-            command,
-            directory,
-        };
+        let question =
+            Question { agent: self.agent, places, scope, hooks_file, command, directory };
         herma_agents::judge(&question, &FilesOnDisk)
     }
 }

@@ -1,18 +1,12 @@
 //! What changed: a count for each file, then the beginning of the patch.
 
-use herma_core::Checkpoint;
-use herma_core::Comparison;
-use herma_core::State;
 use herma_core::error::Error;
 use herma_core::steps::StepChoice;
-use herma_diff::Budget;
-use herma_diff::FileStat;
-use herma_diff::PatchOptions;
-use herma_diff::patch;
+use herma_core::{Checkpoint, Comparison, State};
 use herma_diff::stat::per_file;
+use herma_diff::{Budget, FileStat, PatchOptions, patch};
 
-use super::Asked;
-use super::Reply;
+use super::{Asked, Reply};
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::render::listing::counted;
@@ -52,10 +46,7 @@ impl Asked<'_> {
             reply.checkpoint = oldest;
             return Ok(reply);
         };
-        let choice = StepChoice {
-            session: Some(session.to_owned()),
-            ..StepChoice::default()
-        };
+        let choice = StepChoice { session: Some(session.to_owned()), ..StepChoice::default() };
         let progress = self.env.ui.progress();
         let found = self.project.session_changes(&choice, &[], true, &progress);
         drop(progress);

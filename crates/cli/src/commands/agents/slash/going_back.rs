@@ -3,36 +3,25 @@
 use std::path::PathBuf;
 
 use herma_agents::slash::message::Span;
-use herma_core::Checkpoint;
-use herma_core::OutsideOfStep;
-use herma_core::RelPath;
-use herma_core::Restored;
-use herma_core::TakeBack;
-use herma_core::TakeBackPlan;
-use herma_core::TakenBack;
-use herma_core::Undone;
 use herma_core::error::Error;
-use herma_core::restore::KeptWhy;
-use herma_core::restore::RestoreOptions;
+use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
-use herma_core::undo::reversal::Conflicts;
-use herma_core::undo::reversal::Decided;
+use herma_core::undo::reversal::{Conflicts, Decided};
+use herma_core::{
+    Checkpoint, OutsideOfStep, RelPath, Restored, TakeBack, TakeBackPlan, TakenBack, Undone,
+};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
-use super::Asked;
-use super::KeptJson;
-use super::Reply;
+use super::{Asked, KeptJson, Reply};
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::going_back::restore::with_state_of_files;
-use crate::commands::going_back::undo::Travelled;
-use crate::commands::going_back::undo::travel;
+use crate::commands::going_back::undo::{Travelled, travel};
 use crate::render::json::PathJson;
 use crate::render::listing;
 use crate::render::outside_report::passed_in_words;
-use crate::transcript::Conversation;
-use crate::transcript::Following;
+use crate::transcript::{Conversation, Following};
 
 /// Names that are shown of a list of files.
 const SHOWN: usize = 8;
@@ -62,10 +51,7 @@ impl Asked<'_> {
             reply.message.line(title(&checkpoint, files, &paths, &stay));
             tell_taken_back(&mut reply, &taken);
         } else {
-            let options = RestoreOptions {
-                paths: paths.clone(),
-                keep: Vec::new(),
-            };
+            let options = RestoreOptions { paths: paths.clone(), keep: Vec::new() };
             let progress = self.env.ui.progress();
             let restored = self.project.restore(&checkpoint, &options, &progress);
             drop(progress);
@@ -183,10 +169,7 @@ fn title(
 fn named_checkpoint(checkpoint: &Checkpoint) -> [Span; 2] {
     let id = listing::short_id(checkpoint.id, 8);
     let reason = escape(&checkpoint.subject());
-    [
-        Span::Words(format!(" checkpoint {id}: ")),
-        Span::Foreign(reason),
-    ]
+    [Span::Words(format!(" checkpoint {id}: ")), Span::Foreign(reason)]
 }
 
 fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
@@ -201,9 +184,7 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
     let kept: Vec<_> = kept.filter(|kept| kept.why != KeptWhy::Asked).collect();
     if !kept.is_empty() {
         reply.outcome = Outcome::LeftOut;
-        let shown = kept
-            .iter()
-            .map(|kept| format!("{} ({})", kept.path, kept.why));
+        let shown = kept.iter().map(|kept| format!("{} ({})", kept.path, kept.why));
         tell_kept(reply, "⚠ Not restored: ", shown);
     }
     for one in kept {
@@ -224,11 +205,7 @@ fn tell_outside(reply: &mut Reply, steps: &[OutsideOfStep]) {
     reply.outcome = Outcome::LeftOut;
     let changes = || steps.iter().flat_map(|one| &one.outside.changes);
     let shown: Vec<String> = changes().map(ToString::to_string).collect();
-    tell_kept(
-        reply,
-        "⚠ Not brought back, no checkpoint holds it: ",
-        shown.into_iter(),
-    );
+    tell_kept(reply, "⚠ Not brought back, no checkpoint holds it: ", shown.into_iter());
     for change in changes() {
         let path = PathJson::new(&change.path);
         let why = change.to_string();
@@ -246,14 +223,10 @@ fn tell_done(reply: &mut Reply, restored: &Restored, reverse: &str) {
         return;
     };
     if restored.safety_is_new {
-        reply
-            .message
-            .say("A pre-rollback snapshot was saved automatically.");
+        reply.message.say("A pre-rollback snapshot was saved automatically.");
     } else {
         let id = listing::short_id(safety.id, 8);
-        reply
-            .message
-            .say(format!("The state from before is checkpoint {id}."));
+        reply.message.say(format!("The state from before is checkpoint {id}."));
     }
     reply.safety = Some(safety);
     reply.message.say(reverse);
@@ -275,24 +248,9 @@ fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
     let open: Vec<_> = open.filter(|c| c.decided == Decided::Left).collect();
     let is_open = |path: &&RelPath| !open.iter().any(|conflict| conflict.path == **path);
     for (title, why, paths, is_partial) in [
-        (
-            "↷ Kept your hand-edits: ",
-            "edited by hand since",
-            &plan.by_hand,
-            false,
-        ),
-        (
-            "↷ Kept, changed by other steps: ",
-            "changed by other steps",
-            &plan.by_others,
-            false,
-        ),
-        (
-            "⚠ Kept, nobody can tell whose it is: ",
-            "unattributed",
-            &plan.unattributed,
-            true,
-        ),
+        ("↷ Kept your hand-edits: ", "edited by hand since", &plan.by_hand, false),
+        ("↷ Kept, changed by other steps: ", "changed by other steps", &plan.by_others, false),
+        ("⚠ Kept, nobody can tell whose it is: ", "unattributed", &plan.unattributed, true),
     ] {
         let paths: Vec<_> = paths.iter().filter(is_open).collect();
         if paths.is_empty() {
@@ -317,14 +275,8 @@ fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
     if !plan.reversed.kept.is_empty() {
         reply.outcome = Outcome::LeftOut;
         let kept = &plan.reversed.kept;
-        let shown = kept
-            .iter()
-            .map(|(path, why)| format!("{path} ({})", why.word()));
-        tell_kept(
-            reply,
-            "⚠ Not touched, no checkpoint vouches for them: ",
-            shown,
-        );
+        let shown = kept.iter().map(|(path, why)| format!("{path} ({})", why.word()));
+        tell_kept(reply, "⚠ Not touched, no checkpoint vouches for them: ", shown);
         for (path, why) in kept {
             note_kept(reply, path, why.word().to_owned());
         }

@@ -5,11 +5,9 @@ use herma_agents::slash::message::Span;
 use herma_core::Checkpoint;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
-use jiff::tz::Offset;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 
-use super::Asked;
-use super::Reply;
+use super::{Asked, Reply};
 use crate::command_error::CommandError;
 use crate::render::listing;
 
@@ -48,9 +46,8 @@ impl Asked<'_> {
         match self.project.damaged()?.len() {
             0 => {}
             1 => message.say("⚠ 1 more checkpoint is damaged: `herma checkpoints verify`"),
-            count => message.say(format!(
-                "⚠ {count} more checkpoints are damaged: `herma checkpoints verify`"
-            )),
+            count => message
+                .say(format!("⚠ {count} more checkpoints are damaged: `herma checkpoints verify`")),
         }
         Ok(reply)
     }
@@ -74,10 +71,7 @@ impl Asked<'_> {
             message.say("Or in config.yaml: checkpoints: { enabled: true }");
         } else {
             message.say("Enable in config.yaml:");
-            message.note(vec![
-                "checkpoints:".to_owned(),
-                "  enabled: true".to_owned(),
-            ]);
+            message.note(vec!["checkpoints:".to_owned(), "  enabled: true".to_owned()]);
         }
         reply
     }
@@ -102,10 +96,9 @@ fn minute(time: Timestamp) -> String {
     let moment = jiff::Timestamp::from_second(time.seconds);
     let offset = Offset::from_seconds(time.offset_minutes.saturating_mul(60));
     match (moment, offset) {
-        (Ok(moment), Ok(offset)) => moment
-            .to_zoned(TimeZone::fixed(offset))
-            .strftime("%Y-%m-%d %H:%M")
-            .to_string(),
+        (Ok(moment), Ok(offset)) => {
+            moment.to_zoned(TimeZone::fixed(offset)).strftime("%Y-%m-%d %H:%M").to_string()
+        }
         // A store can claim any moment.
         _ => format!("@{}", time.seconds),
     }
@@ -117,11 +110,7 @@ mod tests {
 
     #[test]
     fn moments_are_shown_in_the_zone_they_were_saved_in() {
-        let time = |seconds, offset_minutes| Timestamp {
-            seconds,
-            nanos: 0,
-            offset_minutes,
-        };
+        let time = |seconds, offset_minutes| Timestamp { seconds, nanos: 0, offset_minutes };
         assert_eq!(minute(time(0, 90)), "1970-01-01 01:30");
         assert_eq!(minute(time(86_399, -60)), "1970-01-01 22:59");
         assert_eq!(minute(time(i64::MAX, 0)), format!("@{}", i64::MAX));

@@ -8,32 +8,22 @@ mod going_back;
 mod list;
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap::ValueEnum;
-use herma_agents::slash::Message;
-use herma_agents::slash::Platform;
-use herma_agents::slash::Request;
-use herma_agents::slash::USAGE;
+use clap::{Args, ValueEnum};
 use herma_agents::slash::grammar::number;
 use herma_agents::slash::message::Span;
-use herma_agents::slash::parse;
+use herma_agents::slash::{Message, Platform, Request, USAGE, parse};
 use herma_core::Checkpoint;
 use herma_core::engine::Project;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_env::find;
+use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::render::json::CheckpointJson;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
 use crate::terminal::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
@@ -186,12 +176,7 @@ pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome, C
     let platform = args.platform.into();
     let (project, reply) = match env.open_project_quietly() {
         Ok(project) => {
-            let asked = Asked {
-                env,
-                project,
-                platform,
-                session: args.session.as_deref(),
-            };
+            let asked = Asked { env, project, platform, session: args.session.as_deref() };
             let reply = asked.answer(&request);
             (Some(ProjectJson::new(&asked.project)), reply)
         }
@@ -288,11 +273,7 @@ impl Asked<'_> {
         }
         let chosen = |text: &str| self.choose(&checkpoints, text, action);
         match request {
-            Request::Restore {
-                checkpoint,
-                files,
-                all,
-            } => match chosen(checkpoint)? {
+            Request::Restore { checkpoint, files, all } => match chosen(checkpoint)? {
                 Ok(checkpoint) => self.restore(checkpoint, files, *all),
                 Err(reply) => Ok(*reply),
             },
@@ -336,10 +317,7 @@ impl Asked<'_> {
 /// What went wrong, and what state things are in. What to type next would be for a shell.
 fn failure(action: &'static str, error: &CommandError) -> Reply {
     let mut reply = Reply::new(action).failed();
-    reply.message.line([
-        Span::Words("❌ ".to_owned()),
-        Span::Foreign(error.message().to_owned()),
-    ]);
+    reply.message.line([Span::Words("❌ ".to_owned()), Span::Foreign(error.message().to_owned())]);
     if let Some(state) = error.state() {
         reply.message.line([Span::Foreign(state.to_owned())]);
     }
@@ -353,12 +331,9 @@ mod tests {
     #[test]
     fn only_a_tilde_that_stands_alone_is_a_home() {
         let home = Some(Path::new("/home/you"));
-        for (text, expected) in [
-            ("~", "/home/you"),
-            ("~/a", "/home/you/a"),
-            ("~you/a", "~you/a"),
-            ("/a/~", "/a/~"),
-        ] {
+        for (text, expected) in
+            [("~", "/home/you"), ("~/a", "/home/you/a"), ("~you/a", "~you/a"), ("/a/~", "/a/~")]
+        {
             assert_eq!(expand(Path::new(text), home), Path::new(expected));
         }
         assert_eq!(expand(Path::new("~/a"), None), Path::new("~/a"));

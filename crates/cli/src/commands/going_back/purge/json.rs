@@ -3,18 +3,15 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use herma_core::ObjectId;
-use herma_core::RelPath;
 use herma_core::engine::Project;
-use herma_core::purge::PurgePlan;
-use herma_core::purge::Purged;
+use herma_core::purge::{PurgePlan, Purged};
+use herma_core::{ObjectId, RelPath};
 use serde::Serialize;
 
 use super::texts;
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
-use crate::render::json::ProjectJson;
+use crate::render::json::{PathJson, ProjectJson};
 
 #[derive(Serialize)]
 struct PurgeJson<'p> {
@@ -128,9 +125,7 @@ pub(super) fn write(
 
 fn files(paths: &[PathBuf]) -> Vec<PathJson> {
     let paths = paths.iter();
-    paths
-        .map(|path| PathJson::new(path.as_os_str().as_bytes()))
-        .collect()
+    paths.map(|path| PathJson::new(path.as_os_str().as_bytes())).collect()
 }
 
 fn rewritten(purged: &Purged) -> Vec<RewrittenJson> {

@@ -9,15 +9,10 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::Error;
 use herma_core::engine::Project;
-use herma_core::purge::Copies;
-use herma_core::purge::PurgePlan;
-use herma_core::purge::PurgeRequest;
-use herma_core::purge::Purged;
+use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
 
-use crate::command_env::CommandEnv;
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
-use crate::command_error::Kind;
+use crate::command_env::{CommandEnv, Outcome};
+use crate::command_error::{CommandError, Kind};
 use crate::conversations::pending::Pending;
 use crate::render::listing::counted;
 use crate::transcript::Following;
@@ -74,10 +69,7 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, C
         if plan.is_empty() && plan.unreadable.is_empty() {
             return not_found(env, &request, "Nothing was changed.".to_owned());
         }
-        env.ui.status(format_args!(
-            "Dry run: {}. Nothing was changed.",
-            words::would(&plan)
-        ));
+        env.ui.status(format_args!("Dry run: {}. Nothing was changed.", words::would(&plan)));
         return Ok(Outcome::Done);
     }
     if !plan.is_empty() {
@@ -173,10 +165,8 @@ fn not_found(
         return Ok(Outcome::NotFound);
     }
     let paths: Vec<String> = request.paths.iter().map(ToString::to_string).collect();
-    let message = format!(
-        "nothing was found: {} is in no checkpoint of this project",
-        paths.join(", ")
-    );
+    let message =
+        format!("nothing was found: {} is in no checkpoint of this project", paths.join(", "));
     Err(CommandError::new(Kind::NoStore, message)
         .with_state(state)
         .with_hint("Look with `herma list` and `herma diff NUMBER` where it is; for a file of another project, run this there."))

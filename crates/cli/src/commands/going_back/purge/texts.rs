@@ -62,7 +62,6 @@ pub(super) fn tell(env: &CommandEnv, project: &Project<'_>) {
     let there = present(env, project);
     if !there.is_empty() {
         let words: Vec<_> = there.into_iter().map(Text::in_words).collect();
-        env.ui
-            .status(format_args!("Not searched: {}.", words.join(", ")));
+        env.ui.status(format_args!("Not searched: {}.", words.join(", ")));
     }
 }

@@ -6,9 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_core::engine::Project;
-use herma_core::purge::CopyFound;
-use herma_core::purge::PurgePlan;
-use herma_core::purge::Purged;
+use herma_core::purge::{CopyFound, PurgePlan, Purged};
 use herma_store::path::escape;
 
 use super::texts;
@@ -100,18 +98,12 @@ pub(super) fn would(plan: &PurgePlan) -> String {
 /// What the user has to know besides.
 pub(super) fn warn(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
     for path in &plan.still_present {
-        env.ui.warning(format_args!(
-            "{path} is still in the project and will be saved again"
-        ));
+        env.ui.warning(format_args!("{path} is still in the project and will be saved again"));
     }
     if !plan.still_present.is_empty() {
-        env.ui
-            .detail("Delete it, or name it in `.hermaignore`, before the next save.");
+        env.ui.detail("Delete it, or name it in `.hermaignore`, before the next save.");
     }
-    let elsewhere = plan
-        .copies
-        .iter()
-        .filter(|copy| copy.goes && copy.still_present);
+    let elsewhere = plan.copies.iter().filter(|copy| copy.goes && copy.still_present);
     for copy in elsewhere {
         env.ui.warning(format_args!(
             "{} is still on disk, and the next save there may save it again",
@@ -120,11 +112,9 @@ pub(super) fn warn(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
     }
     if !plan.unreadable.is_empty() {
         let count = counted(plan.unreadable.len(), "checkpoint");
-        env.ui
-            .warning(format_args!("{count} could not be looked into:"));
+        env.ui.warning(format_args!("{count} could not be looked into:"));
         let names = name_all(env, &plan.unreadable);
-        env.ui
-            .name_some(names.into_iter(), "herma checkpoints verify");
+        env.ui.name_some(names.into_iter(), "herma checkpoints verify");
     }
     for path in &plan.not_searched {
         let path = escape(path.as_os_str().as_bytes());
@@ -140,8 +130,7 @@ pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
     if plan.checkpoints > 0 {
         let held = counted(plan.checkpoints, "checkpoint");
         let renamed = counted(purged.rewritten.len(), "checkpoint");
-        env.ui
-            .status(format_args!("Removed from {held}; {renamed} got a new id."));
+        env.ui.status(format_args!("Removed from {held}; {renamed} got a new id."));
     }
     if purged.gone > 0 && purged.left_over.is_empty() {
         let versions = counted(purged.gone, "version");
@@ -157,8 +146,7 @@ pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
     texts::tell(env, project);
     if !purged.remaining.is_empty() {
         let versions = counted(purged.remaining.len(), "version");
-        env.ui
-            .warning(format_args!("still in the store: {versions}"));
+        env.ui.warning(format_args!("still in the store: {versions}"));
     }
     if !purged.left_over.is_empty() {
         env.ui.warning("these files may hold it, and had to stay:");
@@ -172,11 +160,9 @@ pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
 /// Why something is left, and what to do about it.
 fn why_not_all(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
     if !purged.damaged.is_empty() {
-        env.ui
-            .warning("what these checkpoints need cannot all be read:");
+        env.ui.warning("what these checkpoints need cannot all be read:");
         let names = name_all(env, &purged.damaged);
-        env.ui
-            .name_some(names.into_iter(), "herma checkpoints verify");
+        env.ui.name_some(names.into_iter(), "herma checkpoints verify");
         env.ui.detail(
             "Until that is mended nothing is taken away that may hold it: `herma checkpoints repair`, or drop it, then run this again.",
         );
@@ -186,18 +172,15 @@ fn why_not_all(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
         return;
     }
     if purged.postponed {
-        env.ui
-            .detail("The store was in use all the time: run this again.");
+        env.ui.detail("The store was in use all the time: run this again.");
     } else if purged.no_room {
         env.ui.detail(
             "The disk has no room to write the packs again without it: free some space and run this again.",
         );
     } else if purged.remaining.is_empty() {
-        env.ui
-            .detail("Another program may be writing them: run this again in a minute.");
+        env.ui.detail("Another program may be writing them: run this again in a minute.");
     } else if purged.needed_by.is_empty() {
-        env.ui
-            .detail("It is in a pack that is marked to be kept or cannot be read.");
+        env.ui.detail("It is in a pack that is marked to be kept or cannot be read.");
     } else {
         let names = name_all(env, &purged.needed_by);
         env.ui.name_some(names.into_iter(), "herma purge --json");

@@ -2,19 +2,10 @@
 
 use std::sync::Arc;
 
-use herma_store::path::check_name;
-use herma_store::path::is_reserved_link;
+use herma_store::path::{check_name, is_reserved_link};
 
-use super::Reason;
-use super::Rules;
-use super::SecretRules;
-use super::Tracked;
-use super::Verdict;
-use super::builtin;
-use super::is_own_temporary;
-use super::pattern;
-use super::pattern::Entry;
-use super::pattern::Pattern;
+use super::pattern::{Entry, Pattern};
+use super::{Reason, Rules, SecretRules, Tracked, Verdict, builtin, is_own_temporary, pattern};
 use crate::worktree::secrets::names;
 
 /// The rules in force inside one directory. Cheap to clone: ignore files are shared.
@@ -42,20 +33,12 @@ struct LeftOut {
 impl LeftOut {
     /// By a rule that wins even over what the user's git tracks.
     fn firmly(reason: Reason, rank: Rank) -> Self {
-        Self {
-            reason,
-            rank,
-            tracked_wins: false,
-        }
+        Self { reason, rank, tracked_wins: false }
     }
 
     /// The user's git knows nothing of Herma's rules, so what it tracks wins only over the others.
     fn by(reason: Reason, rank: Rank) -> Self {
-        Self {
-            reason,
-            rank,
-            tracked_wins: matches!(rank.0, Layer::Builtin | Layer::Git),
-        }
+        Self { reason, rank, tracked_wins: matches!(rank.0, Layer::Builtin | Layer::Git) }
     }
 }
 
@@ -100,11 +83,7 @@ impl Rank {
     const HIGHEST: Self = Self(Layer::Highest, 0, 0);
 
     fn reason(self) -> Reason {
-        if self.0 == Layer::Git {
-            Reason::Ignored
-        } else {
-            Reason::Excluded
-        }
+        if self.0 == Layer::Git { Reason::Ignored } else { Reason::Excluded }
     }
 }
 
@@ -115,12 +94,7 @@ impl<'r> Scope<'r> {
     /// The scope around the project root; [`Scope::enter`] the root (`""`) next.
     pub fn root(rules: &'r Rules, info_exclude: Option<&[u8]>) -> Self {
         let git = info_exclude.and_then(|content| IgnoreFile::read(content, b"", None));
-        Self {
-            rules,
-            git,
-            herma: None,
-            left_out: None,
-        }
+        Self { rules, git, herma: None, left_out: None }
     }
 
     /// The scope of directory `dir` (relative to the root, no trailing slash, `""` is the root), given
@@ -189,9 +163,7 @@ impl<'r> Scope<'r> {
 
     /// Does a rule later than the one around it take this entry in? A secret place needs one that names it.
     fn takes_in_again(&self, entry: Entry<'_>, around: LeftOut) -> bool {
-        let mut wishes = self
-            .user_matches(entry)
-            .take_while(|(_, pattern)| pattern.is_negative());
+        let mut wishes = self.user_matches(entry).take_while(|(_, pattern)| pattern.is_negative());
         wishes.any(|(rank, pattern)| {
             rank > around.rank && (around.reason != Reason::Secret || pattern.is_explicit())
         })
@@ -242,9 +214,7 @@ impl<'r> Scope<'r> {
             found > rank
                 && pattern.is_negative()
                 && (reason != Reason::Secret || pattern.is_explicit())
-                && dir
-                    .get(base..)
-                    .is_some_and(|dir| pattern.reaches_below(dir))
+                && dir.get(base..).is_some_and(|dir| pattern.reaches_below(dir))
         })
     }
 
@@ -286,13 +256,10 @@ impl<'r> Scope<'r> {
 
     /// The last rule of all that matches.
     fn decision(&self, entry: Entry<'_>) -> Option<Decision> {
-        self.user_decision(entry)
-            .or_else(|| self.git_decision(entry))
-            .or_else(|| {
-                let leaves_out =
-                    self.rules.builtin && builtin::leaves_out(entry.name, entry.is_dir);
-                leaves_out.then_some((Rank(Layer::Builtin, 0, 0), false))
-            })
+        self.user_decision(entry).or_else(|| self.git_decision(entry)).or_else(|| {
+            let leaves_out = self.rules.builtin && builtin::leaves_out(entry.name, entry.is_dir);
+            leaves_out.then_some((Rank(Layer::Builtin, 0, 0), false))
+        })
     }
 
     fn user_decision(&self, entry: Entry<'_>) -> Option<Decision> {
@@ -333,12 +300,7 @@ impl IgnoreFile {
         }
         let base = if dir.is_empty() { 0 } else { dir.len() + 1 };
         let depth = outer.as_ref().map_or(0, |outer| outer.depth + 1);
-        Some(Arc::new(Self {
-            base,
-            depth,
-            patterns,
-            outer,
-        }))
+        Some(Arc::new(Self { base, depth, patterns, outer }))
     }
 
     /// All patterns of a file and those around it, the winning one first.

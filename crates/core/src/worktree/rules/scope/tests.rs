@@ -1,8 +1,7 @@
 //! What a scope says, rule by rule.
 
 use super::*;
-use crate::worktree::rules::ExcludeSettings;
-use crate::worktree::rules::NothingTracked;
+use crate::worktree::rules::{ExcludeSettings, NothingTracked};
 
 struct TrackedPaths(&'static [&'static str]);
 
@@ -13,9 +12,7 @@ impl Tracked for TrackedPaths {
 
     fn any_below(&self, dir: &[u8]) -> bool {
         let dir = [dir, b"/"].concat();
-        self.0
-            .iter()
-            .any(|tracked| tracked.as_bytes().starts_with(&dir))
+        self.0.iter().any(|tracked| tracked.as_bytes().starts_with(&dir))
     }
 }
 
@@ -51,11 +48,7 @@ impl Project {
                 verdict => scope = scope.enter(dir, None, None, verdict),
             }
         }
-        scope.judge(
-            path.trim_end_matches('/').as_bytes(),
-            path.ends_with('/'),
-            &tracked,
-        )
+        scope.judge(path.trim_end_matches('/').as_bytes(), path.ends_with('/'), &tracked)
     }
 
     #[track_caller]
@@ -74,28 +67,8 @@ const SECRET: Verdict = Verdict::LeaveOut(Reason::Secret);
 #[test]
 fn the_built_in_list_holds_without_any_setting() {
     let project = Project::default();
-    project.expect(
-        EXCLUDED,
-        &[
-            "node_modules/",
-            "a/dist/",
-            ".env",
-            "a.pyc",
-            ".hg/",
-            "x/.DS_Store",
-        ],
-    );
-    project.expect(
-        KEEP,
-        &[
-            "src/",
-            "dist",
-            "core/",
-            ".env.example",
-            "a/.env.dist",
-            "main.rs",
-        ],
-    );
+    project.expect(EXCLUDED, &["node_modules/", "a/dist/", ".env", "a.pyc", ".hg/", "x/.DS_Store"]);
+    project.expect(KEEP, &["src/", "dist", "core/", ".env.example", "a/.env.dist", "main.rs"]);
 }
 
 #[test]
@@ -114,19 +87,10 @@ fn later_layers_win_over_earlier_ones() {
 
 #[test]
 fn the_git_directory_is_never_saved_whatever_the_rules_say() {
-    let project = Project {
-        include: &[".git", ".git/**"],
-        ..Project::default()
-    };
+    let project = Project { include: &[".git", ".git/**"], ..Project::default() };
     project.expect(EXCLUDED, &[".git/", ".git", "sub/.git", "sub/.git/"]);
-    project.expect(
-        Verdict::LeaveOut(Reason::ReservedName),
-        &[".GIT/", "git~1", ".gitmodules/"],
-    );
-    project.expect(
-        Verdict::LeaveOut(Reason::Own),
-        &["a/.herma-0123456789abcdef.tmp"],
-    );
+    project.expect(Verdict::LeaveOut(Reason::ReservedName), &[".GIT/", "git~1", ".gitmodules/"]);
+    project.expect(Verdict::LeaveOut(Reason::Own), &["a/.herma-0123456789abcdef.tmp"]);
     project.expect(KEEP, &[".gitmodules"]);
 }
 
@@ -138,31 +102,12 @@ fn a_path_named_below_a_left_out_directory_is_kept_and_nothing_beside_it() {
         include: &["gen/a/"],
         ..Project::default()
     };
-    project.expect(
-        Verdict::Descend(Reason::Excluded),
-        &["dist/", "build/", "build/deep/er/"],
-    );
+    project.expect(Verdict::Descend(Reason::Excluded), &["dist/", "build/", "build/deep/er/"]);
     project.expect(Verdict::Descend(Reason::Ignored), &["gen/"]);
-    project.expect(
-        KEEP,
-        &[
-            "dist/keep.js",
-            "build/gen.py",
-            "build/a/b/gen.py",
-            "gen/a/",
-            "gen/a/b/c",
-        ],
-    );
-    project.expect(
-        EXCLUDED,
-        &[
-            "dist/other.js",
-            "dist/sub/",
-            "build/a/x.py",
-            "node_modules/",
-            "out/",
-        ],
-    );
+    project
+        .expect(KEEP, &["dist/keep.js", "build/gen.py", "build/a/b/gen.py", "gen/a/", "gen/a/b/c"]);
+    project
+        .expect(EXCLUDED, &["dist/other.js", "dist/sub/", "build/a/x.py", "node_modules/", "out/"]);
     project.expect(IGNORED, &["gen/b/", "gen/a.txt"]);
 }
 
@@ -180,33 +125,12 @@ fn an_earlier_rule_does_not_reach_into_what_a_later_one_leaves_out() {
 fn tracked_source_in_build_or_env_is_no_longer_dropped() {
     let project = Project {
         gitignore: "cache/\n*.gen\n",
-        tracked: &[
-            "build/lib/a.c",
-            "env/x",
-            "cache/kept",
-            "b.gen",
-            "vendor.a",
-            "out",
-            ".env",
-        ],
+        tracked: &["build/lib/a.c", "env/x", "cache/kept", "b.gen", "vendor.a", "out", ".env"],
         ..Project::default()
     };
-    project.expect(
-        Verdict::Descend(Reason::Excluded),
-        &["build/", "build/lib/", "env/"],
-    );
+    project.expect(Verdict::Descend(Reason::Excluded), &["build/", "build/lib/", "env/"]);
     project.expect(Verdict::Descend(Reason::Ignored), &["cache/"]);
-    project.expect(
-        KEEP,
-        &[
-            "build/lib/a.c",
-            "env/x",
-            "cache/kept",
-            "b.gen",
-            "vendor.a",
-            "out/",
-        ],
-    );
+    project.expect(KEEP, &["build/lib/a.c", "env/x", "cache/kept", "b.gen", "vendor.a", "out/"]);
     project.expect(EXCLUDED, &["build/lib/b.c", "build/other/", "dist/"]);
     project.expect(IGNORED, &["cache/other", "a.gen"]);
     project.expect(SECRET, &[".env"]);
@@ -218,14 +142,7 @@ fn herma_rules_and_secrets_win_over_tracked() {
         hermaignore: "big/\n",
         exclude: &["*.bin", "build/private"],
         gitignore: ".ssh/\n",
-        tracked: &[
-            "big/a",
-            "x.bin",
-            "id_rsa",
-            ".ssh/config",
-            "build/private",
-            "build/public",
-        ],
+        tracked: &["big/a", "x.bin", "id_rsa", ".ssh/config", "build/private", "build/public"],
         ..Project::default()
     };
     project.expect(EXCLUDED, &["big/", "big/a", "x.bin", "build/private"]);
@@ -238,63 +155,27 @@ fn a_secret_is_kept_only_when_a_rule_names_it() {
     let none = Project::default();
     none.expect(
         SECRET,
-        &[
-            "server.pem",
-            "a/.npmrc",
-            ".ssh/",
-            ".aws/",
-            "core",
-            ".docker/config.json",
-        ],
+        &["server.pem", "a/.npmrc", ".ssh/", ".aws/", "core", ".docker/config.json"],
     );
     none.expect(EXCLUDED, &[".env", ".env.prod"]);
-    Project {
-        gitignore: "*.pem\n!id_rsa\n",
-        ..Project::default()
-    }
-    .expect(IGNORED, &["server.pem"]);
-    Project {
-        gitignore: "*.pem\n!id_rsa\n",
-        ..Project::default()
-    }
-    .expect(SECRET, &["id_rsa"]);
+    Project { gitignore: "*.pem\n!id_rsa\n", ..Project::default() }
+        .expect(IGNORED, &["server.pem"]);
+    Project { gitignore: "*.pem\n!id_rsa\n", ..Project::default() }.expect(SECRET, &["id_rsa"]);
 
     let named = Project {
         hermaignore: "!*\n!.npmrc\n!.ssh/config\n!certs/*\n!config/**\n",
         include: &["test.key", ".aws/"],
         ..Project::default()
     };
-    named.expect(
-        KEEP,
-        &[
-            ".npmrc",
-            "a/test.key",
-            ".ssh/config",
-            ".aws/",
-            ".aws/config",
-            "certs/x",
-        ],
-    );
+    named.expect(KEEP, &[".npmrc", "a/test.key", ".ssh/config", ".aws/", ".aws/config", "certs/x"]);
     named.expect(Verdict::Descend(Reason::Secret), &[".ssh/"]);
-    named.expect(
-        SECRET,
-        &[
-            "certs/a.pem",
-            "config/.gnupg/",
-            ".ssh/known_hosts",
-            "b.key",
-            "id_rsa",
-        ],
-    );
+    named.expect(SECRET, &["certs/a.pem", "config/.gnupg/", ".ssh/known_hosts", "b.key", "id_rsa"]);
 }
 
 #[test]
 fn secrets_and_the_list_can_be_turned_off() {
-    let settings = ExcludeSettings {
-        secrets: SecretRules::Off,
-        builtin: false,
-        ..ExcludeSettings::default()
-    };
+    let settings =
+        ExcludeSettings { secrets: SecretRules::Off, builtin: false, ..ExcludeSettings::default() };
     let rules = Rules::new(&settings);
     let scope = Scope::root(&rules, None);
     for path in [&b"id_rsa"[..], b".env", b"a.pyc"] {

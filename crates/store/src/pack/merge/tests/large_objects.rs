@@ -24,12 +24,8 @@ fn assert_reads_back(fresh: &Fresh, id: &ObjectId, data: &[u8]) {
 fn large_objects_are_streamed_between_small_ones() {
     let fresh = Fresh::new();
     let (text, film) = (lines(LARGE), noise(LARGE, 5));
-    let contents: [(Kind, &[u8]); 4] = [
-        (Kind::Blob, b"before"),
-        (Kind::Blob, &text),
-        (Kind::Blob, &film),
-        (Kind::Blob, b"after"),
-    ];
+    let contents: [(Kind, &[u8]); 4] =
+        [(Kind::Blob, b"before"), (Kind::Blob, &text), (Kind::Blob, &film), (Kind::Blob, b"after")];
     let (_, ids) = write_pack(&fresh, &contents);
     let wanted = unlike(&ids);
     let done = merged(&fresh, &wanted);
@@ -50,11 +46,8 @@ fn a_large_object_like_another_becomes_a_delta() {
     second[1_000_000..1_000_004].copy_from_slice(b"edit");
     let mut small = first[..WHOLE_ENTRY - 5].to_vec();
     small[77] ^= 1;
-    let contents: [(Kind, &[u8]); 3] = [
-        (Kind::Blob, &first),
-        (Kind::Blob, &second),
-        (Kind::Blob, &small),
-    ];
+    let contents: [(Kind, &[u8]); 3] =
+        [(Kind::Blob, &first), (Kind::Blob, &second), (Kind::Blob, &small)];
     let (_, ids) = write_pack(&fresh, &contents);
     let done = merged(&fresh, &in_a_row(&ids));
     assert_eq!(done.deltas, 2);
@@ -88,10 +81,7 @@ fn a_damaged_copy_of_a_large_object_is_taken_back() {
     damage(&fresh, second, LARGE as u64 - 1000);
     let before = names(&pack_directory(&fresh));
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
-    assert!(matches!(
-        failed,
-        MergeError::Object(ObjectError::Damaged { .. })
-    ));
+    assert!(matches!(failed, MergeError::Object(ObjectError::Damaged { .. })));
     assert_nothing_published(&fresh, &before);
 }
 
@@ -108,10 +98,7 @@ fn a_large_object_stops_at_the_limit_and_on_request() {
     assert_nothing_published(&fresh, &before);
     let asked = AtomicU64::new(0);
     let progress = |_| asked.fetch_add(1, Ordering::Relaxed) < 3;
-    let options = MergeOptions {
-        progress: &progress,
-        ..QUIET
-    };
+    let options = MergeOptions { progress: &progress, ..QUIET };
     let stopped = merge(&fresh.dirs, &objects(&fresh), &in_a_row(&ids), &options);
     assert!(matches!(stopped, Err(MergeError::Cancelled)));
     assert_nothing_published(&fresh, &before);

@@ -2,21 +2,16 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 
 use herma_fs::Dir;
 
 use super::*;
-use crate::PackWriter;
-use crate::object;
-use crate::object::EntryMode;
-use crate::object::deflate;
+use crate::object::{EntryMode, deflate};
 use crate::pack::read::EntryKind;
-use crate::testing::Fresh;
-use crate::testing::git_output;
-use crate::testing::names;
+use crate::testing::{Fresh, git_output, names};
+use crate::{PackWriter, object};
 
 const QUIET: MergeOptions<'static> = MergeOptions {
     max_bytes: u64::MAX,
@@ -56,9 +51,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
 
 /// Versions of one text, each with one more line changed.
 fn versions(count: usize) -> Vec<Vec<u8>> {
-    let mut lines: Vec<String> = (0..200)
-        .map(|n| format!("line {n}: {}", n * 7919))
-        .collect();
+    let mut lines: Vec<String> = (0..200).map(|n| format!("line {n}: {}", n * 7919)).collect();
     let edit = |n: usize| {
         lines[n * 37 % 200] = format!("line changed in version {n}");
         lines.join("\n").into_bytes()
@@ -76,12 +69,7 @@ fn in_a_row(ids: &[ObjectId]) -> Vec<Wanted> {
 /// None is like another.
 fn unlike(ids: &[ObjectId]) -> Vec<Wanted> {
     let wanted = ids.iter();
-    wanted
-        .map(|id| Wanted {
-            id: *id,
-            like: None,
-        })
-        .collect()
+    wanted.map(|id| Wanted { id: *id, like: None }).collect()
 }
 
 fn merged(fresh: &Fresh, wanted: &[Wanted]) -> Merged {
@@ -174,10 +162,7 @@ fn versions_of_a_file_become_deltas_and_read_back() {
 fn merging_again_keeps_every_entry() {
     let fresh = Fresh::new();
     let versions = versions(60);
-    let contents: Vec<_> = versions
-        .iter()
-        .map(|v| (Kind::Blob, v.as_slice()))
-        .collect();
+    let contents: Vec<_> = versions.iter().map(|v| (Kind::Blob, v.as_slice())).collect();
     let (_, ids) = write_pack(&fresh, &contents);
     let wanted = in_a_row(&ids);
     let first = merged(&fresh, &wanted);
@@ -196,41 +181,24 @@ fn a_history_made_by_git_is_merged_whatever_its_form() {
     let fresh = Fresh::new();
     let mut tree = Vec::new();
     let texts = versions(30);
-    let blobs: Vec<ObjectId> = texts
-        .iter()
-        .map(|t| object::id_of(Kind::Blob, t).unwrap())
-        .collect();
+    let blobs: Vec<ObjectId> =
+        texts.iter().map(|t| object::id_of(Kind::Blob, t).unwrap()).collect();
     for text in &texts {
         git_output(&fresh.store(), &["hash-object", "-w", "--stdin"], text);
     }
     object::push_tree_entry(&mut tree, EntryMode::File, b"text", &blobs[0]);
-    let shown = git_output(
-        &fresh.store(),
-        &["hash-object", "-t", "tree", "-w", "--stdin"],
-        &tree,
-    );
+    let shown = git_output(&fresh.store(), &["hash-object", "-t", "tree", "-w", "--stdin"], &tree);
     let tree = String::from_utf8(shown.stdout).unwrap().trim().to_owned();
     let commit = fresh.git(&["commit-tree", &tree, "-m", "first"]);
     fresh.git(&["tag", "-a", "v1", "-m", "a tag", commit.trim()]);
     fresh.git(&["repack", "-fq"]);
     let (_, more) = write_pack(&fresh, &[(Kind::Blob, b""), (Kind::Blob, &noise(9000, 1))]);
-    let before = git_output(
-        &fresh.store(),
-        &["cat-file", "--batch", "--batch-all-objects"],
-        b"",
-    );
+    let before = git_output(&fresh.store(), &["cat-file", "--batch", "--batch-all-objects"], b"");
     let mut wanted = in_a_row(&blobs);
-    let others: Vec<ObjectId> = objects(&fresh)
-        .all_ids()
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let others: Vec<ObjectId> = objects(&fresh).all_ids().unwrap().map(Result::unwrap).collect();
     assert!(others.contains(&more[0]));
     // Wanted twice, and like an object of another kind.
-    wanted.extend(others.iter().map(|id| Wanted {
-        id: *id,
-        like: Some(blobs[0]),
-    }));
+    wanted.extend(others.iter().map(|id| Wanted { id: *id, like: Some(blobs[0]) }));
     let done = merged(&fresh, &wanted);
     assert!(done.deltas >= 29);
     keep_only(&fresh, &done);
@@ -239,11 +207,7 @@ fn a_history_made_by_git_is_merged_whatever_its_form() {
             std::fs::remove_dir_all(fresh.store().join("objects").join(file)).unwrap();
         }
     }
-    let after = git_output(
-        &fresh.store(),
-        &["cat-file", "--batch", "--batch-all-objects"],
-        b"",
-    );
+    let after = git_output(&fresh.store(), &["cat-file", "--batch", "--batch-all-objects"], b"");
     assert!(before.stdout == after.stdout);
     for id in others {
         objects(&fresh).read(&id).unwrap();
@@ -254,18 +218,11 @@ fn a_history_made_by_git_is_merged_whatever_its_form() {
 fn a_like_that_comes_later_or_is_unknown_or_of_another_kind_is_not_used() {
     let fresh = Fresh::new();
     let texts = versions(3);
-    let contents = [
-        (Kind::Blob, &*texts[0]),
-        (Kind::Blob, &*texts[1]),
-        (Kind::Tag, &*texts[2]),
-    ];
+    let contents = [(Kind::Blob, &*texts[0]), (Kind::Blob, &*texts[1]), (Kind::Tag, &*texts[2])];
     let (_, ids) = write_pack(&fresh, &contents);
     let like = [Some(ids[1]), Some(ObjectId::NULL), Some(ids[0])];
-    let wanted: Vec<Wanted> = ids
-        .iter()
-        .zip(like)
-        .map(|(id, like)| Wanted { id: *id, like })
-        .collect();
+    let wanted: Vec<Wanted> =
+        ids.iter().zip(like).map(|(id, like)| Wanted { id: *id, like }).collect();
     let done = merged(&fresh, &wanted);
     assert_eq!((done.objects, done.deltas), (3, 0));
 }
@@ -345,10 +302,7 @@ fn an_object_without_an_intact_copy_fails_the_merge() {
     assert_nothing_published(&fresh, &before);
     let wanted = in_a_row(&[more[1], ObjectId::NULL]);
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
-    assert!(matches!(
-        failed,
-        MergeError::Object(ObjectError::Missing { .. })
-    ));
+    assert!(matches!(failed, MergeError::Object(ObjectError::Missing { .. })));
     assert_nothing_published(&fresh, &before);
 }
 
@@ -356,10 +310,7 @@ fn an_object_without_an_intact_copy_fails_the_merge() {
 fn a_pack_that_would_be_too_large_is_not_published() {
     let fresh = Fresh::new();
     let contents: Vec<Vec<u8>> = (0..12).map(|n| noise(1 << 20, n)).collect();
-    let contents: Vec<_> = contents
-        .iter()
-        .map(|c| (Kind::Blob, c.as_slice()))
-        .collect();
+    let contents: Vec<_> = contents.iter().map(|c| (Kind::Blob, c.as_slice())).collect();
     let (_, ids) = write_pack(&fresh, &contents);
     let before = names(&pack_directory(&fresh));
     let wanted = unlike(&ids);
@@ -385,10 +336,7 @@ fn a_merge_stops_when_the_caller_says_so() {
     let before = names(&pack_directory(&fresh));
     for stop_at in [0, 1, 20, 40] {
         let progress = |done: u64| done < stop_at;
-        let options = MergeOptions {
-            progress: &progress,
-            ..QUIET
-        };
+        let options = MergeOptions { progress: &progress, ..QUIET };
         let stopped = merge(&fresh.dirs, &objects(&fresh), &in_a_row(&ids), &options);
         assert!(matches!(stopped, Err(MergeError::Cancelled)));
         assert_nothing_published(&fresh, &before);
