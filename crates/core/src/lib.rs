@@ -63,9 +63,9 @@ pub use crate::undo::plan::{Extent, StepOutcome, TakeBack, TakeBackPlan, TakenBa
 pub use crate::undo::preview::Preview;
 pub use engine::{Engine, EngineOptions, Project};
 pub use error::Error;
-pub use herma_store::pack::check::{DamagedPack, PackFault};
 pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
+pub use herma_store::verify::packs::{DamagedPack, PackFault};
 pub use herma_store::{ObjectId, ProjectId, RelPath};
 pub use types::checkpoint::{Checkpoint, Spec};
 pub use types::clock::Clock;

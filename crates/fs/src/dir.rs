@@ -408,6 +408,15 @@ impl Dir {
             .map_err(|e| self.error("remove", name, e))
     }
 
+    /// Removes a file; tells whether it was there. Somebody else may have been faster.
+    pub fn remove_if_there(&self, name: impl Arg + Copy) -> Result<bool> {
+        match self.remove_file(name) {
+            Ok(()) => Ok(true),
+            Err(e) if e.is_not_found() => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
     /// Removes an empty directory.
     pub fn remove_dir(&self, name: impl Arg + Copy) -> Result<()> {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)

@@ -44,6 +44,13 @@ impl<'d> Temp<'d> {
         Ok(Self { dir, name, file, published: false })
     }
 
+    /// The same with mode 0600, whatever the umask.
+    pub fn create_private(dir: &'d Dir) -> Result<Self> {
+        let temp = Self::create(dir)?;
+        temp.set_mode(0o600)?;
+        Ok(temp)
+    }
+
     /// Starts a file under a name other programs agree on, such as git's `HEAD.lock`; fails if the
     /// name is taken. Dropped or published it behaves like any other, but if the process is killed
     /// nothing tells whose it was.

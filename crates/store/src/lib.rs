@@ -3,7 +3,7 @@
 //! * [`layout`], [`lock`]: making and opening it, who may work on it, what a killed process left behind
 //! * [`object`]: the formats of blobs, trees, commits and deltas, and how they are compressed
 //! * [`objects`]: reading, out of packs and loose files, every object checked against its id
-//! * [`pack`]: one pack per checkpoint, durable before anything names it, and many packs merged into one
+//! * [`pack`]: one pack per checkpoint, durable before anything names it; [`merge`]: many of them into one
 //! * [`refs`]: what is alive, listed a second time in the roll, and where history is cut
 //! * [`verify`], [`repair`]: what is damaged, and what can be brought back
 //! * [`transfer`]: commits of another repository, with all they need
@@ -20,6 +20,8 @@ pub mod id_table;
 pub mod in_parallel;
 pub mod layout;
 pub mod lock;
+mod lock_file;
+pub mod merge;
 pub mod object;
 pub mod objects;
 pub mod pack;

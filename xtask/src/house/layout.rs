@@ -36,7 +36,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("shell", &["effects", "patterns", "process", "programs", "reads", "walk"]),
-    ("store", &["layout", "lock", "object", "objects", "pack", "refs", "repair"]),
     ("testkit", &["bounded", "crash", "faults"]),
 ];
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_store::error::StoreError;
-use herma_store::lock::file::remove_if_there;
 use herma_store::objects::ObjectError;
 use herma_store::refs::roll;
 use herma_store::refs::scheme::{
@@ -215,17 +214,17 @@ pub(crate) fn in_words(error: &Error) -> String {
 /// may be about to lock it.
 fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
-        remove_if_there(&dir, &format!("{project}.json"))?;
+        dir.remove_if_there(format!("{project}.json").as_str())?;
     }
     if let Ok(dir) = store.dirs.store().open_dir("indexes") {
-        remove_if_there(&dir, project.as_str())?;
+        dir.remove_if_there(project.as_str())?;
     }
     let projects = &store.dirs.for_writing()?.projects;
     if let Ok(dir) = projects.open_dir(project.as_str()) {
         for name in
             ["stat-cache", "undo", "journal", "rewritten", roll::FILE, unsettled::FILE, marks::FILE]
         {
-            remove_if_there(&dir, name)?;
+            dir.remove_if_there(name)?;
         }
         match dir.remove_tree(log::DIR) {
             Err(e) if !e.is_not_found() => return Err(e.into()),

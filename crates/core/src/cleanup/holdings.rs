@@ -8,7 +8,7 @@ use bstr::BString;
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
-use herma_store::objects::copy::CopyError;
+use herma_store::object::copy::CopyError;
 use herma_store::objects::{ObjectError, Objects};
 
 use super::facts::ProjectFacts;

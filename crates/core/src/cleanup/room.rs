@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use herma_store::layout;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
-use herma_store::lock::file::remove_if_there;
 
 use super::bytes::is_near;
 use super::plan::Limits;
@@ -200,7 +199,7 @@ pub(crate) fn make_room(dirs: &StoreDirs) -> Result<(), Error> {
     let projects = &dirs.for_writing()?.projects;
     for entry in projects.entries()? {
         if let Ok(project) = projects.open_dir(entry.name.as_c_str()) {
-            remove_if_there(&project, "stat-cache")?;
+            project.remove_if_there("stat-cache")?;
         }
     }
     Ok(())

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use herma_fs::{Dir, FileKind};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
+use herma_store::object::copy::CopyError;
 use herma_store::objects::Objects;
-use herma_store::objects::copy::CopyError;
 use herma_store::pack::read::Pack;
 
 use super::mark::Walk;

@@ -12,9 +12,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use bstr::BString;
 use herma_store::ObjectId;
 use herma_store::id_table::IdTable;
+use herma_store::merge::Wanted;
 use herma_store::object::{EntryMode, Kind, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
-use herma_store::pack::merge::Wanted;
 
 use crate::types::message::Message;
 

@@ -5,10 +5,9 @@ use std::collections::{HashSet, VecDeque};
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
 use herma_store::layout::StoreDirs;
+use herma_store::merge::{MergeError, MergeOptions, Merged, Wanted};
 use herma_store::objects::Objects;
-use herma_store::pack::merge;
-use herma_store::pack::merge::{MergeError, MergeOptions, Merged, Wanted};
-use herma_store::{ObjectId, StoreError};
+use herma_store::{ObjectId, StoreError, merge};
 
 use super::inventory::Inventory;
 use super::mark::Walk;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use herma_fs::Dir;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
-use herma_store::lock::file::remove_if_there;
 use herma_store::objects::Objects;
 use herma_store::pack::sign::PackSign;
 use herma_store::{ObjectId, ProjectId, StoreError};
@@ -181,7 +180,7 @@ impl Sweep<'_> {
         let has = |pack: &herma_store::pack::read::Pack, id: &ObjectId| match pack.index().find(id)
         {
             Ok(found) => Ok(found.is_some()),
-            Err(herma_store::objects::copy::CopyError::Fs(e)) => Err(Error::from(e)),
+            Err(herma_store::object::copy::CopyError::Fs(e)) => Err(Error::from(e)),
             Err(_) => Ok(false),
         };
         for id in late {
@@ -229,7 +228,7 @@ impl Sweep<'_> {
         for id in &self.plan.loose {
             let hex = id.to_hex();
             if let Ok(fan) = self.dirs.objects().open_dir(&hex[..2]) {
-                remove_if_there(&fan, &hex[2..])?;
+                fan.remove_if_there(&hex[2..])?;
             }
         }
         Ok(())

@@ -9,7 +9,6 @@ use bstr::ByteSlice;
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
-use herma_store::lock::file::remove_if_there;
 
 use crate::error::Error;
 use crate::restore::journal::read_record;
@@ -45,7 +44,7 @@ pub(crate) fn forget_indexes(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) ->
             continue;
         };
         if contents.iter().any(|id| index.contains_str(id.as_bytes())) {
-            remove_if_there(&indexes, name)?;
+            indexes.remove_if_there(name)?;
         }
     }
     Ok(())

@@ -11,7 +11,6 @@ use herma_fs::publish::Durability;
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
-use herma_store::lock::file::remove_if_there;
 use herma_store::objects::Objects;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, sequence_of};
 use herma_store::{ObjectId, ProjectId};
@@ -169,7 +168,7 @@ pub(crate) fn carry_out(
     }
     // Both name a checkpoint that is no more, and cost nothing but time to make again.
     forget_look(state);
-    remove_if_there(state, "stat-cache")?;
+    state.remove_if_there("stat-cache")?;
     record::add_rewritten(tmp, state, &record.commits)?;
     // ORDER: the record goes last; until then the next one goes through all of this again.
     PurgeRecord::close(state)

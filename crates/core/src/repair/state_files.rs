@@ -7,7 +7,7 @@
 use herma_fs::publish::{Durability, write_file};
 use herma_fs::{Dir, FileKind};
 use herma_store::ProjectId;
-use herma_store::layout::own_files::{read_plain, what_stands_there};
+use herma_store::layout::plain_file::{read_plain, what_stands_there};
 use herma_store::refs::roll;
 use herma_store::repair::set_aside::SetAside;
 

@@ -6,13 +6,12 @@
 
 use std::path::PathBuf;
 
-use herma_store::layout::own_files;
-use herma_store::layout::own_files::Misfit;
-use herma_store::pack::check;
-use herma_store::pack::check::{DamagedPack, PackFault};
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
-use herma_store::verify::{Hurt, Survey};
+use herma_store::repair::own_files;
+use herma_store::repair::own_files::Misfit;
+use herma_store::verify::packs::{DamagedPack, PackFault};
+use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::lost_refs::{known_ids, lost_refs, misplaced};
@@ -209,7 +208,7 @@ pub(crate) fn verify_store(
     match store.dirs.objects().open_dir("pack") {
         Ok(directory) => {
             (verified.packs, read) =
-                check::check_packs(&store.objects, &directory, options.read_data)?;
+                packs::check_packs(&store.objects, &directory, options.read_data)?;
         }
         Err(e) if e.is_not_found() => {}
         Err(e) => return Err(e.into()),

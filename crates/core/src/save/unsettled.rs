@@ -5,7 +5,6 @@
 //! survive a power cut itself: what the cut took is gone, and what it left is on disk.
 
 use herma_fs::publish::{Durability, write_file};
-use herma_store::lock::file::remove_if_there;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -41,7 +40,7 @@ impl Project<'_> {
             refs.sync_names(directory)?;
         }
         // ORDER: only what is on disk is forgotten here.
-        remove_if_there(&state, FILE)?;
+        state.remove_if_there(FILE)?;
         Ok(())
     }
 }

@@ -137,6 +137,11 @@ fn read_value<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> 
     (!quoted).then(|| value.trim().to_ascii_lowercase())
 }
 
+/// Does a configuration that is not understood lack what every store has, so that it was once another?
+pub(crate) fn is_garbled(config: &[u8]) -> bool {
+    keys(config).is_none_or(|keys| !keys.contains("extensions.preciousobjects"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

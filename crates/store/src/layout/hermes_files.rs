@@ -11,9 +11,9 @@ use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
 
 use crate::error::StoreError;
-use crate::layout::own_files::read_plain;
+use crate::layout::plain_file::read_plain;
 use crate::layout::{HERMES_EXCLUDES, SMALL_FILE, git_config};
-use crate::lock::file::LockFile;
+use crate::lock_file::LockFile;
 
 /// What a store's configuration has to say: the key, and how to say it.
 const SETTINGS: [(&str, &str); 8] = [

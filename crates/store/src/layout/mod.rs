@@ -11,7 +11,7 @@
 pub mod base;
 pub mod git_config;
 pub(crate) mod hermes_files;
-pub mod own_files;
+pub mod plain_file;
 pub(crate) mod reserve;
 pub mod sweep;
 
@@ -23,7 +23,8 @@ use herma_fs::trust::Distrust;
 use herma_fs::{Dir, Errno, FileKind, trust};
 
 use super::error::StoreError;
-use crate::layout::own_files::{is_garbled, read_plain};
+use crate::layout::git_config::is_garbled;
+use crate::layout::plain_file::read_plain;
 
 /// What Hermes leaves out of every checkpoint: the content of a store's `info/exclude`.
 #[rustfmt::skip]
@@ -470,20 +471,13 @@ fn write_if_missing(store: &Dir, path: &str, content: &str) -> Result<(), StoreE
         return Ok(());
     }
     let directory = store.open_beneath(b"herma/tmp")?;
-    let mut temp = private_temp(&directory)?;
+    let mut temp = Temp::create_private(&directory)?;
     temp.write(content.as_bytes())?;
     // ORDER: content before name.
     temp.sync()?;
     // If another process was faster, it wrote the same.
     temp.publish_new(&parent, name)?;
     Ok(())
-}
-
-/// A temporary file of mode 0600, whatever the umask.
-pub(crate) fn private_temp(directory: &Dir) -> herma_fs::Result<Temp<'_>> {
-    let temp = Temp::create(directory)?;
-    temp.set_mode(0o600)?;
-    Ok(temp)
 }
 
 /// Moves version 1 repositories, and nothing else, out of the way.

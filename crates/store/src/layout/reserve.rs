@@ -8,7 +8,6 @@ use herma_fs::publish::{Durability, write_file};
 
 use crate::error::StoreError;
 use crate::layout::{StoreDirs, ensure_dir};
-use crate::lock::file::remove_if_there;
 
 /// Its name in `herma/`.
 const DIRECTORY: &str = "reserve";
@@ -48,7 +47,7 @@ impl StoreDirs {
         let is_full = self.store().free_bytes()? < LITTLE || self.lacks_inodes()?;
         if is_full && let Ok(dir) = herma.dir.open_dir(DIRECTORY) {
             for number in 0..FILES {
-                remove_if_there(&dir, &name(number))?;
+                dir.remove_if_there(name(number).as_str())?;
             }
         }
         Ok(is_full)

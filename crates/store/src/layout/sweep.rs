@@ -10,7 +10,7 @@ use herma_fs::{Dir, Entry, FileKind, lock};
 
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::lock::file::{SWEEP, lock_name, noted_lock, remove_if_there};
+use crate::lock_file::{SWEEP, lock_name, noted_lock};
 
 /// Directories of refs deeper than this are not ours and not git's.
 const MAX_DEPTH: usize = 16;
@@ -43,7 +43,7 @@ pub fn sweep_dead(dirs: &StoreDirs) -> Result<usize, StoreError> {
     remove_noted_locks(dirs.store(), &herma.tmp, &dead)?;
     let mut removed = 0;
     for name in &dead {
-        removed += usize::from(remove_if_there(&herma.tmp, name)?);
+        removed += usize::from(herma.tmp.remove_if_there(name.as_str())?);
     }
     Ok(removed)
 }
@@ -72,7 +72,7 @@ fn remove_noted_locks(store: &Dir, tmp: &Dir, dead: &[String]) -> Result<(), Sto
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         // Elsewhere it is gone, or no place in the store.
         if let Ok(dir) = store.open_beneath(parent.as_bytes()) {
-            remove_if_there(&dir, &lock_name(name))?;
+            dir.remove_if_there(lock_name(name).as_str())?;
         }
     }
     Ok(())
@@ -118,7 +118,7 @@ fn remove_locks_in(dir: &Dir, files: &HashSet<(u64, u64)>) -> Result<(), StoreEr
         if let Some(stat) = dir.stat_opt(entry.name.as_c_str())?
             && files.contains(&(stat.dev, stat.ino))
         {
-            remove_if_there(dir, &entry.name.to_string_lossy())?;
+            dir.remove_if_there(entry.name.as_c_str())?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::Decompressor;
 
-use crate::pack::files::OpenFile;
+use crate::object::copy::OpenFile;
 
 const INPUT: usize = 32 << 10;
 const OUTPUT: usize = 64 << 10;

@@ -13,10 +13,9 @@ use herma_fs::{Dir, Errno};
 
 use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
+use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::Reader;
 use crate::object::{Kind, Object};
-use crate::objects::copy::{CopyError, MEMORY_LIMIT};
-use crate::pack::files::OpenFile;
 
 /// Asked more often than this, what there is is listed.
 const OFTEN: u32 = 100;

@@ -4,6 +4,7 @@
 //! modes Herma knows, and return [`Malformed`] instead of guessing.
 
 pub mod commit;
+pub mod copy;
 pub mod deflate;
 pub(crate) mod deflate_stream;
 pub mod delta;

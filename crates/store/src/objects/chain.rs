@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::ObjectId;
+use crate::object::copy::{CopyError, MEMORY_LIMIT};
 use crate::object::{Kind, Object, delta};
-use crate::objects::copy::{CopyError, MEMORY_LIMIT};
 use crate::pack::read::{EntryKind, Pack};
 
 /// The most deltas that may build on each other. Git makes no more than 4095.

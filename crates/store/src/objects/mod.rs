@@ -11,7 +11,6 @@
 
 pub(crate) mod cache;
 pub mod chain;
-pub mod copy;
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -27,9 +26,9 @@ use super::object::{Kind, Object, TreeEntry};
 use crate::error::is_forbidden_pack;
 use crate::id_prefix::IdPrefix;
 use crate::object::commit::Commit;
+use crate::object::copy::CopyError;
 use crate::object::loose::Loose;
 use crate::objects::cache::{Cache, Key};
-use crate::objects::copy::CopyError;
 use crate::pack::files::PackFiles;
 use crate::pack::list::{PackList, Packs};
 use crate::pack::read::Pack;

@@ -4,18 +4,17 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::super::object;
-use super::super::object::{Hasher, Kind, Object};
 use super::{ObjectError, Objects, RELISTINGS, SMALL_BLOB};
-use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
+use crate::object::copy::CopyError;
 use crate::object::loose::{Loose, LooseObject};
+use crate::object::{Hasher, Kind, Object};
 use crate::objects::cache::Key;
 use crate::objects::chain;
 use crate::objects::chain::{Base, Bases};
-use crate::objects::copy::CopyError;
 use crate::pack::list::{PackList, UnreadablePack};
 use crate::pack::read::{Entry, EntryKind, Pack};
+use crate::{ObjectId, object};
 
 /// One place where an object is kept.
 pub(super) enum Copy<'a> {

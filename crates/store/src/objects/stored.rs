@@ -4,11 +4,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::super::object::{Hasher, Kind, Object};
 use super::{Copy, ObjectError, Objects};
 use crate::ObjectId;
-use crate::object::delta;
-use crate::objects::copy::CopyError;
+use crate::object::copy::CopyError;
+use crate::object::{Hasher, Kind, Object, delta};
 use crate::pack::list::PackList;
 use crate::pack::read::{EntryKind, Pack};
 

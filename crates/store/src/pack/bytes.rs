@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::{HermaDirs, private_temp};
+use crate::layout::HermaDirs;
 use crate::pack::write::finish;
 use crate::pack::write::finish::Settled;
 
@@ -104,7 +104,7 @@ impl<'a> Bytes<'a> {
 
     fn flush(&mut self) -> Result<(), StoreError> {
         if self.file.is_none() {
-            self.file = Some(private_temp(&self.herma.tmp)?);
+            self.file = Some(Temp::create_private(&self.herma.tmp)?);
         }
         if let Some(file) = &mut self.file {
             file.write(&self.buffer)?;

@@ -1,7 +1,7 @@
 //! How much room each object takes in a pack.
 
 use crate::ObjectId;
-use crate::objects::copy::CopyError;
+use crate::object::copy::CopyError;
 use crate::pack::read::{FIRST_ENTRY, Pack};
 
 /// The checksum a pack ends with.

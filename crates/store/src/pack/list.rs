@@ -14,7 +14,7 @@ use herma_fs::sync::atomic::AtomicU64;
 use herma_fs::sync::{Mutex, RwLock};
 use herma_fs::{FileKind, Stat};
 
-use crate::objects::copy::CopyError;
+use crate::object::copy::CopyError;
 use crate::pack::files::{Listed, PackFiles};
 use crate::pack::read::Pack;
 use crate::pack::sign::SignedPack;

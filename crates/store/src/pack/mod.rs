@@ -2,16 +2,13 @@
 //!
 //! * [`write`](mod@write): a new pack, durable before anything names it
 //! * [`index`], [`read`], [`files`]: looking into one; `list` knows which there are
-//! * [`merge`]: many packs into one, most objects as deltas
-//! * [`check`], [`sign`]: is one whole, and is it still the one somebody saw?
+//! * [`sign`]: is one still the one somebody saw?
 
 pub(crate) mod bytes;
-pub mod check;
 pub mod files;
 pub mod index;
 pub(crate) mod lengths;
 pub(crate) mod list;
-pub mod merge;
 pub mod read;
 pub mod sign;
 pub mod write;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::ObjectId;
 use crate::object::Kind;
+use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::{BothSink, Reader};
-use crate::objects::copy::{CopyError, MEMORY_LIMIT};
-use crate::pack::files::{OpenFile, PackFiles};
+use crate::pack::files::PackFiles;
 use crate::pack::index::PackIndex;
 use crate::pack::write::finish;
 

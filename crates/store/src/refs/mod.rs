@@ -19,10 +19,10 @@ use herma_fs::publish::{Durability, Temp};
 use herma_fs::{Dir, Errno, FileKind};
 
 use super::error::StoreError;
-use super::layout::{HermaDirs, StoreDirs, ensure_dir, private_temp};
+use super::layout::{HermaDirs, StoreDirs, ensure_dir};
 use crate::ObjectId;
 use crate::layout::sweep::kind_of;
-use crate::lock::file::{LockFile, remove_if_there};
+use crate::lock_file::LockFile;
 use crate::refs::packed::PackedRefs;
 
 /// Refs nested deeper than this are reported as broken.
@@ -383,7 +383,7 @@ impl Refs<'_> {
             } else {
                 drop(packed_lock);
             }
-            remove_if_there(dir, leaf_of(name))?;
+            dir.remove_if_there(leaf_of(name))?;
             // ORDER: the lock goes before the sync, or a power cut could bring it back.
             drop(lock);
             Ok(dir.sync()?)
@@ -423,7 +423,7 @@ impl Refs<'_> {
             self.with_lock(name, |dir, _lock| {
                 let leaf = leaf_of(name);
                 match read_loose(dir, leaf)? {
-                    Loose::Is(found) if found == *expected => drop(remove_if_there(dir, leaf)?),
+                    Loose::Is(found) if found == *expected => drop(dir.remove_if_there(leaf)?),
                     Loose::Absent => {}
                     Loose::Is(found) => return Err(moved(name, Some(*expected), Some(found))),
                     Loose::Broken => return Err(moved(name, Some(*expected), None)),
@@ -534,7 +534,7 @@ fn is_absent(error: &herma_fs::Error) -> bool {
 
 /// A temporary file that holds a ref's value, on disk already.
 fn synced_value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError> {
-    let mut temp = private_temp(&herma.tmp)?;
+    let mut temp = Temp::create_private(&herma.tmp)?;
     temp.write(format!("{id}\n").as_bytes())?;
     // ORDER: content before name.
     temp.sync()?;

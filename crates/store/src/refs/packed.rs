@@ -6,7 +6,7 @@ use herma_fs::Dir;
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::own_files::read_plain;
+use crate::layout::plain_file::read_plain;
 use crate::refs::name;
 
 const FILE: &str = "packed-refs";

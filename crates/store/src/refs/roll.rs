@@ -17,7 +17,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::lock::file::remove_if_there;
 use crate::refs::name;
 use crate::refs::scheme::{is_extra, mirror_ref};
 use crate::{ObjectId, ProjectId};
@@ -154,7 +153,7 @@ pub fn strike<'n>(
         match roll.write(dirs, &state) {
             // Where there is no room, none at all is better than one that names what is gone.
             Err(StoreError::Fs(e)) if e.is_full() => {
-                remove_if_there(&state, FILE)?;
+                state.remove_if_there(FILE)?;
                 state.sync()?;
             }
             written => written?,

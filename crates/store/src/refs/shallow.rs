@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use crate::ObjectId;
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::layout::own_files::read_plain;
-use crate::lock::file::LockFile;
+use crate::layout::plain_file::read_plain;
+use crate::lock_file::LockFile;
 
 const FILE: &str = "shallow";
 

@@ -9,20 +9,20 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use herma_fs::Dir;
+use herma_fs::publish::Temp;
 
 use crate::error::StoreError;
-use crate::layout::{StoreDirs, private_temp};
+use crate::layout::StoreDirs;
+use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::Reader;
 use crate::object::{Hasher, Kind, Object, delta};
 use crate::objects::cache::{Cache, Key};
 use crate::objects::chain::MAX_DELTA_CHAIN;
-use crate::objects::copy::{CopyError, MEMORY_LIMIT};
-use crate::pack::check::checksum;
-use crate::pack::files::OpenFile;
 use crate::pack::read::{EntryKind, FIRST_ENTRY, header};
 use crate::pack::write::finish;
 use crate::pack::write::finish::IndexEntry;
 use crate::repair::set_aside::SetAside;
+use crate::verify::packs::checksum;
 use crate::{ObjectId, object};
 
 /// The checksum at the end of a pack.
@@ -66,7 +66,7 @@ pub fn rebuild_index(
         Err(e) => return Ok(Err(e.to_string())),
     };
     let (entries, trailer) = entries;
-    let mut temp = private_temp(&dirs.for_writing()?.tmp)?;
+    let mut temp = Temp::create_private(&dirs.for_writing()?.tmp)?;
     temp.write(&finish::index(entries.iter().copied(), trailer))?;
     temp.set_mode(0o400)?;
     // ORDER: content before name.

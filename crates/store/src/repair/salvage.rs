@@ -14,10 +14,8 @@ use herma_fs::publish::Durability;
 use crate::ObjectId;
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::lock::file::remove_if_there;
+use crate::object::copy::{CopyError, OpenFile};
 use crate::objects::Objects;
-use crate::objects::copy::CopyError;
-use crate::pack::files::OpenFile;
 use crate::pack::read::FIRST_ENTRY;
 use crate::pack::sign::PackSign;
 use crate::pack::write::PackWriter;
@@ -140,7 +138,7 @@ fn replace(
         let now = objects.signed_packs_now()?;
         PackSign::note_collection(dirs, now, |going| going == stem)?;
         for file in &files {
-            remove_if_there(directory, file)?;
+            directory.remove_if_there(file)?;
         }
         directory.sync()?;
     }

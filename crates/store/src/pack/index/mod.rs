@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::ObjectId;
 use crate::id_prefix::IdPrefix;
-use crate::objects::copy::CopyError;
-use crate::pack::files::{OpenFile, PackFiles};
+use crate::object::copy::{CopyError, OpenFile};
+use crate::pack::files::PackFiles;
 
 /// An index with at most this many objects is one bucket.
 const SMALL_INDEX_OBJECTS: u32 = 2048;

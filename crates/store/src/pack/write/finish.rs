@@ -8,8 +8,7 @@ use sha1::Digest;
 
 use crate::ObjectId;
 use crate::error::StoreError;
-use crate::layout::{HermaDirs, StoreDirs, private_temp};
-use crate::lock::file::remove_if_there;
+use crate::layout::{HermaDirs, StoreDirs};
 
 /// Offsets from here on do not fit the index's first table.
 const LARGE_OFFSET: u64 = 1 << 31;
@@ -151,7 +150,7 @@ impl<'a> Finished<'a> {
         if entries.clone().count() as u64 != pack.objects {
             return Err(StoreError::Abandoned);
         }
-        let mut file = private_temp(&herma.tmp)?;
+        let mut file = Temp::create_private(&herma.tmp)?;
         file.write(&index(entries, pack.trailer))?;
         file.set_mode(0o400)?;
         // ORDER: before it has its name, as the pack.
@@ -201,7 +200,7 @@ pub(crate) fn publish(
 fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
     let stat = directory.stat_opt(name.index_file().as_str())?;
     if stat.is_none_or(|stat| stat.kind != FileKind::File) {
-        remove_if_there(directory, &name.pack_file())?;
+        directory.remove_if_there(name.pack_file().as_str())?;
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use herma_fs::publish::Durability;
+use herma_fs::publish::{Durability, Temp};
 use herma_fs::sync::atomic::AtomicBool;
 
 use crate::error::StoreError;
 use crate::in_parallel::in_parallel;
-use crate::layout::{HermaDirs, StoreDirs, private_temp};
+use crate::layout::{HermaDirs, StoreDirs};
 use crate::object::{Kind, Object, deflate, deflate_stream};
 use crate::pack::read;
 use crate::pack::read::EntryKind;
@@ -121,7 +121,7 @@ impl<'a> PackWriter<'a> {
     }
 
     fn stream(&self, kind: Kind, size: u64, read: &mut dyn Read) -> Result<ObjectId, StoreError> {
-        let mut spill = private_temp(&self.herma.tmp)?;
+        let mut spill = Temp::create_private(&self.herma.tmp)?;
         let streamed = deflate_stream::stream_entry(kind, size, read, &mut spill)?;
         self.claim(
             streamed.id,

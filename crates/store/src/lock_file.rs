@@ -16,7 +16,6 @@ use herma_fs::publish::{Durability, Temp};
 use herma_fs::{Dir, Stat, lock, sync};
 
 use crate::error::StoreError;
-use crate::layout::private_temp;
 
 /// How long a lock held by somebody else is waited for.
 const WAIT: Duration = Duration::from_secs(1);
@@ -56,7 +55,7 @@ impl<'a> LockFile<'a> {
         target: &str,
         what: &str,
     ) -> Result<Self, StoreError> {
-        let temp = private_temp(directory)?;
+        let temp = Temp::create_private(directory)?;
         let now = herma_fs::file::stat_file(temp.file())
             .map_err(|e| herma_fs::Error::on("look at", directory.path(), e))?
             .mtime;
@@ -163,7 +162,7 @@ impl Drop for LockFile<'_> {
         }
         // ORDER: the lock goes before the temporary name, which is what says whose lock it is.
         let name = lock_name(&self.target);
-        let gone = || remove_if_there(self.dir, &name).is_ok();
+        let gone = || self.dir.remove_if_there(name.as_str()).is_ok();
         if gone() || gone() {
             return;
         }
@@ -222,12 +221,12 @@ fn examine(
     match owner_of(tmp, &found, what)? {
         Some((owner, _)) if owner.owner_lives() => Ok(Held::By(Some(owner.pid()))),
         Some((_, temp_name)) => {
-            remove_if_there(dir, name)?;
-            remove_if_there(tmp, &temp_name)?;
+            dir.remove_if_there(name)?;
+            tmp.remove_if_there(temp_name.as_str())?;
             Ok(Held::No)
         }
         None if is_abandoned(now.saturating_sub(found.mtime), since_boot()) => {
-            remove_if_there(dir, name)?;
+            dir.remove_if_there(name)?;
             Ok(Held::No)
         }
         None => Ok(Held::By(None)),
@@ -264,15 +263,6 @@ fn owner_of(tmp: &Dir, found: &Stat, what: &str) -> Result<Option<(TempName, Str
         }
     }
     Ok(gone)
-}
-
-/// Removes a file; it is fine if somebody else was faster.
-pub fn remove_if_there(dir: &Dir, name: &str) -> Result<bool, StoreError> {
-    match dir.remove_file(name) {
-        Ok(()) => Ok(true),
-        Err(e) if e.is_not_found() => Ok(false),
-        Err(e) => Err(e.into()),
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,17 @@
-//! Why one copy of an object could not be read.
+//! One copy of an object: the file it is in, and why it could not be read.
 //!
 //! An object may be stored more than once: in several packs, and loose. A failure here is about one of
 //! those copies; [`crate::objects`] tries the others before it tells its caller anything.
 
+use std::ffi::CStr;
+use std::fs::File;
 use std::io;
+use std::path::PathBuf;
+
+use herma_fs::{Dir, Errno, FileKind, Stat};
 
 use crate::ObjectId;
 use crate::object::inflate::InflateError;
-use crate::pack::files::OpenFile;
 
 /// The most bytes one object, with all the deltas it is made of, may take in memory.
 pub const MEMORY_LIMIT: u64 = 512 << 20;
@@ -68,5 +72,57 @@ impl CopyError {
     /// Did the file go away between being listed and being opened?
     pub fn is_vanished(&self) -> bool {
         matches!(self, Self::Fs(e) if e.is_not_found())
+    }
+}
+
+/// A file of the store, open for reading.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The file.
+    pub file: File,
+    /// What it was when it was opened.
+    pub stat: Stat,
+    /// Where it was found; for messages only.
+    path: PathBuf,
+}
+
+impl OpenFile {
+    /// Opens `name` in `dir`. What is no ordinary file is damage: somebody put it in the place of one.
+    pub fn open(dir: &Dir, name: &CStr) -> Result<Self, CopyError> {
+        let no_file = || CopyError::Damaged {
+            file: name.to_string_lossy().into_owned(),
+            what: "it is no ordinary file",
+        };
+        let file = match dir.open_file(name) {
+            Err(e) if matches!(e.errno(), Some(Errno::LOOP | Errno::NXIO)) => return Err(no_file()),
+            opened => opened?,
+        };
+        let path = dir.path().join(std::ffi::OsStr::new(&*name.to_string_lossy()));
+        let stat = herma_fs::file::stat_file(&file)
+            .map_err(|e| herma_fs::Error::on("look at", &path, e))?;
+        if stat.kind != FileKind::File {
+            return Err(no_file());
+        }
+        Ok(Self { file, stat, path })
+    }
+
+    /// The file's name, for people.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What the system said while this file was read.
+    pub(crate) fn error(&self, source: io::Error) -> herma_fs::Error {
+        herma_fs::Error::on("read", &self.path, source)
+    }
+
+    /// Fills `buffer` from `offset`; a file that ends before is damaged.
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), CopyError> {
+        let got = herma_fs::file::read_at(&self.file, buffer, offset).map_err(|e| self.error(e))?;
+        if got < buffer.len() {
+            return Err(CopyError::damaged(self, "it ends early"));
+        }
+        Ok(())
     }
 }

@@ -11,9 +11,10 @@ use herma_fs::publish::{Durability, write_file};
 use herma_fs::{Dir, Errno, FileKind, trust};
 
 use crate::error::StoreError;
+use crate::layout::StoreDirs;
+use crate::layout::plain_file::{in_a_word, read_plain, what_stands_there};
 use crate::layout::sweep::kind_of;
-use crate::layout::{StoreDirs, git_config};
-use crate::lock::file::LockFile;
+use crate::lock_file::LockFile;
 use crate::refs::packed::PackedRefs;
 use crate::refs::{name, roll, shallow};
 use crate::repair::set_aside::SetAside;
@@ -129,39 +130,6 @@ fn in_words<T>(read: Result<T, StoreError>) -> Option<String> {
         Ok(_) => None,
         Err(StoreError::DamagedFile { what, .. }) => Some(what),
         Err(e) => Some(e.to_string()),
-    }
-}
-
-/// Reads a small file of the store whole. Something else in its place is damage.
-pub fn read_plain(
-    dir: &Dir,
-    name: &str,
-    shown: &str,
-    limit: u64,
-) -> Result<Option<Vec<u8>>, StoreError> {
-    dir.read_opt(name, limit).map_err(|e| match e.errno() {
-        Some(Errno::INVAL | Errno::LOOP | Errno::FBIG | Errno::NXIO | Errno::NOTDIR) => {
-            StoreError::DamagedFile {
-                file: shown.to_owned(),
-                what: what_stands_there(dir, name).unwrap_or_else(|| e.source.to_string()),
-            }
-        }
-        _ => e.into(),
-    })
-}
-
-/// What is where a file belongs, if that is none.
-pub fn what_stands_there(dir: &Dir, name: &str) -> Option<String> {
-    let kind = dir.stat_opt(name).ok()??.kind;
-    (kind != FileKind::File).then(|| format!("it is {}, not a file", in_a_word(kind)))
-}
-
-const fn in_a_word(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::Directory => "a directory",
-        FileKind::Symlink => "a link",
-        FileKind::File => "a file",
-        _ => "something else",
     }
 }
 
@@ -364,9 +332,4 @@ fn replace(
         None => {}
     }
     Ok(aside)
-}
-
-/// Does a configuration that is not understood lack what every store has, so that it was once another?
-pub(crate) fn is_garbled(config: &[u8]) -> bool {
-    git_config::keys(config).is_none_or(|keys| !keys.contains("extensions.preciousobjects"))
 }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use herma_fs::Dir;
 use sha1::Digest;
 
-use crate::objects::copy::CopyError;
+use crate::object::copy::{CopyError, OpenFile};
 use crate::objects::{ObjectError, Objects};
-use crate::pack::files::OpenFile;
 use crate::pack::read::Pack;
 
 /// How much of a file is hashed at a time.

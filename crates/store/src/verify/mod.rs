@@ -6,6 +6,8 @@
 //! Trees come from a store that may be crafted: every walk is a loop, and the search for paths, which
 //! may meet a damaged object by very many ways, has a limit.
 
+pub mod packs;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +15,10 @@ use std::sync::{Mutex, PoisonError};
 use bstr::BString;
 use rayon::prelude::*;
 
-use super::object::{EntryMode, Kind, TreeEntry};
-use super::objects::{ObjectError, Objects};
 use crate::ObjectId;
 use crate::object::commit::Commit;
+use crate::object::{EntryMode, Kind, TreeEntry};
+use crate::objects::{ObjectError, Objects};
 use crate::threads::Threads;
 
 /// How many paths are named for one checkpoint; the others are counted.

@@ -9,17 +9,15 @@
 //! itself closes it, for a moment that is shorter than anyone would notice, and waits for those inside
 //! to leave; if one of them takes longer, the gate opens again. Nothing but fairness rests on the gate.
 
-pub mod file;
-
 use std::ffi::OsStr;
 use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock, Mode};
 use herma_fs::{Dir, lock};
 
-use super::error::StoreError;
-use super::layout::{Access, StoreDirs, ensure_dir};
 use crate::ProjectId;
+use crate::error::StoreError;
+use crate::layout::{Access, StoreDirs, ensure_dir};
 
 /// The file whose lock every user of the store holds.
 const STORE: &str = "lock";
