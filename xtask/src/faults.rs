@@ -26,7 +26,6 @@ pub fn run(args: &[String]) -> Result<()> {
             list();
             Ok(())
         }
-        ["--mutants"] => crate::mutants::run(&words),
         ["--release"] if words.is_empty() => {
             let mut rows: Vec<&Row> = ROWS.iter().collect();
             let crowd = ROWS.iter().find(|row| row.key == CROWD);

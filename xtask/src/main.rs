@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`, `size`,
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`, `size`,
 //! `layout`.
 
 mod bench;
@@ -37,7 +37,12 @@ Usage: cargo xtask <COMMAND>
                             with optimisation
   faults --list             The rows: what goes wrong, what is run, and what that shows
   faults --release          Everything before a release: all rows in full, the crowd ten times, mutants and fuzzing
-  faults --mutants [NAME…]  Takes away one thing after the other that keeps data safe; a test must notice each
+  mutants [OPTIONS]         Changes one thing after the other in the code that keeps the promises (cargo-mutants, in a clone of
+                            the last commit); its tests must notice 9 of 10. Goes on where the last run stopped
+      --sample N            So many of them [default: 600]
+      --seed S              Other ones [default: 1]
+      --shard K/N           The K-th of N parts of the sample, from 0
+      --in-diff FILE        Instead all that are in what this diff changed
   damage                    Deletes, empties, cuts, replaces every file of a store and flips each of its bytes, one at a time, and
                             uses it: no command may lose the last whole copy of a file that is on disk (HERMA_FAULT_FULL=1)
   filesystems               Saves, restores and undos on ext4, xfs, btrfs, tmpfs, overlayfs, exFAT, vfat and ntfs; what
@@ -119,6 +124,7 @@ fn main() -> ExitCode {
         Some("secrets") => ci::count_secret_hits(rest),
         Some("e2e") => e2e::run(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("mutants") => mutants::run(rest),
         Some("interleavings") => interleavings::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),

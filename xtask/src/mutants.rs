@@ -1,240 +1,449 @@
-//! Takes away what keeps data safe, one thing at a time, and sees whether the tests notice.
+//! `cargo xtask mutants`: changes one thing after the other in the code that keeps the promises, and sees whether the tests
+//! of that code notice.
 //!
-//! `xtask/mutants.diff` says what, where, and which test must turn red. Each mutant is made in a copy of the
-//! workspace, which has a build directory of its own.
+//! `cargo-mutants` makes the changes and runs the tests; here is what it is asked for. It works in a clone of the last commit
+//! below `target/mutants`, and what came of each mutant is kept there: the next run goes on where this one stopped, and tries
+//! survivors again once there is another commit. Survivors that change nothing anybody could see are listed in
+//! `docs/data/equivalent-mutants.tsv`, with the reason.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+
+use sha1::{Digest, Sha1};
 
 use crate::{Result, workspace};
 
-const TABLE: &str = include_str!("../mutants.diff");
+const VERSION: &str = "27.1.0";
+const EQUIVALENT: &str = include_str!("../../docs/data/equivalent-mutants.tsv");
+/// So many of a hundred viable mutants must be caught.
+const MIN_CAUGHT: usize = 90;
 
-/// A test that takes longer waits for something the mutant took away.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// Code that keeps a promise.
+struct Part {
+    /// A folder or a file, as the mutants in it are called.
+    path: &'static str,
+    package: &'static str,
+    /// The programs whose tests must notice.
+    programs: &'static [&'static str],
+    /// Parts of the names of these tests; none means all.
+    filters: &'static [&'static str],
+}
 
-/// Files and directories of the workspace that are copied.
-const COPIED: [&str; 8] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "rust-toolchain.toml",
-    "clippy.toml",
-    "crates",
-    "xtask",
-    "docs",
-    "README.md",
+const ENGINE: &[&str] = &["--lib", "--test", "engine"];
+
+const PARTS: [Part; 11] = [
+    Part {
+        path: "crates/core/src/save",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &["save", "guards", "round_trip", "defects_capture", "lost_", "reviewed", "paths"],
+    },
+    Part {
+        path: "crates/core/src/restore",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "restore",
+            "guards",
+            "round_trip",
+            "arrival",
+            "owners",
+            "defects_r",
+            "safety_proof",
+            "single_paths",
+            "reviewed",
+            "crafted::",
+        ],
+    },
+    Part {
+        path: "crates/core/src/undo",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &["undo", "guards", "steps", "step_failures", "step_properties", "reviewed"],
+    },
+    Part {
+        path: "crates/core/src/steps",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &["steps", "guards", "calls", "step_failures", "step_list", "outside"],
+    },
+    Part {
+        path: "crates/core/src/cleanup",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "cleanup",
+            "cleaning::",
+            "cleaning_plans",
+            "defects_c",
+            "guards",
+            "upkeep",
+            "lost_refs",
+        ],
+    },
+    Part {
+        path: "crates/core/src/gc",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &["gc::", "cleaning::", "collect_", "upkeep", "lost_refs", "defects_disk"],
+    },
+    Part {
+        path: "crates/store/src/refs",
+        package: "herma-store",
+        programs: &["--lib"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/cli/src/hook",
+        package: "herma",
+        programs: &["--bin", "herma", "--test", "cli"],
+        filters: &["hook"],
+    },
+    Part {
+        path: "crates/agents/src/agents",
+        package: "herma-agents",
+        programs: &["--lib", "--test", "readers"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/agents/src/install",
+        package: "herma-agents",
+        programs: &["--lib", "--test", "install"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/sessions/src/removal",
+        package: "herma-sessions",
+        programs: &["--lib", "--test", "sessions"],
+        filters: &[],
+    },
 ];
 
-/// A change that makes the program unsafe.
-#[derive(Debug, Default)]
-struct Mutant<'t> {
-    /// What it takes away.
-    name: &'t str,
-    file: &'t str,
-    /// The arguments of `cargo test` for the test that must notice.
-    test: Vec<&'t str>,
-    old: String,
-    new: String,
-}
-
-/// What came of a mutant.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// The test turned red.
-    Noticed,
-    /// The test did not end, which somebody notices too.
-    Hung,
-    /// Nobody noticed.
-    Survived,
-    /// It does not compile, or no test ran: the table is wrong.
-    Broken,
-}
-
-/// Makes the mutants whose names contain one of `filters`, or all of them.
-pub fn run(filters: &[&String]) -> Result<()> {
-    let table = parse(TABLE)?;
-    let is_meant = |mutant: &&Mutant<'_>| {
-        let mut filters = filters.iter();
-        filters.len() == 0 || filters.any(|filter| mutant.name.contains(filter.as_str()))
-    };
-    let chosen: Vec<_> = table.iter().filter(is_meant).collect();
-    if chosen.is_empty() {
-        return Err("no mutant has such a name".into());
-    }
-    let copy = tempfile::tempdir()?;
-    let root = workspace::root()?;
-    for name in COPIED {
-        copy_all(&root.join(name), &copy.path().join(name))?;
-    }
-    let mut survivors = Vec::new();
-    for (at, mutant) in chosen.iter().enumerate() {
-        let started = Instant::now();
-        let fate = try_one(mutant, copy.path())?;
-        let word = match fate {
-            Fate::Noticed => "noticed",
-            Fate::Hung => "noticed (hung)",
-            Fate::Survived => "SURVIVED",
-            Fate::Broken => "BROKEN",
+impl Part {
+    fn of(mutant: &str) -> Option<&'static Self> {
+        let is_in = |part: &&Self| {
+            mutant.strip_prefix(part.path).is_some_and(|rest| rest.starts_with(['/', '.']))
         };
-        let seconds = started.elapsed().as_secs();
-        println!("{:>3}/{} {word:<14} {seconds:>4} s  {}", at + 1, chosen.len(), mutant.name);
-        if matches!(fate, Fate::Survived | Fate::Broken) {
-            survivors.push(mutant.name);
-        }
+        PARTS.iter().find(is_in)
     }
-    if survivors.is_empty() {
-        return Ok(());
+
+    /// How cargo-mutants is told where it is.
+    fn files(&self) -> [String; 4] {
+        let file = "--file".to_owned();
+        [file.clone(), format!("{}/**", self.path), file, format!("{}.rs", self.path)]
     }
-    Err(format!("nobody noticed: {}", survivors.join("; ")).into())
+
+    /// What follows `cargo test`.
+    fn tests(&self) -> Vec<&'static str> {
+        [self.programs, &["--"], self.filters].concat()
+    }
 }
 
-fn try_one(mutant: &Mutant<'_>, copy: &Path) -> Result<Fate> {
-    let file = copy.join(mutant.file);
-    let before = fs::read_to_string(&file)?;
-    if before.matches(&mutant.old).count() != 1 {
-        return Ok(Fate::Broken);
+struct Options {
+    sample: usize,
+    seed: String,
+    /// Which part of the sample, of how many.
+    shard: (usize, usize),
+    /// Only mutants of what this diff changed, and then all of them.
+    in_diff: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut options = Self { sample: 600, seed: "1".into(), shard: (0, 1), in_diff: None };
+        let mut args = args.iter();
+        while let Some(name) = args.next() {
+            let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
+            match name.as_str() {
+                "--sample" => options.sample = value.parse()?,
+                "--seed" => options.seed.clone_from(value),
+                "--shard" => {
+                    let (k, n) = value.split_once('/').ok_or("a shard is K/N, from 0/N")?;
+                    options.shard = (k.parse()?, n.parse()?);
+                }
+                "--in-diff" => options.in_diff = Some(PathBuf::from(value).canonicalize()?),
+                _ => return Err(format!("mutants: unknown option {name}").into()),
+            }
+        }
+        match options.shard {
+            (k, n) if k < n => Ok(options),
+            (k, n) => Err(format!("mutants: there is no shard {k}/{n}").into()),
+        }
     }
-    fs::write(&file, before.replacen(&mutant.old, &mutant.new, 1))?;
-    let fate = build(mutant, copy).and_then(|built| match built {
-        true => test(mutant, copy),
-        false => Ok(Fate::Broken),
+
+    /// The mutants of this run among all of them: the same ones wherever they stand in their files.
+    fn choose(&self, mut all: Vec<String>) -> Vec<String> {
+        let rank = |name: &String| Sha1::digest(format!("{} {}", self.seed, without_line(name)));
+        all.sort_by_cached_key(rank);
+        let most = if self.in_diff.is_some() { all.len() } else { self.sample };
+        let (k, n) = self.shard;
+        all.into_iter().take(most).skip(k).step_by(n).collect()
+    }
+}
+
+/// `file.rs:12:5: replace …` is `file.rs: replace …`.
+fn without_line(name: &str) -> String {
+    let mut words = name.splitn(4, ':');
+    match (words.next(), words.nth(2)) {
+        (Some(file), Some(what)) => format!("{file}:{what}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Tries what is left of the sample, and prints what came of all of it.
+pub fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse(args)?;
+    let place = workspace::target()?.join("mutants");
+    fs::create_dir_all(&place)?;
+    let clone = place.join("clone");
+    if clone.exists() {
+        // Of a run that was interrupted.
+        Results::read(&place, &head(&clone)?)?;
+    }
+    let lab = Lab { tool: installed()?, commit: update(&clone)?, clone, place };
+    let mut results = Results::read(&lab.place, &lab.commit)?;
+    let all = lab.list(None)?;
+    let chosen = options.choose(match &options.in_diff {
+        Some(diff) => lab.list(Some(diff))?,
+        None => all.clone(),
     });
-    fs::write(&file, before)?;
-    fate
-}
-
-fn cargo(mutant: &Mutant<'_>, copy: &Path) -> Result<Command> {
-    let mut command = workspace::cargo()?;
-    command
-        .current_dir(copy)
-        .env("CARGO_TARGET_DIR", workspace::target()?.join("mutants"))
-        .env_remove("CARGO_MANIFEST_DIR")
-        .arg("test")
-        .args(&mutant.test);
-    Ok(command)
-}
-
-fn build(mutant: &Mutant<'_>, copy: &Path) -> Result<bool> {
-    let mut command = cargo(mutant, copy)?;
-    let output = command.arg("--no-run").output()?;
-    if !output.status.success() {
-        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(output.status.success())
-}
-
-fn test(mutant: &Mutant<'_>, copy: &Path) -> Result<Fate> {
-    let said = tempfile::tempfile()?;
-    let mut child = cargo(mutant, copy)?
-        .stdin(Stdio::null())
-        .stdout(said.try_clone()?)
-        .stderr(Stdio::null())
-        .spawn()?;
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Fate::Hung);
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    };
-    let said = read(said)?;
-    let ran = said.lines().any(|line| line.starts_with("test ") && line.contains(" ... "));
-    Ok(match (status.success(), ran) {
-        (_, false) => Fate::Broken,
-        (true, true) => Fate::Survived,
-        (false, true) => Fate::Noticed,
-    })
-}
-
-fn read(mut file: fs::File) -> Result<String> {
-    use std::io::{Read, Seek};
-    file.rewind()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn copy_all(from: &Path, to: &Path) -> Result<()> {
-    if !from.is_dir() {
-        if from.exists() {
-            fs::copy(from, to)?;
-        }
-        return Ok(());
-    }
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry: PathBuf = entry?.path();
-        let name = entry.file_name().ok_or("an entry without a name")?;
-        copy_all(&entry, &to.join(name))?;
-    }
-    Ok(())
-}
-
-/// Reads the table.
-fn parse(text: &str) -> Result<Vec<Mutant<'_>>> {
-    let mut table: Vec<Mutant<'_>> = Vec::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("== ") {
-            table.push(Mutant { name, ..Mutant::default() });
-            continue;
-        }
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let mutant = table.last_mut().ok_or("a line before the first name")?;
-        if let Some(file) = line.strip_prefix("file: ") {
-            mutant.file = file;
-        } else if let Some(test) = line.strip_prefix("test: ") {
-            mutant.test = test.split(' ').collect();
-        } else if let Some(old) = line.strip_prefix('-') {
-            mutant.old.push_str(old);
-            mutant.old.push('\n');
-        } else if let Some(new) = line.strip_prefix('+') {
-            mutant.new.push_str(new);
-            mutant.new.push('\n');
-        } else {
-            return Err(format!("not understood: {line}").into());
+    let left: Vec<&String> = chosen.iter().filter(|m| !results.is_known(m, &lab.commit)).collect();
+    println!("{} mutants, {} of them to try", chosen.len(), left.len());
+    for part in &PARTS {
+        let mine = left.iter().filter(|m| Part::of(m).is_some_and(|p| p.path == part.path));
+        let mine: Vec<&str> = mine.map(|mutant| mutant.as_str()).collect();
+        if !mine.is_empty() {
+            lab.try_some(part, all.iter().map(String::as_str).collect(), &mine)?;
+            results = Results::read(&lab.place, &lab.commit)?;
         }
     }
-    Ok(table)
+    tell(&chosen, &results)
+}
+
+/// Where cargo-mutants is; it is installed if it is not there.
+fn installed() -> Result<PathBuf> {
+    let tools = workspace::target()?.join("tools");
+    let tool = tools.join("bin/cargo-mutants");
+    if !tool.exists() {
+        let mut cargo = workspace::cargo()?;
+        cargo.args(["install", "--locked", "cargo-mutants", "--version", VERSION, "--root"]);
+        workspace::run(cargo.arg(tools))?;
+    }
+    Ok(tool)
+}
+
+/// The last commit of a repository.
+fn head(repository: &Path) -> Result<String> {
+    let mut git = Command::new("git");
+    let output = git.arg("-C").arg(repository).args(["rev-parse", "HEAD"]).output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+/// Brings the clone to the last commit, and returns its id. A mutant that an interrupted run left in it is gone then.
+fn update(clone: &Path) -> Result<String> {
+    let root = workspace::root()?;
+    if !clone.exists() {
+        let mut git = Command::new("git");
+        git.args(["clone", "--quiet", "--shared", "--no-checkout"]).arg(&root);
+        workspace::run(git.arg(clone))?;
+    }
+    let commit = head(&root)?;
+    let mut git = Command::new("git");
+    git.arg("-C").arg(clone).args(["checkout", "--quiet", "--force", "--detach", &commit]);
+    workspace::run(&mut git)?;
+    Ok(commit)
+}
+
+struct Lab {
+    tool: PathBuf,
+    place: PathBuf,
+    clone: PathBuf,
+    commit: String,
+}
+
+impl Lab {
+    fn mutants(&self) -> Command {
+        let mut command = Command::new(&self.tool);
+        // Many short builds, whose panics nobody reads.
+        command
+            .env("CARGO_INCREMENTAL", "1")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("CARGO_MANIFEST_DIR")
+            .current_dir(&self.clone)
+            .args(["mutants", "--colors", "never"]);
+        command
+    }
+
+    fn list(&self, in_diff: Option<&Path>) -> Result<Vec<String>> {
+        let mut command = self.mutants();
+        command.args(["--workspace", "--list", "--no-config"]);
+        command.args(PARTS.iter().flat_map(Part::files));
+        if let Some(diff) = in_diff {
+            command.arg("--in-diff").arg(diff);
+        }
+        let output = command.output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+        Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+    }
+
+    /// Tries mutants of one part. The tests must pass without them first.
+    fn try_some(&self, part: &Part, mut others: HashSet<&str>, names: &[&str]) -> Result<()> {
+        // The one way to leave some out that holds for all kinds of mutants: they are said to have been caught before.
+        others.retain(|name| !names.contains(name));
+        let out = self.place.join("mutants.out");
+        fs::create_dir_all(&out)?;
+        let others: Vec<&str> = others.into_iter().collect();
+        fs::write(out.join("previously_caught.txt"), others.join("\n"))?;
+        let mut command = self.mutants();
+        command.args(["--in-place", "--iterate", "--no-config", "--package", part.package]);
+        command.args(part.files()).args(["--minimum-test-timeout", "60", "--output"]);
+        command.arg(&self.place).arg("--").args(part.tests());
+        eprintln!("── {}: {} mutants", part.path, names.len());
+        match command.status()?.code() {
+            // All were caught, some were not, or some did not end.
+            Some(0 | 2 | 3) => Ok(()),
+            _ => Err(format!("cargo-mutants failed in {}", part.path).into()),
+        }
+    }
+}
+
+/// What came of every mutant that was tried, with the commit it was made of.
+struct Results(BTreeMap<String, (String, String)>);
+
+impl Results {
+    /// Reads them, and adds those that cargo-mutants left behind.
+    fn read(place: &Path, commit: &str) -> Result<Self> {
+        let file = place.join("results.tsv");
+        let mut known = Self::parse(&fs::read_to_string(&file).unwrap_or_default());
+        let out = place.join("mutants.out");
+        for fate in ["caught", "missed", "timeout", "unviable"] {
+            let names = fs::read_to_string(out.join(format!("{fate}.txt"))).unwrap_or_default();
+            let result = (fate.to_owned(), commit.to_owned());
+            known.0.extend(names.lines().map(|name| (name.to_owned(), result.clone())));
+        }
+        let line = |(name, (fate, commit)): (&_, &(_, _))| format!("{fate}\t{commit}\t{name}\n");
+        fs::write(file, known.0.iter().map(line).collect::<String>())?;
+        if out.exists() {
+            fs::remove_dir_all(out)?;
+        }
+        Ok(known)
+    }
+
+    fn parse(text: &str) -> Self {
+        let line = |line: &str| {
+            let mut words = line.splitn(3, '\t').map(str::to_owned);
+            let (fate, commit) = (words.next()?, words.next()?);
+            Some((words.next()?, (fate, commit)))
+        };
+        Self(text.lines().filter_map(line).collect())
+    }
+
+    fn is_known(&self, mutant: &str, now: &str) -> bool {
+        let is_final = |fate: &str| fate == "caught" || fate == "unviable";
+        self.0.get(mutant).is_some_and(|(fate, commit)| is_final(fate) || commit == now)
+    }
+}
+
+/// The mutants that cannot be told from the original, as the list calls them.
+fn equivalent() -> HashSet<String> {
+    let names = EQUIVALENT.lines().skip(1).filter_map(|line| line.split('\t').next());
+    names.map(str::to_owned).collect()
+}
+
+fn tell(chosen: &[String], results: &Results) -> Result<()> {
+    let equivalent = equivalent();
+    let (mut counts, mut survivors) = (BTreeMap::<&str, usize>::new(), Vec::new());
+    for mutant in chosen {
+        let fate = match results.0.get(mutant) {
+            Some((fate, _)) if fate == "missed" && equivalent.contains(&without_line(mutant)) => {
+                "equivalent"
+            }
+            Some((fate, _)) => fate.as_str(),
+            None => "untried",
+        };
+        *counts.entry(fate).or_default() += 1;
+        if fate == "missed" {
+            survivors.push(mutant.as_str());
+        }
+    }
+    for survivor in &survivors {
+        println!("missed: {survivor}");
+    }
+    for (fate, count) in &counts {
+        println!("{count:>5} {fate}");
+    }
+    let count = |fate| counts.get(fate).copied().unwrap_or_default();
+    // What does not end is noticed, too.
+    let caught = count("caught") + count("timeout");
+    let viable = caught + survivors.len();
+    println!("{caught} of {viable} viable ones were caught");
+    match caught * 100 >= viable * MIN_CAUGHT {
+        true => Ok(()),
+        false => Err(format!("less than {MIN_CAUGHT} % were caught").into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
     use crate::test_names::Asked;
 
     #[test]
-    fn every_mutant_still_has_its_place() {
+    fn every_part_and_its_tests_are_there() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let table = parse(TABLE).unwrap();
-        assert!(table.len() >= 40, "only {} are left", table.len());
-        let names: HashSet<&str> = table.iter().map(|mutant| mutant.name).collect();
-        assert_eq!(names.len(), table.len(), "names are unique");
-        for mutant in &table {
-            let text = fs::read_to_string(root.join(mutant.file)).unwrap();
-            let found = text.matches(&mutant.old).count();
-            assert_eq!(found, 1, "{}: in {}", mutant.name, mutant.file);
-            assert_ne!(mutant.old, mutant.new, "{}", mutant.name);
-            let asked = Asked::by(mutant.test.iter().copied());
-            assert!(asked.package.is_some() && !asked.filters.is_empty());
-            let in_vain = asked.in_vain(&root).unwrap();
-            assert!(in_vain.is_empty(), "{}: no test {in_vain:?}", mutant.name);
+        for part in &PARTS {
+            let path = root.join(part.path);
+            assert!(path.is_dir() || path.with_extension("rs").is_file(), "{}", part.path);
+            let mut asked = Asked { package: Some(part.package), ..Asked::default() };
+            asked.filters = part.filters.to_vec();
+            assert!(asked.in_vain(&root).unwrap().is_empty(), "{}: {asked:?}", part.path);
         }
     }
 
     #[test]
-    fn a_line_that_is_nothing_is_an_error() {
-        assert!(parse("file: early\n").is_err());
-        assert!(parse("== a\nwhat\n").is_err());
+    fn every_equivalent_mutant_has_a_part_and_a_reason() {
+        for line in EQUIVALENT.lines().skip(1) {
+            let (name, reason) = line.split_once('\t').expect(line);
+            assert!(Part::of(name).is_some() && !reason.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_sample_is_the_same_wherever_its_mutants_stand() {
+        let all = |line: usize| {
+            let name = |at: usize| format!("a.rs:{}:5: replace f{at} -> u8 with 0", line + at);
+            (0..100).map(name).collect::<Vec<_>>()
+        };
+        let options = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            Options::parse(&args).unwrap()
+        };
+        let names = |chosen: Vec<String>| -> Vec<String> {
+            chosen.iter().map(|name| without_line(name)).collect()
+        };
+        let ten = names(options(&["--sample", "10"]).choose(all(0)));
+        assert_eq!(ten.len(), 10);
+        assert_eq!(ten, names(options(&["--sample", "10"]).choose(all(7))));
+        assert_ne!(ten, names(options(&["--sample", "10", "--seed", "2"]).choose(all(0))));
+        let shard = |k| names(options(&["--sample", "10", "--shard", k]).choose(all(0)));
+        let mut both = [shard("0/2"), shard("1/2")].concat();
+        both.sort_unstable();
+        let mut ten = ten;
+        ten.sort_unstable();
+        assert_eq!(both, ten);
+    }
+
+    #[test]
+    fn survivors_of_another_commit_are_tried_again() {
+        let results = Results::parse("missed\told\ta\ncaught\told\tb\nmissed\tnew\tc\n");
+        assert_eq!(
+            ["a", "b", "c", "d"].map(|m| results.is_known(m, "new")),
+            [false, true, true, false]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What the tests of the workspace are called, read from their source.
 //!
-//! A filter that fits no test passes for ever and shows nothing. So everything that names tests (documents, the failure table, the
-//! mutants) is held against this list. It reads what rustfmt writes: one item a line, blocks that end where they began.
+//! A filter that fits no test passes for ever and shows nothing. So everything that names tests (documents, the failure table, what
+//! mutants are tried with) is held against this list. It reads what rustfmt writes: one item a line, blocks that end where they began.
 
 use std::path::{Path, PathBuf};
 

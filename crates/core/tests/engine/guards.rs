@@ -1,6 +1,6 @@
 //! One test for each line that keeps a restore, an undo, a save or a step honest, and that every other test did without.
 //!
-//! `xtask/mutants.diff` takes these lines away.
+//! `docs/data/harmful-changes.tsv` says what they guard against.
 
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
