@@ -153,7 +153,7 @@ pub struct Blame {
 impl Project<'_> {
     /// Says for each line of a file, as it is now, who put it there.
     pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame, Error> {
-        let told = self.tell(progress)?;
+        let told = self.tell(path, progress)?;
         let present = told.at(told.now(), path)?;
         let text = match present {
             At::File(state) if state.mode != EntryMode::Symlink => {

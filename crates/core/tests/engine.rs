@@ -47,6 +47,7 @@ mod engine {
     pub mod ledger;
     mod legacy_kills;
     mod limits_of_projects;
+    mod looks;
     mod lost_objects;
     mod lost_receipts;
     mod lost_refs;

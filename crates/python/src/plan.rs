@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use herma_core::restore::{Kept as CoreKept, Plan as CorePlan, RestoreOptions};
 use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_core::undo::reversal::Outcome;
-use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan};
+use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan, TakenBack};
 use pyo3::prelude::*;
 
 use crate::answer::answer;
@@ -141,21 +141,15 @@ impl Plan {
             way: Way::Exact { plan: Box::new(plan), options },
         }
     }
-
-    /// The same, as the way to take these steps back.
-    pub(crate) fn of_steps(mut self, steps: Vec<u64>) -> Self {
-        self.steps = steps;
-        self
-    }
-
-    /// What it leaves alone.
-    pub(crate) fn kept(&self) -> &[Kept] {
-        &self.kept
-    }
 }
 
 impl From<TakeBackPlan> for Plan {
     fn from(plan: TakeBackPlan) -> Self {
+        // If nothing has to be kept, that is a restore like any other.
+        if let Some(exact) = plan.exact {
+            let options = RestoreOptions { paths: plan.asked.paths, keep: plan.asked.keep };
+            return Self { steps: plan.steps, ..Self::exact(*exact, options) };
+        }
         let actions = plan.reversed.changes.iter().map(|(path, outcome)| Action {
             path: name(path),
             kind: match outcome {
@@ -262,13 +256,25 @@ impl Restored {
     }
 
     /// The same, with what was kept for other reasons than the files themselves.
-    pub(crate) fn and_kept(mut self, more: Vec<Kept>) -> Self {
+    fn and_kept(mut self, more: Vec<Kept>) -> Self {
         for kept in more {
             if !self.kept.contains(&kept) {
                 self.kept.push(kept);
             }
         }
         self
+    }
+}
+
+impl From<TakenBack> for Restored {
+    fn from(taken: TakenBack) -> Self {
+        let is_exact = taken.plan.exact.is_some();
+        let kept = Plan::from(taken.plan).kept;
+        match taken.restored {
+            Some(restored) if is_exact => Self::from(*restored),
+            Some(restored) => Self::from(*restored).and_kept(kept),
+            None => Self::nothing(kept),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use herma_core::engine::Project as CoreProject;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
 use herma_core::undo::reversal::Conflicts;
-use herma_core::{TakeBack, Undone};
+use herma_core::{Checkpoint, TakeBack, Undone};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -66,20 +66,31 @@ impl Asked {
         listener: &Listener,
     ) -> Result<Plan, herma_core::Error> {
         let target = which.find(project)?;
-        let (paths, keep) = (self.paths.inside(project)?, self.keep.inside(project)?);
         if self.all || !project.has_steps_since(&target)? {
-            let options = RestoreOptions { paths, keep };
+            let options = RestoreOptions {
+                paths: self.paths.inside(project)?,
+                keep: self.keep.inside(project)?,
+            };
             let plan = project.plan_restore(&target, &options, listener)?;
             return Ok(Plan::exact(plan, options));
         }
-        let asked = TakeBack {
-            since: Some(target),
-            paths,
-            keep,
+        let plan = project.plan_take_back(&self.take_back(project, target)?, listener)?;
+        Ok(plan.into())
+    }
+
+    /// Taking back what agents did since a checkpoint.
+    fn take_back(
+        &self,
+        project: &CoreProject<'_>,
+        since: Checkpoint,
+    ) -> Result<TakeBack, herma_core::Error> {
+        Ok(TakeBack {
+            since: Some(since),
+            paths: self.paths.inside(project)?,
+            keep: self.keep.inside(project)?,
             conflicts: self.conflicts,
             ..TakeBack::default()
-        };
-        plan_steps(project, &asked, listener)
+        })
     }
 
     /// Is anything said besides the target?
@@ -102,24 +113,9 @@ impl Asked {
             };
             return Ok(project.restore(&target, &options, listener)?.into());
         }
-        let plan = self.plan(project, which, listener)?;
-        carry_out(project, &plan, listener)
+        let asked = self.take_back(project, target)?;
+        Ok(project.take_back(&asked, listener)?.into())
     }
-}
-
-/// Works out what taking steps back will do. If nothing has to be kept, that is a restore like any other.
-fn plan_steps(
-    project: &CoreProject<'_>,
-    asked: &TakeBack,
-    listener: &Listener,
-) -> Result<Plan, herma_core::Error> {
-    let plan = project.plan_take_back(asked, listener)?;
-    let Some(target) = &plan.exact else {
-        return Ok(plan.into());
-    };
-    let options = RestoreOptions { paths: asked.paths.clone(), keep: asked.keep.clone() };
-    let exact = project.plan_restore(target, &options, listener)?;
-    Ok(Plan::exact(exact, options).of_steps(plan.steps))
 }
 
 /// Carries out a plan, if everything is still as it was when it was made.
@@ -128,14 +124,9 @@ fn carry_out(
     plan: &Plan,
     listener: &Listener,
 ) -> Result<Restored, herma_core::Error> {
-    let kept = plan.kept().to_vec();
     match &plan.way {
         Way::TakeBack(plan) => {
-            let taken = project.take_back(plan.as_ref().clone(), listener)?;
-            Ok(match taken.restored {
-                Some(restored) => Restored::from(*restored).and_kept(kept),
-                None => Restored::nothing(kept),
-            })
+            Ok(project.take_back_as_planned(plan.as_ref().clone(), listener)?.into())
         }
         Way::Exact { plan, options } => {
             let now = project.plan_restore(&plan.target, options, listener)?;
@@ -223,7 +214,7 @@ impl Project {
                     conflicts: said.conflicts,
                     ..TakeBack::default()
                 };
-                plan_steps(project, &asked, listener)
+                Ok(project.plan_take_back(&asked, listener)?.into())
             })
         })
     }

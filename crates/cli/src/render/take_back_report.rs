@@ -101,15 +101,8 @@ pub(crate) fn report_planned(
     format: Format,
     told: Told,
 ) -> Result<Outcome, CommandError> {
-    if let Some(target) = &plan.exact {
-        let options = herma_core::restore::RestoreOptions {
-            paths: plan.asked.paths.clone(),
-            keep: plan.asked.keep.clone(),
-        };
-        let progress = env.ui.progress();
-        let exact = project.plan_restore(target, &options, &progress)?;
-        drop(progress);
-        let outcome = report_plan(env, project, &exact, format, told)?;
+    if let Some(exact) = &plan.exact {
+        let outcome = report_plan(env, project, exact, format, told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);

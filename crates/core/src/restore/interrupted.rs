@@ -83,7 +83,7 @@ impl Project<'_> {
         let target = target.ok_or(Error::NotFound { spec: journal.target.to_hex() })?;
         let options = journal.options.clone();
         let task = Task::Finish(journal);
-        self.restore_locked(&store, &target, &options, &task, &[], progress)
+        self.restore_locked(&store, &target, &options, &task, progress)
     }
 
     /// Removes temporary files that a killed restore left in the project.

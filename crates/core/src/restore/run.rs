@@ -20,7 +20,7 @@ use crate::save::receipts::read_left_out;
 use crate::save::saved_before::SavedBefore;
 use crate::save::{Draft, Lost, SaveOptions, Saved, Waited, vouches_for_absence};
 use crate::side::{PresentSide, StoreSide};
-use crate::types::checkpoint::{Checkpoint, Origin};
+use crate::types::checkpoint::Checkpoint;
 use crate::types::receipt::{LeftOut, Receipt};
 use crate::undo::record::Move;
 use crate::worktree::held::Held;
@@ -74,12 +74,25 @@ impl Project<'_> {
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         let target = &self.as_it_is(&store, &history, target)?;
         let present = self.look_holding(&store, &history, &[target.id], progress)?;
-        let prepared = self.prepare(&store, target, options, &present)?;
+        self.plan_over(&store, &history, target, options, &present)
+    }
+
+    /// What restoring a checkpoint over this present would do.
+    pub(crate) fn plan_over(
+        &self,
+        store: &OpenStore,
+        history: &History,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        present: &Present,
+    ) -> Result<Plan, Error> {
+        let target = &self.as_it_is(store, history, target)?;
+        let prepared = self.prepare(store, target, options, present)?;
         prepared.check_paths()?;
         let root = self.open_root()?;
         same_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
         let mut plan = prepared.plan;
-        plan.name_outside(self.outside_since(&store, target, &options.paths)?);
+        plan.name_outside(self.outside_since(store, target, &options.paths)?);
         Ok(plan)
     }
 
@@ -117,7 +130,7 @@ impl Project<'_> {
         let _lock = self.lock(&store.dirs)?;
         let root_made = self.make_root_again(&store)?;
         let task = Task::New(Move::Restore);
-        let restored = self.restore_locked(&store, target, options, &task, &[], progress)?;
+        let restored = self.restore_locked(&store, target, options, &task, progress)?;
         Ok(Restored { root_made, ..restored })
     }
 
@@ -184,11 +197,9 @@ impl Project<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
-        held: &[ObjectId],
         progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let held = [&[target.id], held].concat();
-        let draft = self.draft(store, false, &held, progress)?;
+        let draft = self.draft(store, false, &[target.id], progress)?;
         self.restore_over(store, draft, target, options, task, progress)
     }
 
@@ -273,18 +284,6 @@ impl Project<'_> {
             due: None,
             waited: Waited::default(),
         }))
-    }
-
-    /// Saves the present state, so that what is about to be done can be taken back.
-    pub(crate) fn save_before_taking_back(
-        &self,
-        store: &OpenStore,
-        what: &str,
-        held: &[ObjectId],
-        progress: &dyn Progress,
-    ) -> Result<(Saved, Present), Error> {
-        let state = self.save_locked(store, &before(what), Origin::Safety, held, progress)?;
-        Ok((state.saved, state.present))
     }
 }
 

@@ -110,8 +110,8 @@ pub(crate) struct Draft<'s> {
     described: Option<Described>,
     /// Was everything read, whatever the stat cache says?
     is_reread: bool,
-    losses: Reliance,
-    writer: PackWriter<'s>,
+    pub(crate) losses: Reliance,
+    pub(crate) writer: PackWriter<'s>,
 }
 
 impl Draft<'_> {
@@ -229,19 +229,6 @@ impl Project<'_> {
         Ok(saved)
     }
 
-    /// Saves while the project's lock is held. The stat cache is left for the caller to write.
-    pub(crate) fn save_locked(
-        &self,
-        store: &OpenStore,
-        options: &SaveOptions,
-        origin: Origin,
-        held: &[ObjectId],
-        progress: &dyn Progress,
-    ) -> Result<SavedState, Error> {
-        let draft = self.draft(store, options.rehash, held, progress)?;
-        self.keep(store, draft, options, origin, progress)
-    }
-
     /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what
     /// changed lately is about to be replaced: nobody waits for the disk to write it. The states of the checkpoints `held` are
     /// among those that are held.
@@ -263,6 +250,28 @@ impl Project<'_> {
         let mut draft = self.draft_of(store, known, look, progress)?;
         draft.held = held.to_vec();
         Ok(draft)
+    }
+
+    /// A draft of a present of which all was stored a moment ago. These packs the store had lost before.
+    pub(crate) fn draft_of_stored<'s>(
+        &self,
+        store: &'s OpenStore,
+        present: Present,
+        held: Vec<ObjectId>,
+        lost_packs: Vec<String>,
+    ) -> Result<Draft<'s>, Error> {
+        Ok(Draft {
+            history: History::load(&store.dirs, &store.objects, &self.id)?,
+            present,
+            at_hand: Arc::default(),
+            created: Vec::new(),
+            is_anew: false,
+            held,
+            described: None,
+            is_reread: false,
+            losses: Reliance { packs: lost_packs, ..Reliance::default() },
+            writer: PackWriter::new(&store.dirs, &store.objects)?,
+        })
     }
 
     /// Makes last what is not on disk yet, and cleans up behind an interrupted restore.

@@ -79,7 +79,7 @@ pub struct FileHistory {
 impl Project<'_> {
     /// Lists every version of the file that is at `path` now, or was last there.
     pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory, Error> {
-        let told = self.tell(progress)?;
+        let told = self.tell(path, progress)?;
         let seen = told.versions(path, progress)?;
         if seen.iter().all(|seen| seen.state.is_none()) {
             return Err(match told.at(told.now(), path)? {

@@ -16,13 +16,15 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
+use crate::restore::apply::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
 use crate::side::PresentSide;
 use crate::steps::{Author, Step};
 use crate::timeline::Story;
 use crate::timeline::compare::MadeSide;
 use crate::types::checkpoint::Checkpoint;
-use crate::worktree::present::ScanError;
+use crate::worktree::held::Holding;
+use crate::worktree::present::{Present, ScanError};
 use crate::worktree::reason::Reason;
 use crate::worktree::stat_cache::{EntryKind, StatCache};
 
@@ -57,16 +59,39 @@ pub(crate) enum At {
 }
 
 impl Project<'_> {
-    /// Puts the story together and looks at the present. Nothing is written.
-    pub(crate) fn tell(&self, progress: &dyn Progress) -> Result<Told, Error> {
+    /// Puts the story together and looks at what is at a path. Nothing is written.
+    pub(crate) fn tell(&self, path: &RelPath, progress: &dyn Progress) -> Result<Told, Error> {
         let store = self.read_store()?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
-        let present = self.look(&store, &history, progress)?;
+        let Some(cache) = self.load_cache(&store, &history) else {
+            let present = self.look(&store, &history, progress)?;
+            return self.told_up_to(present, store, &history);
+        };
+        let (way, known) = (ways_to(path), ReadAhead::default());
+        let seen = self.look_again(&store, &cache, way, None, &known, Holding::default())?;
+        drop(cache);
+        let present = seen.ok_or(ScanError::Cancelled)?;
+        let told = self.told_up_to(present, store, &history)?;
+        if !told.is_new(path)? {
+            return Ok(told);
+        }
+        // It may have moved there from anywhere.
+        let present = self.look(&told.store, &history, progress)?;
+        self.told_up_to(present, told.store, &history)
+    }
+
+    /// The story up to this present.
+    fn told_up_to(
+        &self,
+        present: Present,
+        store: OpenStore,
+        history: &History,
+    ) -> Result<Told, Error> {
         Ok(Told {
-            story: self.story(&store, &history, (present.tree, present.modes))?,
+            story: self.story(&store, history, (present.tree, present.modes))?,
             present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
             cache: present.cache,
             store,
@@ -74,7 +99,27 @@ impl Project<'_> {
     }
 }
 
+/// The directories on the way to a path, and what is there.
+fn ways_to(path: &RelPath) -> Vec<Vec<u8>> {
+    let mut here = RelPath::root();
+    let mut ways = vec![Vec::new()];
+    for name in path.components() {
+        here = here.join(name);
+        ways.push(here.as_bytes().to_vec());
+    }
+    ways
+}
+
 impl Told {
+    /// Is a file at this path of which the state before the present says nothing?
+    fn is_new(&self, path: &RelPath) -> Result<bool, Error> {
+        let Some(before) = self.now().checked_sub(1) else {
+            return Ok(true);
+        };
+        let is_file = |point| Ok::<_, Error>(matches!(self.at(point, path)?, At::File(_)));
+        Ok(is_file(self.now())? && !is_file(before)?)
+    }
+
     /// The number of the point that is the present.
     pub(crate) fn now(&self) -> usize {
         self.story.line.points.len() - 1

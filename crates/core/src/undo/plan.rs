@@ -1,16 +1,19 @@
 //! What taking back would do, as a value: printed, chosen from, and carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use herma_store::{ObjectId, RelPath};
 
 use crate::restore::run::Restored;
+use crate::restore::{Plan, RestoreOptions};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::{Doubt, StepChoice};
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::record::StateIds;
 use crate::undo::reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
 use crate::worktree::reason::Reason;
+use crate::worktree::stat_cache::StatCache;
 
 /// What to take back.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +32,14 @@ pub struct TakeBack {
     pub file_by_file: bool,
 }
 
-/// What taking back would do. Nothing is changed before [`Project::take_back`].
+impl TakeBack {
+    /// The part of the project it is about.
+    pub(crate) fn part(&self) -> RestoreOptions {
+        RestoreOptions { paths: self.paths.clone(), keep: self.keep.clone() }
+    }
+}
+
+/// What taking back would do. Nothing is changed before [`Project::take_back_as_planned`].
 #[derive(Clone, Debug)]
 pub struct TakeBackPlan {
     /// What was asked for.
@@ -50,15 +60,16 @@ pub struct TakeBackPlan {
     pub outside: Vec<OutsideOfStep>,
     /// Other projects in which the same calls are recorded, too. Nothing is taken back there.
     pub also_in: BTreeSet<String>,
-    /// The checkpoint the project is brought to, if nothing has to be kept: then this is a restore like any
-    /// other.
-    pub exact: Option<Box<Checkpoint>>,
+    /// If nothing has to be kept, this is a restore like any other, which does this.
+    pub exact: Option<Box<Plan>>,
     /// What each of the chosen steps changed, as far as it is asked for.
     pub(crate) touched: BTreeMap<u64, BTreeSet<RelPath>>,
     /// The checkpoints that were held when the present was looked at: see [`crate::worktree::held`].
     pub(crate) held: Vec<ObjectId>,
     /// The state all of this was worked out for.
     pub(crate) present: StateIds,
+    /// What the look found that all of this was worked out from, if it is only to be seen.
+    pub(crate) seen: Option<Arc<StatCache>>,
 }
 
 /// What becomes of one step.

@@ -7,10 +7,9 @@ use herma_diff::{Change, DiffError, FileState, Side};
 use herma_store::object::{EntryMode, Kind, TreeEntry, id_of};
 use herma_store::{ObjectId, RelPath};
 
+use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::engine::{NoProgress, Project};
 use crate::error::Error;
-use crate::history::History;
 use crate::side::{PresentSide, StoreSide};
 use crate::undo::plan::TakeBackPlan;
 use crate::undo::reversal::{Content, Outcome, Reversed};
@@ -72,23 +71,18 @@ impl Side for ResultSide<'_> {
 }
 
 impl Project<'_> {
-    /// What carrying out a plan would change. Refused if files changed since it was made, and for an exact
-    /// restore, which is compared like two checkpoints.
+    /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
     pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
-        let store = self.read_store()?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look_holding(&store, &history, &plan.held, &NoProgress)?;
-        if (present.tree, present.modes) != plan.present || plan.exact.is_some() {
-            return Err(Error::ChangedSincePlan);
-        }
-        let (changes, modes) = list(&present.cache, &plan.reversed);
+        let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());
+        let seen = seen.ok_or(Error::ChangedSincePlan)?;
+        let (changes, modes) = list(seen, &plan.reversed);
         let moved = plan.reversed.renamed.iter();
         let mut preview = Preview {
             changes: Vec::new(),
             modes,
             reversed: plan.reversed.clone(),
-            present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
-            store,
+            present: PresentSide::new(self.open_root()?, Arc::clone(seen)),
+            store: self.read_store()?,
             moved_from: moved.map(|(now, then)| (then.clone(), now.clone())).collect(),
         };
         let options = herma_diff::RenameOptions::default();

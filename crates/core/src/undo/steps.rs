@@ -17,16 +17,16 @@ use crate::error::Error;
 use crate::history::History;
 use crate::restore::modes::Modes;
 use crate::restore::plan::requested;
-use crate::restore::run::{Task, by_path};
+use crate::restore::run::{Task, before, by_path};
 use crate::restore::{Requested, RestoreOptions, Then};
-use crate::save::vouches_for_absence;
+use crate::save::{Draft, vouches_for_absence};
 use crate::side::{Pending, StoreSide};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::recording::WhichStep;
 use crate::steps::{Doubt, Step, StepEnd};
 use crate::timeline::stretches::Stretches;
 use crate::timeline::{StateParts, Story, parts_of};
-use crate::types::checkpoint::Checkpoint;
+use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::partition::Sorted;
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::record::Move;
@@ -55,52 +55,62 @@ impl Project<'_> {
         let pending = |id: &ObjectId| writer.read(id);
         let mut plan = self.work_out(&store, &history, asked, &present, &pending)?;
         plan.held = held;
-        plan.also_in = self.others_of(&store, &plan)?;
+        plan.seen = Some(present.cache);
         Ok(plan)
     }
 
-    /// The other projects in which what a plan is about is recorded, too.
-    fn others_of(&self, store: &OpenStore, plan: &TakeBackPlan) -> Result<BTreeSet<String>, Error> {
-        let steps = self.all_steps(store)?;
-        let meant = match plan.asked.since {
-            Some(_) => plan.steps.iter().copied().collect(),
-            None => plan.asked.steps.pick(&steps),
-        };
-        let meant = steps.into_iter().filter(|s| meant.contains(&s.number));
-        Ok(meant.flat_map(|step| step.start.also_in).collect())
-    }
-
-    /// Carries out a plan. The present is saved first. Refused if files changed since it was made.
-    pub fn take_back(
-        &self,
-        plan: TakeBackPlan,
-        progress: &dyn Progress,
-    ) -> Result<TakenBack, Error> {
-        if plan.is_empty() {
-            let restored = None;
-            return Ok(TakenBack { plan, restored });
-        }
+    /// Works out what taking back does, and does it. The present is saved first.
+    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack, Error> {
+        self.read_store()?;
         progress.stage(Stage::Waiting);
         let store = self.engine.open_for_writing()?;
         let _lock = self.lock(&store.dirs)?;
         self.check_whole(&store)?;
-        self.sweep_interrupted(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let present = self.look_holding(&store, &history, &plan.held, progress)?;
-        if (present.tree, present.modes) != plan.present {
+        let held = self.held_for(&store, asked)?;
+        // One look serves the plan and the save.
+        let draft = self.draft(&store, false, &held, progress)?;
+        let pending = |id: &ObjectId| draft.writer.read(id);
+        let plan = self.work_out(&store, &draft.history, asked, &draft.present, &pending)?;
+        self.take_back_over(&store, draft, plan, progress)
+    }
+
+    /// Carries out a plan that somebody saw. The present is saved first. Refused if files changed since it was made.
+    pub fn take_back_as_planned(
+        &self,
+        plan: TakeBackPlan,
+        progress: &dyn Progress,
+    ) -> Result<TakenBack, Error> {
+        progress.stage(Stage::Waiting);
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        self.check_whole(&store)?;
+        let draft = self.draft(&store, false, &plan.held, progress)?;
+        if (draft.present.tree, draft.present.modes) != plan.present && !plan.is_empty() {
             return Err(Error::ChangedSincePlan);
         }
-        let options =
-            RestoreOptions { paths: plan.asked.paths.clone(), keep: plan.asked.keep.clone() };
-        let (target, options) = if let Some(target) = &plan.exact {
-            (target.as_ref().clone(), options)
+        self.take_back_over(&store, draft, plan, progress)
+    }
+
+    /// Carries out a plan for the present that `draft` found.
+    fn take_back_over<'s>(
+        &self,
+        store: &'s OpenStore,
+        mut draft: Draft<'s>,
+        plan: TakeBackPlan,
+        progress: &dyn Progress,
+    ) -> Result<TakenBack, Error> {
+        if plan.is_empty() {
+            return Ok(TakenBack { plan, restored: None });
+        }
+        let (target, options);
+        if let Some(exact) = &plan.exact {
+            (target, options) = (exact.target.clone(), plan.asked.part());
         } else {
-            let target = self.make_target(&store, &history, &plan, &present, progress)?;
-            (target, RestoreOptions::default())
-        };
+            (draft, target) = self.make_target(store, draft, &plan, progress)?;
+            options = RestoreOptions::default();
+        }
         let task = Task::New(Move::Restore);
-        let held = &plan.held;
-        let restored = self.restore_locked(&store, &target, &options, &task, held, progress)?;
+        let restored = self.restore_over(store, draft, &target, &options, &task, progress)?;
         Ok(TakenBack { plan, restored: Some(Box::new(restored)) })
     }
 
@@ -130,33 +140,30 @@ impl Project<'_> {
         }
     }
 
-    /// The checkpoint the project is to be brought to: one that is there already, or a new one.
-    fn make_target(
+    /// Saves the present, and finds or makes the checkpoint that the project is to be brought to.
+    fn make_target<'s>(
         &self,
-        store: &OpenStore,
-        history: &History,
+        store: &'s OpenStore,
+        mut draft: Draft<'s>,
         plan: &TakeBackPlan,
-        present: &Present,
         progress: &dyn Progress,
-    ) -> Result<Checkpoint, Error> {
-        if self.saved_before(store, history, present, &[])?.is_none() {
-            self.save_before_taking_back(store, &plan.reason(), &plan.held, progress)?;
+    ) -> Result<(Draft<'s>, Checkpoint), Error> {
+        let (history, present) = (&draft.history, &draft.present);
+        if draft.is_anew || self.saved_before(store, history, present, &[])?.is_none() {
+            let (held, options) = (draft.held.clone(), before(&plan.reason()));
+            let kept = self.keep(store, draft, &options, Origin::Safety, progress)?;
+            draft = self.draft_of_stored(store, kept.present, held, kept.saved.lost.packs)?;
         }
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
         // What the new checkpoint says about the present, beside its files, may not be stored yet.
-        let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let present = self.scan_holding(store, &history, &plan.held, &writer, progress)?;
-        if (present.tree, present.modes) != plan.present {
-            return Err(Error::ChangedSincePlan);
-        }
+        let (present, writer) = (&draft.present, &draft.writer);
         let pending = |id: &ObjectId| writer.read(id);
-        let parts = present_parts(store, &present, &pending)?;
+        let parts = present_parts(store, present, &pending)?;
         let side = StoreSide::with_pending(&store.objects, &pending);
         let view = parts.view(present.tree, &side);
         let add = |kind, data: &[u8]| writer.add(kind, data).map_err(Error::from);
         let state = reversal::write_state(&view, &plan.reversed, &add)?;
         drop(parts);
-        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let all = draft.history.readable(&store.dirs, &store.objects, &self.id)?;
         let changes = plan.reversed.changes.iter();
         let gone = changes.filter(|(_, outcome)| **outcome == Outcome::Gone);
         let gone: Vec<RelPath> = gone.map(|(path, _)| path.clone()).collect();
@@ -166,9 +173,11 @@ impl Project<'_> {
             is_same && vouches_for_absence(store, c, &gone)
         };
         if let Some(found) = all.into_iter().find(same) {
-            return Ok(found);
+            return Ok((draft, found));
         }
-        self.publish_merged(store, &history, &present, state, writer, plan.reason())
+        let Draft { history, present, writer, held, losses, .. } = draft;
+        let made = self.publish_merged(store, &history, &present, state, writer, plan.reason())?;
+        Ok((self.draft_of_stored(store, present, held, losses.packs)?, made))
     }
 
     /// Works out what taking back would do to a present whose objects are in the store or pending.
@@ -180,8 +189,27 @@ impl Project<'_> {
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<TakeBackPlan, Error> {
-        let ids = (present.tree, present.modes);
-        let told = self.story(store, history, ids)?;
+        let told = self.story(store, history, (present.tree, present.modes))?;
+        let mut plan = self.work_out_along(&told, store, history, asked, present, pending)?;
+        let meant = match asked.since {
+            Some(_) => plan.steps.iter().copied().collect(),
+            None => asked.steps.pick(&told.steps),
+        };
+        let meant = told.steps.into_iter().filter(|step| meant.contains(&step.number));
+        plan.also_in = meant.flat_map(|step| step.start.also_in).collect();
+        Ok(plan)
+    }
+
+    /// The same along this story.
+    fn work_out_along(
+        &self,
+        told: &Story,
+        store: &OpenStore,
+        history: &History,
+        asked: &TakeBack,
+        present: &Present,
+        pending: &Pending<'_>,
+    ) -> Result<TakeBackPlan, Error> {
         for number in &asked.steps.numbers {
             if told.step(*number).is_none() {
                 return Err(Error::NoSuchStep(WhichStep::Number(*number)));
@@ -196,12 +224,13 @@ impl Project<'_> {
             by_others: BTreeSet::new(),
             unattributed: BTreeSet::new(),
             doubts: Vec::new(),
-            outside: outside_of(&told, &chosen, asked),
+            outside: outside_of(told, &chosen, asked),
             also_in: BTreeSet::new(),
             exact: None,
             touched: BTreeMap::new(),
             held: Vec::new(),
-            present: ids,
+            present: (present.tree, present.modes),
+            seen: None,
         };
         let first = match &asked.since {
             Some(since) => {
@@ -222,7 +251,7 @@ impl Project<'_> {
                 None => return Err(Error::StepsForgotten(chosen.into_iter().collect())),
             },
         };
-        let sorted = first.map(|first| Sorted::new(&told, &chosen, first));
+        let sorted = first.map(|first| Sorted::new(told, &chosen, first));
         if let Some(since) = &asked.since {
             let keeps_anything = sorted.as_ref().is_some_and(|sorted| sorted.keeps_anything);
             let is_work = |number: &u64| told.step(*number).is_some_and(|s| !s.kind.is_move());
@@ -230,14 +259,16 @@ impl Project<'_> {
             if asked.steps.is_all() && !(keeps_anything && has_work) {
                 if let Some(sorted) = sorted {
                     plan.steps = sorted.steps.into_iter().collect();
-                    plan.doubts = doubts_of(&told, &sorted.uncertain);
+                    plan.doubts = doubts_of(told, &sorted.uncertain);
                 }
                 if asked.file_by_file {
                     plan.reversed = self.whole(store, since, asked, present, pending)?;
                     self.name_not_held(store, since, present, &mut plan)?;
                     plan.leave_all(&asked.keep);
                 } else {
-                    plan.exact = Some(Box::new(since.clone()));
+                    let part = asked.part();
+                    let exact = self.plan_over(store, history, since, &part, present)?;
+                    plan.exact = Some(Box::new(exact));
                 }
                 return Ok(plan);
             }
@@ -245,10 +276,10 @@ impl Project<'_> {
         let Some(sorted) = sorted else {
             return Err(Error::NoSteps);
         };
-        let stretches = Stretches { project: self, store, told: &told, present, pending };
+        let stretches = Stretches { project: self, store, told, present, pending };
         stretches.name_what_stays(&sorted, &mut plan)?;
         stretches.name_what_goes(&sorted, &chosen, &mut plan)?;
-        plan.reversed = self.reverse(store, &told, &sorted, asked, present, pending)?;
+        plan.reversed = self.reverse(store, told, &sorted, asked, present, pending)?;
         let begins = first.and_then(|first| told.line.points[first].checkpoint.as_ref());
         if let Some(from) = asked.since.as_ref().or(begins) {
             self.name_not_held(store, from, present, &mut plan)?;
@@ -256,7 +287,7 @@ impl Project<'_> {
         plan.leave_all(&asked.keep);
         let Sorted { steps, uncertain, .. } = sorted;
         plan.steps = steps.into_iter().collect();
-        plan.doubts = doubts_of(&told, &uncertain);
+        plan.doubts = doubts_of(told, &uncertain);
         Ok(plan)
     }
 
@@ -272,9 +303,7 @@ impl Project<'_> {
         if plan.asked.paths.is_empty() {
             return Ok(());
         }
-        let options =
-            RestoreOptions { paths: plan.asked.paths.clone(), keep: plan.asked.keep.clone() };
-        let prepared = self.prepare(store, from, &options, present)?;
+        let prepared = self.prepare(store, from, &plan.asked.part(), present)?;
         // A path that came and went between steps is known all the same.
         if plan.asked.since.is_some() {
             prepared.check_known()?;

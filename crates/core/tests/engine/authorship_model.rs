@@ -89,7 +89,7 @@ impl Model {
             Event::TakeBack(number) => {
                 let project = self.p.project();
                 if let Ok(plan) = project.plan_take_back(&of_steps(&[number]), &NoProgress) {
-                    project.take_back(plan, &NoProgress).unwrap();
+                    project.take_back_as_planned(plan, &NoProgress).unwrap();
                 }
             }
         }

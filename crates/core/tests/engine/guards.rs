@@ -44,7 +44,7 @@ fn steps_are_not_taken_back_from_a_half_done_restore() {
     let project = p.project();
     let planned = project.plan_take_back(&of_steps(&[step]), &NoProgress);
     assert!(matches!(planned, Err(Error::RestoreUnfinished)), "{planned:?}");
-    let taken = project.take_back(plan, &NoProgress);
+    let taken = project.take_back_as_planned(plan, &NoProgress);
     assert!(matches!(taken, Err(Error::RestoreUnfinished)), "{taken:?}");
     assert_eq!(p.read("a.txt"), "two\n");
 }

@@ -41,7 +41,7 @@ fn assert_recoverable(p: &TestProject, what: &str) {
         let Ok(plan) = project.plan_take_back(&asked, &NoProgress) else {
             continue;
         };
-        let taken = project.take_back(plan, &NoProgress);
+        let taken = project.take_back_as_planned(plan, &NoProgress);
         let taken = taken.unwrap_or_else(|e| panic!("{what}: {e:?}"));
         if taken.restored.is_some() {
             p.undo().unwrap();

@@ -308,7 +308,7 @@ fn a_plan_for_other_files_is_refused() {
     let plan = p.plan_take_back(&of_steps(&[step]));
     p.write("b.txt", "by hand, after planning\n");
     let count = p.list().len();
-    let refused = project.take_back(plan, &NoProgress);
+    let refused = project.take_back_as_planned(plan, &NoProgress);
     assert!(matches!(refused, Err(Error::ChangedSincePlan)), "{refused:?}");
     assert_eq!(p.list().len(), count, "a refusal adds no entry");
     assert_eq!(p.read("a.txt"), "agent\n");

@@ -49,7 +49,10 @@ impl TestProject {
     pub fn take_back(&self, asked: &TakeBack) -> TakenBack {
         let project = self.project();
         let plan = project.plan_take_back(asked, &NoProgress).unwrap();
-        project.take_back(plan, &NoProgress).unwrap()
+        let taken = project.take_back(asked, &NoProgress).unwrap();
+        assert_eq!(plan.reversed, taken.plan.reversed, "what is planned is done");
+        assert_eq!(plan.exact, taken.plan.exact, "what is planned is done");
+        taken
     }
 }
 

@@ -79,7 +79,7 @@ fn a_project_that_moved_takes_its_steps_along() {
     project.adopt(&from).unwrap();
     let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress).unwrap();
     assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], vec![]));
-    project.take_back(plan, &NoProgress).unwrap();
+    project.take_back_as_planned(plan, &NoProgress).unwrap();
     let text = std::fs::read_to_string(moved.join("f")).unwrap();
     assert_eq!(text, "1\n2\n3\n4\n5\nsix\n");
     let next = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress).unwrap();

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use herma_core::engine::Project;
-use herma_core::error::Error;
 use herma_core::steps::{StepChoice, TurnChoice};
 use herma_core::undo::reversal::Conflicts;
 use herma_core::{Checkpoint, RelPath, TakeBack, TakeBackPlan};
@@ -17,9 +16,6 @@ use crate::render::restore_report::Format;
 use crate::render::take_back_report::{report_planned, report_taken_back};
 use crate::terminal::time;
 use crate::transcript::{Conversation, Following};
-
-/// Files may change while a plan is made; then it is made again.
-const ATTEMPTS: usize = 3;
 
 /// Which steps are meant.
 #[derive(Args, Debug, Default)]
@@ -145,38 +141,31 @@ pub(crate) fn take_back(
     format: Format,
     conversation: &Conversation,
 ) -> Result<Outcome, CommandError> {
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let progress = env.ui.progress();
-        let mut plan = project
-            .plan_take_back(asked, &progress)
-            .map_err(|error| with_state_of_files(project, error))?;
-        drop(progress);
+    let mut chosen = None;
+    if dry_run || asked.file_by_file {
+        let planned = project.plan_take_back(asked, &env.ui.progress());
+        let mut plan = planned.map_err(|error| with_state_of_files(project, error))?;
         if dry_run {
             return report_planned(env, project, &plan, format, conversation.plan(env)?);
         }
-        if asked.file_by_file && !choose(env, project, &mut plan)? {
+        if !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");
             return Ok(Outcome::Done);
         }
-        let mut following = Following::begin(env, project, conversation.aim())?;
-        let progress = env.ui.progress();
-        let taken = project.take_back(plan, &progress);
-        drop(progress);
-        if taken.is_err() {
-            following.failed();
-        }
-        match taken {
-            // Somebody who chose has to see again what they choose from.
-            Err(Error::ChangedSincePlan) if attempts < ATTEMPTS && !asked.file_by_file => {}
-            Err(error) => return Err(with_state_of_files(project, error)),
-            Ok(taken) => {
-                let told = following.finish()?;
-                return report_taken_back(env, project, &taken, format, told);
-            }
-        }
+        chosen = Some(plan);
     }
+    let mut following = Following::begin(env, project, conversation.aim())?;
+    let progress = env.ui.progress();
+    let taken = match chosen {
+        Some(plan) => project.take_back_as_planned(plan, &progress),
+        None => project.take_back(asked, &progress),
+    };
+    drop(progress);
+    let taken = taken.map_err(|error| {
+        following.failed();
+        with_state_of_files(project, error)
+    })?;
+    report_taken_back(env, project, &taken, format, following.finish()?)
 }
 
 /// Lets a person choose; is anything left to do?

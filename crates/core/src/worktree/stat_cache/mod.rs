@@ -82,6 +82,12 @@ pub struct StatCache {
     changed: Changed,
 }
 
+impl std::fmt::Debug for StatCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatCache").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
 /// A directory with everything below it, as runs of records and names.
 struct Subtree {
     dirs: Range<u32>,

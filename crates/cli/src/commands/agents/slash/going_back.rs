@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use herma_agents::slash::message::Span;
-use herma_core::error::Error;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
 use herma_core::undo::reversal::{Conflicts, Decided};
@@ -25,8 +24,6 @@ use crate::transcript::{Conversation, Following};
 
 /// Names that are shown of a list of files.
 const SHOWN: usize = 8;
-/// Files may change while a plan is made; then it is made again.
-const ATTEMPTS: usize = 3;
 const UNDO: &str = "/rollback undo takes it back.";
 
 impl Asked<'_> {
@@ -82,17 +79,7 @@ impl Asked<'_> {
             conflicts: Conflicts::Leave,
             file_by_file: false,
         };
-        let progress = self.env.ui.progress();
-        let attempt = || {
-            let plan = self.project.plan_take_back(&asked, &progress)?;
-            self.project.take_back(plan, &progress)
-        };
-        let mut taken = attempt();
-        for _ in 1..ATTEMPTS {
-            if matches!(taken, Err(Error::ChangedSincePlan)) {
-                taken = attempt();
-            }
-        }
+        let taken = self.project.take_back(&asked, &self.env.ui.progress());
         taken.map_err(|error| with_state_of_files(&self.project, error))
     }
 
