@@ -2,8 +2,6 @@
 
 use bstr::BString;
 
-use crate::reads::ChangeReason;
-
 /// Why a file or directory that acts for its owner does not come back whole.
 pub const IDENTITY_NOT_KEPT: &str = "checkpoints do not keep setuid and setgid bits";
 
@@ -124,5 +122,51 @@ impl Effect {
             Self::Elsewhere(_) => ChangeReason::ActsElsewhere,
             _ => ChangeReason::ChangesFiles,
         }
+    }
+}
+
+/// Why a command may change something. Of several reasons for one command the last in this order is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeReason {
+    /// It acts on something that is no file of this machine, or as another user.
+    ActsElsewhere,
+    /// That is what the program is for.
+    ChangesFiles,
+    /// Its output goes to a file.
+    WritesOutput,
+    /// What the program does with these arguments is not known.
+    NotKnown,
+    /// It sets a variable that may change what programs do.
+    SetsVariable,
+    /// The text is not understood.
+    NotUnderstood,
+    /// The text is too long, or too nested, to be looked at.
+    TooIntricate,
+}
+
+impl ChangeReason {
+    /// The word JSON uses, and a sentence for a person.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ActsElsewhere => ("acts-elsewhere", "it acts on more than the files here"),
+            Self::ChangesFiles => ("changes-files", "it changes files"),
+            Self::WritesOutput => ("writes-output", "its output goes to a file"),
+            Self::NotKnown => ("not-known", "what it does with these arguments is not known"),
+            Self::SetsVariable => {
+                ("sets-variable", "it sets a variable that may change what programs do")
+            }
+            Self::NotUnderstood => ("not-understood", "a part of it is not understood"),
+            Self::TooIntricate => ("too-intricate", "it is too long or too nested to be looked at"),
+        }
+    }
+
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        self.words().0
+    }
+
+    /// For a person.
+    pub const fn text(self) -> &'static str {
+        self.words().1
     }
 }

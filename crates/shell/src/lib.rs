@@ -1,7 +1,7 @@
 //! What a command line may do to files: nothing is run, nothing is written.
 //!
 //! The text is parsed as bash (`rable`), and one walk (`walk`) follows it as a shell would, through every command that
-//! may run. What a program does is looked up in one table (`programs`). Two questions are asked of what the walk finds:
+//! may run. What a program does is looked up in one table (`walk/programs`). Two questions are asked of what the walk finds:
 //!
 //! * Does it only read? [`may_change`] needs no project. It errs to one side only: a command is said to read if it is
 //!   understood as a whole and every program in it is known to change nothing with these arguments.
@@ -30,18 +30,14 @@
 mod effects;
 mod options;
 mod paths;
-mod patterns;
-mod process;
-mod programs;
 mod reads;
 mod walk;
-mod words;
 
 use bstr::BString;
 
-pub use effects::{Arrival, Effect, IDENTITY_NOT_KEPT, Touch, When};
+pub use effects::{Arrival, ChangeReason, Effect, IDENTITY_NOT_KEPT, Touch, When};
 pub use paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, last_name, resolve};
-pub use reads::{ChangeReason, MayChange, may_change};
+pub use reads::{MayChange, may_change};
 
 /// A command somebody wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

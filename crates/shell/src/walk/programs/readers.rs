@@ -2,7 +2,7 @@
 
 use super::{ANYTHING, ODD_OPTIONS, texts};
 use crate::options::Argument;
-use crate::process::Process;
+use crate::walk::process::Process;
 
 /// Change nothing, whatever their arguments are.
 #[rustfmt::skip]

@@ -4,7 +4,7 @@ use super::modes::takes_rights;
 use super::texts;
 use crate::effects::{Arrival, Effect};
 use crate::options::{Argument, Parsed};
-use crate::process::Process;
+use crate::walk::process::Process;
 
 /// Options of `cp` that copy directories and links as what they are.
 const KEEP_SHAPE: &str = "r R a d P recursive archive no-dereference";

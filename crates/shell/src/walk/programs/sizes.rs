@@ -3,7 +3,7 @@
 
 use crate::effects::Effect;
 use crate::options::Parsed;
-use crate::process::Process;
+use crate::walk::process::Process;
 
 pub(super) fn truncate(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {
     let size = match (parsed.value("s size"), parsed.value("r reference")) {

@@ -2,7 +2,7 @@
 
 use super::ODD_OPTIONS;
 use crate::options::{Argument, Options, Parsed};
-use crate::process::Process;
+use crate::walk::process::Process;
 
 const SED: Options = Options(
     "-nErsuz quiet silent regexp-extended separate unbuffered null-data posix debug sandbox",

@@ -1,7 +1,7 @@
 //! Programs that bring many files from elsewhere: archives, patches, downloads, mirrors.
 
 use crate::options::Parsed;
-use crate::process::Process;
+use crate::walk::process::Process;
 
 const OTHER_MACHINE: &str = "it changes something on another machine";
 

@@ -3,19 +3,26 @@
 //! Any of its commands may run or not, so what the line can change is what all of them together can change. Only the
 //! present directory depends on the order: after `cd a; …` the rest runs in `a`, or, if the `cd` failed, where it was.
 //! Both are followed.
+//!
+//! `words` reads a word, `patterns` what its wildcards stand for, `process` is a program at work, and `programs` knows what
+//! each does. They stand here together because a shell runs programs, and programs run shells.
+
+mod patterns;
+mod process;
+pub(crate) mod programs;
+mod words;
 
 use std::collections::BTreeSet;
 
 use bstr::BString;
 use rable::{ListItem, ListOperator, Node, NodeKind};
 
-use crate::effects::{Effect, Touch, When};
+use crate::Command;
+use crate::effects::{ChangeReason, Effect, Touch, When};
 use crate::options::Argument;
 use crate::paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, resolve};
-use crate::patterns::Word;
-use crate::process::Process;
-use crate::reads::ChangeReason;
-use crate::{Command, programs};
+use crate::walk::patterns::Word;
+use crate::walk::process::Process;
 
 /// Longer text is not parsed.
 const MAX_TEXT_BYTES: usize = 64 << 10;
@@ -467,7 +474,7 @@ impl<'f> Walk<'f> {
 
     fn sets(&mut self, variable: &str) {
         if !programs::is_harmless_variable(variable.as_bytes()) {
-            let why = programs::SETS_VARIABLE;
+            let why = ChangeReason::SetsVariable.text();
             self.anything(variable.as_bytes(), why, ChangeReason::SetsVariable);
         }
     }

@@ -3,7 +3,7 @@
 use super::{ANYTHING, ONLY_SHELL_KNOWS, texts};
 use crate::effects::{Arrival, Effect};
 use crate::options::Argument;
-use crate::process::Process;
+use crate::walk::process::Process;
 
 /// Commands that change nothing, unless they are told to write their output to a file.
 #[rustfmt::skip]

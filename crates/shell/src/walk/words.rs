@@ -3,8 +3,8 @@
 use bstr::ByteVec;
 use rable::{Node, NodeKind};
 
-use crate::patterns::Word;
 use crate::walk::Walk;
+use crate::walk::patterns::Word;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {

@@ -26,9 +26,9 @@ mod wrappers;
 use bstr::BString;
 
 use crate::options::Argument;
-use crate::process::Process;
+use crate::walk::process::Process;
 
-pub(crate) use wrappers::{SETS_VARIABLE, is_harmless_variable};
+pub(crate) use wrappers::is_harmless_variable;
 
 const ANYTHING: &str = "it may change any file, also outside the project";
 const ODD_OPTIONS: &str = "what it changes with these arguments is not known";

@@ -1,7 +1,7 @@
 //! Programs that change what is no file: other machines, databases, processes, the system.
 
 use crate::options::Argument;
-use crate::process::Process;
+use crate::walk::process::Process;
 
 const OTHER_MACHINE: &str = "it talks to another machine";
 const CONTAINERS: &str = "it changes containers";

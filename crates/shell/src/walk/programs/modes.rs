@@ -3,7 +3,7 @@
 use crate::effects::{Effect, IDENTITY_NOT_KEPT};
 use crate::options::Parsed;
 use crate::paths::{PathEntry, ResolvedPath};
-use crate::process::Process;
+use crate::walk::process::Process;
 
 /// Notes what `chmod` changes; `None` if that is not known.
 pub(super) fn chmod(process: &mut Process<'_, '_>, parsed: &Parsed<'_>) -> Option<()> {

@@ -5,8 +5,7 @@ use bstr::BString;
 use crate::effects::Effect;
 use crate::options::Argument;
 use crate::paths::{LastLink, PathEntry, ResolvedPath, resolve};
-use crate::programs;
-use crate::walk::Walk;
+use crate::walk::{Walk, programs};
 
 /// One program, started in one directory.
 pub(crate) struct Process<'w, 'f> {

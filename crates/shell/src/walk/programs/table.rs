@@ -3,7 +3,7 @@
 use super::{archives, files, modes, scripts, sizes};
 use crate::effects::Effect;
 use crate::options::{Options, Parsed};
-use crate::process::Process;
+use crate::walk::process::Process;
 
 /// Notes what a program does with these arguments; `None` if that is not known.
 type Effects = fn(&mut Process<'_, '_>, &Parsed<'_>) -> Option<()>;

@@ -2,12 +2,9 @@
 
 use super::elsewhere::OTHER_USER;
 use super::{ANYTHING, ODD_OPTIONS, ONLY_SHELL_KNOWS, program_name, readers};
-use crate::effects::Effect;
+use crate::effects::{ChangeReason, Effect};
 use crate::options::{Argument, Options};
-use crate::process::Process;
-
-/// Why setting a variable is not harmless.
-pub(crate) const SETS_VARIABLE: &str = "it sets a variable that may change what programs do";
+use crate::walk::process::Process;
 
 const SHELL: Options = Options("-ceuxl login norc noprofile posix", "");
 
@@ -37,7 +34,7 @@ pub(super) fn effects(process: &mut Process<'_, '_>, name: &str, arguments: &[Ar
         "sh" | "bash" | "dash" | "ash" | "ksh" | "zsh" => shell(process, name, arguments),
         "export" | "declare" | "local" | "readonly" | "typeset" | "unset" => {
             if !arguments.iter().all(sets_harmlessly) {
-                process.unknown(SETS_VARIABLE);
+                process.unknown(ChangeReason::SetsVariable.text());
             }
         }
         "set" => {
@@ -109,7 +106,7 @@ fn environment(process: &mut Process<'_, '_>, arguments: &[Argument]) {
             ([b'-', ..], _) => return process.unknown(ODD_OPTIONS),
             (text, Some(equals)) => {
                 if !is_harmless_variable(&text[..equals]) {
-                    process.unknown(SETS_VARIABLE);
+                    process.unknown(ChangeReason::SetsVariable.text());
                 }
                 others
             }
