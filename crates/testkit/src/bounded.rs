@@ -1,7 +1,7 @@
 //! Programs that tests start: every one of them ends.
 //!
 //! A test that waits for ever tells nobody what it waited for, so no test starts a program but through [`Bounded`]: what runs
-//! longer than [`patience`] is killed, which ends every wait for it, be it for its end or for what it says.
+//! longer than [`time_limit`] is killed, which ends every wait for it, be it for its end or for what it says.
 //!
 //! They also start with the signals of a person's shell. Who runs the tests may ignore some of them, as `nohup`,
 //! supervisors and background jobs of a shell without job control do, and a program inherits that.
@@ -17,9 +17,19 @@ use std::time::Duration;
 /// How long somebody else may hold on to what a program that ended wrote to.
 const HELD: Duration = Duration::from_secs(60);
 
+/// The environment variable that asks for crowds of processes in their full size.
+///
+/// `cargo xtask faults --full` sets it; without it a smaller run of the same is made.
+pub const FULL_VARIABLE: &str = "HERMA_FAULT_FULL";
+
+/// Are crowds of processes asked for in their full size, by [`FULL_VARIABLE`]?
+pub fn is_full() -> bool {
+    std::env::var_os(FULL_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
 /// No program of a test takes this long.
-pub fn patience() -> Duration {
-    let minutes = if crate::faults::is_full() { 60 } else { 10 };
+pub fn time_limit() -> Duration {
+    let minutes = if is_full() { 60 } else { 10 };
     Duration::from_secs(60 * minutes)
 }
 
@@ -34,7 +44,7 @@ pub trait Bounded {
     /// Runs it to its end.
     fn bounded_status(self) -> io::Result<ExitStatus>;
 
-    /// Starts it, if it does not run yet, and lets it run no longer than [`patience`].
+    /// Starts it, if it does not run yet, and lets it run no longer than [`time_limit`].
     fn bounded_spawn(self) -> io::Result<Self::Waited>;
 }
 
@@ -106,7 +116,7 @@ fn read_apart(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Kills a child that is still there after [`patience`]. Its descriptor never stands for another process.
+/// Kills a child that is still there after [`time_limit`]. Its descriptor never stands for another process.
 #[cfg(target_os = "linux")]
 fn watch(pid: u32, words: String) {
     use rustix::event::{PollFd, PollFlags, Timespec};
@@ -117,7 +127,7 @@ fn watch(pid: u32, words: String) {
     let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
         return;
     };
-    let limit = patience();
+    let limit = time_limit();
     std::thread::spawn(move || {
         let timeout = Timespec::try_from(limit).expect("so many seconds can be said");
         let mut ended = [PollFd::new(&process, PollFlags::IN)];

@@ -35,8 +35,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
             "stepping",
         ],
     ),
-    ("shell", &["effects", "patterns", "process", "programs", "reads", "walk"]),
-    ("testkit", &["bounded", "crash", "faults"]),
 ];
 
 /// Runs what the arguments ask for.

@@ -57,7 +57,7 @@ pub(crate) struct Heard {
 
 impl Heard {
     /// How long the agent waits.
-    fn patience(&self) -> Duration {
+    fn time_limit(&self) -> Duration {
         match self.event.kind {
             // Nothing has been asked of the agent yet, so the first save of a large project has time.
             EventKind::SessionStart => Duration::ZERO,
@@ -68,7 +68,7 @@ impl Heard {
 
     /// Has the agent gone on by now?
     pub(crate) fn is_late(&self) -> bool {
-        self.arrived.elapsed() > self.patience()
+        self.arrived.elapsed() > self.time_limit()
     }
 
     /// Is there anything to do?
@@ -143,7 +143,7 @@ fn call(
     }
     match split() {
         Ok(Half::Called(waiting)) => {
-            let left = heard.patience().saturating_sub(heard.arrived.elapsed());
+            let left = heard.time_limit().saturating_sub(heard.arrived.elapsed());
             waiting.wait(left);
             return;
         }

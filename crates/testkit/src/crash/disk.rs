@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::journal::{Change, Journal, Node, NodeId, Op};
 use super::state::{Rest, State};
+use crate::faults::{Change, Journal, Node, NodeId, Op};
 use crate::random::Random;
 
 /// What a disk writes at once.

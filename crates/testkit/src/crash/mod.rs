@@ -26,15 +26,10 @@ use std::path::Path;
 use crate::faults::{Faults, Outcome};
 
 mod disk;
-mod journal;
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-mod recorder;
 mod state;
 
+pub use crate::faults::{Change, Journal, NodeId, Op, Step};
 pub use disk::Disk;
-pub use journal::{Change, Journal, NodeId, Op, Step};
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub(crate) use recorder::Recorder;
 pub use state::{Rest, State};
 
 /// Runs a command without any fault and writes down what it did to everything below `root`.

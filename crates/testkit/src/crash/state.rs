@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-use super::journal::NodeId;
+use crate::faults::NodeId;
 use crate::tree::{remove_all, set_mode};
 
 /// When what the command wrote was written, as far as others can see: before the machine was started again.

@@ -79,7 +79,7 @@ pub struct Step {
 
 /// A file, directory or link as it was before the command, or when the command made it.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     File {
         bytes: Arc<Vec<u8>>,
         mode: u32,
@@ -96,18 +96,18 @@ pub(super) enum Node {
 /// What a command did, call by call.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    pub(super) nodes: Vec<Node>,
-    pub(super) steps: Vec<Step>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) steps: Vec<Step>,
     /// Which node has which device and inode now.
     known: HashMap<(u64, u64), NodeId>,
 }
 
 impl Journal {
     /// The root directory in every journal.
-    pub(super) const ROOT: NodeId = 0;
+    pub(crate) const ROOT: NodeId = 0;
 
     /// An empty journal about everything below `root` as it is now.
-    pub(super) fn of(root: &Path) -> Self {
+    pub(crate) fn of(root: &Path) -> Self {
         let mut journal = Self { nodes: Vec::new(), steps: Vec::new(), known: HashMap::new() };
         journal.add_existing(root);
         journal
@@ -144,14 +144,14 @@ impl Journal {
     }
 
     /// Adds what was just made, or just found.
-    pub(super) fn add(&mut self, metadata: &fs::Metadata, node: Node) -> NodeId {
+    pub(crate) fn add(&mut self, metadata: &fs::Metadata, node: Node) -> NodeId {
         let id = self.nodes.len();
         self.nodes.push(node);
         self.known.insert((metadata.dev(), metadata.ino()), id);
         id
     }
 
-    pub(super) fn node_of(&self, metadata: &fs::Metadata) -> Option<NodeId> {
+    pub(crate) fn node_of(&self, metadata: &fs::Metadata) -> Option<NodeId> {
         self.known.get(&(metadata.dev(), metadata.ino())).copied()
     }
 
@@ -192,7 +192,7 @@ impl Journal {
     }
 
     /// What an operation was about, for people.
-    pub(super) fn words(&self, op: &Op) -> String {
+    pub(crate) fn words(&self, op: &Op) -> String {
         match op {
             Op::Names(changes) => {
                 let names = changes.iter().map(|change| {

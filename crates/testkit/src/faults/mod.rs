@@ -17,6 +17,8 @@
 //! The count starts when the command itself begins to run and includes processes it leaves in the
 //! background: [`Faults::run`] returns when the last of them has ended.
 //!
+//! The same tracer can write down what a command does to the disk, as a [`Journal`] that power cuts are drawn from.
+//!
 //! # Limits
 //!
 //! Linux on x86-64 with glibc only. Elsewhere, and where `ptrace` is forbidden, the status is
@@ -29,12 +31,17 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+mod journal;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+mod recorder;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod syscalls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod trace;
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub(crate) use syscalls::storage_call;
+
+pub use crate::bounded::{FULL_VARIABLE, is_full};
+pub(crate) use journal::Node;
+pub use journal::{Change, Journal, NodeId, Op, Step};
 
 /// The environment variable that sets how many system calls a sweep advances by.
 ///
@@ -44,16 +51,6 @@ pub const STEP_VARIABLE: &str = "HERMA_FAULT_STEP";
 
 /// The step of a sweep when [`STEP_VARIABLE`] is not set.
 pub const DEFAULT_STEP: u64 = 13;
-
-/// The environment variable that asks for crowds of processes in their full size.
-///
-/// `cargo xtask faults --full` sets it; without it a smaller run of the same is made.
-pub const FULL_VARIABLE: &str = "HERMA_FAULT_FULL";
-
-/// Are crowds of processes asked for in their full size, by [`FULL_VARIABLE`]?
-pub fn is_full() -> bool {
-    std::env::var_os(FULL_VARIABLE).is_some_and(|value| !value.is_empty())
-}
 
 /// What happens at the chosen system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,10 +209,7 @@ impl Faults {
 
     /// Runs the command without a fault and writes down what it does to the disk.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-    pub(crate) fn run_recorded(
-        &self,
-        journal: crate::crash::Journal,
-    ) -> (Outcome, crate::crash::Journal) {
+    pub(crate) fn run_recorded(&self, journal: Journal) -> (Outcome, Journal) {
         trace::record(self, journal)
     }
 

@@ -19,8 +19,9 @@ use nix::libc::user_regs_struct;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 
+use super::Syscall;
 use super::journal::{Change, Journal, Node, NodeId, Op, Step};
-use crate::faults::{Syscall, storage_call};
+use super::syscalls::storage_call;
 
 /// The longest path a process can name.
 const PATH_MAX: usize = 4096;

@@ -18,9 +18,10 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::sys::{ptrace, signal};
 use nix::unistd::Pid;
 
+use super::journal::Journal;
+use super::recorder::Recorder;
 use super::{Fault, Faults, Outcome, Status, Syscall, syscalls};
 use crate::Bounded;
-use crate::crash::{Journal, Recorder};
 
 /// What to do when a call that was entered returns.
 #[derive(Clone, Copy)]
