@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{PathJson, ProjectJson};
+use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::width;
 use crate::render::patch_lines::visible;
-use crate::render::step_report::NamedStepJson;
+use crate::render::step_report::named_step_json;
 use crate::render::{authors, json};
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -34,29 +34,6 @@ pub(crate) struct BlameArgs {
     file: PathBuf,
 }
 
-#[derive(Serialize)]
-struct BlameJson {
-    schema: &'static str,
-    project: ProjectJson,
-    #[serde(flatten)]
-    path: PathJson,
-    lines: Vec<LineJson>,
-    steps: Vec<NamedStepJson>,
-}
-
-#[derive(Serialize)]
-struct LineJson {
-    number: usize,
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text_bytes: Option<String>,
-    author: &'static str,
-    steps: Vec<u64>,
-    checkpoint: Option<String>,
-    seconds: Option<i64>,
-    time: Option<String>,
-}
-
 pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
@@ -65,12 +42,13 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, C
     drop(progress);
     let outcome = warn_of_gaps(env, &project)?;
     if env.ui.json {
-        env.ui.write_json(&BlameJson {
+        env.ui.write_json(&object! {
             schema: "herma.blame/1",
-            project: ProjectJson::new(&project),
+            project: project_json(&project),
+            #[serde(flatten)]
             path: PathJson::new(path.as_bytes()),
-            lines: blame.lines.iter().zip(1..).map(line_json).collect(),
-            steps: blame.steps.iter().map(NamedStepJson::from).collect(),
+            lines: list(blame.lines.iter().zip(1..).map(line_json)),
+            steps: list(blame.steps.iter().map(named_step_json)),
         })?;
         return Ok(outcome);
     }
@@ -84,13 +62,14 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, C
     Ok(outcome)
 }
 
-fn line_json((line, number): (&BlameLine, usize)) -> LineJson {
+fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
     let (text, text_bytes) = json::text(&line.text);
     let origin = &line.origin;
-    LineJson {
+    object! {
         number,
         text,
-        text_bytes,
+        #[serde(flatten)]
+        text_bytes: text_bytes.map(|text_bytes| object! { text_bytes }),
         author: origin.author.word(),
         steps: origin.author.steps().to_vec(),
         checkpoint: origin.checkpoint.map(|saved| saved.id.to_hex()),

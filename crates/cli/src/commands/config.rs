@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::settings::{ConfigFile, KEYS, Key, Origin, Value, set};
 use crate::terminal::theme::Label;
 
@@ -34,23 +34,6 @@ enum ConfigCommand {
     },
 }
 
-#[derive(Serialize)]
-struct ConfigJson {
-    schema: &'static str,
-    file: PathJson,
-    settings: Vec<SettingJson>,
-    problems: Vec<String>,
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct SettingJson {
-    key: String,
-    value: serde_json::Value,
-    origin: &'static str,
-    line: Option<u64>,
-}
-
 pub(crate) fn cmd_config(env: &CommandEnv, args: &ConfigArgs) -> Result<Outcome, CommandError> {
     match &args.command {
         None | Some(ConfigCommand::Show) => show(env),
@@ -62,14 +45,11 @@ fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let settings = &env.settings;
     let outcome = if settings.problems.is_empty() { Outcome::Done } else { Outcome::Problems };
     if env.ui.json {
-        env.ui.write_json(&ConfigJson {
+        env.ui.write_json(&object! {
             schema: "herma.config/1",
             file: PathJson::of(&settings.file),
-            settings: settings
-                .all()
-                .map(|(key, value, origin)| to_json(key, value, origin))
-                .collect(),
-            problems: settings.problems.iter().map(ToString::to_string).collect(),
+            settings: list(settings.all().map(|(key, value, origin)| to_json(key, value, origin))),
+            problems: list(settings.problems.iter().map(ToString::to_string)),
             warnings: settings.warnings.clone(),
         })?;
         return Ok(outcome);
@@ -97,20 +77,15 @@ fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
     Ok(outcome)
 }
 
-fn to_json(key: &Key, value: &Value, origin: Origin) -> SettingJson {
+fn to_json(key: &Key, value: &Value, origin: Origin) -> impl Serialize {
     let (origin, line) = match origin {
         Origin::Default => ("default", None),
         Origin::File(line) => ("file", line),
         Origin::Session => ("session", None),
     };
-    SettingJson {
+    object! {
         key: key.full_name(),
-        value: match value {
-            Value::Bool(value) => (*value).into(),
-            Value::Number(value) => (*value).into(),
-            Value::Word(word) => (*word).into(),
-            Value::List(items) => items.clone().into(),
-        },
+        value: value.to_json(),
         origin,
         line,
     }
@@ -139,12 +114,12 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, Co
         .with_hint("Run the command again."));
     }
     if env.ui.json {
-        env.ui.write_json(&ConfigJson {
+        env.ui.write_json(&object! {
             schema: "herma.config/1",
             file: PathJson::of(&env.settings.file),
             settings: vec![to_json(key, &value, Origin::File(None))],
-            problems: Vec::new(),
-            warnings: Vec::new(),
+            problems: [(); 0],
+            warnings: [(); 0],
         })?;
     }
     let value = escape(value.to_string().as_bytes());

@@ -7,7 +7,7 @@ use herma_core::{Error, Project, Spec};
 
 use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::{CommandError, Kind};
-use crate::commands::mark::MarkJson;
+use crate::commands::mark::mark_json;
 use crate::render::listing;
 
 /// Remove a checkpoint for good
@@ -57,7 +57,7 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, Com
         .drop_checkpoint(&checkpoint)
         .map_err(|error| CommandError::from(error).with_state("Nothing was removed."))?;
     if env.ui.json {
-        env.ui.write_json(&MarkJson::new(&project, "drop", None, Some(&checkpoint)))?;
+        env.ui.write_json(&mark_json(&project, "drop", None, Some(&checkpoint)))?;
     }
     env.ui.status(format_args!("Removed {in_words}."));
     Ok(Outcome::Done)
@@ -72,7 +72,7 @@ fn drop_damaged(
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
     if env.ui.json {
-        env.ui.write_json(&MarkJson::new(project, "drop", None, None))?;
+        env.ui.write_json(&mark_json(project, "drop", None, None))?;
     }
     env.ui.status("Removed a damaged checkpoint.");
     Ok(Outcome::Done)

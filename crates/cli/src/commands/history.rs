@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
-use crate::render::step_report::NamedStepJson;
+use crate::render::json::{PathJson, checkpoint_json, list, object, project_json};
+use crate::render::step_report::named_step_json;
 use crate::render::{authors, listing};
 use crate::terminal::theme::Label;
 use crate::terminal::ui::Ui;
@@ -34,32 +34,6 @@ pub(crate) struct HistoryArgs {
     null: bool,
 }
 
-#[derive(Serialize)]
-struct HistoryJson {
-    schema: &'static str,
-    project: ProjectJson,
-    #[serde(flatten)]
-    path: PathJson,
-    versions: Vec<VersionJson>,
-    steps: Vec<NamedStepJson>,
-}
-
-#[derive(Serialize)]
-struct VersionJson {
-    checkpoint: Option<CheckpointJson>,
-    author: &'static str,
-    steps: Vec<u64>,
-    change: &'static str,
-    #[serde(flatten)]
-    path: PathJson,
-    from: Option<PathJson>,
-    insertions: Option<u64>,
-    deletions: Option<u64>,
-    bytes: Option<u64>,
-    seconds: Option<i64>,
-    time: Option<String>,
-}
-
 pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
@@ -68,12 +42,13 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
     drop(progress);
     let outcome = warn_of_gaps(env, &project)?;
     if env.ui.json {
-        env.ui.write_json(&HistoryJson {
+        env.ui.write_json(&object! {
             schema: "herma.history/1",
-            project: ProjectJson::new(&project),
+            project: project_json(&project),
+            #[serde(flatten)]
             path: PathJson::new(path.as_bytes()),
-            versions: history.versions.iter().map(VersionJson::from).collect(),
-            steps: history.steps.iter().map(NamedStepJson::from).collect(),
+            versions: list(history.versions.iter().map(version_json)),
+            steps: list(history.steps.iter().map(named_step_json)),
         })?;
         return Ok(outcome);
     }
@@ -92,25 +67,24 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
     Ok(outcome)
 }
 
-impl From<&Version> for VersionJson {
-    fn from(version: &Version) -> Self {
-        let from = match &version.change {
-            VersionChange::Renamed { from } => Some(PathJson::new(from.as_bytes())),
-            _ => None,
-        };
-        Self {
-            checkpoint: version.checkpoint.as_deref().map(CheckpointJson::from),
-            author: version.author.word(),
-            steps: version.author.steps().to_vec(),
-            change: version.change.word(),
-            path: PathJson::new(version.path.as_bytes()),
-            from,
-            insertions: version.insertions,
-            deletions: version.deletions,
-            bytes: version.size,
-            seconds: version.time,
-            time: version.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
-        }
+fn version_json(version: &Version) -> impl Serialize {
+    let from = match &version.change {
+        VersionChange::Renamed { from } => Some(PathJson::new(from.as_bytes())),
+        _ => None,
+    };
+    object! {
+        checkpoint: version.checkpoint.as_deref().map(checkpoint_json),
+        author: version.author.word(),
+        steps: version.author.steps().to_vec(),
+        change: version.change.word(),
+        #[serde(flatten)]
+        path: PathJson::new(version.path.as_bytes()),
+        from,
+        insertions: version.insertions,
+        deletions: version.deletions,
+        bytes: version.size,
+        seconds: version.time,
+        time: version.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
     }
 }
 

@@ -4,11 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::Checkpoint;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, MAKE_AGAIN};
-use crate::render::json::{CheckpointJson, ProjectJson};
+use crate::render::json::{checkpoint_json, list, object, project_json};
 use crate::render::listing;
 
 /// List the checkpoints of this project, newest first
@@ -26,13 +25,6 @@ pub(crate) struct ListArgs {
     null: bool,
 }
 
-#[derive(Serialize)]
-struct ListJson {
-    schema: &'static str,
-    project: ProjectJson,
-    checkpoints: Vec<CheckpointJson>,
-}
-
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     env.warn_of_purge()?;
@@ -46,10 +38,10 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
-        env.ui.write_json(&ListJson {
+        env.ui.write_json(&object! {
             schema: "herma.list/1",
-            project: ProjectJson::new(&project),
-            checkpoints: checkpoints.iter().map(CheckpointJson::from).collect(),
+            project: project_json(&project),
+            checkpoints: list(checkpoints.iter().map(checkpoint_json)),
         })?;
         return Ok(outcome);
     }

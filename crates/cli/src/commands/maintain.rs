@@ -11,21 +11,7 @@ use serde::Serialize;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
 use crate::conversations;
-
-#[derive(Serialize)]
-struct MaintainJson {
-    schema: &'static str,
-    cleaned: bool,
-    busy: bool,
-    dropped: usize,
-    store_bytes_before: u64,
-    store_bytes_after: u64,
-    bytes_freed: u64,
-    sessions_pruned: u64,
-    resume_removed: usize,
-    problems: Vec<String>,
-    damaged_refs: Vec<String>,
-}
+use crate::render::json::object;
 
 /// Keeps the store within its limits, silently. Nobody reads what it prints: what went wrong is in the
 /// store's record, which `herma checkpoints status` and `herma doctor` show.
@@ -83,7 +69,7 @@ fn to_json(
     busy: bool,
     sessions: Result<AutoPruned, String>,
     records: Result<(usize, Vec<String>), String>,
-) -> MaintainJson {
+) -> impl Serialize {
     let cleaned = done.is_some();
     let (sessions_pruned, mut problems) = match sessions {
         Ok(pruned) => (pruned.removed.sessions, pruned.notes),
@@ -93,7 +79,7 @@ fn to_json(
     problems.extend(failed);
     let done = done.unwrap_or_default();
     problems.extend(done.errors.iter().cloned());
-    MaintainJson {
+    object! {
         schema: "herma.maintain/1",
         cleaned,
         busy,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
-use crate::render::json::{CheckpointJson, ProjectJson};
+use crate::render::json::{checkpoint_json, object, project_json};
 use crate::render::listing;
 
 /// Give a checkpoint a name; named checkpoints are never cleaned up
@@ -38,31 +38,19 @@ pub(crate) struct PinArgs {
     checkpoint: String,
 }
 
-/// What `--json` prints for a command that marks or drops a checkpoint.
-#[derive(Serialize)]
-pub(crate) struct MarkJson<'a> {
-    schema: &'static str,
-    project: ProjectJson,
-    action: &'a str,
-    name: Option<&'a str>,
-    checkpoint: Option<CheckpointJson>,
-}
-
-impl<'a> MarkJson<'a> {
-    /// What was done, and to which checkpoint as it was before.
-    pub(crate) fn new(
-        project: &Project<'_>,
-        action: &'a str,
-        name: Option<&'a str>,
-        checkpoint: Option<&Checkpoint>,
-    ) -> Self {
-        Self {
-            schema: "herma.mark/1",
-            project: ProjectJson::new(project),
-            action,
-            name,
-            checkpoint: checkpoint.map(CheckpointJson::from),
-        }
+/// What `--json` prints for a command that marks or drops a checkpoint: what was done, and to which checkpoint as it was before.
+pub(crate) fn mark_json(
+    project: &Project<'_>,
+    action: &str,
+    name: Option<&str>,
+    checkpoint: Option<&Checkpoint>,
+) -> impl Serialize {
+    object! {
+        schema: "herma.mark/1",
+        project: project_json(project),
+        action,
+        name,
+        checkpoint: checkpoint.map(checkpoint_json),
     }
 }
 
@@ -70,7 +58,7 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, Com
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
-    done(env, &MarkJson::new(&project, "name", Some(&args.name), Some(&checkpoint)))?;
+    done(env, &mark_json(&project, "name", Some(&args.name), Some(&checkpoint)))?;
     let name = escape(args.name.as_bytes());
     let checkpoint = listing::in_words(&checkpoint);
     env.ui.status(format_args!("`{name}` is now a name of {checkpoint}."));
@@ -80,7 +68,7 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, Com
 pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     project.unname(&args.name)?;
-    done(env, &MarkJson::new(&project, "unname", Some(&args.name), None))?;
+    done(env, &mark_json(&project, "unname", Some(&args.name), None))?;
     let name = escape(args.name.as_bytes());
     env.ui.status(format_args!("`{name}` is no longer a name; its checkpoint stays."));
     Ok(Outcome::Done)
@@ -90,7 +78,7 @@ pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Comma
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
-    done(env, &MarkJson::new(&project, "pin", None, Some(&checkpoint)))?;
+    done(env, &mark_json(&project, "pin", None, Some(&checkpoint)))?;
     let checkpoint = listing::in_words(&checkpoint);
     env.ui.status(format_args!("Pinned {checkpoint}; cleaning will not remove it."));
     Ok(Outcome::Done)
@@ -100,12 +88,12 @@ pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Com
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
-    done(env, &MarkJson::new(&project, "unpin", None, Some(&checkpoint)))?;
+    done(env, &mark_json(&project, "unpin", None, Some(&checkpoint)))?;
     let checkpoint = listing::in_words(&checkpoint);
     env.ui.status(format_args!("Unpinned {checkpoint}; cleaning may remove it."));
     Ok(Outcome::Done)
 }
 
-fn done(env: &CommandEnv, json: &MarkJson<'_>) -> Result<(), CommandError> {
+fn done(env: &CommandEnv, json: &impl Serialize) -> Result<(), CommandError> {
     if env.ui.json { env.ui.write_json(json) } else { Ok(()) }
 }

@@ -9,11 +9,10 @@ use herma_core::types::checkpoint::Facts;
 use herma_core::types::receipt::LeftOut;
 use herma_core::{SaveOptions, Saved};
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
+use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::listing;
 use crate::render::listing::{counted_entries, warn_of_losses};
 use crate::settings::Overrides;
@@ -63,27 +62,6 @@ impl SaveArgs {
     }
 }
 
-#[derive(Serialize)]
-struct SaveJson {
-    schema: &'static str,
-    project: ProjectJson,
-    checkpoint: CheckpointJson,
-    is_new: bool,
-    files: u64,
-    bytes: u64,
-    left_out: Vec<LeftOutJson>,
-    notes: Vec<String>,
-    saved_again: u64,
-    lost_packs: Vec<String>,
-    waited_ms: WaitedJson,
-}
-
-#[derive(Serialize)]
-struct WaitedJson {
-    store: u128,
-    project: u128,
-}
-
 pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     let options = SaveOptions {
@@ -106,18 +84,18 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
     env.clean_if_due(&saved);
 
     if env.ui.json {
-        env.ui.write_json(&SaveJson {
+        env.ui.write_json(&object! {
             schema: "herma.save/1",
-            project: ProjectJson::new(&project),
-            checkpoint: (&saved.checkpoint).into(),
+            project: project_json(&project),
+            checkpoint: checkpoint_json(&saved.checkpoint),
             is_new: saved.is_new,
             files: saved.receipt.summary.files,
             bytes: saved.receipt.summary.bytes,
-            left_out: saved.receipt.left_out.iter().map(LeftOutJson::from).collect(),
+            left_out: list(saved.receipt.left_out.iter().map(left_out_json)),
             notes: saved.notes.clone(),
             saved_again: saved.lost.files,
             lost_packs: saved.lost.packs.clone(),
-            waited_ms: WaitedJson {
+            waited_ms: object! {
                 store: saved.waited.for_store.as_millis(),
                 project: saved.waited.for_project.as_millis(),
             },

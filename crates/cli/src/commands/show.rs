@@ -8,11 +8,10 @@ use herma_core::error::ErrorKind;
 use herma_core::types::receipt::Receipt;
 use herma_core::worktree::reason::Reason;
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
-use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
+use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -27,17 +26,6 @@ pub(crate) struct ShowArgs {
     /// Print only what was left out, each record ended with NUL: the reason, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
-}
-
-#[derive(Serialize)]
-struct ShowJson {
-    schema: &'static str,
-    project: ProjectJson,
-    checkpoint: CheckpointJson,
-    files: u64,
-    bytes: u64,
-    directories: u64,
-    left_out: Vec<LeftOutJson>,
 }
 
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
@@ -61,14 +49,14 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
         Err(error) => return Err(error.into()),
     };
     if env.ui.json {
-        env.ui.write_json(&ShowJson {
+        env.ui.write_json(&object! {
             schema: "herma.show/1",
-            project: ProjectJson::new(&project),
-            checkpoint: (&checkpoint).into(),
+            project: project_json(&project),
+            checkpoint: checkpoint_json(&checkpoint),
             files: receipt.summary.files,
             bytes: receipt.summary.bytes,
             directories: receipt.summary.directories,
-            left_out: receipt.left_out.iter().map(LeftOutJson::from).collect(),
+            left_out: list(receipt.left_out.iter().map(left_out_json)),
         })?;
         return Ok(outcome);
     }

@@ -5,23 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 
 use herma_core::error::Error;
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::{CheckpointJson, ProjectJson};
+use crate::render::json::{checkpoint_json, object, project_json};
 use crate::render::listing;
 
 /// How many checkpoints the status shows.
 const SHOWN: usize = 3;
-
-#[derive(Serialize)]
-struct StatusJson {
-    schema: &'static str,
-    project: ProjectJson,
-    checkpoints: usize,
-    newest: Option<CheckpointJson>,
-}
 
 pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
@@ -31,11 +22,11 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
         Err(error) => return Err(error.into()),
     };
     if env.ui.json {
-        env.ui.write_json(&StatusJson {
+        env.ui.write_json(&object! {
             schema: "herma.status/1",
-            project: ProjectJson::new(&project),
+            project: project_json(&project),
             checkpoints: checkpoints.len(),
-            newest: checkpoints.first().map(CheckpointJson::from),
+            newest: checkpoints.first().map(checkpoint_json),
         })?;
         return Ok(Outcome::Done);
     }

@@ -18,6 +18,28 @@ use serde::Serialize;
 use crate::conversations::pending::unfinished;
 use crate::terminal::time;
 
+/// An object as programs get it: its fields in the order they are written, with attributes of serde where they need some.
+macro_rules! object {
+    ($($(#[$how:meta])* $name:ident $(: $value:expr)?),* $(,)?) => {{
+        // Every field has a type of its own, which is called like the field.
+        #[allow(non_camel_case_types)]
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($name),*> {
+                $($(#[$how])* $name: $name),*
+            }
+            Object { $($name $(: $value)?),* }
+        };
+        object
+    }};
+}
+pub(crate) use object;
+
+/// What a list in an object holds.
+pub(crate) fn list<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
+    items.collect()
+}
+
 /// A path, and its bytes if they are not UTF-8.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PathJson {
@@ -48,141 +70,69 @@ pub(crate) fn text(bytes: &[u8]) -> (String, Option<String>) {
 }
 
 /// The project a command was about.
-#[derive(Debug, Serialize)]
-pub(crate) struct ProjectJson {
-    id: String,
-    #[serde(flatten)]
-    root: PathJson,
-    interrupted_restore: bool,
-}
-
-impl ProjectJson {
-    /// Describes a project.
-    pub(crate) fn new(project: &Project<'_>) -> Self {
-        Self {
-            id: project.id().to_string(),
-            root: PathJson::of(project.root()),
-            // A command that cannot tell has failed for it already.
-            interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
-                || unfinished(project).is_some(),
-        }
+pub(crate) fn project_json(project: &Project<'_>) -> impl Serialize + use<> {
+    object! {
+        id: project.id().to_string(),
+        #[serde(flatten)]
+        root: PathJson::of(project.root()),
+        // A command that cannot tell has failed for it already.
+        interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
+            || unfinished(project).is_some(),
     }
 }
 
 /// A checkpoint.
-#[derive(Debug, Serialize)]
-pub(crate) struct CheckpointJson {
-    id: String,
-    number: usize,
-    sequence: u64,
-    tree: String,
-    seconds: i64,
-    time: Option<String>,
-    reason: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason_bytes: Option<String>,
-    origin: &'static str,
-    facts: FactsJson,
-    changes: Option<ChangesJson>,
-    names: Vec<String>,
-    pinned: bool,
-    receipt_damaged: bool,
-}
-
-/// How far a conversation had come.
-#[derive(Debug, Serialize)]
-struct TranscriptJson {
-    message: i64,
-    messages: u64,
-    bytes: Option<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct FactsJson {
-    agent: Option<String>,
-    session: Option<String>,
-    turn: Option<String>,
-    tool: Option<String>,
-    transcript: Option<TranscriptJson>,
+pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
+    let (reason, reason_bytes) = text(&checkpoint.reason);
+    let facts = checkpoint.facts.clone();
+    object! {
+        id: checkpoint.id.to_hex(),
+        number: checkpoint.number,
+        sequence: checkpoint.sequence,
+        tree: checkpoint.tree.to_hex(),
+        seconds: checkpoint.time.seconds,
+        time: time::rfc3339(checkpoint.time),
+        reason,
+        #[serde(flatten)]
+        reason_bytes: reason_bytes.map(|reason_bytes| object! { reason_bytes }),
+        origin: checkpoint.origin.word(),
+        facts: object! {
+            agent: facts.agent,
+            session: facts.session,
+            turn: facts.turn,
+            tool: facts.tool,
+            transcript: facts.transcript.map(|transcript| object! {
+                message: transcript.message,
+                messages: transcript.messages,
+                bytes: transcript.bytes,
+            }),
+        },
+        changes: checkpoint.changes.map(changes_json),
+        names: checkpoint.names.clone(),
+        pinned: checkpoint.pinned,
+        receipt_damaged: checkpoint.receipt_damaged,
+    }
 }
 
 /// How much changed; lines are `null` when they were not counted.
-#[derive(Debug, Serialize)]
-pub(crate) struct ChangesJson {
-    pub(crate) files: u64,
-    pub(crate) insertions: Option<u64>,
-    pub(crate) deletions: Option<u64>,
-}
-
-impl From<ChangeCount> for ChangesJson {
-    fn from(count: ChangeCount) -> Self {
-        Self {
-            files: count.files,
-            insertions: count.lines_known.then_some(count.insertions),
-            deletions: count.lines_known.then_some(count.deletions),
-        }
+pub(crate) fn changes_json(count: ChangeCount) -> impl Serialize {
+    object! {
+        files: count.files,
+        insertions: count.lines_known.then_some(count.insertions),
+        deletions: count.lines_known.then_some(count.deletions),
     }
 }
 
-impl From<&Checkpoint> for CheckpointJson {
-    fn from(checkpoint: &Checkpoint) -> Self {
-        let (reason, reason_bytes) = text(&checkpoint.reason);
-        let facts = checkpoint.facts.clone();
-        Self {
-            id: checkpoint.id.to_hex(),
-            number: checkpoint.number,
-            sequence: checkpoint.sequence,
-            tree: checkpoint.tree.to_hex(),
-            seconds: checkpoint.time.seconds,
-            time: time::rfc3339(checkpoint.time),
-            reason,
-            reason_bytes,
-            origin: checkpoint.origin.word(),
-            facts: FactsJson {
-                agent: facts.agent,
-                session: facts.session,
-                turn: facts.turn,
-                tool: facts.tool,
-                transcript: facts.transcript.map(|transcript| TranscriptJson {
-                    message: transcript.message,
-                    messages: transcript.messages,
-                    bytes: transcript.bytes,
-                }),
-            },
-            changes: checkpoint.changes.map(ChangesJson::from),
-            names: checkpoint.names.clone(),
-            pinned: checkpoint.pinned,
-            receipt_damaged: checkpoint.receipt_damaged,
-        }
-    }
-}
-
-/// Something that is not in a checkpoint.
-#[derive(Debug, Serialize)]
-pub(crate) struct LeftOutJson {
-    #[serde(flatten)]
-    path: PathJson,
-    reason: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<SecretJson>,
-}
-
-/// The secret a file looks like it holds; never the secret itself.
-#[derive(Debug, Serialize)]
-struct SecretJson {
-    kind: &'static str,
-    line: u32,
-}
-
-impl From<&LeftOut> for LeftOutJson {
-    fn from(left_out: &LeftOut) -> Self {
-        Self {
-            path: PathJson::new(&left_out.path),
-            reason: left_out.reason.word(),
-            secret: left_out
-                .secret
-                .map(|found| SecretJson { kind: found.kind.word(), line: found.line }),
-        }
+/// Something that is not in a checkpoint; of the secret a file looks like it holds, never the secret itself.
+pub(crate) fn left_out_json(left_out: &LeftOut) -> impl Serialize + use<> {
+    object! {
+        #[serde(flatten)]
+        path: PathJson::new(&left_out.path),
+        reason: left_out.reason.word(),
+        #[serde(flatten)]
+        secret: left_out.secret.map(|found| object! {
+            secret: object! { kind: found.kind.word(), line: found.line },
+        }),
     }
 }
 

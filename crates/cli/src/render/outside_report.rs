@@ -6,40 +6,32 @@ use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_core::worktree::reason::Reason;
 use serde::Serialize;
 
-use super::json::PathJson;
+use super::json::{PathJson, object};
 use super::listing::counted;
 use crate::terminal::ui::Ui;
 
 /// So many files are named in one line.
 const NAMED: usize = 5;
 
-/// One change outside checkpoints, as `--json` has it.
-#[derive(Serialize)]
-pub(crate) struct OutsideJson {
-    step: u64,
-    what: &'static str,
-    reason: Option<&'static str>,
-    text: String,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
 /// What a step changed outside checkpoints, as `--json` has it.
-pub(crate) fn of_step(step: u64, outside: &Outside) -> Vec<OutsideJson> {
+pub(crate) fn of_step(step: u64, outside: &Outside) -> Vec<impl Serialize + use<>> {
     let changes = outside.changes.iter();
     changes
-        .map(|change| OutsideJson {
-            step,
-            what: change.what.word(),
-            reason: change.what.reason().map(Reason::word),
-            text: change.to_string(),
-            path: PathJson::new(&change.path),
+        .map(|change| {
+            object! {
+                step,
+                what: change.what.word(),
+                reason: change.what.reason().map(Reason::word),
+                text: change.to_string(),
+                #[serde(flatten)]
+                path: PathJson::new(&change.path),
+            }
         })
         .collect()
 }
 
 /// The same of several steps.
-pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<OutsideJson> {
+pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<impl Serialize + use<>> {
     let all = steps.iter();
     all.flat_map(|one| of_step(one.step, &one.outside)).collect()
 }
@@ -62,17 +54,8 @@ pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
     lines
 }
 
-/// The last step, where what was undone is older, as `--json` has it.
-#[derive(Serialize)]
-pub(crate) struct PassedJson {
-    step: u64,
-    unseen: u64,
-}
-
-impl From<&OutsideOfStep> for PassedJson {
-    fn from(passed: &OutsideOfStep) -> Self {
-        Self { step: passed.step, unseen: passed.outside.unseen }
-    }
+pub(crate) fn passed_json(passed: &OutsideOfStep) -> impl Serialize + use<> {
+    object! { step: passed.step, unseen: passed.outside.unseen }
 }
 
 /// How many directories were not looked into, in words.

@@ -9,10 +9,10 @@ use herma_core::worktree::reason::Reason;
 use herma_core::{OutsideOfStep, Restored};
 use serde::Serialize;
 
-use super::json::{CheckpointJson, PathJson, ProjectJson};
+use super::json::{PathJson, checkpoint_json, list, object, project_json};
 use super::listing::{counted, warn_of_losses};
-use super::outside_report::{OutsideJson, PassedJson};
-use super::told::{Told, TranscriptJson};
+use super::outside_report::passed_json;
+use super::told::Told;
 use super::{listing, outside_report};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
@@ -28,42 +28,6 @@ pub(crate) enum Format {
     Null,
 }
 
-#[derive(Serialize)]
-struct RestoreJson {
-    schema: &'static str,
-    project: ProjectJson,
-    dry_run: bool,
-    target: Option<CheckpointJson>,
-    receipt_damaged: bool,
-    safety: Option<CheckpointJson>,
-    safety_is_new: Option<bool>,
-    written: Option<usize>,
-    removed: Option<usize>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    root_made: bool,
-    actions: Vec<ActionJson>,
-    kept: Vec<KeptJson>,
-    outside: Vec<OutsideJson>,
-    passed: Option<PassedJson>,
-    transcript: Option<TranscriptJson>,
-}
-
-#[derive(Serialize)]
-struct ActionJson {
-    action: &'static str,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
-#[derive(Serialize)]
-struct KeptJson {
-    why: &'static str,
-    reason: Option<&'static str>,
-    text: String,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
 /// Tells what a restore would do.
 pub(crate) fn report_plan(
     env: &CommandEnv,
@@ -75,7 +39,8 @@ pub(crate) fn report_plan(
     warn_of_receipt(&env.ui, plan);
     let outcome = outcome(plan, &plan.kept);
     if env.ui.json {
-        env.ui.write_json(&to_json(project, plan, &plan.kept, None, &told))?;
+        let json = to_json(project, Some(plan), &plan.kept, None, &plan.outside, &told);
+        env.ui.write_json(&json)?;
         return told.tell(env, outcome);
     }
     write_files(&env.ui, plan, &plan.kept, format)?;
@@ -105,7 +70,7 @@ pub(crate) fn report_restored(
     let outcome = outcome(&restored.plan, &restored.kept);
     if env.ui.json {
         let (plan, kept) = (&restored.plan, &restored.kept);
-        let json = to_json(project, plan, kept, Some(restored), &told);
+        let json = to_json(project, Some(plan), kept, Some(restored), &plan.outside, &told);
         env.ui.write_json(&json)?;
         return told.tell(env, outcome);
     }
@@ -207,23 +172,7 @@ fn report_no_files(
 ) -> Result<Outcome, CommandError> {
     let told = told.stop_if_json(env)?;
     if env.ui.json {
-        env.ui.write_json(&RestoreJson {
-            schema: "herma.restore/1",
-            project: ProjectJson::new(project),
-            dry_run: false,
-            target: None,
-            receipt_damaged: false,
-            safety: None,
-            safety_is_new: None,
-            written: None,
-            removed: None,
-            root_made: false,
-            actions: Vec::new(),
-            kept: Vec::new(),
-            outside: outside_report::of_steps(outside),
-            passed: None,
-            transcript: told.to_json(),
-        })?;
+        env.ui.write_json(&to_json(project, None, &[], None, outside, &told))?;
     }
     let is_whole = outside.is_empty();
     told.tell(env, if is_whole { Outcome::Done } else { Outcome::LeftOut })
@@ -254,40 +203,41 @@ fn warn_of_receipt(ui: &Ui, plan: &Plan) {
 
 fn to_json(
     project: &Project<'_>,
-    plan: &Plan,
+    plan: Option<&Plan>,
     kept: &[Kept],
     restored: Option<&Restored>,
+    outside: &[OutsideOfStep],
     told: &Told,
-) -> RestoreJson {
-    let action = |action: &Action| ActionJson {
-        action: action.kind.word(),
-        path: PathJson::new(action.path.as_bytes()),
-    };
-    RestoreJson {
+) -> impl Serialize + use<> {
+    let actions = plan.iter().flat_map(|plan| &plan.actions);
+    let made = restored.filter(|restored| restored.root_made);
+    object! {
         schema: "herma.restore/1",
-        project: ProjectJson::new(project),
-        dry_run: restored.is_none(),
-        target: Some((&plan.target).into()),
-        receipt_damaged: plan.receipt_damaged,
-        safety: restored.and_then(|restored| restored.safety.as_ref().map(Into::into)),
+        project: project_json(project),
+        dry_run: plan.is_some() && restored.is_none(),
+        target: plan.map(|plan| checkpoint_json(&plan.target)),
+        receipt_damaged: plan.is_some_and(|plan| plan.receipt_damaged),
+        safety: restored.and_then(|restored| restored.safety.as_ref().map(checkpoint_json)),
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
-        root_made: restored.is_some_and(|restored| restored.root_made),
-        actions: plan.actions.iter().map(action).collect(),
-        kept: kept.iter().map(kept_json).collect(),
-        outside: outside_report::of_steps(&plan.outside),
-        passed: plan.passed.as_ref().map(PassedJson::from),
+        #[serde(flatten)]
+        root_made: made.map(|_| object! { root_made: true }),
+        actions: list(actions.map(|action| object! {
+            action: action.kind.word(),
+            #[serde(flatten)]
+            path: PathJson::new(action.path.as_bytes()),
+        })),
+        kept: list(kept.iter().map(|kept| object! {
+            why: kept.why.word(),
+            reason: kept.why.reason().map(Reason::word),
+            text: kept.why.to_string(),
+            #[serde(flatten)]
+            path: PathJson::new(kept.path.as_bytes()),
+        })),
+        outside: outside_report::of_steps(outside),
+        passed: plan.and_then(|plan| plan.passed.as_ref()).map(passed_json),
         transcript: told.to_json(),
-    }
-}
-
-fn kept_json(kept: &Kept) -> KeptJson {
-    KeptJson {
-        why: kept.why.word(),
-        reason: kept.why.reason().map(Reason::word),
-        text: kept.why.to_string(),
-        path: PathJson::new(kept.path.as_bytes()),
     }
 }
 

@@ -11,9 +11,8 @@ use herma_store::path::escape;
 use serde::Serialize;
 
 use super::authors::at;
-use super::json::{ChangesJson, PathJson};
+use super::json::{PathJson, changes_json, list, object};
 use super::listing::{MIN_DIGITS, changes_in_words, short_id, width};
-use super::outside_report::OutsideJson;
 use super::{listing, outside_report};
 use crate::command_error::CommandError;
 use crate::terminal::theme::Label;
@@ -28,95 +27,52 @@ const NAMED_OVERLAPS: usize = 5;
 const WIDEST_NAME: usize = 20;
 
 /// Which step it is, as `--json` has it wherever one is named.
-#[derive(Serialize)]
-pub(crate) struct NamedStepJson {
-    number: u64,
-    kind: &'static str,
-    state: &'static str,
-    agent: String,
-    session: Option<String>,
-    turn: Option<String>,
-    tool: Option<String>,
-    command: Option<String>,
-    prompt: Option<String>,
-    seconds: i64,
-    time: Option<String>,
-}
-
-impl From<&Step> for NamedStepJson {
-    fn from(step: &Step) -> Self {
-        let start = step.start.clone();
-        Self {
-            number: step.number,
-            kind: step.kind.word(),
-            state: step.end.word(),
-            agent: step.agent().to_owned(),
-            session: start.facts.session,
-            turn: start.facts.turn,
-            tool: start.facts.tool,
-            command: start.command,
-            prompt: start.prompt,
-            seconds: step.started,
-            time: time::rfc3339(at(step.started)),
-        }
+pub(crate) fn named_step_json(step: &Step) -> impl Serialize + use<> {
+    let start = step.start.clone();
+    object! {
+        number: step.number,
+        kind: step.kind.word(),
+        state: step.end.word(),
+        agent: step.agent().to_owned(),
+        session: start.facts.session,
+        turn: start.facts.turn,
+        tool: start.facts.tool,
+        command: start.command,
+        prompt: start.prompt,
+        seconds: step.started,
+        time: time::rfc3339(at(step.started)),
     }
 }
 
 /// A step with all that is known of it, as `--json` has it.
-#[derive(Serialize)]
-pub(crate) struct StepJson {
-    #[serde(flatten)]
-    named: NamedStepJson,
-    call: Option<String>,
-    paths: Vec<String>,
-    within: Option<u64>,
-    ended_seconds: Option<i64>,
-    before: String,
-    after: Option<String>,
-    changes: Option<ChangesJson>,
-    files: Vec<PathJson>,
-    overlaps: Vec<u64>,
-    undoable: bool,
-    late: bool,
-    outside: Vec<OutsideJson>,
-    outside_more: u64,
-    unseen: u64,
+pub(crate) fn step_json(listed: &ListedStep) -> impl Serialize {
+    whole_step_json(&listed.step, Some(listed))
 }
 
-impl From<&ListedStep> for StepJson {
-    fn from(listed: &ListedStep) -> Self {
-        let files = listed.files.iter();
-        Self {
-            changes: listed.changes.map(ChangesJson::from),
-            files: files.map(|path| PathJson::new(path.as_bytes())).collect(),
-            overlaps: listed.shared.clone(),
-            undoable: listed.undoable,
-            ..Self::begun(&listed.step)
-        }
-    }
+/// A step of which nothing is known but how it began.
+pub(crate) fn begun_step_json(step: &Step) -> impl Serialize {
+    whole_step_json(step, None)
 }
 
-impl StepJson {
-    /// A step of which nothing is known but how it began.
-    pub(crate) fn begun(step: &Step) -> Self {
-        let start = step.start.clone();
-        Self {
-            named: step.into(),
-            call: start.call,
-            paths: start.paths,
-            within: start.within,
-            ended_seconds: step.ended,
-            before: step.before.checkpoint.to_hex(),
-            after: step.after().map(ObjectId::to_hex),
-            changes: None,
-            files: Vec::new(),
-            overlaps: Vec::new(),
-            undoable: false,
-            late: step.late,
-            outside: outside_report::of_step(step.number, &step.outside),
-            outside_more: step.outside.more,
-            unseen: step.outside.unseen,
-        }
+fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
+    let files = listed.map_or(&[][..], |listed| &listed.files);
+    object! {
+        #[serde(flatten)]
+        named: named_step_json(step),
+        call: step.start.call.clone(),
+        paths: step.start.paths.clone(),
+        within: step.start.within,
+        ended_seconds: step.ended,
+        before: step.before.checkpoint.to_hex(),
+        after: step.after().map(ObjectId::to_hex),
+        changes: listed.and_then(|listed| listed.changes).map(changes_json),
+        files: list(files.iter().map(|path| PathJson::new(path.as_bytes()))),
+        overlaps: listed.map(|listed| listed.shared.clone()).unwrap_or_default(),
+        undoable: listed.is_some_and(|listed| listed.undoable),
+        late: step.late,
+        outside: outside_report::of_step(step.number, &step.outside),
+        outside_more: step.outside.more,
+        unseen: step.outside.unseen,
     }
 }
 
@@ -254,8 +210,8 @@ pub(crate) fn write_lines(
 /// Prints one record for a step: numbers first, then what others have named, the reason last and whole.
 pub(crate) fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Result<()> {
     let count = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-    let changes = listed.changes.map(ChangesJson::from);
-    let changes = changes.as_ref();
+    let changes = listed.changes.as_ref();
+    let lines = changes.filter(|changes| changes.lines_known);
     let shared: Vec<String> = listed.shared.iter().map(u64::to_string).collect();
     let step = &listed.step;
     let fields = [
@@ -264,8 +220,8 @@ pub(crate) fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Resu
         step.end.word().to_owned(),
         step.started.to_string(),
         count(changes.map(|changes| changes.files)),
-        count(changes.and_then(|changes| changes.insertions)),
-        count(changes.and_then(|changes| changes.deletions)),
+        count(lines.map(|changes| changes.insertions)),
+        count(lines.map(|changes| changes.deletions)),
         u8::from(listed.undoable).to_string(),
         shared.join(","),
         escape(step.agent().as_bytes()),

@@ -9,86 +9,15 @@ use herma_core::undo::reversal::{Conflicts, Decided, Outcome as Becomes};
 use herma_core::{Extent, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft};
 use serde::Serialize;
 
-use super::json::{CheckpointJson, PathJson, ProjectJson};
+use super::json::{PathJson, checkpoint_json, list, object, project_json};
 use super::listing::counted;
 use super::outside_report;
-use super::outside_report::OutsideJson;
 use super::patch_choice::write_preview;
 use super::restore_report::{Format, report_plan, report_restored, write_files};
-use super::told::{Told, TranscriptJson};
+use super::told::Told;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::terminal::ui::Ui;
-
-#[derive(Serialize)]
-struct TakeBackJson {
-    schema: &'static str,
-    project: ProjectJson,
-    dry_run: bool,
-    since: Option<CheckpointJson>,
-    steps: Vec<u64>,
-    outcomes: Vec<OutcomeJson>,
-    changes: Vec<ChangeJson>,
-    conflicts: Vec<ConflictJson>,
-    kept: Vec<KeptJson>,
-    outside: Vec<OutsideJson>,
-    by_hand: Vec<PathJson>,
-    by_others: Vec<PathJson>,
-    unattributed: Vec<PathJson>,
-    uncertain_steps: Vec<DoubtJson>,
-    also_in: Vec<String>,
-    target: Option<CheckpointJson>,
-    safety: Option<CheckpointJson>,
-    safety_is_new: Option<bool>,
-    written: Option<usize>,
-    removed: Option<usize>,
-    transcript: Option<TranscriptJson>,
-}
-
-#[derive(Serialize)]
-struct ChangeJson {
-    becomes: &'static str,
-    merged: bool,
-    from: Option<PathJson>,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
-#[derive(Serialize)]
-struct OutcomeJson {
-    step: u64,
-    outcome: &'static str,
-    left: Vec<LeftJson>,
-}
-
-#[derive(Serialize)]
-struct LeftJson {
-    text: String,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
-#[derive(Serialize)]
-struct DoubtJson {
-    step: u64,
-    why: &'static str,
-}
-
-#[derive(Serialize)]
-struct ConflictJson {
-    why: &'static str,
-    text: String,
-    decided: &'static str,
-    #[serde(flatten)]
-    path: PathJson,
-}
-
-#[derive(Serialize)]
-struct KeptJson {
-    reason: &'static str,
-    #[serde(flatten)]
-    path: PathJson,
-}
 
 /// So many of the files a step leaves are named with it; all of them are named with their reason before.
 const SHOWN: usize = 3;
@@ -363,72 +292,61 @@ fn to_json(
     restored: Option<&Restored>,
     dry_run: bool,
     told: &Told,
-) -> TakeBackJson {
+) -> impl Serialize + use<> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     let reversed = &plan.reversed;
     let from = |to: &RelPath| {
         let mut renamed = reversed.renamed.iter();
         renamed.find(|(_, then)| then == to).map(|(now, _)| path(now))
     };
-    TakeBackJson {
+    object! {
         schema: "herma.take-back/1",
-        project: ProjectJson::new(project),
+        project: project_json(project),
         dry_run,
-        since: plan.asked.since.as_ref().map(CheckpointJson::from),
+        since: plan.asked.since.as_ref().map(checkpoint_json),
         steps: plan.steps.clone(),
-        outcomes: plan.outcomes().iter().map(outcome_json).collect(),
-        changes: reversed
-            .changes
-            .iter()
-            .map(|(at, becomes)| ChangeJson {
-                becomes: word(becomes),
-                merged: reversed.merged.contains(at),
-                from: from(at),
+        outcomes: list(plan.outcomes().iter().map(|outcome| object! {
+            step: outcome.step,
+            outcome: outcome.extent.word(),
+            left: list(outcome.left.iter().map(|(at, why)| object! {
+                text: why_in_words(why),
+                #[serde(flatten)]
                 path: path(at),
-            })
-            .collect(),
-        conflicts: reversed
-            .conflicts
-            .iter()
-            .map(|conflict| ConflictJson {
-                why: conflict.why.word(),
-                text: conflict.why.to_string(),
-                decided: conflict.decided.word(),
-                path: path(&conflict.path),
-            })
-            .collect(),
-        kept: reversed
-            .kept
-            .iter()
-            .map(|(at, reason)| KeptJson { reason: reason.word(), path: path(at) })
-            .collect(),
+            })),
+        })),
+        changes: list(reversed.changes.iter().map(|(at, becomes)| object! {
+            becomes: word(becomes),
+            merged: reversed.merged.contains(at),
+            from: from(at),
+            #[serde(flatten)]
+            path: path(at),
+        })),
+        conflicts: list(reversed.conflicts.iter().map(|conflict| object! {
+            why: conflict.why.word(),
+            text: conflict.why.to_string(),
+            decided: conflict.decided.word(),
+            #[serde(flatten)]
+            path: path(&conflict.path),
+        })),
+        kept: list(reversed.kept.iter().map(|(at, reason)| object! {
+            reason: reason.word(),
+            #[serde(flatten)]
+            path: path(at),
+        })),
         outside: outside_report::of_steps(&plan.outside),
-        by_hand: plan.by_hand.iter().map(path).collect(),
-        by_others: plan.by_others.iter().map(path).collect(),
-        unattributed: plan.unattributed.iter().map(path).collect(),
-        also_in: plan.also_in.iter().cloned().collect(),
-        uncertain_steps: plan
-            .doubts
-            .iter()
-            .map(|(step, doubt)| DoubtJson { step: *step, why: doubt.word() })
-            .collect(),
-        target: restored.map(|restored| (&restored.target).into()),
-        safety: restored.and_then(|restored| restored.safety.as_ref().map(Into::into)),
+        by_hand: list(plan.by_hand.iter().map(path)),
+        by_others: list(plan.by_others.iter().map(path)),
+        unattributed: list(plan.unattributed.iter().map(path)),
+        uncertain_steps: list(plan.doubts.iter().map(|(step, doubt)| object! {
+            step: *step,
+            why: doubt.word(),
+        })),
+        also_in: list(plan.also_in.iter().cloned()),
+        target: restored.map(|restored| checkpoint_json(&restored.target)),
+        safety: restored.and_then(|restored| restored.safety.as_ref().map(checkpoint_json)),
         safety_is_new: restored.map(|restored| restored.safety_is_new),
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
         transcript: told.to_json(),
-    }
-}
-
-fn outcome_json(outcome: &StepOutcome) -> OutcomeJson {
-    let left = |(path, why): &(RelPath, WhyLeft)| LeftJson {
-        text: why_in_words(why),
-        path: PathJson::new(path.as_bytes()),
-    };
-    OutcomeJson {
-        step: outcome.step,
-        outcome: outcome.extent.word(),
-        left: outcome.left.iter().map(left).collect(),
     }
 }

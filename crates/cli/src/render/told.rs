@@ -6,26 +6,10 @@ use herma_sessions::rewind::{Followed, LeftAlone};
 use herma_store::path::escape;
 use serde::Serialize;
 
+use super::json::{list, object};
 use super::listing::counted;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-
-/// What happened to a conversation, as programs read it.
-#[derive(Clone, Serialize)]
-pub(crate) struct TranscriptJson {
-    session: Option<String>,
-    messages_cut: u64,
-    messages_brought_back: u64,
-    jsonl_bytes_cut: u64,
-    jsonl_bytes_brought_back: u64,
-    not_rewound: Vec<NotRewoundJson>,
-}
-
-#[derive(Clone, Serialize)]
-struct NotRewoundJson {
-    name: String,
-    why: &'static str,
-}
 
 /// What is to be told of a conversation.
 pub(crate) struct Told {
@@ -70,19 +54,17 @@ impl Told {
     }
 
     /// As programs read it.
-    pub(crate) fn to_json(&self) -> Option<TranscriptJson> {
+    pub(crate) fn to_json(&self) -> Option<impl Serialize + use<>> {
         let followed = self.followed.as_ref()?;
-        let left = self
-            .left_alone
-            .iter()
-            .map(|left| NotRewoundJson { name: left.name.clone(), why: left.why });
-        Some(TranscriptJson {
+        let left =
+            self.left_alone.iter().map(|left| object! { name: left.name.clone(), why: left.why });
+        Some(object! {
             session: followed.session.clone(),
             messages_cut: followed.cut.messages,
             messages_brought_back: followed.brought_back.messages,
             jsonl_bytes_cut: followed.cut.jsonl_bytes,
             jsonl_bytes_brought_back: followed.brought_back.jsonl_bytes,
-            not_rewound: left.collect(),
+            not_rewound: list(left),
         })
     }
 

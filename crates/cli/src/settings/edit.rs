@@ -48,13 +48,7 @@ fn expected(mut before: Map<String, Json>, key: &Key, value: &Value) -> Map<Stri
         Some(Json::Null) | None => Map::new(),
         Some(enabled) => Map::from_iter([("enabled".to_owned(), enabled)]),
     };
-    let json = match value {
-        Value::Bool(value) => Json::from(*value),
-        Value::Number(value) => Json::from(*value),
-        Value::Word(word) => Json::from(*word),
-        Value::List(items) => Json::from(items.clone()),
-    };
-    section.insert(key.name.to_owned(), json);
+    section.insert(key.name.to_owned(), value.to_json());
     before.insert(key.section.to_owned(), Json::Object(section));
     before
 }

@@ -16,6 +16,18 @@ pub(crate) enum Value {
     List(Vec<String>),
 }
 
+impl Value {
+    /// The value as a file and programs have it.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Bool(value) => (*value).into(),
+            Self::Number(value) => (*value).into(),
+            Self::Word(word) => (*word).into(),
+            Self::List(items) => items.clone().into(),
+        }
+    }
+}
+
 /// As YAML, on one line. JSON's strings are YAML's double-quoted ones.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

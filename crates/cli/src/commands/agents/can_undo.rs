@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::{PathJson, ProjectJson};
+use crate::render::json::{PathJson, list, object, project_json};
 use crate::terminal::theme::Label;
 
 /// Say whether a command could be taken back, without running it
@@ -56,42 +56,21 @@ pub(crate) fn is_shell_text(word: &[u8]) -> bool {
     word.iter().any(acted_on)
 }
 
-#[derive(Serialize)]
-struct CanUndoJson {
-    schema: &'static str,
-    project: ProjectJson,
-    answer: &'static str,
-    uncovered: Vec<UncoveredJson>,
-    more: u64,
-    changes: Vec<PathJson>,
-}
-
-#[derive(Serialize)]
-struct UncoveredJson {
-    program: Option<String>,
-    #[serde(flatten)]
-    path: Option<PathJson>,
-    why: &'static str,
-    reason: Option<&'static str>,
-    text: String,
-}
-
-impl From<&Uncovered> for UncoveredJson {
-    fn from(uncovered: &Uncovered) -> Self {
-        let (program, path) = match &uncovered.what {
-            What::Program(name) => (Some(escape(name)), None),
-            What::Path(path) => (None, Some(PathJson::new(path))),
-        };
-        Self {
-            program,
-            path,
-            why: uncovered.why.word(),
-            reason: match uncovered.why {
-                Why::LeftOut(reason) => Some(reason.word()),
-                _ => None,
-            },
-            text: uncovered.why.to_string(),
-        }
+fn uncovered_json(uncovered: &Uncovered) -> impl Serialize {
+    let (program, path) = match &uncovered.what {
+        What::Program(name) => (Some(escape(name)), None),
+        What::Path(path) => (None, Some(PathJson::new(path))),
+    };
+    object! {
+        program,
+        #[serde(flatten)]
+        path,
+        why: uncovered.why.word(),
+        reason: match uncovered.why {
+            Why::LeftOut(reason) => Some(reason.word()),
+            _ => None,
+        },
+        text: uncovered.why.to_string(),
     }
 }
 
@@ -102,13 +81,13 @@ pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outco
     let can_undo = project.can_undo(&args.command(), &directory, &progress)?;
     drop(progress);
     if env.ui.json {
-        env.ui.write_json(&CanUndoJson {
+        env.ui.write_json(&object! {
             schema: "herma.can-undo/1",
-            project: ProjectJson::new(&project),
+            project: project_json(&project),
             answer: can_undo.answer.word(),
-            uncovered: can_undo.uncovered.iter().map(UncoveredJson::from).collect(),
+            uncovered: list(can_undo.uncovered.iter().map(uncovered_json)),
             more: can_undo.more,
-            changes: can_undo.changes.iter().map(|path| PathJson::new(path.as_bytes())).collect(),
+            changes: list(can_undo.changes.iter().map(|path| PathJson::new(path.as_bytes()))),
         })?;
     } else {
         write_answer(env, &can_undo)?;

@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use herma_shell::{Command, may_change};
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::Outcome;
 use crate::command_error::CommandError;
 use crate::commands::agents::can_undo::is_shell_text;
+use crate::render::json::object;
 use crate::terminal::ui::Ui;
 
 /// Say whether a command only reads, or may change files
@@ -31,15 +31,6 @@ pub(crate) struct ClassifyArgs {
     command: Vec<OsString>,
 }
 
-#[derive(Serialize)]
-struct ClassifyJson<'a> {
-    schema: &'static str,
-    effect: &'static str,
-    program: Option<&'a str>,
-    why: Option<&'static str>,
-    text: Option<&'static str>,
-}
-
 pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, CommandError> {
     let found = may_change(&match &args.command[..] {
         [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
@@ -47,7 +38,7 @@ pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, Comm
     });
     let effect = if found.is_some() { "may-change" } else { "reads-only" };
     if ui.json {
-        ui.write_json(&ClassifyJson {
+        ui.write_json(&object! {
             schema: "herma.classify/1",
             effect,
             program: found.as_ref().map(|found| found.program.as_str()),

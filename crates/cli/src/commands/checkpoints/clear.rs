@@ -8,12 +8,11 @@ use clap::Args;
 use herma_core::engine::NoProgress;
 use herma_fs::Dir;
 use herma_store::path::escape;
-use serde::Serialize;
 
 use super::{name, no_terminal, shown_first};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::terminal::units::size;
 
 /// Delete all checkpoints of all projects
@@ -25,15 +24,6 @@ pub(super) struct ClearArgs {
     /// Do not ask
     #[arg(short, long, visible_short_alias = 'y', visible_alias = "yes")]
     force: bool,
-}
-
-#[derive(Serialize)]
-struct ClearJson {
-    schema: &'static str,
-    base: PathJson,
-    deleted: bool,
-    bytes_freed: u64,
-    kept: Vec<PathJson>,
 }
 
 pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, CommandError> {
@@ -106,12 +96,12 @@ fn tell(
     kept: &[OsString],
 ) -> Result<Outcome, CommandError> {
     if env.ui.json {
-        env.ui.write_json(&ClearJson {
+        env.ui.write_json(&object! {
             schema: "herma.checkpoints-clear/1",
             base: PathJson::of(&env.home.join("checkpoints")),
             deleted,
             bytes_freed,
-            kept: kept.iter().map(|n| PathJson::new(n.as_bytes())).collect(),
+            kept: list(kept.iter().map(|n| PathJson::new(n.as_bytes()))),
         })?;
         return Ok(Outcome::Done);
     }

@@ -5,12 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::{ClearedLegacy, LegacyArchive, PreV2Project};
-use serde::Serialize;
 
 use super::{name, no_terminal, place, shown_first};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::render::listing::counted;
 use crate::terminal::units::size;
 
@@ -22,15 +21,6 @@ pub(super) struct ClearLegacyArgs {
     /// Do not ask
     #[arg(short, long, visible_short_alias = 'y', visible_alias = "yes")]
     force: bool,
-}
-
-#[derive(Serialize)]
-struct ClearLegacyJson {
-    schema: &'static str,
-    deleted: usize,
-    bytes_freed: u64,
-    moved_back: Vec<PathJson>,
-    kept: Vec<PathJson>,
 }
 
 pub(super) fn cmd_clear_legacy(
@@ -122,10 +112,9 @@ fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, Com
     let outcome = if cleared.kept.is_empty() { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
         let paths = |names: &[std::ffi::OsString]| {
-            let names = names.iter();
-            names.map(|name| PathJson::new(name.as_bytes())).collect()
+            list(names.iter().map(|name| PathJson::new(name.as_bytes())))
         };
-        env.ui.write_json(&ClearLegacyJson {
+        env.ui.write_json(&object! {
             schema: "herma.checkpoints-clear-legacy/1",
             deleted: cleared.deleted,
             bytes_freed: cleared.bytes_freed,

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::gc::Thoroughness;
-use serde::Serialize;
 
 use super::damage::warn_of_damage;
 use super::require_store;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
+use crate::render::json::object;
 use crate::terminal::units::size;
 
 /// Free what no checkpoint needs, and pack the rest tightly
@@ -24,22 +24,6 @@ pub(super) struct GcArgs {
     empty_trash: bool,
 }
 
-#[derive(Serialize)]
-struct GcJson<'a> {
-    schema: &'static str,
-    packs_before: usize,
-    packs_after: usize,
-    store_bytes_before: u64,
-    store_bytes_after: u64,
-    bytes_freed: u64,
-    trash_bytes: u64,
-    merged_objects: u64,
-    live_objects: u64,
-    postponed: bool,
-    unfinished: bool,
-    damaged_refs: &'a [String],
-}
-
 pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome, CommandError> {
     require_store(env)?;
     let progress = env.ui.progress();
@@ -52,7 +36,7 @@ pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome, Command
     drop(progress);
     let collected = &cleaned.collected;
     if env.ui.json {
-        env.ui.write_json(&GcJson {
+        env.ui.write_json(&object! {
             schema: "herma.checkpoints-gc/1",
             packs_before: collected.packs_before,
             packs_after: collected.packs_after,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{name, place};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::render::listing::counted;
 
 /// Bring the history of repositories from before the single store into it
@@ -26,35 +26,16 @@ pub(super) struct ImportLegacyArgs {
     pin: bool,
 }
 
-#[derive(Serialize)]
-struct ImportJson {
-    schema: &'static str,
-    repositories: Vec<RepositoryJson>,
-}
-
-#[derive(Serialize)]
-struct RepositoryJson {
-    archive: Option<PathJson>,
-    project: String,
-    workdir: Option<PathJson>,
-    checkpoints: usize,
-    skipped: usize,
-    lost: usize,
-    problem: Option<String>,
-}
-
-impl From<&Imported> for RepositoryJson {
-    fn from(imported: &Imported) -> Self {
-        let archive = imported.archive.as_ref();
-        Self {
-            archive: archive.map(|name| PathJson::new(name.as_bytes())),
-            project: imported.project.to_string(),
-            workdir: imported.workdir.as_deref().map(PathJson::of),
-            checkpoints: imported.checkpoints,
-            skipped: imported.skipped,
-            lost: imported.lost,
-            problem: imported.problem.clone(),
-        }
+fn repository_json(imported: &Imported) -> impl Serialize {
+    let archive = imported.archive.as_ref();
+    object! {
+        archive: archive.map(|name| PathJson::new(name.as_bytes())),
+        project: imported.project.to_string(),
+        workdir: imported.workdir.as_deref().map(PathJson::of),
+        checkpoints: imported.checkpoints,
+        skipped: imported.skipped,
+        lost: imported.lost,
+        problem: imported.problem.clone(),
     }
 }
 
@@ -69,9 +50,9 @@ pub(super) fn cmd_import_legacy(
     let is_whole = all.iter().all(|one| one.problem.is_none() && one.lost == 0);
     let outcome = if is_whole { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
-        env.ui.write_json(&ImportJson {
+        env.ui.write_json(&object! {
             schema: "herma.checkpoints-import-legacy/1",
-            repositories: all.iter().map(RepositoryJson::from).collect(),
+            repositories: list(all.iter().map(repository_json)),
         })?;
         return Ok(outcome);
     }

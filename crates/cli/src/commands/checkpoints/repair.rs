@@ -8,109 +8,62 @@ use herma_store::path::escape;
 use serde::Serialize;
 
 use super::place;
-use super::verify::{VerifyJson, write_findings};
+use super::verify::{verify_json, write_findings};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::render::listing::{counted, short_id};
 use crate::terminal::units::size;
 
-#[derive(Serialize)]
-struct RepairJson {
-    schema: &'static str,
-    changed: bool,
-    bytes_freed: u64,
-    settings: bool,
-    excludes: bool,
-    indexes: Vec<IndexJson>,
-    salvaged: Vec<SalvagedJson>,
-    stored_again: u64,
-    packs_brought_back: Vec<String>,
-    files: Vec<FileJson>,
-    refs: Vec<RefJson>,
-    records: Vec<RecordJson>,
-    after: VerifyJson,
-}
-
-#[derive(Serialize)]
-struct IndexJson {
-    pack: String,
-    objects: u32,
-}
-
-#[derive(Serialize)]
-struct SalvagedJson {
-    pack: String,
-    saved: u64,
-    set_aside: String,
-}
-
-#[derive(Serialize)]
-struct FileJson {
-    file: String,
-    what: String,
-    set_aside: Option<String>,
-}
-
-#[derive(Serialize)]
-struct RefJson {
-    name: String,
-    sequence: Option<u64>,
-    set_aside: Option<String>,
-    recovered: Option<String>,
-}
-
-#[derive(Serialize)]
-struct RecordJson {
-    project: String,
-    what: String,
-    set_aside: String,
-    workdir: Option<PathJson>,
-}
-
-impl From<&Repaired> for RepairJson {
-    fn from(repaired: &Repaired) -> Self {
-        let indexes = repaired
-            .indexes
-            .iter()
-            .map(|index| IndexJson { pack: index.pack.clone(), objects: index.objects });
-        let salvaged = repaired.salvaged.iter().map(|one| SalvagedJson {
+fn repair_json(repaired: &Repaired) -> impl Serialize {
+    let indexes = repaired
+        .indexes
+        .iter()
+        .map(|index| object! { pack: index.pack.clone(), objects: index.objects });
+    let salvaged = repaired.salvaged.iter().map(|one| {
+        object! {
             pack: one.pack.clone(),
             saved: one.saved,
             set_aside: one.set_aside.clone(),
-        });
-        let files = repaired.files.iter().map(|one| FileJson {
+        }
+    });
+    let files = repaired.files.iter().map(|one| {
+        object! {
             file: one.file.clone(),
             what: one.what.clone(),
             set_aside: one.set_aside.clone(),
-        });
-        let refs = repaired.refs.iter().map(|one| RefJson {
+        }
+    });
+    let refs = repaired.refs.iter().map(|one| {
+        object! {
             name: one.name.clone(),
             sequence: one.sequence,
             set_aside: one.set_aside.clone(),
             recovered: one.recovered.map(ObjectId::to_hex),
-        });
-        let records = repaired.records.iter().map(|record| RecordJson {
+        }
+    });
+    let records = repaired.records.iter().map(|record| {
+        object! {
             project: record.project.to_string(),
             what: record.what.clone(),
             set_aside: record.set_aside.clone(),
             workdir: record.workdir.as_deref().map(PathJson::of),
-        });
-        Self {
-            schema: "herma.checkpoints-repair/1",
-            changed: repaired.has_changed(),
-            bytes_freed: repaired.bytes_freed,
-            settings: repaired.settings,
-            excludes: repaired.excludes,
-            indexes: indexes.collect(),
-            salvaged: salvaged.collect(),
-            stored_again: repaired.stored_again,
-            packs_brought_back: repaired.packs.clone(),
-            files: files.collect(),
-            refs: refs.collect(),
-            records: records.collect(),
-            after: VerifyJson::from(&repaired.after),
         }
+    });
+    object! {
+        schema: "herma.checkpoints-repair/1",
+        changed: repaired.has_changed(),
+        bytes_freed: repaired.bytes_freed,
+        settings: repaired.settings,
+        excludes: repaired.excludes,
+        indexes: list(indexes),
+        salvaged: list(salvaged),
+        stored_again: repaired.stored_again,
+        packs_brought_back: repaired.packs.clone(),
+        files: list(files),
+        refs: list(refs),
+        records: list(records),
+        after: verify_json(&repaired.after),
     }
 }
 
@@ -121,7 +74,7 @@ pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let is_whole = repaired.after.is_whole();
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
-        env.ui.write_json(&RepairJson::from(&repaired))?;
+        env.ui.write_json(&repair_json(&repaired))?;
         return Ok(outcome);
     }
     let mut out = env.ui.listing();

@@ -9,7 +9,7 @@ use herma_core::cleanup::{CleaningRecord, Presence};
 use herma_core::{ProjectStatus, StoreStatus};
 use herma_store::path::escape;
 
-use super::status_json::StatusJson;
+use super::status_json::status_json;
 use super::{limits, name, place};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
@@ -40,7 +40,7 @@ pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome,
     let status = env.engine.status(true, &progress)?;
     drop(progress);
     if env.ui.json {
-        env.ui.write_json(&StatusJson::new(&status, env))?;
+        env.ui.write_json(&status_json(&status, env))?;
         return Ok(Outcome::Done);
     }
     let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(SHOWN);

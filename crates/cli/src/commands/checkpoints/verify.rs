@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{place, require_store};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::render::listing::{counted, short_id};
 use crate::terminal::units::size;
 
@@ -26,35 +26,6 @@ pub(super) struct VerifyArgs {
     read_data: bool,
 }
 
-/// What was checked, and everything that is damaged.
-#[derive(Serialize)]
-pub(super) struct VerifyJson {
-    schema: &'static str,
-    whole: bool,
-    checkpoints: u64,
-    objects: u64,
-    bytes: u64,
-    damaged: Vec<DamagedJson>,
-    packs: Vec<ThingJson>,
-    refs: Vec<ThingJson>,
-    records: Vec<ThingJson>,
-}
-
-/// A damaged checkpoint.
-#[derive(Serialize)]
-struct DamagedJson {
-    project: String,
-    workdir: Option<PathJson>,
-    number: usize,
-    sequence: u64,
-    id: String,
-    lost: bool,
-    receipt: bool,
-    paths: Vec<PathJson>,
-    more_paths: u64,
-    what: String,
-}
-
 /// Something else that is damaged.
 #[derive(Serialize)]
 struct ThingJson {
@@ -62,21 +33,19 @@ struct ThingJson {
     what: String,
 }
 
-impl From<&DamagedFinding> for DamagedJson {
-    fn from(damaged: &DamagedFinding) -> Self {
-        let paths = damaged.paths.paths.iter();
-        Self {
-            project: damaged.project.to_string(),
-            workdir: damaged.workdir.as_deref().map(PathJson::of),
-            number: damaged.number,
-            sequence: damaged.sequence,
-            id: damaged.id.to_hex(),
-            lost: damaged.is_lost,
-            receipt: damaged.receipt,
-            paths: paths.map(|path| PathJson::new(path)).collect(),
-            more_paths: damaged.paths.more,
-            what: damaged.what.clone(),
-        }
+fn damaged_json(damaged: &DamagedFinding) -> impl Serialize {
+    let paths = damaged.paths.paths.iter();
+    object! {
+        project: damaged.project.to_string(),
+        workdir: damaged.workdir.as_deref().map(PathJson::of),
+        number: damaged.number,
+        sequence: damaged.sequence,
+        id: damaged.id.to_hex(),
+        lost: damaged.is_lost,
+        receipt: damaged.receipt,
+        paths: list(paths.map(|path| PathJson::new(path))),
+        more_paths: damaged.paths.more,
+        what: damaged.what.clone(),
     }
 }
 
@@ -89,7 +58,7 @@ pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome,
     env.warn_of_purge()?;
     let outcome = if verified.is_whole() { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
-        env.ui.write_json(&VerifyJson::from(&verified))?;
+        env.ui.write_json(&verify_json(&verified))?;
         return Ok(outcome);
     }
     let mut out = env.ui.listing();
@@ -157,23 +126,21 @@ fn things(verified: &Verified) -> Vec<(&'static str, ThingJson)> {
     packs.chain(refs).chain(records).collect()
 }
 
-impl From<&Verified> for VerifyJson {
-    fn from(verified: &Verified) -> Self {
-        let of_kind = |wanted: &str| {
-            let all = things(verified).into_iter();
-            let these = all.filter(|(kind, _)| *kind == wanted);
-            these.map(|(_, thing)| thing).collect()
-        };
-        Self {
-            schema: "herma.checkpoints-verify/1",
-            whole: verified.is_whole(),
-            checkpoints: verified.checkpoints,
-            objects: verified.objects,
-            bytes: verified.bytes,
-            damaged: verified.damaged.iter().map(DamagedJson::from).collect(),
-            packs: of_kind("pack"),
-            refs: of_kind("ref"),
-            records: of_kind("record"),
-        }
+pub(super) fn verify_json(verified: &Verified) -> impl Serialize {
+    let of_kind = |wanted: &str| {
+        let all = things(verified).into_iter();
+        let these = all.filter(|(kind, _)| *kind == wanted);
+        list(these.map(|(_, thing)| thing))
+    };
+    object! {
+        schema: "herma.checkpoints-verify/1",
+        whole: verified.is_whole(),
+        checkpoints: verified.checkpoints,
+        objects: verified.objects,
+        bytes: verified.bytes,
+        damaged: list(verified.damaged.iter().map(damaged_json)),
+        packs: of_kind("pack"),
+        refs: of_kind("ref"),
+        records: of_kind("record"),
     }
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use self::sides::Sides;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
+use crate::render::json::{PathJson, checkpoint_json, object, project_json};
 use crate::render::patch_lines::write_patch_line;
 
 /// Show what changed since a checkpoint, or between two
@@ -59,29 +59,6 @@ pub(crate) struct DiffArgs {
     /// End records with NUL and print names exactly; with `--stat`, `--name-only` or `--name-status`
     #[arg(short = 'z', long = "null", requires = "form", conflicts_with = "json")]
     null: bool,
-}
-
-#[derive(Serialize)]
-struct DiffJson {
-    schema: &'static str,
-    project: ProjectJson,
-    from: CheckpointJson,
-    to: Option<CheckpointJson>,
-    changes: Vec<ChangeJson>,
-}
-
-#[derive(Serialize)]
-struct ChangeJson {
-    status: String,
-    #[serde(flatten)]
-    path: PathJson,
-    from: Option<PathJson>,
-    similarity: Option<u8>,
-    old_mode: Option<&'static str>,
-    new_mode: Option<&'static str>,
-    insertions: Option<u64>,
-    deletions: Option<u64>,
-    binary: bool,
 }
 
 pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, CommandError> {
@@ -153,28 +130,31 @@ fn write_json(
     sides: &Sides,
     comparison: &Comparison,
 ) -> Result<Outcome, CommandError> {
-    env.ui.write_json(&DiffJson {
+    env.ui.write_json(&object! {
         schema: "herma.diff/1",
-        project: ProjectJson::new(project),
-        from: (&sides.from).into(),
-        to: sides.to.as_ref().map(CheckpointJson::from),
+        project: project_json(project),
+        from: checkpoint_json(&sides.from),
+        to: sides.to.as_ref().map(checkpoint_json),
         changes: changes_json(comparison)?,
     })?;
     Ok(Outcome::Done)
 }
 
-fn changes_json(comparison: &Comparison) -> Result<Vec<ChangeJson>, CommandError> {
+fn changes_json(comparison: &Comparison) -> Result<Vec<impl Serialize>, CommandError> {
     let counted = count(comparison)?;
-    let changes = comparison.changes.iter().zip(counted).map(|(change, stat)| ChangeJson {
-        status: text::status_letter(change).to_string(),
-        path: PathJson::new(change.path.as_bytes()),
-        from: change.from.as_ref().map(|from| PathJson::new(from.path.as_bytes())),
-        similarity: change.from.as_ref().map(|from| from.similarity),
-        old_mode: change.old.map(|state| state.mode.six_digits()),
-        new_mode: change.new.map(|state| state.mode.six_digits()),
-        insertions: stat.insertions,
-        deletions: stat.deletions,
-        binary: stat.binary,
+    let changes = comparison.changes.iter().zip(counted).map(|(change, stat)| {
+        object! {
+            status: text::status_letter(change).to_string(),
+            #[serde(flatten)]
+            path: PathJson::new(change.path.as_bytes()),
+            from: change.from.as_ref().map(|from| PathJson::new(from.path.as_bytes())),
+            similarity: change.from.as_ref().map(|from| from.similarity),
+            old_mode: change.old.map(|state| state.mode.six_digits()),
+            new_mode: change.new.map(|state| state.mode.six_digits()),
+            insertions: stat.insertions,
+            deletions: stat.deletions,
+            binary: stat.binary,
+        }
     });
     Ok(changes.collect())
 }

@@ -6,16 +6,15 @@ use clap::Args;
 use herma_core::engine::Project;
 use herma_core::steps::{StepChoice, TurnChoice};
 use herma_core::{RelPath, SessionChanges};
-use serde::Serialize;
 
 use super::sides::as_checkpoint;
-use super::{ChangeJson, DiffArgs, changes_json, write_text};
+use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::authors::{numbers, warn_of_gaps};
-use crate::render::json::{PathJson, ProjectJson};
+use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::counted;
-use crate::render::step_report::NamedStepJson;
+use crate::render::step_report::named_step_json;
 
 /// Which steps are meant.
 #[derive(Args, Debug)]
@@ -50,19 +49,6 @@ impl StepsChoiceArgs {
         };
         (!choice.is_all()).then_some(choice)
     }
-}
-
-#[derive(Serialize)]
-struct DiffStepsJson {
-    schema: &'static str,
-    project: ProjectJson,
-    steps: Vec<NamedStepJson>,
-    changes: Vec<ChangeJson>,
-    unattributed: Vec<PathJson>,
-    uncertain: Vec<u64>,
-    forgotten: Vec<u64>,
-    incomplete: Vec<PathJson>,
-    left_out: Vec<PathJson>,
 }
 
 /// Shows what the chosen steps changed.
@@ -163,15 +149,15 @@ fn write_json(
     found: &SessionChanges,
 ) -> Result<(), CommandError> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
-    env.ui.write_json(&DiffStepsJson {
+    env.ui.write_json(&object! {
         schema: "herma.diff-steps/1",
-        project: ProjectJson::new(project),
-        steps: found.steps.iter().map(NamedStepJson::from).collect(),
+        project: project_json(project),
+        steps: list(found.steps.iter().map(named_step_json)),
         changes: changes_json(&found.comparison)?,
-        unattributed: found.unattributed.iter().map(path).collect(),
+        unattributed: list(found.unattributed.iter().map(path)),
         uncertain: found.uncertain.clone(),
         forgotten: found.forgotten.clone(),
-        incomplete: found.incomplete.iter().map(path).collect(),
-        left_out: found.left_out.iter().map(|(p, _)| path(p)).collect(),
+        incomplete: list(found.incomplete.iter().map(path)),
+        left_out: list(found.left_out.iter().map(|(p, _)| path(p))),
     })
 }

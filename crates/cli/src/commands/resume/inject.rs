@@ -7,10 +7,10 @@ use herma_sessions::resume::inject::Lineage;
 use herma_sessions::resume::{ResumeStore, SessionId, inject};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
+use crate::render::json::object;
 
 /// Print what a session should know of the one it goes on from
 ///
@@ -24,14 +24,6 @@ pub(super) struct InjectArgs {
     /// The session before it (can be repeated: the one before that, and so on) [default: as its record or the session database says]
     #[arg(long, value_name = "SESSION", value_parser = SessionId::parse)]
     parent: Vec<SessionId>,
-}
-
-#[derive(Serialize)]
-struct InjectJson<'a> {
-    schema: &'static str,
-    session: &'a str,
-    from: Option<&'a str>,
-    block: Option<String>,
 }
 
 pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome, CommandError> {
@@ -52,7 +44,7 @@ pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome,
     let found = lineage.found.as_ref();
     let block = found.and_then(|(_, record)| inject::block(record));
     if env.ui.json {
-        env.ui.write_json(&InjectJson {
+        env.ui.write_json(&object! {
             schema: "herma.resume-inject/1",
             session: args.session.as_str(),
             from: found.map(|(session, _)| session.as_str()),

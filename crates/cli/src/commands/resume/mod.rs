@@ -8,7 +8,6 @@ mod write;
 
 use clap::{Args, Subcommand};
 use herma_sessions::resume::{ResumeStore, SessionId};
-use serde::Serialize;
 
 use self::gc::GcArgs;
 use self::inject::InjectArgs;
@@ -16,6 +15,7 @@ use self::show::{ListArgs, ShowArgs};
 use self::write::{SaveArgs, UpdateArgs};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
+use crate::render::json::object;
 
 /// Keep what a session was doing, for the session that goes on with it
 ///
@@ -50,13 +50,6 @@ struct DeleteArgs {
     /// Do not ask
     #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
     yes: bool,
-}
-
-#[derive(Serialize)]
-struct DeletedJson<'a> {
-    schema: &'static str,
-    action: &'static str,
-    session: &'a str,
 }
 
 pub(crate) fn cmd_resume(env: &CommandEnv, args: &ResumeArgs) -> Result<Outcome, CommandError> {
@@ -94,7 +87,7 @@ fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandErr
         return Err(nothing(session));
     }
     if env.ui.json {
-        env.ui.write_json(&DeletedJson {
+        env.ui.write_json(&object! {
             schema: "herma.resume-delete/1",
             action: "deleted",
             session: session.as_str(),

@@ -4,13 +4,14 @@ use std::io::Write;
 
 use clap::Args;
 use herma_sessions::resume::store::Listed;
-use herma_sessions::resume::{Map, Record, ResumeStore, SessionId, inject, yaml};
+use herma_sessions::resume::{Record, ResumeStore, SessionId, inject, yaml};
 use herma_store::path::escape;
 use serde::Serialize;
 
 use super::nothing;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
+use crate::render::json::{list, object};
 use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -36,31 +37,6 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct ShowJson<'a> {
-    schema: &'static str,
-    session: &'a str,
-    record: &'a Map,
-}
-
-#[derive(Serialize)]
-struct ListJson<'a> {
-    schema: &'static str,
-    records: Vec<LineJson<'a>>,
-    problems: Vec<ProblemJson>,
-}
-
-#[derive(Serialize)]
-struct LineJson<'a> {
-    session: &'a str,
-    task: Option<&'a str>,
-    status: &'a str,
-    steps_completed: usize,
-    steps: usize,
-    updated: Option<String>,
-    updated_seconds: Option<i64>,
-}
-
-#[derive(Serialize)]
 struct ProblemJson {
     file: String,
     what: String,
@@ -78,7 +54,7 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
     let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
     let record = store.read(session)?.ok_or_else(|| nothing(session))?;
     if env.ui.json {
-        env.ui.write_json(&ShowJson {
+        env.ui.write_json(&object! {
             schema: "herma.resume-show/1",
             session: session.as_str(),
             record: record.content(),
@@ -116,9 +92,9 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     let problems: Vec<_> = listed.iter().filter_map(problem_of).collect();
     let outcome = if problems.is_empty() { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
-        env.ui.write_json(&ListJson {
+        env.ui.write_json(&object! {
             schema: "herma.resume-list/1",
-            records: lines.iter().map(Line::to_json).collect(),
+            records: list(lines.iter().map(Line::to_json)),
             problems,
         })?;
         return Ok(outcome);
@@ -149,14 +125,14 @@ fn problem_of(listed: &Listed) -> Option<ProblemJson> {
 }
 
 impl Line<'_> {
-    fn to_json(&self) -> LineJson<'_> {
+    fn to_json(&self) -> impl Serialize {
         let (steps_completed, steps) = self.record.steps();
         let moment = self.updated.map(|seconds| herma_core::types::clock::Timestamp {
             seconds,
             nanos: 0,
             offset_minutes: 0,
         });
-        LineJson {
+        object! {
             session: self.session.as_str(),
             task: self.record.task(),
             status: self.record.status(),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use herma_fs::Dir;
 use herma_sessions::resume::update::{STATUSES, STEP_STATUSES, step};
-use herma_sessions::resume::{Map, ResumeStore, SessionId, Update, Value};
+use herma_sessions::resume::{Map, Record, ResumeStore, SessionId, Update, Value};
 use herma_store::path::escape;
-use serde::Serialize;
 
 use super::facts;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
+use crate::render::json::object;
 
 /// Larger input is refused.
 const LARGEST_JSON: u64 = 4 << 20;
@@ -84,15 +84,6 @@ struct Step {
     result: Option<String>,
 }
 
-#[derive(Serialize)]
-struct WrittenJson<'a> {
-    schema: &'static str,
-    action: &'static str,
-    session: &'a str,
-    set_aside: Option<String>,
-    record: &'a Map,
-}
-
 pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
     let session = &args.session;
     let update = args.content.read(env, session)?;
@@ -110,17 +101,7 @@ pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
         let place = escape(place.as_os_str().as_encoded_bytes());
         env.ui.warning(format_args!("what stood in its place was no record and is now {place}"));
     }
-    if env.ui.json {
-        env.ui.write_json(&WrittenJson {
-            schema: "herma.resume/1",
-            action: "saved",
-            session: session.as_str(),
-            set_aside,
-            record: record.content(),
-        })?;
-    }
-    env.ui.status(format_args!("Checkpoint saved for session {session}"));
-    Ok(Outcome::Done)
+    tell(env, "saved", session, set_aside.as_deref(), &record)
 }
 
 pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome, CommandError> {
@@ -134,16 +115,26 @@ pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome,
     let update = args.content.read(env, session)?;
     let now = env.local_now();
     let record = store.update(session, |record| update.apply(record, &now))?;
+    tell(env, "updated", session, None, &record)
+}
+
+fn tell(
+    env: &CommandEnv,
+    action: &str,
+    session: &SessionId,
+    set_aside: Option<&str>,
+    record: &Record,
+) -> Result<Outcome, CommandError> {
     if env.ui.json {
-        env.ui.write_json(&WrittenJson {
+        env.ui.write_json(&object! {
             schema: "herma.resume/1",
-            action: "updated",
+            action,
             session: session.as_str(),
-            set_aside: None,
+            set_aside,
             record: record.content(),
         })?;
     }
-    env.ui.status(format_args!("Checkpoint updated for session {session}"));
+    env.ui.status(format_args!("Checkpoint {action} for session {session}"));
     Ok(Outcome::Done)
 }
 

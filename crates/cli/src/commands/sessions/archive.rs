@@ -5,13 +5,13 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::prune::Removed;
 use herma_sessions::{Access, archive, prune};
-use serde::Serialize;
 
 use super::filters::FilterArgs;
-use super::{RemovedJson, no_terminal, tell_left};
+use super::{no_terminal, removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::object;
 use crate::terminal::units::size;
 
 /// Move ended sessions out of the database into files
@@ -32,16 +32,6 @@ pub(super) struct ArchiveArgs {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-}
-
-#[derive(Serialize)]
-struct ArchiveJson {
-    schema: &'static str,
-    dry_run: bool,
-    archived: u64,
-    marked: bool,
-    archive_bytes: u64,
-    removed: RemovedJson,
 }
 
 pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcome, CommandError> {
@@ -95,13 +85,13 @@ fn tell(
     done: &archive::Archived,
 ) -> Result<Outcome, CommandError> {
     if env.ui.json {
-        env.ui.write_json(&ArchiveJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-archive/1",
             dry_run,
             archived: done.sessions,
             marked: done.marked,
             archive_bytes: done.bytes,
-            removed: RemovedJson::from(&done.removed),
+            removed: removed_json(&done.removed),
         })?;
         return Ok(outcome(env, dry_run, done));
     }

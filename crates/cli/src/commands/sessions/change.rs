@@ -5,12 +5,12 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::delete::Removed;
 use herma_sessions::{Access, delete, rename};
-use serde::Serialize;
 
-use super::{RemovedJson, no_terminal, shown, tell_left};
+use super::{no_terminal, removed_json, shown, tell_left};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::object;
 
 /// Give a session a title
 #[derive(Args, Debug)]
@@ -36,27 +36,12 @@ pub(super) struct DeleteArgs {
     yes: bool,
 }
 
-#[derive(Serialize)]
-struct RenameJson<'a> {
-    schema: &'static str,
-    session: &'a str,
-    title: &'a str,
-}
-
-#[derive(Serialize)]
-struct DeleteJson<'a> {
-    schema: &'static str,
-    session: &'a str,
-    #[serde(flatten)]
-    removed: RemovedJson,
-}
-
 pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome, CommandError> {
     let mut database = conversations::open(&env.home, Access::Write)?;
     let session = database.find(&args.session)?;
     let title = rename::rename(&mut database, &session.id, &args.title.join(" "))?;
     if env.ui.json {
-        env.ui.write_json(&RenameJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-rename/1",
             session: &session.id,
             title: &title,
@@ -101,10 +86,11 @@ pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome,
 
 fn tell_deleted(env: &CommandEnv, id: &str, removed: &Removed) -> Result<Outcome, CommandError> {
     if env.ui.json {
-        env.ui.write_json(&DeleteJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-delete/1",
             session: id,
-            removed: RemovedJson::from(removed),
+            #[serde(flatten)]
+            removed: removed_json(removed),
         })?;
     } else if removed.sessions + removed.finished > 0 {
         let mut out = env.ui.data();

@@ -8,13 +8,12 @@ use herma_fs::dir::canonicalize;
 use herma_fs::publish::Temp;
 use herma_fs::{Dir, FileKind, stat_path};
 use herma_sessions::{Access, Database, Filter, db, export};
-use serde::Serialize;
 
 use super::filters::FilterArgs;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, object};
 use crate::render::listing::counted;
 
 /// Write sessions as JSON, one with all its messages per line
@@ -31,13 +30,6 @@ pub(super) struct ExportArgs {
     session_id: Option<String>,
     #[command(flatten)]
     filters: FilterArgs,
-}
-
-#[derive(Serialize)]
-struct ExportJson {
-    schema: &'static str,
-    sessions: u64,
-    file: PathJson,
 }
 
 pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome, CommandError> {
@@ -70,7 +62,7 @@ pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome,
     temp.publish(&dir, name)?;
     dir.sync()?;
     if env.ui.json {
-        env.ui.write_json(&ExportJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-export/1",
             sessions: count,
             file: PathJson::of(&path),

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use clap::Args;
 use herma_sessions::{Access, Session, list};
-use serde::Serialize;
 
 use super::filters::FilterArgs;
-use super::{SessionJson, moment, shown};
+use super::{moment, session_json, shown};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::{list, object};
 use crate::render::listing;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
@@ -30,12 +30,6 @@ pub(super) struct ListArgs {
     null: bool,
 }
 
-#[derive(Serialize)]
-struct ListJson<'a> {
-    schema: &'static str,
-    sessions: Vec<SessionJson<'a>>,
-}
-
 pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
     let database = conversations::open(&env.home, Access::Read)?;
     let mut filter = args.filters.filter(env.now().as_float());
@@ -46,9 +40,9 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
     let limit = args.limit.or(is_for_people.then_some(20));
     let sessions = list::list(&database, &filter, limit)?;
     if env.ui.json {
-        env.ui.write_json(&ListJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-list/1",
-            sessions: sessions.iter().map(SessionJson::from).collect(),
+            sessions: list(sessions.iter().map(session_json)),
         })?;
         return Ok(Outcome::Done);
     }

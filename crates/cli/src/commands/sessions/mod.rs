@@ -26,7 +26,7 @@ use self::search::SearchArgs;
 use self::show::ShowArgs;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::render::json::{PathJson, list, object};
 use crate::terminal::time;
 
 /// Look at the sessions of an agent, and delete old ones
@@ -92,80 +92,38 @@ fn shown(text: &str) -> String {
     escape(text.as_bytes())
 }
 
-/// A session as programs read it.
-#[derive(Serialize)]
-struct SessionJson<'a> {
-    id: &'a str,
-    source: &'a str,
-    model: Option<&'a str>,
-    title: Option<&'a str>,
-    parent: Option<&'a str>,
-    active: bool,
-    started_at: Option<String>,
-    ended_at: Option<String>,
-    end_reason: Option<&'a str>,
-    last_active: Option<String>,
-    messages: u64,
-    tool_calls: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-}
-
-impl<'a> From<&'a Session> for SessionJson<'a> {
-    fn from(session: &'a Session) -> Self {
-        Self {
-            id: &session.id,
-            source: &session.source,
-            model: session.model.as_deref(),
-            title: session.title.as_deref(),
-            parent: session.parent.as_deref(),
-            active: session.is_active,
-            started_at: rfc3339(session.started_at),
-            ended_at: rfc3339(session.ended_at),
-            end_reason: session.end_reason.as_deref(),
-            last_active: rfc3339(session.last_active),
-            messages: session.messages,
-            tool_calls: session.tool_calls,
-            input_tokens: session.input_tokens,
-            output_tokens: session.output_tokens,
-        }
+fn session_json(session: &Session) -> impl Serialize {
+    object! {
+        id: &session.id,
+        source: &session.source,
+        model: session.model.as_deref(),
+        title: session.title.as_deref(),
+        parent: session.parent.as_deref(),
+        active: session.is_active,
+        started_at: rfc3339(session.started_at),
+        ended_at: rfc3339(session.ended_at),
+        end_reason: session.end_reason.as_deref(),
+        last_active: rfc3339(session.last_active),
+        messages: session.messages,
+        tool_calls: session.tool_calls,
+        input_tokens: session.input_tokens,
+        output_tokens: session.output_tokens,
     }
 }
 
-/// What a deletion did, as programs read it.
-#[derive(Serialize)]
-struct RemovedJson {
-    sessions: u64,
-    messages: u64,
-    files: u64,
-    bytes: u64,
-    finished: u64,
-    kept: Vec<KeptJson>,
-    files_left: Vec<PathJson>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct KeptJson {
-    id: String,
-    why: String,
-}
-
-impl From<&Removed> for RemovedJson {
-    fn from(removed: &Removed) -> Self {
-        let kept =
-            removed.kept.iter().map(|kept| KeptJson { id: kept.id.clone(), why: kept.why.clone() });
-        let left = removed.files_left.iter();
-        Self {
-            sessions: removed.sessions,
-            messages: removed.messages,
-            files: removed.files,
-            bytes: removed.bytes,
-            finished: removed.finished,
-            kept: kept.collect(),
-            files_left: left.map(|left| PathJson::new(&left.name)).collect(),
-            notes: removed.notes.clone(),
-        }
+fn removed_json(removed: &Removed) -> impl Serialize {
+    let kept =
+        removed.kept.iter().map(|kept| object! { id: kept.id.clone(), why: kept.why.clone() });
+    let left = removed.files_left.iter();
+    object! {
+        sessions: removed.sessions,
+        messages: removed.messages,
+        files: removed.files,
+        bytes: removed.bytes,
+        finished: removed.finished,
+        kept: list(kept),
+        files_left: list(left.map(|left| PathJson::new(&left.name))),
+        notes: removed.notes.clone(),
     }
 }
 

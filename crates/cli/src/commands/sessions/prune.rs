@@ -9,13 +9,13 @@ use herma_sessions::prune::{Kept, Plan, Removed};
 use herma_sessions::reap::Reaped;
 use herma_sessions::vacuum::Vacuumed;
 use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
-use serde::Serialize;
 
 use super::filters::FilterArgs;
-use super::{RemovedJson, moment, no_terminal, shown, tell_left};
+use super::{moment, no_terminal, removed_json, shown, tell_left};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::object;
 use crate::render::listing::counted;
 use crate::terminal::time;
 use crate::terminal::ui::SHOWN_NAMES;
@@ -51,18 +51,6 @@ pub(super) struct PruneArgs {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-}
-
-#[derive(Serialize)]
-struct PruneJson {
-    schema: &'static str,
-    dry_run: bool,
-    reaped: u64,
-    orphan_files: u64,
-    orphan_bytes: u64,
-    vacuumed: bool,
-    #[serde(flatten)]
-    removed: RemovedJson,
 }
 
 /// What will be done, as it is shown.
@@ -196,14 +184,15 @@ impl Prune<'_> {
         };
         tell_left(self.env, &removed);
         if self.env.ui.json {
-            self.env.ui.write_json(&PruneJson {
+            self.env.ui.write_json(&object! {
                 schema: "herma.sessions-prune/1",
                 dry_run: true,
                 reaped: preview.reaped.count,
                 orphan_files: preview.orphan_files,
                 orphan_bytes: preview.orphan_bytes,
                 vacuumed: false,
-                removed: RemovedJson::from(&removed),
+                #[serde(flatten)]
+                removed: removed_json(&removed),
             })?;
             return Ok(Outcome::Done);
         }
@@ -262,14 +251,15 @@ impl Prune<'_> {
         }
         let vacuumed = self.vacuum(database, &mut removed);
         if self.env.ui.json {
-            self.env.ui.write_json(&PruneJson {
+            self.env.ui.write_json(&object! {
                 schema: "herma.sessions-prune/1",
                 dry_run: false,
                 reaped,
                 orphan_files: gone.files,
                 orphan_bytes: gone.bytes,
                 vacuumed,
-                removed: RemovedJson::from(&removed),
+                #[serde(flatten)]
+                removed: removed_json(&removed),
             })?;
             return Ok(tell_left(self.env, &removed));
         }

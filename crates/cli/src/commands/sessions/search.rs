@@ -4,13 +4,13 @@ use std::io::Write;
 
 use clap::Args;
 use herma_sessions::{Access, search};
-use serde::Serialize;
 
 use super::filters::FilterArgs;
 use super::{moment, rfc3339, shown};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::{list, object};
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 
@@ -29,36 +29,23 @@ pub(super) struct SearchArgs {
     limit: u64,
 }
 
-#[derive(Serialize)]
-struct SearchJson {
-    schema: &'static str,
-    found: Vec<FoundJson>,
-}
-
-#[derive(Serialize)]
-struct FoundJson {
-    session: String,
-    message: i64,
-    role: String,
-    time: Option<String>,
-    excerpt: String,
-}
-
 pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome, CommandError> {
     let database = conversations::open(&env.home, Access::Read)?;
     let filter = args.filters.filter(env.now().as_float());
     let found = search::search(&database, &args.words.join(" "), &filter, args.limit)?;
     if env.ui.json {
-        let found = found.into_iter().map(|found| FoundJson {
-            session: found.session,
-            message: found.message,
-            role: found.role,
-            time: rfc3339(found.timestamp),
-            excerpt: found.excerpt,
+        let found = found.into_iter().map(|found| {
+            object! {
+                session: found.session,
+                message: found.message,
+                role: found.role,
+                time: rfc3339(found.timestamp),
+                excerpt: found.excerpt,
+            }
         });
-        env.ui.write_json(&SearchJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-search/1",
-            found: found.collect(),
+            found: list(found),
         })?;
         return Ok(Outcome::Done);
     }

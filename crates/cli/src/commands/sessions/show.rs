@@ -7,10 +7,11 @@ use herma_sessions::show::Message;
 use herma_sessions::{Access, Session, show};
 use serde::Serialize;
 
-use super::{SessionJson, moment, rfc3339, shown};
+use super::{moment, rfc3339, session_json, shown};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::object;
 use crate::terminal::theme::Label;
 use crate::terminal::time;
 
@@ -22,33 +23,14 @@ pub(super) struct ShowArgs {
     session: String,
 }
 
-#[derive(Serialize)]
-struct ShowJson<'a> {
-    schema: &'static str,
-    session: SessionJson<'a>,
-    messages: Vec<MessageJson>,
-}
-
-#[derive(Serialize)]
-struct MessageJson {
-    id: i64,
-    role: String,
-    time: Option<String>,
-    content: Option<String>,
-    tool_name: Option<String>,
-    tool_calls: Option<String>,
-}
-
-impl From<Message> for MessageJson {
-    fn from(message: Message) -> Self {
-        Self {
-            id: message.id,
-            role: message.role,
-            time: rfc3339(message.timestamp),
-            content: message.content,
-            tool_name: message.tool_name,
-            tool_calls: message.tool_calls,
-        }
+fn message_json(message: Message) -> impl Serialize {
+    object! {
+        id: message.id,
+        role: message.role,
+        time: rfc3339(message.timestamp),
+        content: message.content,
+        tool_name: message.tool_name,
+        tool_calls: message.tool_calls,
     }
 }
 
@@ -58,12 +40,12 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
     if env.ui.json {
         let mut messages = Vec::new();
         show::for_each_message(&database, &session.id, |message| {
-            messages.push(MessageJson::from(message));
+            messages.push(message_json(message));
             Ok(())
         })?;
-        env.ui.write_json(&ShowJson {
+        env.ui.write_json(&object! {
             schema: "herma.sessions-show/1",
-            session: SessionJson::from(&session),
+            session: session_json(&session),
             messages,
         })?;
         return Ok(Outcome::Done);

@@ -3,27 +3,13 @@
 use std::io::Write;
 
 use herma_sessions::{Access, stats};
-use serde::Serialize;
 
 use super::shown;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::conversations;
+use crate::render::json::object;
 use crate::terminal::units::size;
-
-#[derive(Serialize)]
-struct StatsJson {
-    schema: &'static str,
-    schema_version: Option<i64>,
-    sessions: u64,
-    active: u64,
-    messages: u64,
-    sources: serde_json::Map<String, serde_json::Value>,
-    database_bytes: u64,
-    free_bytes: u64,
-    files: u64,
-    file_bytes: u64,
-}
 
 pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let database = conversations::open(&env.home, Access::Read)?;
@@ -31,13 +17,14 @@ pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome, CommandError> {
     let stats = stats::stats(&database, dir.as_ref())?;
     if env.ui.json {
         let sources = stats.sources.into_iter();
-        env.ui.write_json(&StatsJson {
+        let sources = sources.map(|(name, count)| (name, count.into()));
+        env.ui.write_json(&object! {
             schema: "herma.sessions-stats/1",
             schema_version: database.version(),
             sessions: stats.sessions,
             active: stats.active,
             messages: stats.messages,
-            sources: sources.map(|(name, count)| (name, count.into())).collect(),
+            sources: sources.collect::<serde_json::Map<_, _>>(),
             database_bytes: stats.database_bytes,
             free_bytes: stats.free_bytes,
             files: stats.files,

@@ -2,14 +2,13 @@
 
 use clap::Args;
 use herma_core::steps::{StepChoice, TurnChoice};
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::ProjectJson;
+use crate::render::json::{list, object, project_json};
 use crate::render::listing::counted;
 use crate::render::step_report;
-use crate::render::step_report::StepJson;
+use crate::render::step_report::step_json;
 use crate::terminal::time;
 
 /// List what agents did in this project, one tool call each, newest first
@@ -45,14 +44,6 @@ pub(crate) struct StepsArgs {
     null: bool,
 }
 
-#[derive(Serialize)]
-struct StepsJson {
-    schema: &'static str,
-    project: ProjectJson,
-    steps: Vec<StepJson>,
-    hidden: usize,
-}
-
 pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     let now = env.now();
@@ -74,10 +65,10 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
     let hidden = found - steps.len();
     steps.truncate(args.limit.unwrap_or(usize::MAX));
     if env.ui.json {
-        env.ui.write_json(&StepsJson {
+        env.ui.write_json(&object! {
             schema: "herma.steps/1",
-            project: ProjectJson::new(&project),
-            steps: steps.iter().map(StepJson::from).collect(),
+            project: project_json(&project),
+            steps: list(steps.iter().map(step_json)),
             hidden,
         })?;
         return Ok(Outcome::Done);

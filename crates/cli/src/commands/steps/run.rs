@@ -11,14 +11,13 @@ use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, WhichStep};
 use herma_fs::foreground::{Ended, Foreground};
 use herma_store::path::escape;
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
 use crate::commands::save;
 use crate::environment::OuterStep;
-use crate::render::json::ProjectJson;
-use crate::render::step_report::StepJson;
+use crate::render::json::{object, project_json};
+use crate::render::step_report::step_json;
 use crate::render::{listing, step_report};
 
 /// What a shell answers when there is no such command.
@@ -49,15 +48,6 @@ pub(crate) struct RunArgs {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<OsString>,
-}
-
-#[derive(Serialize)]
-struct RunJson {
-    schema: &'static str,
-    project: Option<ProjectJson>,
-    step: Option<StepJson>,
-    exit_code: u8,
-    signal: Option<i32>,
 }
 
 /// A step around the command.
@@ -188,10 +178,10 @@ fn tell(
     ended: Ended,
 ) -> Result<(), CommandError> {
     if env.ui.json {
-        return env.ui.write_json(&RunJson {
+        return env.ui.write_json(&object! {
             schema: "herma.run/1",
-            project: bracket.map(|bracket| ProjectJson::new(&bracket.project)),
-            step: listed.map(StepJson::from),
+            project: bracket.map(|bracket| project_json(&bracket.project)),
+            step: listed.map(step_json),
             exit_code: ended.exit_code(),
             signal: match ended {
                 Ended::Exited(_) => None,

@@ -8,14 +8,13 @@ use herma_core::engine::Project;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, WhichStep};
-use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::commands::save;
-use crate::render::json::{CheckpointJson, LeftOutJson, ProjectJson};
+use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::step_report;
-use crate::render::step_report::StepJson;
+use crate::render::step_report::{begun_step_json, step_json};
 use crate::transcript;
 
 /// Say that a tool call begins or ends, so that what it changes is known to be its work
@@ -82,29 +81,6 @@ struct EndArgs {
     unknown: bool,
 }
 
-#[derive(Serialize)]
-struct BeginJson {
-    schema: &'static str,
-    project: ProjectJson,
-    step: StepJson,
-    checkpoint: CheckpointJson,
-    is_new: bool,
-    beside: Vec<u64>,
-    left_out: Vec<LeftOutJson>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct EndJson {
-    schema: &'static str,
-    project: ProjectJson,
-    step: StepJson,
-    checkpoint: Option<CheckpointJson>,
-    is_new: bool,
-    left_out: Vec<LeftOutJson>,
-    notes: Vec<String>,
-}
-
 pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome, CommandError> {
     match &args.end {
         End::Begin(args) => begin(env, args),
@@ -148,14 +124,14 @@ fn tell_begun(
     let saved = &begun.saved;
     if env.ui.json {
         let left_out = saved.receipt.left_out.iter();
-        return env.ui.write_json(&BeginJson {
+        return env.ui.write_json(&object! {
             schema: "herma.step-begin/1",
-            project: ProjectJson::new(project),
-            step: StepJson::begun(&begun.step),
-            checkpoint: (&saved.checkpoint).into(),
+            project: project_json(project),
+            step: begun_step_json(&begun.step),
+            checkpoint: checkpoint_json(&saved.checkpoint),
             is_new: saved.is_new,
             beside: begun.beside.clone(),
-            left_out: left_out.map(LeftOutJson::from).collect(),
+            left_out: list(left_out.map(left_out_json)),
             notes: saved.notes.clone(),
         });
     }
@@ -194,13 +170,13 @@ fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome, CommandError> {
     }
     if env.ui.json {
         let left_out = saved.map_or(&[][..], |saved| &saved.receipt.left_out);
-        env.ui.write_json(&EndJson {
+        env.ui.write_json(&object! {
             schema: "herma.step-end/1",
-            project: ProjectJson::new(&project),
-            step: (&listed).into(),
-            checkpoint: saved.map(|saved| (&saved.checkpoint).into()),
+            project: project_json(&project),
+            step: step_json(&listed),
+            checkpoint: saved.map(|saved| checkpoint_json(&saved.checkpoint)),
             is_new: saved.is_some_and(|saved| saved.is_new),
-            left_out: left_out.iter().map(LeftOutJson::from).collect(),
+            left_out: list(left_out.iter().map(left_out_json)),
             notes: saved.map(|saved| saved.notes.clone()).unwrap_or_default(),
         })?;
     } else {

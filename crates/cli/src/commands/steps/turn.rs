@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
-use crate::render::json::ProjectJson;
+use crate::render::json::{object, project_json};
 
 /// Say that a prompt begins a turn of a conversation, or that the turn is over
 ///
@@ -52,24 +52,6 @@ struct EndArgs {
     session: String,
 }
 
-#[derive(Serialize)]
-struct TurnJson {
-    schema: &'static str,
-    project: ProjectJson,
-    turn: Option<TurnBody>,
-}
-
-#[derive(Serialize)]
-struct TurnBody {
-    session: String,
-    turn: String,
-    count: u64,
-    agent: Option<String>,
-    prompt: Option<String>,
-    seconds: i64,
-    over: bool,
-}
-
 pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome, CommandError> {
     let project = env.open_project()?;
     match &args.end {
@@ -93,10 +75,10 @@ fn tell(
     what: &str,
 ) -> Result<Outcome, CommandError> {
     if env.ui.json {
-        env.ui.write_json(&TurnJson {
+        env.ui.write_json(&object! {
             schema: "herma.turn/1",
-            project: ProjectJson::new(project),
-            turn: turn.cloned().map(TurnBody::from),
+            project: project_json(project),
+            turn: turn.cloned().map(turn_body),
         })?;
     }
     match turn {
@@ -109,16 +91,14 @@ fn tell(
     Ok(Outcome::Done)
 }
 
-impl From<Turn> for TurnBody {
-    fn from(turn: Turn) -> Self {
-        Self {
-            session: turn.session,
-            turn: turn.turn,
-            count: turn.count,
-            agent: turn.agent,
-            prompt: turn.prompt,
-            seconds: turn.started,
-            over: turn.over,
-        }
+fn turn_body(turn: Turn) -> impl Serialize {
+    object! {
+        session: turn.session,
+        turn: turn.turn,
+        count: turn.count,
+        agent: turn.agent,
+        prompt: turn.prompt,
+        seconds: turn.started,
+        over: turn.over,
     }
 }

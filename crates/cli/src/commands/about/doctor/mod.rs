@@ -11,11 +11,11 @@ use clap::Args;
 use herma_core::ProjectId;
 use herma_core::engine::{KnownProject, Project};
 use herma_store::path::escape;
-use serde::Serialize;
 
-use self::findings::{Finding, Level};
+use self::findings::Level;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
+use crate::render::json::object;
 use crate::render::listing::counted;
 use crate::terminal::theme::Label;
 
@@ -36,20 +36,6 @@ pub(crate) struct DoctorArgs {
     adopt: Option<Option<String>>,
 }
 
-#[derive(Serialize)]
-struct DoctorJson {
-    schema: &'static str,
-    findings: Vec<Finding>,
-}
-
-#[derive(Serialize)]
-struct AdoptJson {
-    schema: &'static str,
-    project: String,
-    adopted: String,
-    checkpoints: usize,
-}
-
 pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome, CommandError> {
     if let Some(id) = &args.adopt {
         return adopt(env, id.as_deref());
@@ -63,7 +49,7 @@ pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome,
     };
     if env.ui.json {
         let schema = "herma.doctor/1";
-        env.ui.write_json(&DoctorJson { schema, findings })?;
+        env.ui.write_json(&object! { schema, findings })?;
         return Ok(outcome);
     }
     let mut out = env.ui.data();
@@ -88,7 +74,7 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome, CommandError> {
     let from = choose(env, &project, id)?;
     let count = project.adopt(&from)?;
     if env.ui.json {
-        env.ui.write_json(&AdoptJson {
+        env.ui.write_json(&object! {
             schema: "herma.adopt/1",
             project: project.id().to_string(),
             adopted: from.id.to_string(),

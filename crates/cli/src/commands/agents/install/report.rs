@@ -15,7 +15,8 @@ use super::plan::Change;
 use super::state::AgentState;
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
-use crate::render::json::PathJson;
+use crate::render::json;
+use crate::render::json::{PathJson, object};
 use crate::render::patch_lines::write_patch_line;
 
 /// What was done for one agent.
@@ -44,49 +45,6 @@ enum Action {
     Removed,
     Unchanged,
     Left,
-}
-
-#[derive(Serialize)]
-struct InstallJson {
-    schema: &'static str,
-    action: &'static str,
-    dry_run: bool,
-    agents: Vec<AgentJson>,
-}
-
-#[derive(Serialize)]
-struct AgentJson {
-    agent: &'static str,
-    level: &'static str,
-    files: Vec<FileJson>,
-    next: Vec<String>,
-    error: Option<String>,
-}
-
-#[derive(Serialize)]
-struct FileJson {
-    #[serde(flatten)]
-    path: PathJson,
-    action: Action,
-    backup: Option<PathJson>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ListJson {
-    schema: &'static str,
-    agents: Vec<StateJson>,
-}
-
-#[derive(Serialize)]
-struct StateJson {
-    agent: &'static str,
-    title: &'static str,
-    used: bool,
-    state: &'static str,
-    files: Vec<PathJson>,
-    program: Option<PathJson>,
-    problem: Option<String>,
 }
 
 impl FileDone {
@@ -134,7 +92,7 @@ pub(crate) fn each(
                 if !dry_run {
                     tell(env, &done);
                 }
-                results.push(agent_json(&done));
+                results.push(agent_json(*agent, Ok(&done)));
             }
             Err(error) if agents.len() == 1 || error.kind() == Kind::BrokenPipe => {
                 return Err(error);
@@ -144,18 +102,12 @@ pub(crate) fn each(
                     env.ui.error(&error);
                 }
                 outcome = Outcome::Problems;
-                results.push(AgentJson {
-                    agent: agent.word(),
-                    level: "none",
-                    files: Vec::new(),
-                    next: Vec::new(),
-                    error: Some(error.message().to_owned()),
-                });
+                results.push(agent_json(*agent, Err(&error)));
             }
         }
     }
     if env.ui.json {
-        env.ui.write_json(&InstallJson {
+        env.ui.write_json(&object! {
             schema: "herma.install/1",
             action,
             dry_run,
@@ -165,22 +117,27 @@ pub(crate) fn each(
     Ok(outcome)
 }
 
-fn agent_json(done: &Done) -> AgentJson {
-    let files = done.files.iter().map(|file| FileJson {
-        path: PathJson::of(&file.path),
-        action: file.action,
-        backup: match &file.backup {
-            Backup::Kept(path) => Some(PathJson::of(path)),
-            Backup::Removed | Backup::None => None,
+fn agent_json(agent: Agent, done: Result<&Done, &CommandError>) -> impl Serialize + use<> {
+    let files = done.iter().flat_map(|done| &done.files);
+    object! {
+        agent: agent.word(),
+        level: match done {
+            Err(_) => "none",
+            Ok(done) if done.is_project => "project",
+            Ok(_) => "user",
         },
-        notes: file.words(),
-    });
-    AgentJson {
-        agent: done.agent.word(),
-        level: if done.is_project { "project" } else { "user" },
-        files: files.collect(),
-        next: advice::next_steps(done),
-        error: None,
+        files: json::list(files.map(|file| object! {
+            #[serde(flatten)]
+            path: PathJson::of(&file.path),
+            action: file.action,
+            backup: match &file.backup {
+                Backup::Kept(path) => Some(PathJson::of(path)),
+                Backup::Removed | Backup::None => None,
+            },
+            notes: file.words(),
+        })),
+        next: done.map(advice::next_steps).unwrap_or_default(),
+        error: done.err().map(|error| error.message().to_owned()),
     }
 }
 
@@ -246,16 +203,18 @@ pub(super) fn list(
 ) -> Result<Outcome, CommandError> {
     let states = Agent::ALL.map(|agent| AgentState::look(agent, places, scope));
     if env.ui.json {
-        let agents = states.iter().map(|state| StateJson {
-            agent: state.agent.word(),
-            title: state.agent.title(),
-            used: state.used,
-            state: state.word(),
-            files: state.files.iter().map(|path| PathJson::of(path)).collect(),
-            program: state.program().map(|program| PathJson::of(&program)),
-            problem: state.problem.clone(),
+        let agents = states.iter().map(|state| {
+            object! {
+                agent: state.agent.word(),
+                title: state.agent.title(),
+                used: state.used,
+                state: state.word(),
+                files: json::list(state.files.iter().map(|path| PathJson::of(path))),
+                program: state.program().map(|program| PathJson::of(&program)),
+                problem: state.problem.clone(),
+            }
         });
-        env.ui.write_json(&ListJson { schema: "herma.agents/1", agents: agents.collect() })?;
+        env.ui.write_json(&object! { schema: "herma.agents/1", agents: json::list(agents) })?;
         return Ok(Outcome::Done);
     }
     if only_used {

@@ -23,7 +23,7 @@ use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::render::json::{CheckpointJson, PathJson, ProjectJson};
+use crate::render::json::{PathJson, checkpoint_json, object, project_json};
 use crate::terminal::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
@@ -147,22 +147,6 @@ struct KeptJson {
     why: String,
 }
 
-#[derive(Serialize)]
-struct SlashJson {
-    schema: &'static str,
-    project: Option<ProjectJson>,
-    action: &'static str,
-    ok: bool,
-    partial: bool,
-    markup: &'static str,
-    text: String,
-    checkpoint: Option<CheckpointJson>,
-    safety: Option<CheckpointJson>,
-    written: Option<usize>,
-    removed: Option<usize>,
-    kept: Vec<KeptJson>,
-}
-
 /// What an answer is made from.
 struct Asked<'e> {
     env: &'e CommandEnv,
@@ -174,15 +158,14 @@ struct Asked<'e> {
 pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome, CommandError> {
     let request = parse(&args.text);
     let platform = args.platform.into();
-    let (project, reply) = match env.open_project_quietly() {
+    match env.open_project_quietly() {
         Ok(project) => {
             let asked = Asked { env, project, platform, session: args.session.as_deref() };
             let reply = asked.answer(&request);
-            (Some(ProjectJson::new(&asked.project)), reply)
+            show(&env.ui, platform, Some(&asked.project), reply)
         }
-        Err(error) => (None, failure(action(&request), &error)),
-    };
-    show(&env.ui, platform, project, reply)
+        Err(error) => show(&env.ui, platform, None, failure(action(&request), &error)),
+    }
 }
 
 /// Answers where not even the directory is there: who asked sees the message, and not what is on stderr.
@@ -198,22 +181,22 @@ pub(crate) fn tell_failure(
 fn show(
     ui: &Ui,
     platform: Platform,
-    project: Option<ProjectJson>,
+    project: Option<&Project<'_>>,
     reply: Reply,
 ) -> Result<Outcome, CommandError> {
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
     if ui.json {
-        ui.write_json(&SlashJson {
+        ui.write_json(&object! {
             schema: "herma.slash/1",
-            project,
+            project: project.map(project_json),
             action: reply.action,
             ok: is_answered && !reply.is_undone,
             partial: reply.outcome == Outcome::LeftOut,
             markup: platform.markup(),
             text,
-            checkpoint: reply.checkpoint.as_ref().map(CheckpointJson::from),
-            safety: reply.safety.as_ref().map(CheckpointJson::from),
+            checkpoint: reply.checkpoint.as_ref().map(checkpoint_json),
+            safety: reply.safety.as_ref().map(checkpoint_json),
             written: reply.written,
             removed: reply.removed,
             kept: reply.kept,
