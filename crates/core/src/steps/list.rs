@@ -42,28 +42,50 @@ impl Project<'_> {
     /// Is any step of this project on record?
     pub fn has_steps(&self) -> Result<bool, Error> {
         match self.engine.open_for_reading()? {
-            Some(store) => Ok(!self.all_steps(&store)?.is_empty()),
+            Some(store) => Ok(self.step_log(&store)?.newest(|_| true)?.is_some()),
             None => Ok(false),
         }
     }
 
     /// The chosen steps, newest first. A project nobody has heard of has none.
     pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
+        Ok(self.newest_steps(choice, usize::MAX, true)?.0)
+    }
+
+    /// The newest of the chosen steps, so many at most, newest first. Those that changed nothing are passed over unless they
+    /// are wanted, and their number is told.
+    pub fn newest_steps(
+        &self,
+        choice: &StepChoice,
+        most: usize,
+        with_idle: bool,
+    ) -> Result<(Vec<ListedStep>, usize), Error> {
         let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0));
         };
-        let steps = self.all_steps(&store)?;
+        let (log, is_wanted) = (self.step_log(&store)?, |step: &Step| with_idle || !step.is_idle());
+        let steps = match choice.numbers.iter().min() {
+            _ if choice.is_all() => log.newest_ones(most, is_wanted),
+            // What is part of a step is newer.
+            Some(first) if choice.turn.is_none() => log.newest_ones(1, |s| s.number <= *first),
+            _ => log.all(),
+        }?;
         let chosen = choice.pick(&steps);
-        let mut shared = overlaps(&steps);
+        let shared = overlaps(&steps);
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let mut listed = Vec::new();
-        for (step, shared) in steps.into_iter().zip(shared.drain(..)) {
-            if chosen.contains(&step.number) {
+        let (mut listed, mut passed) = (Vec::new(), 0);
+        let all = steps.into_iter().zip(shared).rev();
+        for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.number)) {
+            if listed.len() == most {
+                break;
+            }
+            if is_wanted(&step) {
                 listed.push(list(&store, &history, step, shared)?);
+            } else {
+                passed += 1;
             }
         }
-        listed.reverse();
-        Ok(listed)
+        Ok((listed, passed))
     }
 }
 

@@ -22,6 +22,8 @@ const MAX_NUMBER: u64 = 1 << 48;
 const UNCHANGED: usize = 100;
 /// So many steps are remembered at most, whatever they did.
 const MAX_STEPS: usize = 5000;
+/// So many of the newest steps are looked through for open ones.
+pub(crate) const STEPS_SEARCHED_FOR_OPEN: u64 = 64;
 
 /// The steps of one project.
 pub(crate) struct StepLog {
@@ -68,8 +70,29 @@ impl StepLog {
 
     /// Every step that can be read, oldest first.
     pub(crate) fn all(&self) -> Result<Vec<Step>, Error> {
-        let steps = self.numbers.iter().map(|number| self.step(*number));
-        steps.filter_map(Result::transpose).collect()
+        self.newest_ones(usize::MAX, |_| true)
+    }
+
+    /// The newest steps until so many fit, and before those as many as may have been under way meanwhile; oldest first.
+    pub(crate) fn newest_ones(
+        &self,
+        most: usize,
+        fits: impl Fn(&Step) -> bool,
+    ) -> Result<Vec<Step>, Error> {
+        let mut steps = Vec::new();
+        let (mut fitting, mut beside) = (0, 0);
+        for number in self.numbers.iter().rev() {
+            beside += u64::from(fitting >= most);
+            if beside > STEPS_SEARCHED_FOR_OPEN {
+                break;
+            }
+            if let Some(step) = self.step(*number)? {
+                fitting += usize::from(fits(&step));
+                steps.push(step);
+            }
+        }
+        steps.reverse();
+        Ok(steps)
     }
 
     /// The newest step that fits.
@@ -192,4 +215,33 @@ pub(crate) fn number_of(name: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(name).ok()?;
     let number = text.parse().ok().filter(|number| (1..=MAX_NUMBER).contains(number))?;
     (name_of(number) == text).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::steps::record::tests::step;
+
+    #[test]
+    fn a_list_with_a_limit_reads_no_older_steps() {
+        let temp = tempfile::tempdir().unwrap();
+        let state = Dir::open(temp.path()).unwrap();
+        let mut log = StepLog::empty();
+        for number in 1..=200 {
+            let step = Step { number, ..step() };
+            log.write(&state, &state, &step, Durability::Cache).unwrap();
+        }
+        let read = Cell::new(0);
+        let is_even = |step: &Step| {
+            read.set(read.get() + 1);
+            step.number.is_multiple_of(2)
+        };
+        let newest = log.newest_ones(5, is_even).unwrap();
+        let first = 200 - 8 - STEPS_SEARCHED_FOR_OPEN;
+        assert_eq!(newest.len(), read.get());
+        assert_eq!((newest[0].number, newest.last().unwrap().number), (first, 200));
+        assert_eq!(log.all().unwrap().len(), 200);
+    }
 }

@@ -116,7 +116,7 @@ impl Project<'_> {
         store: &OpenStore,
         present: &Present,
     ) -> Result<Option<OutsideOfStep>, Error> {
-        let newest = self.all_steps(store)?.pop();
+        let newest = self.step_log(store)?.newest(|_| true)?;
         let Some(step) = newest.filter(|step| matches!(step.end, StepEnd::Unchanged(_))) else {
             return Ok(None);
         };

@@ -278,12 +278,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::steps::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
     use crate::worktree::reason::Reason;
 
-    fn step() -> Step {
+    pub(crate) fn step() -> Step {
         let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };
         Step {
             number: 6,

@@ -12,9 +12,10 @@ use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::RestoreOptions;
+use crate::restore::interrupted::own_state;
 use crate::restore::journal::Journal;
 use crate::save::{SaveOptions, Saved};
-use crate::steps::log::StepLog;
+use crate::steps::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
 use crate::steps::marks::{Marks, Turn};
 use crate::steps::outside::{Outside, Sighting};
 use crate::steps::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
@@ -50,9 +51,6 @@ pub enum WhichStep {
     /// The newest open one with the agent's own id of the call.
     Call(String),
 }
-
-/// So many of the newest steps are looked through for open ones.
-const STEPS_SEARCHED_FOR_OPEN: u64 = 64;
 
 impl Project<'_> {
     /// Saves the project before a tool call and notes that the call has begun.
@@ -272,7 +270,7 @@ impl Project<'_> {
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(None);
         };
-        let Some(state) = crate::restore::interrupted::own_state(&store, &self.id)? else {
+        let Some(state) = own_state(&store, &self.id)? else {
             return Ok(None);
         };
         Ok(Marks::read(&state)?.of_session(session).cloned())
@@ -318,9 +316,14 @@ impl Project<'_> {
 
     /// All steps that are remembered, oldest first.
     pub(crate) fn all_steps(&self, store: &OpenStore) -> Result<Vec<Step>, Error> {
-        match crate::restore::interrupted::own_state(store, &self.id)? {
-            Some(state) => StepLog::open(&state)?.all(),
-            None => Ok(Vec::new()),
+        self.step_log(store)?.all()
+    }
+
+    /// The steps, to be read one by one.
+    pub(crate) fn step_log(&self, store: &OpenStore) -> Result<StepLog, Error> {
+        match own_state(store, &self.id)? {
+            Some(state) => StepLog::open(&state),
+            None => Ok(StepLog::empty()),
         }
     }
 

@@ -210,3 +210,20 @@ fn clearing_everything_clears_the_steps() {
     assert!(list(&project).is_empty());
     assert_eq!(step(&project, "a.txt", "2\n"), 1);
 }
+
+#[test]
+fn a_list_with_a_limit_knows_what_was_under_way_before_it() {
+    let project = TestProject::new();
+    project.write("a.txt", "0\n");
+    let long = begin(&project, "two", None);
+    for number in 0..5 {
+        step(&project, "a.txt", &format!("{number}\n"));
+    }
+    end(&project, long);
+    let idle = begin(&project, "one", None);
+    end(&project, idle);
+    let (newest, hidden) =
+        project.project().newest_steps(&StepChoice::default(), 1, false).unwrap();
+    assert_eq!(newest[0].step.number, idle - 1);
+    assert_eq!((newest[0].shared.as_slice(), hidden), (&[long][..], 1));
+}

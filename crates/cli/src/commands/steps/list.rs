@@ -57,13 +57,8 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
         }),
         since: args.since.map(|length| now.seconds.saturating_sub(length)),
     };
-    let mut steps = project.steps(&choice)?;
-    let found = steps.len();
-    if !args.all {
-        steps.retain(|listed| !listed.step.is_idle());
-    }
-    let hidden = found - steps.len();
-    steps.truncate(args.limit.unwrap_or(usize::MAX));
+    let most = args.limit.unwrap_or(usize::MAX);
+    let (steps, hidden) = project.newest_steps(&choice, most, args.all)?;
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.steps/1",
@@ -86,7 +81,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, C
         let hidden = counted(hidden, "step");
         env.ui.status(format_args!("{hidden} that changed nothing not shown: `--all` shows them."));
     }
-    if found == 0 {
+    if steps.is_empty() && hidden == 0 && most > 0 {
         env.ui.status(if choice.is_all() {
             "No steps of this project are known."
         } else {
