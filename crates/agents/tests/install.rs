@@ -2,7 +2,6 @@
 
 mod install {
     mod configurations;
-    mod documents;
     mod edits;
     mod guard;
     mod hermes;

@@ -21,12 +21,10 @@ use crate::terminal::ui::Ui;
 
 /// Show who wrote each line of a file
 ///
-/// Each line has the number of the step that put it there, its agent and turn, when that was, the line's
-/// number, and the line. `hand` is a person, or a program no agent started; `earlier` is older than the oldest
-/// checkpoint with the file; `unattributed` are lines that came while several steps were under way, so that
-/// nobody can tell whose they are. What a restore or an undo brought back has the author it had before.
-///
-/// The steps are explained on stderr, with the beginning of the prompt that led to them.
+/// Shows the step that wrote it, its agent, turn and time, the line's number, and the line. `hand` is a person,
+/// or a program no agent started; `earlier` is older than the oldest checkpoint with the file; `unattributed` was
+/// written while several steps were under way. What a restore or undo brought back keeps its author. Explains the steps on
+/// stderr, with the beginning of their prompts.
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {
     /// The file

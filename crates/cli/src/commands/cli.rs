@@ -45,12 +45,12 @@ use crate::settings::{Overrides, Problem};
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
 ///
-/// Environment: `HERMES_HOME` says where settings and checkpoints are, `HERMA_PAGER` or `PAGER` which pager to
-/// use, `NO_COLOR` that there be no colour. `HERMA_CHECKPOINTS=off` keeps an agent that is started with it from being
-/// saved, `on` has it saved whatever the settings say. `HERMES_CHECKPOINT_TIMEOUT` is how many seconds a command waits for
-/// another one that works on the same project, between 10 and 60. A save starts `herma maintain` in the background when a limit of
-/// the store is near; with `HERMA_NO_BACKGROUND=1` it does not, and the store is cleaned up only when somebody runs `herma maintain` or `herma checkpoints prune`. `herma run` sets `HERMA_STEP` and `HERMA_STEP_PROJECT`, by which
-/// steps that begin meanwhile are known to be part of it.
+/// Environment: `HERMES_HOME` is where settings and checkpoints are, `HERMA_PAGER` or `PAGER` the pager;
+/// `NO_COLOR` turns colour off. `HERMA_CHECKPOINTS=off` or `on` decides whether an agent started with it is
+/// saved, whatever the settings say. `HERMES_CHECKPOINT_TIMEOUT` is how many seconds (10 to 60) a command waits
+/// for another one in the same project. With `HERMA_NO_BACKGROUND=1` a save near a limit of the store does not
+/// start `herma maintain`, which cleans up in the background. `herma run` sets `HERMA_STEP` and
+/// `HERMA_STEP_PROJECT`: steps that begin meanwhile are part of it.
 #[derive(Parser, Debug)]
 #[command(name = "herma", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -70,12 +70,12 @@ pub(crate) enum Command {
     Blame(BlameArgs),
     History(HistoryArgs),
     Restore(RestoreArgs),
-    /// Take back steps, the latest changes, or the last restore
+    /// Undo steps, the latest changes, or the last restore
     ///
-    /// With the numbers of steps, or an agent, a session, a turn or a time: takes back what these steps did,
-    /// and keeps later steps and what was edited by hand. Without: goes back to the state before this one:
-    /// takes back what changed since the last checkpoint or restore, or else what led there, be it work or
-    /// a restore. The present state is saved first, so `herma redo` goes forward again.
+    /// With step numbers, an agent, a session, a turn or a time: undoes what these steps did, and keeps later
+    /// steps and what was edited by hand. Without: undoes what changed since the last checkpoint or restore, or
+    /// if nothing did, what led there, be it work or a restore. The current state is saved first, so `herma redo`
+    /// goes forward again.
     Undo(UndoArgs),
     /// Repeat what `herma undo` reversed
     Redo(RedoArgs),

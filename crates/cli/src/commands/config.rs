@@ -28,7 +28,7 @@ enum ConfigCommand {
         /// The setting, such as `checkpoints.max_snapshots`
         #[arg(value_name = "KEY")]
         key: String,
-        /// Its value; for a list any number of them, or all in one, such as `[a, b]` or `[]`
+        /// Its value; for a list any number, or all in one, such as `[a, b]` or `[]`
         #[arg(value_name = "VALUE", allow_negative_numbers = true)]
         values: Vec<String>,
     },

@@ -12,8 +12,7 @@ use crate::render::listing;
 
 /// Remove a checkpoint for good
 ///
-/// The other checkpoints keep their ids and their content. On a terminal the checkpoint is shown and you
-/// are asked first.
+/// Other checkpoints keep their ids and content. On a terminal, shows the checkpoint and asks first.
 #[derive(Args, Debug)]
 pub(crate) struct DropArgs {
     /// The checkpoint

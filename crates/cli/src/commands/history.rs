@@ -19,17 +19,16 @@ use crate::terminal::{time, units};
 
 /// List every version of a file, newest first, with the step that made it
 ///
-/// Each line has the checkpoint the version is first in, when that was, the step, agent and turn as in `herma
-/// blame`, what became of the file, how many lines came and went, and its size. A file that moved is followed
-/// to where it was.
+/// Shows the first checkpoint with the version, its time, the author as in `herma blame`, what changed, lines
+/// added and removed, and the size. A file that moved is followed.
 #[derive(Args, Debug)]
 pub(crate) struct HistoryArgs {
-    /// The file; it need not be there any more
+    /// The file, which may be gone
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// End each record with NUL: id of the checkpoint, seconds since 1970, author (`step`, `hand`, `earlier` or
-    /// `unattributed`), steps separated by commas, what changed, lines added, lines removed, bytes (each
-    /// empty if there is none), and the path then, separated by tabs
+    /// End each record with NUL; fields separated by tabs: checkpoint id, seconds since 1970, author (`step`,
+    /// `hand`, `earlier` or `unattributed`), steps joined by commas, what changed, lines added, lines removed,
+    /// bytes (each empty if there is none), the path then
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

@@ -12,15 +12,14 @@ use crate::render::listing;
 
 /// List the checkpoints of this project, newest first
 ///
-/// Each line has the number, the id, when it was saved, why, how much changed since the checkpoint
-/// before it, and whether it is pinned or has a name.
+/// Shows number, id, time, reason, what changed since the checkpoint before, pin and names.
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// Show at most this many. Damage to older ones is told only if they are gone altogether
+    /// Show at most this many; of older ones, only total losses are reported
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// End each record with NUL: number, id, seconds since 1970, pinned (0 or 1), names separated by
-    /// commas, and the whole reason, separated by tabs
+    /// End each record with NUL; fields separated by tabs: number, id, seconds since 1970, pinned (0 or 1), names
+    /// joined by commas, the whole reason
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

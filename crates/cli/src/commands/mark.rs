@@ -22,7 +22,7 @@ pub(crate) struct NameArgs {
     name: String,
 }
 
-/// Take a name away; the checkpoint stays
+/// Remove a name; the checkpoint stays
 #[derive(Args, Debug)]
 pub(crate) struct UnnameArgs {
     /// The name

@@ -20,7 +20,7 @@ use crate::transcript;
 
 /// Save the project as a checkpoint
 ///
-/// When nothing changed since the newest checkpoint, no new one is made and that one is named.
+/// If nothing changed since the newest checkpoint, no new one is made and that one is named.
 #[derive(Args, Debug)]
 pub(crate) struct SaveArgs {
     /// Why, in your words
@@ -32,7 +32,7 @@ pub(crate) struct SaveArgs {
     /// Read every file again, instead of trusting times and sizes
     #[arg(long)]
     rehash: bool,
-    /// Do not wait until the disk has everything: a power cut within seconds may lose this checkpoint, never damage the store
+    /// Do not wait for the disk: a power cut within seconds may lose this checkpoint, never damage the store
     #[arg(long)]
     fast: bool,
     /// Wait this long for another herma to finish [default: 10]

@@ -1,5 +1,6 @@
 //! `herma markdown-help`: the source of docs/CLI.md.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -17,26 +18,29 @@ pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome, CommandError> {
     Ok(Outcome::Done)
 }
 
+/// What commands say about their options, and the first one that says it.
+type Told = HashMap<String, String>;
+
 /// The reference of all commands.
 fn reference() -> String {
     let mut command = Cli::command();
     command.build();
     let mut text = String::from(
-        "# The command line\n\nGenerated from the program by `herma markdown-help`; do not edit.\n",
+        "# The command line\n\nGenerated from the program by `herma markdown-help`; do not edit. \
+         Every command also takes the options of `herma`.\n",
     );
-    describe(&mut text, &command, "herma", false);
+    describe(&mut text, &mut Told::new(), &command, "herma", false);
     text
 }
 
-fn describe(text: &mut String, command: &Command, name: &str, is_below: bool) {
-    let _ = writeln!(text, "\n## `{name}`\n");
+fn describe(text: &mut String, told: &mut Told, command: &Command, name: &str, is_below: bool) {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).replace(" [OPTIONS]", "");
+    let _ = writeln!(text, "\n## `{usage}`");
     let about = command.get_long_about().or_else(|| command.get_about());
     if let Some(about) = about {
-        let _ = writeln!(text, "{about}\n");
+        let _ = writeln!(text, "\n{about}");
     }
-    let usage = command.clone().render_usage().to_string();
-    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
-    let _ = writeln!(text, "```\n{usage}\n```");
     let aliases: Vec<_> = command.get_visible_aliases().map(|alias| format!("`{alias}`")).collect();
     if !aliases.is_empty() {
         let _ = writeln!(text, "\nAlso: {}", aliases.join(", "));
@@ -48,21 +52,51 @@ fn describe(text: &mut String, command: &Command, name: &str, is_below: bool) {
     if !arguments.is_empty() {
         text.push('\n');
     }
-    for argument in arguments {
-        describe_argument(text, argument);
-    }
+    describe_arguments(text, told, &arguments, name);
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
-        describe(text, below, &format!("{name} {}", below.get_name()), true);
+        describe(text, told, below, &format!("{name} {}", below.get_name()), true);
     }
 }
 
-/// The global options are told once, and `--help` nowhere.
+/// Several options that an earlier command described in the same words are named, and that command is.
+fn describe_arguments(text: &mut String, told: &mut Told, arguments: &[&Arg], name: &str) {
+    let mut same: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for argument in arguments {
+        let described = described(argument);
+        let known = argument.get_long().zip(told.get(&described));
+        if let Some((long, first)) = known {
+            same.entry(first.clone()).or_default().push(format!("`--{long}`"));
+        }
+        all.push((known.map(|(_, first)| first.clone()), described));
+    }
+    same.retain(|_, options| options.len() > 1);
+    for (first, described) in all {
+        if !first.is_some_and(|first| same.contains_key(&first)) {
+            let _ = writeln!(text, "* {described}");
+            told.entry(described).or_insert_with(|| name.to_owned());
+        }
+    }
+    for (first, options) in same {
+        let _ = writeln!(text, "* {}: as for `{first}`", options.join(", "));
+    }
+}
+
+/// The global options are told once, `--help` nowhere, nor that a `<FILE>` is the file.
 fn is_worth_telling(argument: &Arg, is_below: bool) -> bool {
     let id = argument.get_id().as_str();
-    !(matches!(id, "help" | "version") || is_below && argument.is_global_set())
+    !(matches!(id, "help" | "version")
+        || is_below && argument.is_global_set()
+        || argument.is_positional() && says_its_name(argument))
 }
 
-fn describe_argument(text: &mut String, argument: &Arg) {
+fn says_its_name(argument: &Arg) -> bool {
+    let name = argument.get_value_names().and_then(<[_]>::first);
+    let says = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    name.is_some_and(|name| says.trim_end_matches('s').eq_ignore_ascii_case(&format!("the {name}")))
+}
+
+fn described(argument: &Arg) -> String {
     let mut names = Vec::new();
     if argument.is_positional() {
         names.push(argument.to_string());
@@ -71,17 +105,18 @@ fn describe_argument(text: &mut String, argument: &Arg) {
             Some([value, ..]) if argument.get_action().takes_values() => format!(" <{value}>"),
             _ => String::new(),
         };
-        names.extend(argument.get_short().map(|short| format!("-{short}{value}")));
-        names.extend(argument.get_long().map(|long| format!("--{long}{value}")));
         let shorts = argument.get_visible_short_aliases().unwrap_or_default();
-        names.extend(shorts.iter().map(|short| format!("-{short}{value}")));
+        let shorts = argument.get_short().into_iter().chain(shorts);
+        names.extend(shorts.map(|short| format!("-{short}")));
         let longs = argument.get_visible_aliases().unwrap_or_default();
-        names.extend(longs.iter().map(|long| format!("--{long}{value}")));
+        names.extend(argument.get_long().into_iter().chain(longs).map(|long| format!("--{long}")));
+        // Once is enough: `-n`, `--limit <COUNT>`.
+        names.last_mut().expect("an option has a name").push_str(&value);
     }
     let help = argument.get_long_help().or_else(|| argument.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    let _ = writeln!(text, "* {}: {}", names.join(", "), help.replace("\n\n", " "));
+    format!("{}: {}", names.join(", "), help.replace("\n\n", ". "))
 }
 
 #[cfg(test)]

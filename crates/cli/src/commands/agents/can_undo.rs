@@ -15,14 +15,14 @@ use crate::command_error::CommandError;
 use crate::render::json::{PathJson, list, object, project_json};
 use crate::terminal::theme::Label;
 
-/// Say whether a command could be taken back, without running it
+/// Say whether a command could be undone, without running it
 ///
-/// The first line is the answer: `exact` (every file the command can change is saved by a checkpoint taken
-/// now, or it changes nothing), `partial` (something is not covered) or `no` (nothing is). The lines after it
-/// name what is not covered, and why. What a program that is not known does is never guessed.
+/// The first line is the answer: `exact` (a checkpoint taken now saves every file the command can change, if any),
+/// `partial` (something is not covered) or `no` (nothing is). The lines after it name what is not covered, and
+/// why. What an unknown program does is never guessed.
 ///
-/// A command of several words is taken as a program and its arguments. A single word with blanks or
-/// operators in it is text for a shell, as with `--shell`.
+/// Several words are a program and its arguments; a single one with blanks or operators is text for a shell, as
+/// with `--shell`.
 ///
 /// Exit codes: 0 exact, 3 partial, 1 no.
 #[derive(Args, Debug)]

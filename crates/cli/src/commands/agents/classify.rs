@@ -16,12 +16,9 @@ use crate::terminal::ui::Ui;
 
 /// Say whether a command only reads, or may change files
 ///
-/// Prints `reads-only` or `may-change`, and why. The command is parsed, not run, and no project is looked at: a
-/// command reads if all of it is understood and every program in it is known to change nothing. `herma can-undo`
-/// says more, about one project.
-///
-/// A command of several words is taken as a program and its arguments. A single word with blanks or
-/// operators in it is text for a shell.
+/// Prints `reads-only` or `may-change`, and why. The command is parsed, not run: it only reads if all of it is
+/// understood and every program in it is known to change nothing. Give it as to `herma can-undo`, which says
+/// more, about one project.
 ///
 /// Exit codes: 0 reads only, 1 may change files.
 #[derive(Args, Debug)]

@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-/// Save before an agent changes files; called by agents, as `herma install` tells them to
+/// Save before an agent changes files; called by agents after `herma install`
 ///
-/// Reads what the agent sends on standard input, prints nothing (to Cursor: `{}`) and ends with 0, whatever
-/// happens, so that no agent is ever kept from working. What came of each call that may change files is in
-/// `herma/hooks/hook.log` in the home; `herma doctor` says when an agent was last heard of.
+/// Reads what the agent sends on stdin, prints nothing (to Cursor: `{}`) and always exits 0, so that no agent is
+/// blocked. Each call that may change files is logged in `herma/hooks/hook.log` in the home; `herma doctor` says
+/// when an agent last called.
 #[derive(Args, Debug)]
 pub(crate) struct HookArgs {
     /// The agent whose hook it is

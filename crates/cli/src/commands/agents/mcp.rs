@@ -7,14 +7,14 @@ use herma_fs::socket::CannotListen;
 
 use crate::command_error::{CommandError, Kind};
 
-/// Give agents and programs tools to look at checkpoints and to go back, as an MCP server
+/// Offer agents and programs tools to look at checkpoints and go back, as an MCP server
 ///
 /// Speaks the Model Context Protocol (JSON-RPC 2.0, one message a line) on stdin and stdout, or on a socket that
-/// only you can reach; docs/AGENTS.md lists the tools. An agent starts it: `claude mcp add herma -- herma mcp`, or the
-/// like. Ends when stdin does, or with SIGTERM: what runs is finished first.
+/// only you can reach; docs/AGENTS.md lists the tools. Agents start it: `claude mcp add herma -- herma mcp`. Ends
+/// with stdin or SIGTERM; what runs is finished first.
 ///
-/// Tools act on the project around the directory it is started in unless they are given another one; on a socket
-/// only if `-C` or `--root` says so.
+/// Tools act on the project they are given, else on the one around the starting directory (on a socket: of `-C`
+/// or `--root`).
 #[derive(Args, Debug)]
 pub(crate) struct McpArgs {
     /// Listen on a socket at this path instead, in a directory that only you can write to

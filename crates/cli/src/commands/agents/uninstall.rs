@@ -9,12 +9,12 @@ use super::install::{HowArgs, agent_parser, places, report};
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 
-/// Tell agents no longer to call Herma
+/// Tell agents to stop calling Herma
 ///
-/// Takes out what `herma install` put in and nothing else. Checkpoints stay.
+/// Removes what `herma install` added and nothing else. Checkpoints stay.
 #[derive(Args, Debug)]
 pub(crate) struct UninstallArgs {
-    /// The agent (can be repeated)
+    /// The agents
     #[arg(value_name = "AGENT", value_parser = agent_parser(), required_unless_present = "all")]
     agents: Vec<Agent>,
     /// Every agent

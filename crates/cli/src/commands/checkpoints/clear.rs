@@ -17,8 +17,8 @@ use crate::terminal::units::size;
 
 /// Delete all checkpoints of all projects
 ///
-/// The store, legacy archives and repositories of version 1 go. Resume records of sessions and whatever
-/// else stands beside the store stay, and are named.
+/// Deletes the store, legacy archives and version 1 repositories. Resume records and whatever else is beside the
+/// store stay, and are named.
 #[derive(Args, Debug)]
 pub(super) struct ClearArgs {
     /// Do not ask

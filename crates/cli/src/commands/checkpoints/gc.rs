@@ -14,9 +14,9 @@ use crate::terminal::units::size;
 
 /// Free what no checkpoint needs, and pack the rest tightly
 ///
-/// Drops no checkpoint, and may run while others save. What it takes out of use lies in the trash for an hour, from where
-/// `herma checkpoints repair` can still bring it back; when room is short it is deleted at once. Exits with 12 when something
-/// damaged keeps it from removing anything.
+/// Drops no checkpoint, and may run while others save. What it removes stays in the trash for an hour, from where
+/// `herma checkpoints repair` can bring it back; when space is short it is deleted at once. Exits 12 when damage
+/// keeps it from removing anything.
 #[derive(Args, Debug)]
 pub(super) struct GcArgs {
     /// Delete what is in the trash now, instead of after an hour

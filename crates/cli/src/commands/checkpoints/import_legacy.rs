@@ -14,14 +14,13 @@ use crate::command_error::CommandError;
 use crate::render::json::{PathJson, list, object};
 use crate::render::listing::counted;
 
-/// Bring the history of repositories from before the single store into it
+/// Import the history of repositories from before the single store
 ///
-/// Reads the repositories in legacy archives and those that stand beside the store, and changes none of
-/// them. What is in the store already is not brought in again. Old checkpoints are cleaned up by the
-/// usual limits unless they are pinned.
+/// Reads the repositories in legacy archives and beside the store, and changes none of them. What the store has
+/// already is skipped. The usual limits apply to what is imported unless it is pinned.
 #[derive(Args, Debug)]
 pub(super) struct ImportLegacyArgs {
-    /// Pin what is brought in, so that no cleaning removes it
+    /// Pin what is imported, so that no cleaning removes it
     #[arg(long)]
     pin: bool,
 }

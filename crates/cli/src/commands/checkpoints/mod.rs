@@ -47,11 +47,11 @@ enum CheckpointsCommand {
     ImportLegacy(ImportLegacyArgs),
     Gc(GcArgs),
     Verify(VerifyArgs),
-    /// Mend what is damaged, as far as it can be
+    /// Repair what is damaged, as far as possible
     ///
-    /// Nothing is lost by it: what is replaced is set aside in the store. Makes missing and damaged indexes,
-    /// refs and records again, saves what is whole in damaged packs and sets these aside, brings packs back out
-    /// of the trash, and stores again what was lost and projects on disk still have. Exits with 12 when something stays damaged, and names it.
+    /// Loses nothing: what is replaced is set aside in the store. Rebuilds missing and damaged indexes, refs and
+    /// records, saves what is whole in damaged packs, brings packs back from the trash, and stores again what was
+    /// lost and projects on disk still have. Exits 12 when something stays damaged, and names it.
     Repair,
 }
 

@@ -18,16 +18,15 @@ use crate::terminal::time;
 
 const DAY: f64 = 86_400.0;
 
-/// Drop what the limits do not allow to stay, and free its room
+/// Delete checkpoints beyond the limits and free the space
 ///
-/// Pinned and named checkpoints stay, and so does the newest of every project that was not deleted. What
-/// goes is shown first. Projects that were deleted are asked about on a terminal; without one, and
-/// without `--force`, they are kept and named. The limits are those of the settings unless given here; a
-/// project for which a program asked for more checkpoints keeps more.
+/// Pinned and named checkpoints stay, and the newest of every project that was not deleted. What goes is shown
+/// first. Asks about deleted projects on a terminal; without one, and without `--force`, they are kept and named.
+/// Limits not given here are those of the settings; a project for which a program asked for more checkpoints
+/// keeps more.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
-    /// Days after which a project that is not saved any more loses its older checkpoints; 0 or less is
-    /// never [default: 7]
+    /// Days without a save after which a project loses its older checkpoints; 0 or less is never [default: 7]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retention_days: Option<i64>,
     /// Megabytes the store may have; 0 is no limit [default: 500]

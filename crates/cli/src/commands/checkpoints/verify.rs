@@ -17,8 +17,8 @@ use crate::terminal::units::size;
 
 /// Check that every checkpoint can be brought back, and name what cannot
 ///
-/// Reads every commit and directory and looks up every file; with `--read-data` every file is read, too.
-/// Exits with 12 when something is damaged. Checkpoints and files that are not named are whole.
+/// Reads every commit and directory and looks up every file. Exits 12 when something is damaged; what is not
+/// named is whole.
 #[derive(Args, Debug)]
 pub(super) struct VerifyArgs {
     /// Read every file and compare it with its hash

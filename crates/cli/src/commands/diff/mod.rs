@@ -22,11 +22,11 @@ use crate::render::patch_lines::write_patch_line;
 
 /// Show what changed since a checkpoint, or between two
 ///
-/// Without checkpoints: from the newest checkpoint to the present files. With one: from it to the present
-/// files. An argument that names a checkpoint is one; put `--` before a path that looks like one.
+/// Without a checkpoint: from the newest one to the files as they are now. With one: from it to now. Put `--`
+/// before a path that looks like a checkpoint.
 ///
-/// With `--session`, `--turn`, `--step` or `--agent`: what these steps changed, and nothing else. Edits that a
-/// person or other steps made meanwhile are not shown.
+/// With `--session`, `--turn`, `--step` or `--agent`: only what these steps changed, without the edits of people
+/// and other steps.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("form"))]
 pub(crate) struct DiffArgs {

@@ -19,15 +19,15 @@ use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
 ///
-/// Where agents' steps are known, what agents did since the checkpoint is taken back and what was edited by
-/// hand is kept; `--all` takes back everything. Without known steps everything is taken back. Instead of a
-/// checkpoint, an agent, a session, a turn or a time says what to take back.
+/// Undoes what agents did since the checkpoint and keeps what was edited by hand. With `--all`, or where no steps
+/// are known, undoes everything. Instead of a checkpoint, an agent, a session, a turn or a time says what to
+/// undo.
 ///
-/// The present state is saved first, so `herma undo` reverses this command. Files no checkpoint vouches
-/// for (excluded, ignored, too large) are never overwritten or deleted.
+/// The current state is saved first, so `herma undo` reverses this command. Files that are in no checkpoint
+/// (excluded, ignored, too large) are never overwritten or deleted.
 ///
-/// A path that was not there then is removed. One that the checkpoint left out is named with the reason: the exit
-/// code is 3 if others were restored, 10 if the checkpoint holds none of them.
+/// A path that did not exist then is removed. One that the checkpoint left out is named with the reason: exits 3
+/// if others were restored, 10 if the checkpoint holds none of them.
 #[derive(Args, Debug)]
 #[command(visible_alias = "rollback")]
 pub(crate) struct RestoreArgs {
@@ -46,14 +46,14 @@ pub(crate) struct RestoreArgs {
     /// Print what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take back everything that changed since, whoever changed it
+    /// Undo everything that changed since, whoever changed it
     #[arg(long, conflicts_with_all = ["only_agent", "session", "turn", "since", "patch"])]
     pub(crate) all: bool,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
-    /// Also take the conversation of the checkpoint's session back to where it was
+    /// Also rewind the conversation of the checkpoint's session
     #[arg(long, requires = "checkpoint", conflicts_with = "paths")]
     with_transcript: bool,
     /// Finish a restore that was interrupted
@@ -64,7 +64,7 @@ pub(crate) struct RestoreArgs {
         ]
     )]
     continue_restore: bool,
-    /// End each record with NUL: what is done, a tab, the path
+    /// End each record with NUL: the action or `keep`, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

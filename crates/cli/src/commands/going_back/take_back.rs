@@ -30,7 +30,7 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
-    /// Only what was begun in this time, such as 10m, 2h or 1d
+    /// Only steps started within the last 10m, 2h or 1d
     #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
     since: Option<i64>,
 }

@@ -24,7 +24,7 @@ use crate::transcript::{Conversation, Following};
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// The steps to take back, as `herma steps` numbers them: 3, or 3-5
+    /// The steps to undo, as `herma steps` numbers them: 3, or 3-5
     #[arg(value_name = "STEP")]
     steps: Vec<String>,
     /// Only in these files and directories
@@ -37,7 +37,7 @@ pub(crate) struct UndoArgs {
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// End each record with NUL: what is done, a tab, the path
+    /// End each record with NUL: the action or `keep`, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct RedoArgs {
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// End each record with NUL: what is done, a tab, the path
+    /// End each record with NUL: the action or `keep`, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

@@ -12,16 +12,16 @@ use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::listing::counted;
 
-/// Remove records that have served their time
+/// Remove records that are out of date
 ///
-/// Records of completed tasks go after a day, the others after a week. A record that does not say when it was
-/// written stays. Files that are damaged or no records are moved to `checkpoints/set-aside` and named.
+/// Records of completed tasks go after a day, others after a week; those without a time stay. Files that are
+/// damaged or no records are moved to `checkpoints/set-aside` and named.
 #[derive(Args, Debug)]
 pub(super) struct GcArgs {
-    /// Keep records of tasks that go on for so many days
+    /// Keep records of unfinished tasks this many days
     #[arg(long, value_name = "DAYS", default_value_t = gc::DEFAULT_DAYS)]
     days: u32,
-    /// Only show what would be done
+    /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }

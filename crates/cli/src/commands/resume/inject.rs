@@ -12,16 +12,16 @@ use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::object;
 
-/// Print what a session should know of the one it goes on from
+/// Print what a session should know of the one it continues
 ///
-/// Takes the record of the nearest session before it, at most five back, and prints it as a block of text for a
-/// prompt, at most 4,000 characters of it. Prints nothing when there is none, or when its task is completed.
+/// Prints the record of the nearest earlier session, at most five back, as at most 4,000 characters of text for a
+/// prompt; nothing if there is none, or its task is completed.
 #[derive(Args, Debug)]
 pub(super) struct InjectArgs {
-    /// The session that goes on
+    /// The session that continues
     #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
     session: SessionId,
-    /// The session before it (can be repeated: the one before that, and so on) [default: as its record or the session database says]
+    /// The session before it; repeated, the one before that [default: as its record or the session database says]
     #[arg(long, value_name = "SESSION", value_parser = SessionId::parse)]
     parent: Vec<SessionId>,
 }

@@ -17,11 +17,11 @@ use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::{CommandError, Kind};
 use crate::render::json::object;
 
-/// Keep what a session was doing, for the session that goes on with it
+/// Keep what a session was doing, for the session that continues it
 ///
-/// A resume record holds the task, its steps, what was decided and what is open, so that a task survives
-/// a conversation that was compacted or started anew. Records are files in the home,
-/// `checkpoints/SESSION.yaml`, which Hermes reads and writes as well.
+/// A resume record holds the task, its steps, decisions and open questions, so that the task survives a
+/// conversation that is compacted or started anew. Records are files in the home, `checkpoints/SESSION.yaml`,
+/// which Hermes uses as well.
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ enum ResumeCommand {
 
 /// Remove the record of a session
 ///
-/// On a terminal you are asked first.
+/// Asks first on a terminal.
 #[derive(Args, Debug)]
 struct DeleteArgs {
     /// The session

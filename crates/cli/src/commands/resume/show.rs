@@ -26,12 +26,12 @@ pub(super) struct ShowArgs {
 
 /// List the sessions that have a record
 ///
-/// Each line has the session, how far its task is, how many of its steps are completed, when the record was
-/// last written, and the task. Exits with 3 when there are files that cannot be used; they are named.
+/// Shows the session, its status, how many steps are completed, the time of the last update, and the task. Exits
+/// 3 when files cannot be used, and names them.
 #[derive(Args, Debug)]
 pub(super) struct ListArgs {
-    /// End each record with NUL: session, status, completed steps, steps, seconds since 1970 (empty if not
-    /// known), and the task, separated by tabs
+    /// End each record with NUL; fields separated by tabs: session, status, completed steps, steps, seconds since
+    /// 1970 (empty if not known), the task
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

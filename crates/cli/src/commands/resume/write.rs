@@ -19,8 +19,8 @@ const LARGEST_JSON: u64 = 4 << 20;
 
 /// Write the record of a session, replacing the one before
 ///
-/// Adds what is known about the project: its git branch and last commit, the newest checkpoint, the files that
-/// changed since the first checkpoint of this session, and the directory.
+/// Adds facts about the project: directory, git branch, last commit, newest checkpoint, and the files changed
+/// since the session's first checkpoint.
 #[derive(Args, Debug)]
 pub(super) struct SaveArgs {
     /// The session: letters, digits, `_` and `-`
@@ -30,10 +30,10 @@ pub(super) struct SaveArgs {
     content: ContentArgs,
 }
 
-/// Go on with the record of a session
+/// Update the record of a session
 ///
-/// Steps and decisions are added, facts are merged, and what is given of the rest replaces what was there.
-/// What is known about the project is brought up to date. Exits with 10 when the session has no record.
+/// Steps and decisions are added, facts merged, the rest replaced where given; facts about the project are
+/// refreshed. Exits 10 when the session has no record.
 #[derive(Args, Debug)]
 pub(super) struct UpdateArgs {
     /// The session
@@ -60,13 +60,13 @@ struct ContentArgs {
     /// A decision (can be repeated)
     #[arg(long, value_name = "TEXT")]
     decision: Vec<String>,
-    /// What stands in the way (can be repeated); an empty text says that nothing does
+    /// A blocker (can be repeated); empty if there is none
     #[arg(long, value_name = "TEXT")]
     blocked: Vec<String>,
-    /// What is open (can be repeated); an empty text says that nothing is
+    /// An open question (can be repeated); empty if there is none
     #[arg(long, value_name = "TEXT")]
     unresolved: Vec<String>,
-    /// The session this one went on from
+    /// The session this one continues
     #[arg(long, value_name = "SESSION", value_parser = SessionId::parse)]
     parent: Option<SessionId>,
     /// Read an object with the keys of a record first; `-` is standard input

@@ -16,9 +16,8 @@ use crate::terminal::units::size;
 
 /// Move ended sessions out of the database into files
 ///
-/// Each goes to `sessions/archive/<id>.jsonl.gz`, with its messages and its files; it is read back and
-/// compared before the session is deleted. Where the database can mark sessions as archived, they are
-/// marked and stay.
+/// Each goes to `sessions/archive/<id>.jsonl.gz` with its messages and files, which is read back and compared
+/// before the session is deleted. Where the database can mark sessions as archived, they are marked and stay.
 #[derive(Args, Debug)]
 pub(super) struct ArchiveArgs {
     /// Only this session

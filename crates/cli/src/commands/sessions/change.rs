@@ -15,7 +15,7 @@ use crate::render::json::object;
 /// Give a session a title
 #[derive(Args, Debug)]
 pub(super) struct RenameArgs {
-    /// Its id, or the beginning of it
+    /// The session
     #[arg(value_name = "SESSION")]
     session: String,
     /// The title, which no other session may have
@@ -28,7 +28,7 @@ pub(super) struct RenameArgs {
 /// Sessions that came out of it stay. An active session is refused.
 #[derive(Args, Debug)]
 pub(super) struct DeleteArgs {
-    /// Its id, or the beginning of it
+    /// The session
     #[arg(value_name = "SESSION")]
     session: String,
     /// Do not ask

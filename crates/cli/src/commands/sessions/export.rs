@@ -18,11 +18,10 @@ use crate::render::listing::counted;
 
 /// Write sessions as JSON, one with all its messages per line
 ///
-/// The file is replaced when all of it is written; if that fails, it stays as it was. The database itself is
-/// refused.
+/// The file is replaced only when all is written. The database itself is refused.
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
-    /// The file, which is replaced as a whole; `-` is the standard output
+    /// The file; `-` is stdout
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only this session

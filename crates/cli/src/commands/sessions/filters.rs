@@ -14,28 +14,28 @@ pub(super) struct FilterArgs {
     /// Held there: `cli`, `telegram`, `cron`, …
     #[arg(long, value_name = "SOURCE")]
     pub(super) source: Option<String>,
-    /// Nothing happened in them for so many days
+    /// No activity for this many days
     #[arg(long, value_name = "DAYS")]
     pub(super) older_than: Option<u32>,
-    /// Something happened in them within so many days
+    /// Activity within this many days
     #[arg(long, value_name = "DAYS")]
     newer_than: Option<u32>,
-    /// Nothing happened in them since that day, such as 2026-04-22 or 2026-04-22T12:00
+    /// No activity since that day, such as 2026-04-22 or 2026-04-22T12:00
     #[arg(long, value_name = "DATE", value_parser = parse_date)]
     before: Option<f64>,
-    /// Something happened in them on that day or later
+    /// Activity on that day or later
     #[arg(long, value_name = "DATE", value_parser = parse_date)]
     after: Option<f64>,
     /// Their title contains this, in any case
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// The name of their model contains this, in any case
+    /// Their model contains this, in any case
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
-    /// At least so many messages
+    /// At least this many messages
     #[arg(long, value_name = "COUNT")]
     min_messages: Option<u64>,
-    /// At most so many messages
+    /// At most this many messages
     #[arg(long, value_name = "COUNT")]
     max_messages: Option<u64>,
 }

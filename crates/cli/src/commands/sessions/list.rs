@@ -17,7 +17,7 @@ use crate::terminal::time;
 
 /// List sessions, the latest activity first
 ///
-/// Sessions that tools hold are left out unless `--source tool` asks for them.
+/// Leaves out the sessions of tools without `--source tool`.
 #[derive(Args, Debug, Default)]
 pub(super) struct ListArgs {
     #[command(flatten)]

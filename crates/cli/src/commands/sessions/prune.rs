@@ -25,21 +25,19 @@ use crate::terminal::units::size;
 const DAYS: u32 = 90;
 const DAY: f64 = 86_400.0;
 
-/// Delete ended sessions nobody used for long, with their messages and files
+/// Delete ended sessions without recent activity, with their messages and files
 ///
-/// The age of a session is its last activity, in the database or in its files. Without `--older-than`,
-/// `--newer-than`, `--before` or `--after`, those go in which nothing happened for 90 days. Active sessions
-/// are never touched. Those of processes that died are, with `--reap`, ended: all in which nothing happened
-/// for a week, unless the gateway still lists them. They are not deleted in the same run; a later one can.
-/// Sessions that came out of deleted ones stay.
+/// Without `--older-than`, `--newer-than`, `--before` or `--after`, those go that had no activity for 90 days, in
+/// the database or in their files. Active sessions are never touched; `--reap` ends those of dead processes: no
+/// activity for a week, and not listed by the gateway. Sessions that came out of deleted ones stay.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
     #[command(flatten)]
     filters: FilterArgs,
-    /// End sessions that have not ended, but in which nothing happened for long; a later run can delete them
+    /// End sessions of processes that died; a later run can delete them
     #[arg(long)]
     reap: bool,
-    /// Days without activity after which such a session is taken for dead
+    /// Days without activity after which a session counts as dead
     #[arg(long, value_name = "DAYS", default_value_t = reap::DEFAULT_DAYS, requires = "reap")]
     reap_after: u32,
     /// Remove files of sessions that are not in the database

@@ -18,7 +18,7 @@ use crate::terminal::time;
 /// Show a session and what was said in it
 #[derive(Args, Debug)]
 pub(super) struct ShowArgs {
-    /// Its id, or the beginning of it
+    /// The session
     #[arg(value_name = "SESSION")]
     session: String,
 }

@@ -13,9 +13,9 @@ use crate::terminal::time;
 
 /// List what agents did in this project, one tool call each, newest first
 ///
-/// Each line has the step's number, when it began, the agent, the tool, the command or the files or the
-/// prompt, and how much changed. A step that "overlaps" others was under way at the same time: what
-/// changed meanwhile cannot be attributed to one of them. Restores, undos and redos are listed too.
+/// Shows number, time, agent, tool, the command, files or prompt, and how much changed. A step that "overlaps"
+/// others was under way at the same time: what changed then cannot be attributed to one of them. Restores, undos
+/// and redos are listed too.
 #[derive(Args, Debug)]
 pub(crate) struct StepsArgs {
     /// Only steps of this agent
@@ -24,11 +24,11 @@ pub(crate) struct StepsArgs {
     /// Only steps of this conversation
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only steps of this prompt within its conversation; without an ID, of the newest one
+    /// Only steps of this prompt; without an ID, of the newest one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
-    /// Only steps that began so long ago or later: 90s, 10m, 2h, 3d, 1w
+    /// Only steps started within the last 90s, 10m, 2h, 3d or 1w
     #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
     since: Option<i64>,
     /// Also show steps that changed nothing
@@ -37,9 +37,9 @@ pub(crate) struct StepsArgs {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// End each record with NUL: number, kind, state, seconds since 1970, files, lines added, lines
-    /// removed (each empty if not known), whether its checkpoints are there (0 or 1), steps it
-    /// overlaps separated by commas, agent, tool, and the whole reason, separated by tabs
+    /// End each record with NUL; fields separated by tabs: number, kind, state, seconds since 1970, files, lines
+    /// added, lines removed (each empty if not known), both checkpoints there (0 or 1), overlapping steps joined
+    /// by commas, agent and tool (escaped), the whole command, paths or prompt
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
 }

@@ -27,13 +27,12 @@ const NOT_RUNNABLE: u8 = 126;
 
 /// Run a command, and know afterwards what it changed
 ///
-/// Saves the project, runs the command with the terminal untouched, saves again, and says what changed and how
-/// to take it back. The exit code is the command's; 128 and the number of the signal that ended it; 127
-/// if there is no such command, 126 if it cannot be run. It may take hours: nothing is locked meanwhile, and
-/// steps that begin under it are part of it.
+/// Saves the project before and after the command, and says what changed and how to undo it. Terminal and exit
+/// code are the command's (128 plus the signal that ended it; 127 not found, 126 not runnable). Nothing is locked
+/// meanwhile, and steps that begin meanwhile are part of it.
 ///
-/// If the project cannot be saved first, the command is not run. With `--json`, the last line on stdout is the
-/// object, behind what the command printed.
+/// If the project cannot be saved first, the command is not run. With `--json`, the object is the last line on
+/// stdout.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
     /// Give the checkpoint before it this name; named checkpoints are never cleaned up

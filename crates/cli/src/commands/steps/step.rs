@@ -17,10 +17,10 @@ use crate::render::step_report;
 use crate::render::step_report::{begun_step_json, step_json};
 use crate::transcript;
 
-/// Say that a tool call begins or ends, so that what it changes is known to be its work
+/// Mark the beginning or end of a tool call
 ///
-/// The project is saved at both ends; the difference is what the call did, whatever it used to do it. The two
-/// may be told by different processes. `herma run` does both for a command.
+/// The project is saved at both ends; the difference is what the call did. Each may be reported by its own process.
+/// `herma run` does both for a command.
 #[derive(Args, Debug)]
 pub(crate) struct StepArgs {
     #[command(subcommand)]
@@ -60,7 +60,7 @@ struct BeginArgs {
     /// A file the tool names (can be repeated)
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The step this one is part of, if that is under way [default: `$HERMA_STEP`, which `herma run` sets]
+    /// The open step this one is part of [default: `$HERMA_STEP`, which `herma run` sets]
     #[arg(long, value_name = "NUMBER")]
     within: Option<u64>,
 }

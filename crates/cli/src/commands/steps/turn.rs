@@ -11,10 +11,10 @@ use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;
 use crate::render::json::{object, project_json};
 
-/// Say that a prompt begins a turn of a conversation, or that the turn is over
+/// Mark the beginning or end of a turn: a prompt and what follows
 ///
-/// Steps that begin later in the same conversation belong to the turn, whichever process tells of them. Tool
-/// calls of the conversation that nobody ended are over, too: how, is not known.
+/// Steps that begin later in the conversation belong to the turn, whichever process reports them. Its open tool
+/// calls are over, too, with an unknown end.
 #[derive(Args, Debug)]
 pub(crate) struct TurnArgs {
     #[command(subcommand)]

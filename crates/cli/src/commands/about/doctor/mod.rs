@@ -19,10 +19,10 @@ use crate::render::json::object;
 use crate::render::listing::counted;
 use crate::terminal::theme::Label;
 
-/// Look at the project, the store and the settings
+/// Check the project, the store and the settings
 ///
-/// Exits with 0 when all is well, with 1 when something is wrong, and with 3 when something waits for a
-/// decision, such as an interrupted restore. Changes nothing, except with `--adopt`.
+/// Exits 0 when all is well, 1 when something is wrong, 3 when something waits for a decision, such as an
+/// interrupted restore. Changes nothing, except with `--adopt`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
     /// Reconnect this directory with the checkpoints of a project that was moved or renamed

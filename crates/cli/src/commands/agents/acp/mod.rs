@@ -29,12 +29,12 @@ use crate::commands::steps::run::not_started;
 /// How long the last words of an agent that has ended are waited for. Something it started may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Stand between an editor and an agent that speak ACP, and save before the agent works
+/// Proxy an ACP agent, saving before it works
 ///
-/// To be put in front of the agent's command in the settings of the editor. Everything passes through unchanged;
-/// before a prompt reaches the agent, and before the editor hears that the agent wants to write a file, run a
-/// command or be permitted something, the project of that session is saved. A save that fails, or takes too long,
-/// holds nothing up: it is said on stderr.
+/// Goes in front of the agent's command in the editor's settings. Everything passes through unchanged; the
+/// session's project is saved before a prompt reaches the agent, and before the editor hears that the agent wants
+/// to write a file, run a command or be permitted something. A save that fails or takes too long is reported on
+/// stderr and holds nothing up.
 ///
 /// The exit code is the agent's. `checkpoints.enabled: false` in the settings turns the saves off.
 #[derive(Args, Debug)]

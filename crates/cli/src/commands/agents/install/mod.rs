@@ -30,19 +30,19 @@ use crate::environment::{agent_places, own_program};
 
 /// Tell agents to call Herma, so that what they do can be undone
 ///
-/// Without an agent: lists the agents and what is installed. The user's configuration is edited as little as
-/// possible, and a copy of it is kept beside it (`NAME.herma-backup`); `herma uninstall` puts it back to the byte.
+/// Without an agent, lists the agents and what is installed. Edits the user's configuration as little as
+/// possible, and keeps a copy beside it (`NAME.herma-backup`); `herma uninstall` restores it to the byte.
 #[derive(Args, Debug)]
 pub(crate) struct InstallArgs {
-    /// The agent (can be repeated)
+    /// The agents
     #[arg(value_name = "AGENT", value_parser = agent_parser())]
     agents: Vec<Agent>,
-    /// Every agent that this user has settings of
+    /// Every agent you have settings of
     #[arg(long, conflicts_with = "agents")]
     all: bool,
     #[command(flatten)]
     pub(super) how: HowArgs,
-    /// Approve the hooks at Codex as well, which otherwise asks for it in `/hooks`
+    /// Also approve the hooks in Codex, which otherwise asks in `/hooks`
     #[arg(long)]
     trust: bool,
     /// The program the agents are to call [default: this one]

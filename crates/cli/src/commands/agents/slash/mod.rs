@@ -28,16 +28,16 @@ use crate::terminal::ui::Ui;
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
 ///
-/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N` restores one, `/rollback N FILE...`
-/// only these files; `--all` takes back edits made by hand, too; `/rollback diff N` shows what changed since;
-/// `/rollback undo` and `/rollback redo` take the last restore back and repeat it. `/diff`, `/diff N` and
-/// `/diff session` show differences. N is a number of the list, the beginning of an id, a name, or `@-2`.
+/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only
+/// these files (`--all`: hand edits go, too); `/rollback diff N` shows what changed since; `/rollback undo` and
+/// `/rollback redo` undo and redo the last restore. `/diff`, `/diff N` and `/diff session` show differences. N is
+/// a CHECKPOINT.
 ///
-/// A chat acts on what it shows, so names, reasons and file contents are shown as code there, and the message is
-/// as long as the platform takes at most: telegram 4096 (HTML), discord 2000 (Markdown), slack 3000 (mrkdwn).
+/// In chats, names, reasons and contents are shown as code, and the message is cut to what the platform takes:
+/// telegram 4096 (HTML), discord 2000 (Markdown), slack 3000 (mrkdwn).
 ///
 /// Exit codes: 0 answered, also if there is nothing to go back to; 3 restored, but something was left out (it is
-/// named); 1 what was asked for failed, and the message says why.
+/// named); 1 failed, and the message says why.
 #[derive(Args, Debug)]
 pub(crate) struct SlashArgs {
     /// What was typed

@@ -17,16 +17,16 @@ use crate::conversations::pending::Pending;
 use crate::render::listing::counted;
 use crate::transcript::Following;
 
-/// Take a leaked file out of every checkpoint, for good
+/// Remove a leaked file from every checkpoint, for good
 ///
-/// Every checkpoint of this project that has the file or directory is made again without it, and its content
-/// is removed from the store. Numbers, names, pins and times stay; ids change, also of the checkpoints that
-/// come after. A restore leaves a purged path as it is in the project. The file need not exist any more. If it
-/// does, it is not touched, and the next save saves it again unless `.hermaignore` leaves it out.
+/// Rewrites every checkpoint of this project that has the file or directory, and removes its content from the
+/// store. Numbers, names, pins and times stay; ids change, also of later checkpoints. The file itself, if it
+/// still exists, is not touched, nor will a restore touch it; the next save saves it again unless `.hermaignore`
+/// leaves it out.
 ///
-/// The same content at other paths is named, and stays unless `--copies` or `--everywhere` is given. Nothing can
-/// bring back what was purged. Not searched: reasons and names of checkpoints, prompts and command lines in
-/// `herma steps`, resume records, and backups of the store. Exits with 10 if the path was nowhere.
+/// The same content at other paths is named, and stays without `--copies` or `--everywhere`. Nothing brings back
+/// what was purged. Not searched: reasons and names of checkpoints, prompts and command lines of steps, resume
+/// records, backups of the store. Exits 10 if the path was nowhere.
 #[derive(Args, Debug)]
 pub(crate) struct PurgeArgs {
     /// The files and directories
