@@ -3,27 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use herma_core::cleanup::{CleanRequest, Limits, Orphans};
-use herma_core::engine::{KnownProject, NoProgress};
+use herma_core::engine::KnownProject;
 use herma_core::types::settings::{AskedLimits, Keeping};
 use herma_core::worktree::rules::{ExcludeSettings, SecretRules};
-use herma_core::{EngineOptions, ProjectId, Settings};
+use herma_core::{EngineOptions, ProjectId, Settings, VerifyOptions};
 use herma_fs::publish::Durability;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use crate::arguments::{Patterns, Place, Words, is_text, items, shown, whole};
+use crate::answers::status::{Archive, Cleaned, OldRepository, Status};
+use crate::arguments::{Patterns, Words, is_text, items, whole};
 use crate::clock::SystemClock;
 use crate::config;
 use crate::errors::BadRequest;
+use crate::paths::{Place, shown};
 use crate::progress::{Listener, finishing, listening, quietly};
 use crate::project::Project;
-use crate::status::{Archive, Cleaned, OldRepository, Status};
 
 /// Where checkpoints are kept, and how.
 #[pyclass(frozen, subclass, module = "herma")]
@@ -31,27 +31,6 @@ pub(crate) struct Engine {
     inner: Arc<herma_core::Engine>,
     home: PathBuf,
     background: bool,
-}
-
-/// Is a thread of this process cleaning up?
-static CLEANING: AtomicBool = AtomicBool::new(false);
-
-/// Cleans up in a thread that Python does not know of: no save waits for it, and when the process ends in
-/// the middle of it, the store is whole and the next save starts it again.
-pub(crate) fn maintain_in_background(engine: &Arc<herma_core::Engine>) {
-    if CLEANING.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let engine = Arc::clone(engine);
-    let work = move || {
-        // What went wrong is written where `herma checkpoints status` looks.
-        let _ = engine.maintain(&NoProgress);
-        CLEANING.store(false, Ordering::Release);
-    };
-    let name = "herma-cleaning".to_owned();
-    if std::thread::Builder::new().name(name).spawn(work).is_err() {
-        CLEANING.store(false, Ordering::Release);
-    }
 }
 
 /// `True`, `False`, or a word for something in between.
@@ -301,7 +280,20 @@ impl Engine {
     /// Checks every saved object; returns what is wrong, in words. Nothing is changed.
     #[pyo3(signature = (*, progress=None))]
     fn verify(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
-        crate::status::verify(py, &self.inner, progress)
+        let options = VerifyOptions::default();
+        let verified = listening(py, progress, |listener| self.inner.verify(&options, listener))?;
+        let damaged = verified.damaged.iter().map(|finding| {
+            let (id, what) = (finding.id.to_hex(), &finding.what);
+            format!("checkpoint {id}: {what}")
+        });
+        let refs = verified.refs.iter();
+        let records = verified.metadata.iter();
+        let packs = verified.packs.iter();
+        Ok(damaged
+            .chain(refs.map(|broken| format!("{}: {}", broken.name, broken.what)))
+            .chain(records.map(|record| format!("{}: {}", record.file, record.what)))
+            .chain(packs.map(|pack| format!("{pack:?}")))
+            .collect())
     }
 
     /// Archives of repositories that an older Hermes made.

@@ -4,11 +4,10 @@
 //! and its answers become frozen objects. What things mean is decided in `herma-core` and `herma-sessions`;
 //! the face Hermes knows is Python, in `herma.hermes`.
 //!
-//! * `engine`, `project`: the doors, with `restoring`, `comparing` and `stepping` as parts of the
-//!   second
-//! * `checkpoint`, `plan`, `change`, `step`, `status`: the answers; `answer`: what all of them can do
-//! * `arguments`, `errors`, `progress`, `clock`: what lies between the two languages
-//! * `resume`, `resume_value`, `sessions`: resume records, and the session database as JSON
+//! * `engine`, `project`: the doors
+//! * `answers`: what they answer with
+//! * `arguments`, `paths`, `errors`, `progress`, `running`, `clock`: what lies between the two languages
+//! * `resume`, `sessions`: resume records, and the session database as JSON
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -19,26 +18,18 @@
     reason = "a method of the engine's project fits one lifetime, the closure fits all"
 )]
 
-mod answer;
+mod answers;
 mod arguments;
-mod change;
-mod checkpoint;
 mod clock;
-mod comparing;
 mod config;
 mod engine;
 mod errors;
-mod plan;
+mod paths;
 mod progress;
 mod project;
-mod restoring;
 mod resume;
-mod resume_value;
 mod running;
 mod sessions;
-mod status;
-mod step;
-mod stepping;
 
 use pyo3::prelude::*;
 
@@ -46,63 +37,27 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _herma {
     #[pymodule_export]
-    use crate::answer::rebuilt;
+    use crate::answers::change::{Change, Diff, quoted};
     #[pymodule_export]
-    use crate::change::Change;
+    use crate::answers::checkpoint::{Changes, Checkpoint, LeftOut, Receipt, Saved};
     #[pymodule_export]
-    use crate::change::Diff;
+    use crate::answers::plan::{Action, Kept, Plan, Restored};
     #[pymodule_export]
-    use crate::change::quoted;
+    use crate::answers::rebuilt;
     #[pymodule_export]
-    use crate::checkpoint::Changes;
+    use crate::answers::status::{Archive, Cleaned, OldRepository, ProjectStatus, Status};
     #[pymodule_export]
-    use crate::checkpoint::Checkpoint;
-    #[pymodule_export]
-    use crate::checkpoint::LeftOut;
-    #[pymodule_export]
-    use crate::checkpoint::Receipt;
-    #[pymodule_export]
-    use crate::checkpoint::Saved;
+    use crate::answers::step::{Step, Turn};
     #[pymodule_export]
     use crate::engine::Engine;
     #[pymodule_export]
-    use crate::plan::Action;
-    #[pymodule_export]
-    use crate::plan::Kept;
-    #[pymodule_export]
-    use crate::plan::Plan;
-    #[pymodule_export]
-    use crate::plan::Restored;
-    #[pymodule_export]
     use crate::project::Project;
     #[pymodule_export]
-    use crate::resume::resume_delete;
+    use crate::project::running_step::RunningStep;
     #[pymodule_export]
-    use crate::resume::resume_gc;
-    #[pymodule_export]
-    use crate::resume::resume_list;
-    #[pymodule_export]
-    use crate::resume::resume_read;
-    #[pymodule_export]
-    use crate::resume::resume_write;
+    use crate::resume::{resume_delete, resume_gc, resume_list, resume_read, resume_write};
     #[pymodule_export]
     use crate::sessions::sessions_call;
-    #[pymodule_export]
-    use crate::status::Archive;
-    #[pymodule_export]
-    use crate::status::Cleaned;
-    #[pymodule_export]
-    use crate::status::OldRepository;
-    #[pymodule_export]
-    use crate::status::ProjectStatus;
-    #[pymodule_export]
-    use crate::status::Status;
-    #[pymodule_export]
-    use crate::step::RunningStep;
-    #[pymodule_export]
-    use crate::step::Step;
-    #[pymodule_export]
-    use crate::step::Turn;
 
     use pyo3::types::{PyModule, PyModuleMethods};
     use pyo3::{Bound, PyResult};

@@ -8,8 +8,8 @@ use herma_diff::{Budget, Change as CoreChange, FileStat, PatchOptions, patch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answer::answer;
-use crate::arguments::{AnyPath, name, shown};
+use crate::answers::answer;
+use crate::paths::{AnyPath, name, shown};
 
 /// One file that differs.
 #[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]

@@ -2,17 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use herma_core::cleanup::{Cleaned as CoreCleaned, Presence, Rule};
-use herma_core::{
-    LegacyArchive, PreV2Project, ProjectStatus as CoreProject, StoreStatus, VerifyOptions,
-};
+use herma_core::{LegacyArchive, PreV2Project, ProjectStatus as CoreProject, StoreStatus};
 use pyo3::prelude::*;
 
-use crate::answer::answer;
-use crate::arguments::shown;
-use crate::progress::listening;
+use crate::answers::answer;
+use crate::paths::shown;
 
 /// The whole store.
 #[pyclass(frozen, get_all, from_py_object, module = "herma")]
@@ -227,25 +223,3 @@ answer!(Cleaned {
     notes,
     over
 });
-
-/// Checks every saved object; returns what is wrong, in words.
-pub(crate) fn verify(
-    py: Python<'_>,
-    engine: &Arc<herma_core::Engine>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<String>> {
-    let options = VerifyOptions::default();
-    let verified = listening(py, progress, |listener| engine.verify(&options, listener))?;
-    let damaged = verified.damaged.iter().map(|finding| {
-        let (id, what) = (finding.id.to_hex(), &finding.what);
-        format!("checkpoint {id}: {what}")
-    });
-    let refs = verified.refs.iter();
-    let records = verified.metadata.iter();
-    let packs = verified.packs.iter();
-    Ok(damaged
-        .chain(refs.map(|broken| format!("{}: {}", broken.name, broken.what)))
-        .chain(records.map(|record| format!("{}: {}", record.file, record.what)))
-        .chain(packs.map(|pack| format!("{pack:?}")))
-        .collect())
-}

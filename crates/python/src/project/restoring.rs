@@ -8,11 +8,11 @@ use herma_core::{Checkpoint, TakeBack, Undone};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::Project;
+use crate::answers::plan::{Plan, Restored, Way, outside};
 use crate::arguments::{Paths, Scope, StepNumbers, Which, chosen};
 use crate::errors::BadRequest;
-use crate::plan::{Plan, Restored, Way, outside};
 use crate::progress::{Listener, finishing, listening};
-use crate::project::Project;
 
 /// What is finished whoever wants it stopped, once it has begun to write.
 const RESTORE: &str = "restore";

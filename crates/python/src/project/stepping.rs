@@ -8,11 +8,12 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::Project;
+use super::running_step::RunningStep;
+use crate::answers::step::{Step, Turn};
 use crate::arguments::{Labels, StepNumber, StepNumbers, Words, facts, said};
 use crate::errors;
 use crate::progress::{hearing, quietly};
-use crate::project::Project;
-use crate::step::{RunningStep, Step, Turn};
 
 /// The number of a step, or the agent's own id of the call.
 enum NumberOrCall {

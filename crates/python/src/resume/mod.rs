@@ -1,14 +1,16 @@
 //! Resume records for Python: a record is data, and so it stays.
 
+mod value;
+
 use std::path::Path;
 
 use herma_sessions::resume::{Record, ResumeError, ResumeStore, SessionId, Value, gc};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arguments::AnyPath;
+use crate::paths::AnyPath;
 use crate::running::without_interpreter;
-use crate::{clock, errors, resume_value};
+use crate::{clock, errors};
 
 fn failed(error: &ResumeError) -> PyErr {
     PyOSError::new_err(errors::in_words(error))
@@ -42,7 +44,7 @@ pub(crate) fn resume_write(
     as_text: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let session = session(session_id)?;
-    let map = resume_value::map(data, as_text)?;
+    let map = value::map(data, as_text)?;
     let (parent, name) = place(&directory.0)?;
     without_interpreter(py, || {
         let store = ResumeStore::create_in(parent, name)?;
@@ -66,7 +68,7 @@ pub(crate) fn resume_read<'py>(
         return Ok(None);
     };
     let content = Value::Map(record.content().clone());
-    resume_value::to_python(py, &content).map(Some)
+    value::to_python(py, &content).map(Some)
 }
 
 /// Removes the record of a session; tells whether there was one.

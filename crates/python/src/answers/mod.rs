@@ -3,15 +3,21 @@
 //! An answer never changes, so a copy is the object itself. Pickled, it is the name of its class and its fields in
 //! order, which [`_answer`] puts together again. A `Plan` belongs to the project as it was seen, and cannot be pickled.
 
+pub(crate) mod change;
+pub(crate) mod checkpoint;
+pub(crate) mod plan;
+pub(crate) mod status;
+pub(crate) mod step;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::change::{Change, Diff};
-use crate::checkpoint::{Changes, Checkpoint, LeftOut, Receipt, Saved};
-use crate::plan::{Action, Kept, Restored};
-use crate::status::{Archive, Cleaned, OldRepository, ProjectStatus, Status};
-use crate::step::{Step, Turn};
+use change::{Change, Diff};
+use checkpoint::{Changes, Checkpoint, LeftOut, Receipt, Saved};
+use plan::{Action, Kept, Restored};
+use status::{Archive, Cleaned, OldRepository, ProjectStatus, Status};
+use step::{Step, Turn};
 
 /// Something whose fields can be handed to Python and taken back.
 pub(crate) trait Answer: Sized {
@@ -48,7 +54,7 @@ where
 /// Makes a class whose fields are plain values an answer.
 macro_rules! answer {
     ($class:ident { $($field:ident),* $(,)? }) => {
-        impl crate::answer::Answer for $class {
+        impl crate::answers::Answer for $class {
             fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 use pyo3::IntoPyObjectExt;
                 let fields = [$(self.$field.clone().into_bound_py_any(py)?),*];
@@ -57,11 +63,11 @@ macro_rules! answer {
 
             fn from_fields(fields: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<Self> {
                 let mut fields = fields.iter();
-                Ok(Self { $($field: crate::answer::next_field(&mut fields)?),* })
+                Ok(Self { $($field: crate::answers::next_field(&mut fields)?),* })
             }
         }
 
-        crate::answer::copies!($class);
+        crate::answers::copies!($class);
     };
 }
 
@@ -78,8 +84,8 @@ macro_rules! copies {
                 this
             }
 
-            fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<crate::answer::Reduced<'py>> {
-                crate::answer::reduce(py, stringify!($class), self)
+            fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<crate::answers::Reduced<'py>> {
+                crate::answers::reduce(py, stringify!($class), self)
             }
         }
     };

@@ -9,9 +9,9 @@ use herma_core::undo::reversal::Outcome;
 use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan, TakenBack};
 use pyo3::prelude::*;
 
-use crate::answer::answer;
-use crate::arguments::{name, shown};
-use crate::checkpoint::Checkpoint;
+use crate::answers::answer;
+use crate::answers::checkpoint::Checkpoint;
+use crate::paths::{name, shown};
 
 /// One change to the project.
 #[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]

@@ -11,8 +11,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyTuple, PyTzInfo};
 
-use crate::answer::{Answer, answer, copies, next_field};
-use crate::arguments::{name, shown};
+use crate::answers::{Answer, answer, copies, next_field};
+use crate::paths::{name, shown};
 
 /// How many characters of an id tell checkpoints apart for a person.
 const SHORT_ID_DIGITS: usize = 8;

@@ -5,10 +5,10 @@ use herma_core::{Error, State};
 use herma_diff::PatchOptions;
 use pyo3::prelude::*;
 
+use super::Project;
+use crate::answers::change::{Change, Diff};
 use crate::arguments::{Paths, Scope, Which, Words, chosen};
-use crate::change::{Change, Diff};
 use crate::progress::{Listener, listening};
-use crate::project::Project;
 
 impl Project {
     fn compare(

@@ -1,16 +1,23 @@
-//! One project: saving it, finding its checkpoints, and labelling them.
+//! One project: saving it, finding its checkpoints, and labelling them. `comparing`, `restoring` and `stepping` are the rest of
+//! its methods, `running_step` is a step as a block of Python.
+
+mod comparing;
+mod restoring;
+pub(crate) mod running_step;
+mod stepping;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use herma_core::engine::Project as CoreProject;
+use herma_core::engine::{NoProgress, Project as CoreProject};
 use herma_core::project::RootRefused;
 use herma_core::{Error, SaveOptions};
 use pyo3::prelude::*;
 
-use crate::arguments::{Text, Which, Words, facts, said, shown};
-use crate::checkpoint::{Checkpoint, Receipt, Saved};
-use crate::engine::maintain_in_background;
+use crate::answers::checkpoint::{Checkpoint, Receipt, Saved};
+use crate::arguments::{Text, Which, Words, facts, said};
+use crate::paths::shown;
 use crate::progress::{finishing, quietly};
 
 /// One directory whose states are kept.
@@ -175,5 +182,26 @@ impl Project {
 
     fn __repr__(&self) -> String {
         format!("<Project {}>", shown(&self.root))
+    }
+}
+
+/// Is a thread of this process cleaning up?
+static CLEANING: AtomicBool = AtomicBool::new(false);
+
+/// Cleans up in a thread that Python does not know of: no save waits for it, and when the process ends in
+/// the middle of it, the store is whole and the next save starts it again.
+fn maintain_in_background(engine: &Arc<herma_core::Engine>) {
+    if CLEANING.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let engine = Arc::clone(engine);
+    let work = move || {
+        // What went wrong is written where `herma checkpoints status` looks.
+        let _ = engine.maintain(&NoProgress);
+        CLEANING.store(false, Ordering::Release);
+    };
+    let name = "herma-cleaning".to_owned();
+    if std::thread::Builder::new().name(name).spawn(work).is_err() {
+        CLEANING.store(false, Ordering::Release);
     }
 }
