@@ -75,16 +75,11 @@ fn is_repeated(journal: &Journal, sync: usize) -> bool {
 }
 
 /// What a save syncs besides.
-const OF_SAVE: [Spared; 6] = [
-    ("projects", "an older record of the project would do"),
+const OF_SAVE: [Spared; 4] = [
+    ("projects", "refs tell of a project without a record, too"),
     ("refs", "again, in case a killed process made what is in it"),
     ("refs/herma-names", "again, in case a killed process made what is in it"),
     ("refs/herma", "again, in case a killed process made what is in it"),
-    (
-        "refs/herma/<project>",
-        "the ref of Hermes names the checkpoint too, but a save does not fail for that one",
-    ),
-    ("refs/hermes", "it is only a view, and the next save heals it"),
 ];
 
 /// What making a store syncs besides: all its directories, in case a killed process made them.

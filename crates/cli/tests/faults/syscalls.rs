@@ -33,12 +33,12 @@ struct Trace {
     opened: Vec<PathBuf>,
 }
 
+/// What strace writes about these calls of a command: a line for each, which begins with the thread.
 #[track_caller]
-fn trace(env: &TestEnv, args: &[&str]) -> Trace {
+fn strace(env: &TestEnv, calls: &str, args: &[&str]) -> String {
     let log = env.root().join("tmp/strace");
     let project = env.work_dir("project");
     let mut command = Command::new("strace");
-    let calls = "trace=execve,execveat,open,openat,openat2,creat";
     command
         .args(["-f", "-y", "-qq", "-e", calls, "-o"])
         .arg(&log)
@@ -48,7 +48,12 @@ fn trace(env: &TestEnv, args: &[&str]) -> Trace {
         .envs(env.variables())
         .current_dir(project.path());
     env.finish(&mut command).success();
-    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::read_to_string(&log).unwrap()
+}
+
+#[track_caller]
+fn trace(env: &TestEnv, args: &[&str]) -> Trace {
+    let text = strace(env, "trace=execve,execveat,open,openat,openat2,creat", args);
     let (mut executed, mut opened) = (Vec::new(), Vec::new());
     for line in text.lines() {
         let call = line.split_once(' ').map_or(line, |(_, call)| call).trim_start();
@@ -102,6 +107,39 @@ fn nothing_is_executed_and_nothing_is_opened_for_writing_outside() {
         }
     }
     assert!(!env.user_home().join("ran").exists(), "no hook ran");
+}
+
+#[test]
+fn a_save_of_one_file_waits_for_six_syncs_in_a_row() {
+    if !has_program("strace") {
+        return;
+    }
+    let env = test_env();
+    let work = env.work_dir("project");
+    scene::first().write(work.path());
+    work.run(&["save"]).success();
+    for (args, most) in [(&["save"][..], 6), (&["save", "--fast"], 5)] {
+        work.write("a.txt", &format!("before {args:?}\n"));
+        let calls = "trace=execve,fsync,fdatasync,syncfs,sync_file_range";
+        let text = strace(&env, calls, args);
+        let mut by_thread: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut first = "";
+        for (thread, call) in text.lines().filter_map(|line| line.split_once(' ')) {
+            match call.trim_start() {
+                exec if exec.starts_with("exec") => first = thread,
+                resumed if resumed.starts_with('<') => {}
+                sync => by_thread.entry(thread).or_default().push(sync),
+            }
+        }
+        // The scan writes the file back before anything else waits; others wait beside the first thread.
+        let own = by_thread.remove(first).unwrap_or_default();
+        let is_of_scan = |syncs: &Vec<&str>| syncs.iter().any(|sync| sync.starts_with("fdata"));
+        let scan = by_thread.values().filter(|syncs| is_of_scan(syncs)).map(Vec::len);
+        let in_a_row = own.len() + scan.sum::<usize>();
+        assert!(in_a_row <= most, "{args:?} waits for {in_a_row}:\n{text}");
+        let beside = by_thread.values().map(Vec::len).max().unwrap_or(0);
+        assert!(beside <= 2, "{args:?}, beside the others {beside}:\n{text}");
+    }
 }
 
 /// When everything below a directory, itself included, was last changed in any way.

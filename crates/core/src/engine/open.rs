@@ -342,6 +342,9 @@ impl Project<'_> {
     pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<bool, Error> {
         let old = self.record(dirs)?;
         let new = self.touched(&old);
+        // An older record would do.
+        let is_known = old.last_touch().is_some();
+        let durability = if is_known { Durability::Ordered } else { durability };
         self.write_record(dirs, &new.render(), durability)?;
         Ok(old.places().own_dev != new.places().own_dev)
     }

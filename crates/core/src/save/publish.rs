@@ -86,18 +86,8 @@ impl Project<'_> {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
         let count = |before| count_changes(store, before, state, &writer);
-        // The disk is waited for while lines are counted. That somebody was here holds in any case.
-        let (counted, touched) = in_parallel(
-            || before.map(count).transpose(),
-            || {
-                // Only the commit, which says how many lines, is still to come.
-                writer.hash_ahead(1);
-                self.touch(&store.dirs, self.settings().durability)
-            },
-        );
-        if touched? {
-            notes.extend(self.unrestorable());
-        }
+        // Only the commit, which says how many lines, is still to come.
+        let (counted, ()) = in_parallel(|| before.map(count).transpose(), || writer.hash_ahead(1));
         let changes = counted.unwrap_or_else(|e| {
             notes.push(format!("the changes could not be counted: {e}"));
             None
@@ -121,7 +111,14 @@ impl Project<'_> {
         let id = writer.add(Kind::Commit, &commit.encode())?;
         // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
         // wait: a ref that a power cut leaves without its objects would be damage.
-        writer.finish(Durability::Synced)?;
+        let finish = || writer.finish(Durability::Synced);
+        // That somebody was here holds in any case.
+        let touch = || self.touch(&store.dirs, self.settings().durability);
+        let (touched, finished) = in_parallel(touch, finish);
+        finished?;
+        if touched? {
+            notes.extend(self.unrestorable());
+        }
         self.note_unsettled(store)?;
         let roll = Roll::read(&store.dirs, &self.id).unwrap_or_default();
         notes.extend(lost_of(&roll, history, &self.id));
@@ -256,7 +253,8 @@ impl Project<'_> {
         }
     }
 
-    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals.
+    /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals, and nobody waits for its
+    /// name to be on disk.
     pub(crate) fn move_mirror(
         &self,
         store: &OpenStore,
@@ -264,7 +262,7 @@ impl Project<'_> {
         to: ObjectId,
     ) -> Option<String> {
         let name = mirror_ref(&self.id);
-        let refs = store.dirs.refs().durable(self.settings().durability);
+        let refs = store.dirs.refs().durable(Durability::Ordered);
         let moved = match refs.update(&name, from, to) {
             // A power cut may have left it empty. It says nothing, so nothing is lost with it.
             Err(StoreError::DamagedFile { .. }) => {

@@ -36,7 +36,7 @@ impl Project<'_> {
         let refs = store.dirs.refs();
         let id = &self.id;
         let [own, names] = [format!("refs/herma/{id}"), format!("refs/herma-names/{id}")];
-        for directory in [&own, &names, "refs/hermes", "projects"] {
+        for directory in [&own, &names, "projects"] {
             refs.sync_names(directory)?;
         }
         // ORDER: only what is on disk is forgotten here.

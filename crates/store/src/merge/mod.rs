@@ -144,7 +144,7 @@ pub fn merge(
     let bytes = merge.final_size();
     let mut entries = merge.entries;
     entries.sort_unstable_by_key(|entry| entry.id);
-    let pack = merge.bytes.into_pack(options.durability)?;
+    let pack = merge.bytes.into_pack(Durability::Cache)?;
     let pack = Finished::new(herma, pack, entries.iter().copied(), options.durability)?;
     let name = pack.name();
     finish::publish(dirs, vec![pack], options.durability)?;

@@ -21,6 +21,7 @@ use herma_fs::{Dir, Errno, FileKind};
 use super::error::StoreError;
 use super::layout::{HermaDirs, StoreDirs, ensure_dir};
 use crate::ObjectId;
+use crate::in_parallel::in_parallel;
 use crate::layout::sweep::kind_of;
 use crate::lock_file::LockFile;
 use crate::refs::packed::PackedRefs;
@@ -230,13 +231,16 @@ impl Refs<'_> {
                 return Err(StoreError::BadRefName((*name).to_owned()));
             }
         }
-        let mut ready = Vec::with_capacity(refs.len());
-        for (name, id) in refs {
-            ready.push((*name, *id, synced_value(herma, *id)?));
-        }
+        let values = refs.iter().map(|(_, id)| value(herma, *id));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        // ORDER: content before name.
+        let (aside, here) = values.split_at(values.len() / 2);
+        let sync = |values: &[Temp<'_>]| values.iter().try_for_each(Temp::sync);
+        let (aside, here) = in_parallel(|| sync(aside), || sync(here));
+        aside.and(here)?;
         let mut changed: BTreeMap<&str, Dir> = BTreeMap::new();
-        for (name, id, temp) in ready {
-            let dir = self.publish_new(herma, name, id, temp)?;
+        for ((name, id), temp) in refs.iter().zip(values) {
+            let dir = self.publish_new(herma, name, *id, temp)?;
             changed.insert(parent_of(name), dir);
         }
         if self.durability != Durability::Synced {
@@ -533,9 +537,14 @@ fn is_absent(error: &herma_fs::Error) -> bool {
 }
 
 /// A temporary file that holds a ref's value, on disk already.
-fn synced_value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError> {
+fn value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError> {
     let mut temp = Temp::create_private(&herma.tmp)?;
     temp.write(format!("{id}\n").as_bytes())?;
+    Ok(temp)
+}
+
+fn synced_value(herma: &HermaDirs, id: ObjectId) -> Result<Temp<'_>, StoreError> {
+    let temp = value(herma, id)?;
     // ORDER: content before name.
     temp.sync()?;
     Ok(temp)

@@ -8,6 +8,7 @@ use sha1::Digest;
 
 use crate::ObjectId;
 use crate::error::StoreError;
+use crate::in_parallel::in_parallel;
 use crate::layout::{HermaDirs, StoreDirs};
 
 /// Offsets from here on do not fit the index's first table.
@@ -107,15 +108,16 @@ pub(crate) fn index(entries: impl Iterator<Item = IndexEntry> + Clone, pack: Obj
     bytes
 }
 
-/// A pack that is complete, and on disk if that matters. It has no index and no name.
+/// A pack that is complete. It has no index and no name.
 pub(crate) struct Settled<'a> {
     file: Temp<'a>,
     trailer: ObjectId,
     objects: u64,
+    is_synced: bool,
 }
 
 impl<'a> Settled<'a> {
-    /// Sees to a pack of so many objects that ends with `trailer`.
+    /// Sees to a pack of so many objects that ends with `trailer`, and syncs it unless that can wait for its index.
     pub(crate) fn new(
         file: Temp<'a>,
         trailer: ObjectId,
@@ -123,12 +125,11 @@ impl<'a> Settled<'a> {
         durability: Durability,
     ) -> Result<Self, StoreError> {
         file.set_mode(0o400)?;
-        // ORDER: both files are on disk before either has its name: a name that survives a power cut
-        // then never stands for missing bytes.
-        if durability == Durability::Synced {
+        let is_synced = durability == Durability::Synced;
+        if is_synced {
             file.sync()?;
         }
-        Ok(Self { file, trailer, objects })
+        Ok(Self { file, trailer, objects, is_synced })
     }
 }
 
@@ -153,9 +154,15 @@ impl<'a> Finished<'a> {
         let mut file = Temp::create_private(&herma.tmp)?;
         file.write(&index(entries, pack.trailer))?;
         file.set_mode(0o400)?;
-        // ORDER: before it has its name, as the pack.
-        if durability == Durability::Synced {
-            file.sync()?;
+        // ORDER: both files are on disk before either has its name: a name that survives a power cut
+        // then never stands for missing bytes.
+        match durability {
+            Durability::Synced if pack.is_synced => file.sync()?,
+            Durability::Synced => {
+                let (pack, index) = in_parallel(|| pack.file.sync(), || file.sync());
+                pack.and(index)?;
+            }
+            _ => {}
         }
         Ok(Self { name: PackName(pack.trailer), pack: pack.file, index: file })
     }

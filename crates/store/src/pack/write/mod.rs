@@ -263,12 +263,11 @@ impl<'a> PackWriter<'a> {
                 .map(|(number, bytes)| finished(number, bytes.into_pack(durability)?, &claims));
             (packs.collect::<Result<Vec<_>, _>>(), claims)
         };
-        let settle_last = || last.into_pack(durability);
-        // The disk is waited for while a checksum is computed.
+        // The disk is waited for while a checksum is computed; a small pack is synced together with its index.
         let ((packs, claims), last) = if is_small {
-            (finish_others(), settle_last())
+            (finish_others(), last.into_pack(Durability::Cache))
         } else {
-            in_parallel(finish_others, settle_last)
+            in_parallel(finish_others, || last.into_pack(durability))
         };
         let mut packs = packs?;
         packs.push(finished(last_number, last?, &claims)?);
