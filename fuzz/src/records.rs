@@ -4,10 +4,10 @@ use std::fs;
 
 use herma_core::project::identity::Identity;
 use herma_core::types::checkpoint::check_checkpoint_name;
-use herma_core::worktree::lists;
-use herma_core::worktree::rules::Tracked;
-use herma_core::worktree::stat_cache::{CacheBuilder, CacheSize, StatCache, checksum};
-use herma_core::worktree::tracked::TrackedFiles;
+use herma_worktree::lists;
+use herma_worktree::rules::Tracked;
+use herma_worktree::stat_cache::{CacheBuilder, CacheSize, StatCache, checksum};
+use herma_worktree::tracked::TrackedFiles;
 use herma_core::{ObjectId, ProjectId, RelPath, Spec};
 use herma_fs::Dir;
 use herma_store::path::{check_name, escape, is_hidden};

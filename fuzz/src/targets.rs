@@ -107,5 +107,5 @@ fn patch_choice(bytes: &[u8]) {
 /// One content in 256 is also looked into as often as a file has room for it.
 fn secrets(bytes: &[u8]) {
     let looks_long = xxhash_rust::xxh3::xxh3_64(bytes) % 256 == 0;
-    core::secrets(bytes, looks_long);
+    herma_worktree::fuzzing::secrets(bytes, looks_long);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use herma_core::worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, Verdict};
+use herma_worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, Verdict};
 use herma_diff::lines;
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::origins::line_origins;

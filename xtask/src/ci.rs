@@ -58,6 +58,6 @@ pub fn count_secret_hits(directories: &[String]) -> Result<()> {
         return Ok(());
     }
     let mut command = cargo()?;
-    command.args(["run", "--release", "-p", "herma-core", "--example", "secret_hits", "--"]);
+    command.args(["run", "--release", "-p", "herma-worktree", "--example", "secret_hits", "--"]);
     run(command.args(directories))
 }

@@ -18,13 +18,13 @@ use herma_diff::lines::origins::line_origins;
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::ScanError;
+use herma_worktree::reason::Reason;
 
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::steps::{Author, Step};
 use crate::timeline::versions::{At, Seen, Told};
-use crate::worktree::present::ScanError;
-use crate::worktree::reason::Reason;
 
 /// Why it cannot be said who wrote a file.
 #[derive(Debug, thiserror::Error)]

@@ -8,13 +8,13 @@ use herma_store::error::StoreError;
 use herma_store::objects::ObjectError;
 use herma_store::path::BadName;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::ScanError;
 
 use crate::blame::AuthorshipError;
 use crate::project::{RootError, RootRefused};
 use crate::restore::{Kept, RestoreError};
 use crate::steps::recording::WhichStep;
 use crate::types::checkpoint::{BadCheckpointName, BadSpec};
-use crate::worktree::present::ScanError;
 
 /// What an engine call answers when it cannot do its work.
 #[derive(Debug, thiserror::Error)]

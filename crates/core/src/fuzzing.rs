@@ -10,7 +10,6 @@ use crate::save::receipts;
 use crate::steps::marks::Marks;
 use crate::steps::{calls, log, record};
 use crate::undo::record::UndoRecord;
-use crate::worktree::secrets;
 
 /// The journal of a restore, and where undo and redo stand.
 pub fn journal(bytes: &[u8]) {
@@ -82,27 +81,4 @@ pub fn purge(bytes: &[u8]) {
     let pairs = purge_record::parse_rewritten(bytes);
     let written = purge_record::render_rewritten(&pairs);
     assert_eq!(purge_record::parse_rewritten(written.as_bytes()), pairs);
-}
-
-/// The content of a file, in which a secret may be: it is found again one line further down, its place can be
-/// noted, and looking takes no longer than the file is long.
-pub fn secrets(content: &[u8], looks_long: bool) {
-    let found = secrets::find(content);
-    if let Some(found) = found {
-        let lines = content.iter().filter(|byte| **byte == b'\n').count() + 1;
-        assert!((1..=lines).contains(&(found.line as usize)));
-        assert_eq!(secrets::Finding::from_number(found.to_number()), Some(found));
-        assert_eq!(secrets::Finding::from_word(found.to_word().as_bytes()), Some(found));
-        let _ = secrets::is_fixture(content, found.kind);
-    }
-    let is_marked = content.starts_with(b"\xff\xfe") || content.starts_with(b"\xfe\xff");
-    if !is_marked && content.len() < 7000 {
-        let moved = secrets::find(&[b"\n", content].concat());
-        let expected = found.map(|found| secrets::Finding { line: found.line + 1, ..found });
-        assert_eq!(moved, expected, "it moves with its line");
-    }
-    let _ = secrets::is_secret_name(content);
-    if looks_long && !content.is_empty() {
-        let _ = secrets::find(&content.repeat(secrets::MAX_SEARCHED_BYTES / 4 / content.len()));
-    }
 }

@@ -5,7 +5,6 @@
 //!
 //! * [`engine`]: what the command line and the bindings call; [`types`]: what they are given
 //! * [`project`]: which directory is the project, and may it be saved at all
-//! * [`worktree`]: one look at the project: scan → hash, with the stat cache, the rules and the lists
 //! * `save`: the look becomes objects, durable before a ref names them
 //! * [`restore`]: plan → prove → apply → verify, with the journal
 //! * [`undo`]: back and forth along the states there were; single steps taken back, keeping what came after
@@ -31,12 +30,20 @@ pub mod purge;
 mod repair;
 pub mod restore;
 mod save;
-mod side;
 pub mod steps;
 mod timeline;
 pub mod types;
 pub mod undo;
-pub mod worktree;
+
+pub use engine::{Engine, EngineOptions, Project};
+pub use error::Error;
+pub use herma_store::repair::salvage::SalvagedPack;
+pub use herma_store::verify::Hurt;
+pub use herma_store::verify::packs::{DamagedPack, PackFault};
+pub use herma_store::{ObjectId, ProjectId, RelPath};
+pub use types::checkpoint::{Checkpoint, Spec};
+pub use types::clock::Clock;
+pub use types::settings::Settings;
 
 pub use crate::blame::{AuthorshipError, Blame, BlameLine, LineAuthor, LineOrigin, SavedIn};
 pub use crate::project::import_legacy::{ImportOptions, Imported};
@@ -61,12 +68,3 @@ pub use crate::timeline::session_changes::SessionChanges;
 pub use crate::undo::Undone;
 pub use crate::undo::plan::{Extent, StepOutcome, TakeBack, TakeBackPlan, TakenBack, WhyLeft};
 pub use crate::undo::preview::Preview;
-pub use engine::{Engine, EngineOptions, Project};
-pub use error::Error;
-pub use herma_store::repair::salvage::SalvagedPack;
-pub use herma_store::verify::Hurt;
-pub use herma_store::verify::packs::{DamagedPack, PackFault};
-pub use herma_store::{ObjectId, ProjectId, RelPath};
-pub use types::checkpoint::{Checkpoint, Spec};
-pub use types::clock::Clock;
-pub use types::settings::Settings;

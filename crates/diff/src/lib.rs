@@ -23,6 +23,7 @@ mod oracle;
 pub mod patch;
 pub mod renames;
 pub mod stat;
+mod store_side;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod trees;
@@ -30,15 +31,15 @@ pub mod trees;
 use std::error::Error;
 use std::io;
 
+use herma_store::object::{EntryMode, Malformed, TreeEntry};
+use herma_store::{ObjectId, RelPath};
 pub use lines::{PatchLine, PatchLineKind};
 pub use patch::PatchOptions;
 pub use patch::quote::quote;
 pub use renames::{Detected, RenameOptions};
 pub use stat::{Budget, FileStat, Stats};
+pub use store_side::{Pending, StoreSide};
 pub use trees::compare;
-
-use herma_store::object::{EntryMode, Malformed, TreeEntry};
-use herma_store::{ObjectId, RelPath};
 
 /// One state of a project that can be compared: a checkpoint's trees in the store, or the present
 /// files.

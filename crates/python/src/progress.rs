@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use herma_core::engine::{Progress, Stage};
 use herma_core::error::ErrorKind;
-use herma_core::worktree::present::ScanError;
+use herma_worktree::present::ScanError;
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 

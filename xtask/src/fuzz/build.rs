@@ -22,7 +22,7 @@ const COVERAGE: [&str; 5] = [
 const DOORS: &str = "--cfg=fuzzing";
 
 /// The packages that have doors, and those the doors are called from.
-const OURS: [&str; 7] = [
+const OURS: [&str; 8] = [
     "herma-core",
     "herma-fs",
     "herma-fuzz",
@@ -30,6 +30,7 @@ const OURS: [&str; 7] = [
     "herma-program",
     "herma-sessions",
     "herma-shell",
+    "herma-worktree",
 ];
 
 /// Parsers of others. What is generic in a library is compiled, and so counted, where it is used; and one with a

@@ -16,7 +16,7 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[(
     "core",
     &[
         "blame", "cleanup", "engine", "error", "gc", "history", "project", "purge", "repair",
-        "restore", "save", "side", "steps", "timeline", "types", "undo", "worktree",
+        "restore", "save", "steps", "timeline", "undo",
     ],
 )];
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use herma_core::types::checkpoint::Facts;
-use herma_core::types::receipt::LeftOut;
 use herma_core::{SaveOptions, Saved};
 use herma_store::path::escape;
+use herma_worktree::receipt::LeftOut;
 
 use crate::command_env::{CommandEnv, Outcome};
 use crate::command_error::CommandError;

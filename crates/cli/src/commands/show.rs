@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Checkpoint;
 use herma_core::error::ErrorKind;
-use herma_core::types::receipt::Receipt;
-use herma_core::worktree::reason::Reason;
 use herma_store::path::escape;
+use herma_worktree::reason::Reason;
+use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, Outcome, find};
 use crate::command_error::CommandError;

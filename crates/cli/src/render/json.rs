@@ -11,8 +11,8 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use herma_core::Checkpoint;
 use herma_core::engine::Project;
 use herma_core::types::checkpoint::ChangeCount;
-use herma_core::types::receipt::LeftOut;
 use herma_store::path::escape;
+use herma_worktree::receipt::LeftOut;
 use serde::Serialize;
 
 use crate::conversations::pending::unfinished;

@@ -3,7 +3,7 @@
 use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
 use herma_core::steps::outside::{Outside, OutsideChange};
-use herma_core::worktree::reason::Reason;
+use herma_worktree::reason::Reason;
 use serde::Serialize;
 
 use super::json::{PathJson, object};

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use herma_core::engine::Project;
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
-use herma_core::worktree::reason::Reason;
 use herma_core::{OutsideOfStep, Restored};
+use herma_worktree::reason::Reason;
 use serde::Serialize;
 
 use super::json::{PathJson, checkpoint_json, list, object, project_json};

@@ -16,9 +16,9 @@ use std::time::Duration;
 pub(crate) use edit::{CannotEdit, set};
 pub(crate) use file::ConfigFile;
 use herma_core::types::settings::{Keeping, Settings};
-use herma_core::worktree::rules::{ExcludeSettings, SecretRules};
 use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
+use herma_worktree::rules::{ExcludeSettings, SecretRules};
 pub(crate) use keys::{KEYS, Key, Value};
 
 /// Where a value comes from.

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use herma_shell::{IDENTITY_NOT_KEPT, PathEntry, Touch, When, last_name};
 use herma_store::RelPath;
+use herma_worktree::reason::Reason;
+use herma_worktree::rules::Scope;
 
 use super::effects::TouchJudge;
 use super::links::LinkOrder;
 use super::present::Lost;
 use super::{Answer, CanUndo, PresentFiles, Uncovered, What, Why};
-use crate::worktree::reason::Reason;
-use crate::worktree::rules::Scope;
 
 /// More things than this are counted, not named.
 const MAX_NAMED: usize = 1000;

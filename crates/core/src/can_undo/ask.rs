@@ -4,16 +4,16 @@ use std::os::unix::ffi::OsStrExt;
 
 use bstr::BString;
 use herma_shell::{LastLink, resolve, touches};
+use herma_store::RelPath;
+use herma_worktree::reason::Reason;
+use herma_worktree::rules::Rules;
+use herma_worktree::scan::judge::Judge;
+use herma_worktree::sink::HashOnly;
 
 use crate::can_undo::{AnswerBuilder, CanUndo, Command, PresentFiles};
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::worktree::reason::Reason;
-use crate::worktree::rules::Rules;
-use crate::worktree::scan::judge::Judge;
-use crate::worktree::sink::HashOnly;
-use herma_store::RelPath;
 
 impl Project<'_> {
     /// Would a checkpoint taken now bring back everything `command`, started in `directory`, can change?

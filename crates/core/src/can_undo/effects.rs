@@ -1,9 +1,9 @@
 //! What each effect of a program means for a checkpoint, by what is at its path.
 
 use herma_shell::{Arrival, Effect, LastLink, PathEntry, ResolvedPath, Touch, last_name, resolve};
+use herma_worktree::reason::Reason;
 
 use super::{AnswerBuilder, What, Why, repository};
-use crate::worktree::reason::Reason;
 
 const ROOT_NOT_KEPT: &str =
     "checkpoints hold what is in the project's directory, not the directory";

@@ -29,13 +29,11 @@ mod links;
 mod present;
 mod repository;
 
-use bstr::BString;
-use herma_store::RelPath;
-
-use crate::worktree::reason::Reason;
-
 pub(crate) use answer::AnswerBuilder;
+use bstr::BString;
 pub use herma_shell::Command;
+use herma_store::RelPath;
+use herma_worktree::reason::Reason;
 pub(crate) use present::PresentFiles;
 
 /// Can the command be taken back?

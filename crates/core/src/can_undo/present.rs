@@ -5,11 +5,10 @@ use std::sync::Arc;
 use bstr::BString;
 use herma_fs::{Dir, FileKind, Stat};
 use herma_shell::{PathEntry, ProjectFiles};
-
-use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
-use crate::worktree::reason::Reason;
-use crate::worktree::scan::judge::Judge;
-use crate::worktree::stat_cache::{EntryKind, StatCache};
+use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
+use herma_worktree::reason::Reason;
+use herma_worktree::scan::judge::Judge;
+use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 /// The project as a scan found it.
 pub(crate) struct PresentFiles<'r> {

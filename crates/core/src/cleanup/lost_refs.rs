@@ -13,6 +13,7 @@ use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, sequence_of};
 use herma_store::refs::{DIRECTORIES, roll};
 use herma_store::{ObjectId, ProjectId};
+use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
@@ -25,7 +26,6 @@ use crate::repair::refs::misled_refs;
 use crate::repair::verify::read_record;
 use crate::restore::interrupted::{own_state, records_of};
 use crate::steps::log::StepLog;
-use crate::worktree::stat_cache::StatCache;
 
 /// How many of them an error names.
 const NAMED: usize = 5;

@@ -46,16 +46,15 @@ use std::time::{Duration, Instant};
 
 pub use clear::{CheckpointCounts, Cleared};
 pub use due::{CleaningRecord, Due};
-pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
-pub use notes::{Held, Note, Over, Protection};
-pub use plan::{Dropped, ForgottenProject, Limits, Orphans, Plan, Rule, plan};
-pub use presence::{Doubt, Presence};
-
 use execute::{forget_steps, in_words, note_missing, put_right};
+pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use herma_store::ProjectId;
 use herma_store::layout::StoreDirs;
 use holdings::Lengths;
 use lost_refs::refuse_lost;
+pub use notes::{Held, Note, Over, Protection};
+pub use plan::{Dropped, ForgottenProject, Limits, Orphans, Plan, Rule, plan};
+pub use presence::{Doubt, Presence};
 use room::{PackFiles, is_pressed, make_room, store_bytes, urgent};
 
 use crate::engine::open::OpenStore;

@@ -13,6 +13,7 @@ use herma_store::lock::Guard;
 use herma_store::objects::Objects;
 use herma_store::refs::scheme::mirror_ref;
 use herma_store::{ObjectId, ProjectId, layout};
+use herma_worktree::stat_cache::StatCache;
 
 use super::{Engine, Project};
 use crate::error::Error;
@@ -24,7 +25,6 @@ use crate::restore::interrupted::own_state;
 use crate::save::Stored;
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
-use crate::worktree::stat_cache::StatCache;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;

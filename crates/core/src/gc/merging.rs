@@ -8,13 +8,13 @@ use herma_store::layout::StoreDirs;
 use herma_store::merge::{MergeError, MergeOptions, Merged, Wanted};
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, StoreError, merge};
+use herma_worktree::present::ScanError;
 
 use super::inventory::Inventory;
 use super::mark::Walk;
 use super::victims::Thoroughness;
 use super::{CollectOptions, CollectStage, Collected, Report, victims};
 use crate::error::Error;
-use crate::worktree::present::ScanError;
 
 /// A merge this small may always be tried: the room for it is no copy of anybody's store.
 const SMALL_MERGE: u64 = 8 << 20;

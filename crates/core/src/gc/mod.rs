@@ -31,15 +31,15 @@ use herma_store::layout::StoreDirs;
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::repair::set_aside::SetAside;
 use herma_store::{ObjectId, StoreError};
+use herma_worktree::present::ScanError;
 use inventory::Inventory;
 use litter::Litter;
 use mark::{Walk, WalkError};
 use merging::Merge;
 use sweeping::Sweep;
+pub use victims::Thoroughness;
 
 use crate::error::Error;
-use crate::worktree::present::ScanError;
-pub use victims::Thoroughness;
 
 /// How to collect.
 #[derive(Clone, Debug)]

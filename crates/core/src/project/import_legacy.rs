@@ -23,6 +23,7 @@ use herma_store::refs::head::read_head;
 use herma_store::refs::scheme::{checkpoint_ref, mirror_ref, pin_ref};
 use herma_store::transfer::Transfer;
 use herma_store::{ObjectId, ProjectId, layout};
+use herma_worktree::present::ScanError;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
@@ -32,7 +33,6 @@ use crate::project::Identity;
 use crate::project::adopt::room_before;
 use crate::purge::refs::lock_project;
 use crate::repair::verify::read_record;
-use crate::worktree::present::ScanError;
 
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use herma_diff::StoreSide;
 use herma_store::object::commit::Commit;
 use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
 use herma_store::objects::Objects;
@@ -15,7 +16,6 @@ use super::search::{Contents, Place, at_paths};
 use crate::error::{Error, ErrorKind};
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
-use crate::side::StoreSide;
 use crate::types::message;
 use crate::types::message::Message;
 use crate::undo::reversal;

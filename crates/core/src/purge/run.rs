@@ -17,6 +17,7 @@ use herma_fs::publish::Durability;
 use herma_store::layout::StoreDirs;
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, ProjectId, RelPath};
+use herma_worktree::present::Present;
 
 use crate::cleanup::room::store_bytes;
 use crate::engine::open::OpenStore;
@@ -32,7 +33,6 @@ use crate::purge::search::Contents;
 use crate::purge::survey::Survey;
 use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten, doomed};
 use crate::restore::interrupted::{own_state, records_of};
-use crate::worktree::present::Present;
 
 impl Project<'_> {
     /// What a purge would find and do. Nothing is changed.

@@ -5,12 +5,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use herma_diff::{DiffError, compare};
+use herma_diff::{DiffError, StoreSide, compare};
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::{ObjectId, RelPath};
-
-use crate::side::StoreSide;
 
 /// So many places of contents in one tree are looked at; a project with more is an attack.
 const MAX_PLACES: usize = 1 << 20;

@@ -18,7 +18,12 @@ use std::collections::HashSet;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_store::layout::base;
-use herma_store::repair::own_files;
+use herma_store::pack::write::PackWriter;
+pub use herma_store::repair::own_files::RepairedFile;
+use herma_store::repair::salvage::SalvagedPack;
+use herma_store::repair::set_aside::SetAside;
+use herma_store::repair::{own_files, rebuild, recover, salvage};
+use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::{ObjectId, layout};
 
 use crate::engine::open::{OpenStore, stamp};
@@ -28,12 +33,6 @@ use crate::project::adopt::project_ids;
 use crate::repair::lost::{missing_commits, missing_cuts};
 use crate::repair::refs::{RepairedRecord, RepairedRef, missing_candidates};
 use crate::repair::verify::{Verified, VerifyOptions, verify_store};
-use herma_store::pack::write::PackWriter;
-pub use herma_store::repair::own_files::RepairedFile;
-use herma_store::repair::salvage::SalvagedPack;
-use herma_store::repair::set_aside::SetAside;
-use herma_store::repair::{rebuild, recover, salvage};
-use herma_store::verify::packs::{DamagedPack, PackFault};
 
 /// How often a store is read again because something in it was mended.
 const MOST_ROUNDS: usize = 8;

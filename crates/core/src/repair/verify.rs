@@ -13,6 +13,7 @@ use herma_store::repair::own_files::Misfit;
 use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
+use herma_worktree::present::ScanError;
 
 use crate::cleanup::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::engine::open::OpenStore;
@@ -27,7 +28,6 @@ use crate::repair::refs::misled_refs;
 use crate::repair::state_files::damaged_state;
 use crate::restore::interrupted::own_state;
 use crate::types::message::Message;
-use crate::worktree::present::ScanError;
 
 /// Records of projects are small; anything larger is something else.
 pub(crate) const MAX_RECORD: u64 = 1 << 20;

@@ -13,6 +13,11 @@ use herma_fs::Dir;
 use herma_store::RelPath;
 use herma_store::error::StoreError;
 use herma_store::threads::in_waiting_pool;
+use herma_worktree::held::Holding;
+use herma_worktree::present::{Present, ScanError, StateIds};
+use herma_worktree::reason::Reason;
+use herma_worktree::scan::same_shape::Edits;
+use herma_worktree::stat_cache::StatCache;
 use rayon::prelude::*;
 
 use crate::engine::Project;
@@ -23,12 +28,6 @@ use crate::restore::apply::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
 use crate::restore::{Kept, KeptWhy, Plan, RestoreOptions};
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::record::StateIds;
-use crate::worktree::held::Holding;
-use crate::worktree::present::{Present, ScanError};
-use crate::worktree::reason::Reason;
-use crate::worktree::scan::same_shape::Edits;
-use crate::worktree::stat_cache::StatCache;
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once, which was quicker for 100 files even
 /// on a disk whose `fsync` takes 0.1 ms.

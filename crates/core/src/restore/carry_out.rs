@@ -6,6 +6,7 @@ use herma_fs::Errno;
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
+use herma_worktree::present::{Present, ScanError};
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
@@ -19,7 +20,6 @@ use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
 use crate::save::Stored;
-use crate::worktree::present::{Present, ScanError};
 
 impl Project<'_> {
     /// Changes the files, looks whether they arrived, and notes how to get back.

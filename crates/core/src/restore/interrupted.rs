@@ -3,6 +3,8 @@
 use herma_fs::{Dir, Errno};
 use herma_store::objects::ObjectError;
 use herma_store::{ObjectId, ProjectId, RelPath, layout};
+use herma_worktree::reason::Reason;
+use herma_worktree::sink::HashOnly;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{NoProgress, Progress, Project};
@@ -13,8 +15,6 @@ use crate::restore::journal;
 use crate::restore::journal::{Journal, TempKind, parse_temp_name};
 use crate::restore::run::{Restored, Task};
 use crate::undo::record::UndoRecord;
-use crate::worktree::reason::Reason;
-use crate::worktree::sink::HashOnly;
 
 /// A restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,18 +22,17 @@ pub mod journal;
 pub mod modes;
 pub mod plan;
 
-pub use plan::requested::{Requested, Then};
-
 use std::collections::HashSet;
 use std::fmt;
 
 use herma_store::RelPath;
 use herma_store::objects::ObjectError;
+use herma_worktree::reason::Reason;
+pub use plan::requested::{Requested, Then};
 
 use crate::error::ErrorKind;
 use crate::steps::passed_over::OutsideOfStep;
 use crate::types::checkpoint::Checkpoint;
-use crate::worktree::reason::Reason;
 
 /// What part of a checkpoint to bring back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

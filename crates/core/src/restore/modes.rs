@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use herma_diff::Pending;
 use herma_store::object::parse_tree;
 use herma_store::objects::Objects;
 use herma_store::path::check_name;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists;
+use herma_worktree::lists::{ModeRecord, UsualModes};
 
 use crate::error::Error;
 use crate::restore::RestoreError;
-use crate::side::Pending;
-use crate::worktree::lists;
-use crate::worktree::lists::{ModeRecord, UsualModes};
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;

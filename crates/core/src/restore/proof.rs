@@ -19,6 +19,8 @@ use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::Present;
+use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
@@ -29,8 +31,6 @@ use crate::save::{Draft, Saved};
 use crate::types::checkpoint::Origin;
 use crate::types::message::Message;
 use crate::undo::record::UndoRecord;
-use crate::worktree::present::Present;
-use crate::worktree::stat_cache::StatCache;
 
 /// The state before a restore.
 pub(crate) struct Before {

@@ -4,7 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use herma_diff::StoreSide;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::held::Held;
+use herma_worktree::owner::Owners;
+use herma_worktree::present::Present;
+use herma_worktree::reason::Reason;
+use herma_worktree::receipt::{LeftOut, Receipt};
+use herma_worktree::side::PresentSide;
+use herma_worktree::sink::HashOnly;
+use herma_worktree::stat_cache::StatCache;
+use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
@@ -19,15 +29,8 @@ use crate::restore::{Action, ActionKind, Kept, KeptWhy, Lack, Plan, RestoreError
 use crate::save::receipts::read_left_out;
 use crate::save::saved_before::SavedBefore;
 use crate::save::{Draft, Lost, SaveOptions, Saved, Waited, vouches_for_absence};
-use crate::side::{PresentSide, StoreSide};
 use crate::types::checkpoint::Checkpoint;
-use crate::types::receipt::{LeftOut, Receipt};
 use crate::undo::record::Move;
-use crate::worktree::held::Held;
-use crate::worktree::present::{LazyTracked, Present};
-use crate::worktree::reason::Reason;
-use crate::worktree::sink::HashOnly;
-use crate::worktree::stat_cache::StatCache;
 
 /// What a restore did.
 #[derive(Clone, Debug)]
@@ -169,7 +172,7 @@ impl Project<'_> {
         let held_and_left_out = held.left_out_in(&present.cache);
         let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
         let (tracked, saved) = (LazyTracked::of(&root), SavedBefore::new(self, Some(store)));
-        let owners = tracked.owners(&root, &root.stat_self()?, &saved);
+        let owners = Owners::below(&root, &root.stat_self()?, &tracked, &saved);
         let planner = Planner {
             root: &root,
             target,

@@ -1,6 +1,9 @@
-//! Which states a look at the present holds, so that changed rules take nothing out of it: see [`crate::worktree::held`].
+//! Which states a look at the present holds, so that changed rules take nothing out of it: see [`herma_worktree::held`].
 
 use herma_store::ObjectId;
+use herma_worktree::held::{Begun, Holding};
+use herma_worktree::present::info_exclude_rules;
+use herma_worktree::rules::ExcludeSettings;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -9,9 +12,6 @@ use crate::history::History;
 use crate::restore::interrupted::own_state;
 use crate::steps::log::StepLog;
 use crate::steps::{Step, StepRules};
-use crate::worktree::held::{Begun, Holding};
-use crate::worktree::present::info_exclude_rules;
-use crate::worktree::rules::ExcludeSettings;
 
 /// So many of the newest steps may have ended with the newest checkpoint.
 const STEPS_SEARCHED: u64 = 16;

@@ -17,6 +17,12 @@ use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::PackWriter;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::held::{Held, Holding};
+use herma_worktree::present::{
+    Present, Recent, ScanError, ScanOptions, StateIds, scan, scan_unless,
+};
+use herma_worktree::receipt::Receipt;
+use herma_worktree::stat_cache::StatCache;
 
 use crate::cleanup::due::Due;
 use crate::engine::open::{OpenStore, believed};
@@ -31,12 +37,7 @@ use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin, check_checkpoint_name};
 use crate::types::message::Message;
-use crate::types::receipt::Receipt;
-use crate::undo::record::StateIds;
 use crate::undo::reversal::why_left_out;
-use crate::worktree::held::{Held, Holding};
-use crate::worktree::present::{Present, Recent, ScanError, ScanOptions, scan, scan_unless};
-use crate::worktree::stat_cache::StatCache;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
 const COUNTED_SOON: usize = 4 << 20;
@@ -394,7 +395,7 @@ impl Project<'_> {
         store: Option<&OpenStore>,
         cache: Option<Arc<StatCache>>,
         rehash: bool,
-        sink: &dyn crate::worktree::sink::Sink,
+        sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
         let look = Look {
@@ -413,7 +414,7 @@ impl Project<'_> {
         store: &OpenStore,
         history: &History,
         held: &[ObjectId],
-        sink: &dyn crate::worktree::sink::Sink,
+        sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
         let look = Look {
@@ -430,7 +431,7 @@ impl Project<'_> {
         &self,
         store: Option<&OpenStore>,
         look: Look,
-        sink: &dyn crate::worktree::sink::Sink,
+        sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
         progress.stage(Stage::Scanning);
@@ -477,7 +478,7 @@ impl Project<'_> {
         let held = store.zip(holding).map(|(store, holding)| Held::new(&store.objects, holding));
         let options = ScanOptions {
             root: &root,
-            settings: self.settings(),
+            settings: self.settings().scan(),
             cache: look.cache,
             saved: &SavedBefore::new(self, store),
             rehash: look.rehash,

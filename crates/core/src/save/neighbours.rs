@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use herma_fs::Dir;
+use herma_worktree::owner::{Before, Owners};
+use herma_worktree::reason::Reason;
+use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::Engine;
 use crate::engine::open::OpenStore;
 use crate::save::saved_before::SavedBefore;
-use crate::worktree::owner::Before;
-use crate::worktree::present::LazyTracked;
-use crate::worktree::reason::Reason;
 
 impl Engine {
     /// The innermost place on the way from a project's root to a directory in it that is not the project's, and why.
@@ -40,7 +40,7 @@ impl Engine {
         let mut here = Dir::open_nofollow(root).ok()?;
         let project = self.former_project(root);
         let (tracked, saved) = (LazyTracked::of(&here), SavedBefore::new(&project, store));
-        let owners = tracked.owners(&here, &here.stat_self().ok()?, &saved);
+        let owners = Owners::below(&here, &here.stat_self().ok()?, &tracked, &saved);
         let mut path = PathBuf::new();
         for name in inside {
             path.push(name);

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use herma_diff::StoreSide;
 use herma_fs::publish::Durability;
 use herma_store::error::StoreError;
 use herma_store::in_parallel::in_parallel;
@@ -13,6 +14,9 @@ use herma_store::pack::write::PackWriter;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, name_ref, sequence_of};
 use herma_store::{ObjectId, ProjectId};
+use herma_worktree::present::{Present, StateIds};
+use herma_worktree::receipt::Receipt;
+use herma_worktree::scan::same_shape::Edits;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -21,16 +25,11 @@ use crate::history::{Entry, History};
 use crate::repair::refs::receipt_in;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::save::{Lost, SaveOptions, Saved, Waited, named_at_once};
-use crate::side::StoreSide;
 use crate::steps::log::StepLog;
 use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::{ChangeCount, Checkpoint, Origin};
 use crate::types::clock::Timestamp;
 use crate::types::message::{MAX_REASON, Message};
-use crate::types::receipt::Receipt;
-use crate::undo::record::StateIds;
-use crate::worktree::present::Present;
-use crate::worktree::scan::same_shape::Edits;
 
 /// Line counts are for people; beyond this a save does not wait for them.
 const COUNT_BUDGET: herma_diff::stat::Budget =

@@ -3,13 +3,13 @@
 use herma_store::object::TreeEntry;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists;
+use herma_worktree::reason::Reason;
+use herma_worktree::receipt::{LeftOut, Receipt, Summary};
 
 use crate::engine::Project;
 use crate::error::Error;
 use crate::types::checkpoint::Checkpoint;
-use crate::types::receipt::{LeftOut, Receipt, Summary};
-use crate::worktree::lists;
-use crate::worktree::reason::Reason;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;

@@ -12,13 +12,13 @@ use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_store::objects::ObjectError;
 use herma_store::pack::sign::PackSign;
+use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::restore::interrupted::own_state;
 use crate::restore::proof::receipt_of;
-use crate::worktree::stat_cache::StatCache;
 
 /// What the store has lost of what a stat cache relies on.
 #[derive(Debug, Default)]

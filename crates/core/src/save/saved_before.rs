@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 use herma_store::ObjectId;
 use herma_store::object::EntryMode;
 use herma_store::objects::Objects;
+use herma_worktree::saved::AlreadySaved;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::history::History;
-use crate::worktree::present::AlreadySaved;
 
 /// The store, as far as it can tell. What cannot be read was not saved.
 pub(crate) struct SavedBefore<'a> {

@@ -10,6 +10,7 @@ use herma_fs::Dir;
 use herma_fs::process::BootMoment;
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
+use herma_worktree::held::Holding;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
@@ -22,7 +23,6 @@ use crate::steps::marks::Marks;
 use crate::steps::recording::{before_options, open_steps};
 use crate::steps::{Step, StepKind, StepStart};
 use crate::types::checkpoint::Checkpoint;
-use crate::worktree::held::Holding;
 
 /// Where the last look is noted, in a project's own directory.
 const LOOK: &str = "look";

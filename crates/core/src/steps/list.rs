@@ -3,7 +3,7 @@
 //! A listing reads records and saved trees only. It does not look at the project's files, so it is quick
 //! and says the same whatever has happened since.
 
-use herma_diff::Change;
+use herma_diff::{Change, StoreSide};
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::Project;
@@ -11,7 +11,6 @@ use crate::engine::open::OpenStore;
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
 use crate::save::publish::count;
-use crate::side::StoreSide;
 use crate::steps::{Step, StepChoice, StepEnd};
 use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::ChangeCount;

@@ -23,17 +23,16 @@ pub(crate) mod log;
 pub(crate) mod marks;
 pub(crate) mod record;
 
-pub use crate::timeline::states::Author;
 pub use choose::{StepChoice, TurnChoice};
-pub use marks::Turn;
-
 use herma_fs::process::TempName;
 use herma_store::ObjectId;
+use herma_worktree::reason::Reason;
+pub use marks::Turn;
 
 use crate::restore::RestoreOptions;
 use crate::steps::outside::{Outside, Sighting};
+pub use crate::timeline::states::Author;
 use crate::types::checkpoint::Facts;
-use crate::worktree::reason::Reason;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const LONGEST_CALL: i64 = 3600;

@@ -1,6 +1,8 @@
 //! What steps changed that no checkpoint holds, and so no restore and no undo brings back.
 
 use herma_store::RelPath;
+use herma_worktree::present::Present;
+use herma_worktree::receipt::Summary;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -12,9 +14,7 @@ use crate::steps::{Step, StepEnd};
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
-use crate::types::receipt::Summary;
 use crate::undo::reversal::why_left_out;
-use crate::worktree::present::Present;
 
 /// What a step changed that no checkpoint holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

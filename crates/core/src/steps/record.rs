@@ -279,9 +279,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use herma_worktree::reason::Reason;
+
     use super::*;
     use crate::steps::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
-    use crate::worktree::reason::Reason;
 
     pub(crate) fn step() -> Step {
         let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };

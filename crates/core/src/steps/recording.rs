@@ -6,6 +6,7 @@
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
+use herma_worktree::present::StateIds;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
@@ -20,7 +21,7 @@ use crate::steps::marks::{Marks, Turn};
 use crate::steps::outside::{Outside, Sighting};
 use crate::steps::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
-use crate::undo::record::{Move, StateIds};
+use crate::undo::record::Move;
 
 /// A step that has begun.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use herma_diff::Change;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::reason::Reason;
+use herma_worktree::receipt::Summary;
+use herma_worktree::stat_cache::StatCache;
 
 use crate::save::receipts::{left_out_of, summary_of};
 use crate::types::message::Message;
-use crate::types::receipt::Summary;
-use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::StatCache;
 
 /// Places that belong to somebody else in one of the states that are compared.
 #[derive(Clone, Debug, Default)]

@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use herma_diff::{Change, DiffError, Side};
+use herma_diff::{Change, DiffError, Side, StoreSide};
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::StateIds;
+use herma_worktree::reason::Reason;
+use herma_worktree::side::PresentSide;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{NoProgress, Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::side::{PresentSide, StoreSide};
 use crate::timeline::Made;
 use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::record::StateIds;
-use crate::worktree::reason::Reason;
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
+use herma_worktree::present::ScanError;
 
 use crate::blame::{AuthorshipError, LineAuthor};
 use crate::engine::{Progress, Project};
@@ -11,7 +12,6 @@ use crate::error::Error;
 use crate::steps::Step;
 use crate::timeline::versions::{At, Seen, Told};
 use crate::types::checkpoint::Checkpoint;
-use crate::worktree::present::ScanError;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

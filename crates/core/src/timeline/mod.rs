@@ -16,10 +16,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use herma_diff::merge::Labels;
-use herma_diff::{Change, DiffError};
+use herma_diff::{Change, DiffError, Pending, StoreSide};
 use herma_store::error::StoreError;
 use herma_store::object::{Kind, Object, id_of};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::{Present, StateIds};
+use herma_worktree::reason::Reason;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -29,17 +31,13 @@ use crate::restore::RestoreOptions;
 use crate::restore::modes::Modes;
 use crate::restore::run::by_path;
 use crate::save::receipts::read_left_out;
-use crate::side::{Pending, StoreSide};
 use crate::steps::Step;
 use crate::steps::passed_over::were_there;
 use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::timeline::states::Timeline;
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::record::StateIds;
 use crate::undo::reversal;
 use crate::undo::reversal::{Conflicts, Request, Reversed, Run, StateView};
-use crate::worktree::present::Present;
-use crate::worktree::reason::Reason;
 
 /// What no state vouches for, by path.
 pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;

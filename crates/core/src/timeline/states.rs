@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use herma_worktree::present::StateIds;
+
 use crate::restore::RestoreOptions;
 use crate::steps::{Step, StepEnd};
 use crate::types::checkpoint::{Checkpoint, Origin};
-use crate::undo::record::StateIds;
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
 /// a step ended.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use herma_diff::{Pending, StoreSide};
 use herma_store::RelPath;
+use herma_worktree::present::Present;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::side::{Pending, StoreSide};
 use crate::timeline::states::Belongs;
 use crate::timeline::{StateParts, Story};
 use crate::undo::partition::Sorted;
@@ -15,7 +16,6 @@ use crate::undo::plan::TakeBackPlan;
 use crate::undo::reversal;
 use crate::undo::reversal::why_left_out;
 use crate::undo::steps::present_parts;
-use crate::worktree::present::Present;
 
 /// A timeline up to the present, and where its objects are.
 pub(crate) struct Stretches<'s> {

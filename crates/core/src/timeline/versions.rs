@@ -11,6 +11,11 @@ use herma_diff::renames::RenameOptions;
 use herma_diff::{Change, FileState, Side, renames};
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::held::Holding;
+use herma_worktree::present::{Present, ScanError};
+use herma_worktree::reason::Reason;
+use herma_worktree::side::PresentSide;
+use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
@@ -18,15 +23,10 @@ use crate::error::Error;
 use crate::history::History;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
-use crate::side::PresentSide;
 use crate::steps::{Author, Step};
 use crate::timeline::Story;
 use crate::timeline::compare::MadeSide;
 use crate::types::checkpoint::Checkpoint;
-use crate::worktree::held::Holding;
-use crate::worktree::present::{Present, ScanError};
-use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// The story of a project up to its present, open for reading.
 pub(crate) struct Told {

@@ -3,5 +3,4 @@
 pub mod checkpoint;
 pub mod clock;
 pub mod message;
-pub mod receipt;
 pub mod settings;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use herma_fs::publish::Durability;
-
-use crate::worktree::rules::ExcludeSettings;
+use herma_worktree::present::ScanSettings;
+use herma_worktree::rules::ExcludeSettings;
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -78,6 +78,18 @@ impl Default for Keeping {
             auto_prune: true,
             min_interval_hours: 24,
             delete_orphans: true,
+        }
+    }
+}
+
+impl Settings {
+    /// What of it a look at the project follows.
+    pub fn scan(&self) -> ScanSettings<'_> {
+        ScanSettings {
+            max_file_size: self.max_file_size,
+            excludes: &self.excludes,
+            threads: self.threads,
+            glance_from: self.glance_from,
         }
     }
 }

@@ -13,8 +13,11 @@ pub(crate) mod steps;
 
 use std::sync::Arc;
 
-use herma_diff::{Change, Side};
+use herma_diff::{Change, Side, StoreSide};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::held::{Held, Holding};
+use herma_worktree::present::Present;
+use herma_worktree::side::PresentSide;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
@@ -23,14 +26,11 @@ use crate::history::{Entry, History};
 use crate::restore::run::{Restored, Task, by_path, unless_damaged};
 use crate::restore::{Plan, RestoreOptions};
 use crate::save::receipts::read_left_out;
-use crate::side::{PresentSide, StoreSide};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::record::{MAX_UNDO_STATES, Move, UndoRecord};
 use crate::undo::reversal::why_left_out;
-use crate::worktree::held::{Held, Holding};
-use crate::worktree::present::Present;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! The stretches of a timeline, sorted: what is taken back, what stays, and whose it is.
 
+use std::collections::BTreeSet;
+
 use crate::timeline::Story;
 use crate::timeline::states::Belongs;
-use std::collections::BTreeSet;
 
 /// The stretches since some point, by whose they are.
 pub(crate) struct Sorted {

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::StateIds;
+use herma_worktree::reason::Reason;
+use herma_worktree::stat_cache::StatCache;
 
 use crate::restore::run::Restored;
 use crate::restore::{Plan, RestoreOptions};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::{Doubt, StepChoice};
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::record::StateIds;
 use crate::undo::reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
-use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::StatCache;
 
 /// What to take back.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,7 @@ pub struct TakeBackPlan {
     pub exact: Option<Box<Plan>>,
     /// What each of the chosen steps changed, as far as it is asked for.
     pub(crate) touched: BTreeMap<u64, BTreeSet<RelPath>>,
-    /// The checkpoints that were held when the present was looked at: see [`crate::worktree::held`].
+    /// The checkpoints that were held when the present was looked at: see [`herma_worktree::held`].
     pub(crate) held: Vec<ObjectId>,
     /// The state all of this was worked out for.
     pub(crate) present: StateIds,

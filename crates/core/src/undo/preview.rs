@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use herma_diff::{Change, DiffError, FileState, Side};
+use herma_diff::{Change, DiffError, FileState, Side, StoreSide};
 use herma_store::object::{EntryMode, Kind, TreeEntry, id_of};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::side::PresentSide;
+use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::side::{PresentSide, StoreSide};
 use crate::undo::plan::TakeBackPlan;
 use crate::undo::reversal::{Content, Outcome, Reversed};
-use crate::worktree::stat_cache::{EntryKind, StatCache};
 
 /// The present beside what it would become.
 pub struct Preview {

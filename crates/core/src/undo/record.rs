@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
+use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -19,9 +20,6 @@ const FILE: &str = "undo";
 const VERSION: u32 = 1;
 /// Older states are forgotten; their checkpoints stay in the list.
 pub(crate) const MAX_UNDO_STATES: usize = 200;
-
-/// A state of the project: its tree and its list of modes.
-pub type StateIds = (ObjectId, Option<ObjectId>);
 
 /// How the project came to be as it is, as far as restores are concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

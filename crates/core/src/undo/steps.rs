@@ -8,8 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
+use herma_diff::{Pending, StoreSide};
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::present::Present;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
@@ -20,7 +22,6 @@ use crate::restore::plan::requested;
 use crate::restore::run::{Task, before, by_path};
 use crate::restore::{Requested, RestoreOptions, Then};
 use crate::save::{Draft, vouches_for_absence};
-use crate::side::{Pending, StoreSide};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::recording::WhichStep;
 use crate::steps::{Doubt, Step, StepEnd};
@@ -32,7 +33,6 @@ use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::record::Move;
 use crate::undo::reversal;
 use crate::undo::reversal::{Outcome, Request, Reversed, Run};
-use crate::worktree::present::Present;
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };

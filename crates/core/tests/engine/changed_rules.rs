@@ -2,9 +2,9 @@
 //! then, undo leads back exactly, or names what it leaves.
 
 use herma_core::restore::KeptWhy;
-use herma_core::worktree::reason::Reason;
 use herma_core::{Restored, Settings, Undone, WhichStep};
 use herma_testkit::tree::assert_same;
+use herma_worktree::reason::Reason;
 
 use super::ledger::names;
 use super::project::{TestProject, engine};

@@ -7,10 +7,11 @@
 //! // from here on nobody is root
 //! ```
 
-use herma_testkit::Bounded;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use herma_testkit::Bounded;
 
 const IN_CHILD: &str = "HERMA_TEST_CHILD";
 const MOUNT: &str = "HERMA_TEST_MOUNT";

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
-use herma_core::worktree::reason::Reason;
 use herma_core::{SaveOptions, Settings};
 use herma_store::layout;
 use herma_testkit::Bounded;
 use herma_testkit::tree::{Tree, assert_same};
+use herma_worktree::reason::Reason;
 
 use super::child;
 use super::project::TestProject;

@@ -11,10 +11,6 @@ use std::time::Duration;
 
 use herma_core::engine::NoProgress;
 use herma_core::types::checkpoint::Origin;
-use herma_core::worktree::present::{NothingSaved, Present, ScanOptions, scan};
-use herma_core::worktree::reason::Reason;
-use herma_core::worktree::sink::{HashOnly, Sink};
-use herma_core::worktree::stat_cache::StatCache;
 use herma_core::{Error, ObjectId, SaveOptions, Settings, State};
 use herma_diff::{PatchOptions, patch};
 use herma_fs::Dir;
@@ -22,6 +18,11 @@ use herma_store::error::StoreError;
 use herma_store::object::Kind;
 use herma_store::path::escape;
 use herma_testkit::tree::{Tree, assert_same};
+use herma_worktree::present::{Present, ScanOptions, scan};
+use herma_worktree::reason::Reason;
+use herma_worktree::saved::NothingSaved;
+use herma_worktree::sink::{HashOnly, Sink};
+use herma_worktree::stat_cache::StatCache;
 
 use super::child;
 use super::project::TestProject;
@@ -138,12 +139,12 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
     let counter = CountReads::default();
     let options = ScanOptions {
         root: &root,
-        settings: p.engine.settings(),
+        settings: p.engine.settings().scan(),
         cache: cache.map(Arc::new),
         saved: &NothingSaved,
         rehash,
         only_in: None,
-        recent: herma_core::worktree::present::Recent::default(),
+        recent: herma_worktree::present::Recent::default(),
         held: None,
         cancelled: &|_| false,
     };

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreError, RestoreOptions};
-use herma_core::worktree::reason::Reason;
 use herma_core::{Error, Restored, Settings, Spec};
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::{Tree, assert_same};
+use herma_worktree::reason::Reason;
 
 use super::child;
 use super::project::TestProject;

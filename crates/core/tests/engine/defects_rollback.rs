@@ -4,10 +4,10 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::worktree::reason::Reason;
 use herma_core::{Error, Settings};
 use herma_testkit::Bounded;
 use herma_testkit::tree::{Tree, assert_same};
+use herma_worktree::reason::Reason;
 
 use super::child;
 use super::project::TestProject;

@@ -7,11 +7,9 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::worktree::rules::{
-    ExcludeSettings, NothingTracked, Rules, Scope, SecretRules, Verdict,
-};
 use herma_testkit::git;
 use herma_testkit::random::Random;
+use herma_worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, SecretRules, Verdict};
 
 use super::differential::answer;
 

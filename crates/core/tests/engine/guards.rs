@@ -10,10 +10,10 @@ use herma_core::error::ErrorKind;
 use herma_core::restore::{KeptWhy, RestoreError, RestoreOptions};
 use herma_core::steps::{StepEnd, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::worktree::reason::Reason;
 use herma_core::{Call, Error, ObjectId, RelPath, SaveOptions, Settings, WhichStep};
 use herma_fs::process::BootMoment;
 use herma_testkit::bounded::Done;
+use herma_worktree::reason::Reason;
 
 use super::project::{TestProject, engine};
 use super::steps::of_steps;

@@ -4,9 +4,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, Lack};
-use herma_core::worktree::reason::Reason;
 use herma_core::{Error, Settings};
 use herma_testkit::tree::assert_same;
+use herma_worktree::reason::Reason;
 
 use super::project::TestProject;
 

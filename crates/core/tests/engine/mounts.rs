@@ -5,10 +5,10 @@ use std::process::Command;
 
 use herma_core::State;
 use herma_core::restore::{KeptWhy, RestoreOptions};
-use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
+use herma_worktree::reason::Reason;
 
 use super::child;
 use super::outside::check_told;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use herma_core::worktree::reason::Reason;
 use herma_testkit::names;
 use herma_testkit::tree::assert_same;
+use herma_worktree::reason::Reason;
 
 use super::project::TestProject;
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use herma_core::worktree::rules::SecretRules;
 use herma_core::{Saved, Settings};
 use herma_fs::publish::Durability;
 use herma_testkit::edits::next_edit;
@@ -13,6 +12,7 @@ use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
 use herma_testkit::tree::{Node, Tree};
 use herma_testkit::{Bounded, git};
+use herma_worktree::rules::SecretRules;
 
 use super::model::number;
 use super::project::TestProject;

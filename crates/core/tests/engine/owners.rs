@@ -4,11 +4,11 @@ use std::os::unix::fs::symlink;
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreOptions};
-use herma_core::worktree::reason::Reason;
 use herma_core::{RelPath, SaveOptions, State};
 use herma_testkit::random::Random;
 use herma_testkit::tree::Tree;
 use herma_testkit::{Bounded, git};
+use herma_worktree::reason::Reason;
 
 use super::can_undo::ask;
 use super::project::TestProject;

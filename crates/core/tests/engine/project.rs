@@ -7,7 +7,6 @@ use std::sync::Arc;
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::clock::Timestamp;
-use herma_core::worktree::reason::Reason;
 use herma_core::{
     Checkpoint, Clock, Engine, EngineOptions, Error, Project, RelPath, Restored, SaveOptions,
     Saved, Settings, Spec, Undone,
@@ -15,6 +14,7 @@ use herma_core::{
 use herma_testkit::Bounded;
 use herma_testkit::git::Repository;
 use herma_testkit::tree::Tree;
+use herma_worktree::reason::Reason;
 
 /// A clock that moves one second with every look.
 pub struct Ticking(std::sync::atomic::AtomicI64);

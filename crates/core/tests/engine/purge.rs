@@ -4,10 +4,10 @@ use herma_core::engine::NoProgress;
 use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
-use herma_core::worktree::reason::Reason;
 use herma_core::{Checkpoint, Error, RelPath, Spec, VerifyOptions};
 use herma_testkit::tree::{Tree, assert_same};
 use herma_testkit::{Bounded, Node};
+use herma_worktree::reason::Reason;
 
 use super::project::{TestProject, engine};
 use super::steps::of_steps;

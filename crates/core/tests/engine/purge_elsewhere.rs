@@ -5,11 +5,11 @@ use herma_core::engine::NoProgress;
 use herma_core::purge::Copies;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::types::checkpoint::Origin;
-use herma_core::worktree::reason::Reason;
 use herma_core::{Checkpoint, Settings};
 use herma_testkit::TestEnv;
 use herma_testkit::hermes::{HermesStore, project_hash};
 use herma_testkit::tree::Tree;
+use herma_worktree::reason::Reason;
 
 use super::project::{TestProject, engine};
 use super::purge::{all_trees, blob, is_stored, path, plan, purge, purge_with, request};

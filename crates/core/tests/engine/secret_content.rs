@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use herma_core::restore::KeptWhy;
-use herma_core::worktree::present::{AlreadySaved, ScanOptions, scan};
-use herma_core::worktree::reason::Reason;
-use herma_core::worktree::rules::SecretRules;
-use herma_core::worktree::secrets::SecretKind;
-use herma_core::worktree::sink::HashOnly;
-use herma_core::worktree::stat_cache::StatCache;
 use herma_core::{Restored, Saved, Settings};
 use herma_fs::Dir;
 use herma_store::ObjectId;
 use herma_store::object::{Kind, id_of};
 use herma_testkit::secrets::planted;
 use herma_testkit::tree::assert_same;
+use herma_worktree::present::{ScanOptions, scan};
+use herma_worktree::reason::Reason;
+use herma_worktree::rules::SecretRules;
+use herma_worktree::saved::AlreadySaved;
+use herma_worktree::secrets::SecretKind;
+use herma_worktree::sink::HashOnly;
+use herma_worktree::stat_cache::StatCache;
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -267,12 +268,12 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
         let asked = Asked::default();
         let options = ScanOptions {
             root: &Dir::open(&p.root).unwrap(),
-            settings: p.engine.settings(),
+            settings: p.engine.settings().scan(),
             cache: StatCache::parse(bytes.clone()).map(Arc::new),
             saved: &asked,
             rehash,
             only_in: None,
-            recent: herma_core::worktree::present::Recent::default(),
+            recent: herma_worktree::present::Recent::default(),
             held: None,
             cancelled: &|_| false,
         };

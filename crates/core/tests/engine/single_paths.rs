@@ -3,8 +3,8 @@
 use herma_core::engine::NoProgress;
 use herma_core::restore::{Kept, KeptWhy, RestoreOptions, Then};
 use herma_core::steps::{StepKind, StepStart};
-use herma_core::worktree::reason::Reason;
 use herma_core::{Error, RelPath, Settings, TakeBack, TakeBackPlan};
+use herma_worktree::reason::Reason;
 
 use super::project::TestProject;
 

@@ -6,10 +6,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use herma_core::Settings;
-use herma_core::worktree::reason::Reason;
 use herma_testkit::Bounded;
 use herma_testkit::bounded::Done;
 use herma_testkit::tree::assert_same;
+use herma_worktree::reason::Reason;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::child;

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use herma_core::Settings;
-use herma_core::worktree::reason::Reason;
 use herma_fs::publish::Durability;
 use herma_testkit::tree::Tree;
 use herma_testkit::{Bounded, faults};
+use herma_worktree::reason::Reason;
 
 use crate::engine::project::TestProject;
 use crate::rows::places;

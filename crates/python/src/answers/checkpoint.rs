@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use herma_core::Saved as CoreSaved;
 use herma_core::types::checkpoint::{ChangeCount, Origin, Transcript};
-use herma_core::types::receipt::{LeftOut as CoreLeftOut, Receipt as CoreReceipt};
+use herma_worktree::receipt::{LeftOut as CoreLeftOut, Receipt as CoreReceipt};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyTuple, PyTzInfo};

@@ -2,11 +2,11 @@
 //!
 //! None of it is worth failing for: what cannot be told is left out of the record, and said.
 
-use herma_core::worktree::tracked::git_dir::git_dir;
 use herma_core::{Error, Project, State};
 use herma_fs::Dir;
 use herma_sessions::resume::{Map, SessionId, Value};
 use herma_store::path::escape;
+use herma_worktree::tracked::git_dir::git_dir;
 
 use crate::command_env::CommandEnv;
 use crate::command_error::CommandError;

@@ -7,10 +7,10 @@
 use herma_fs::file::{read_at, stat_file};
 use herma_fs::{Dir, FileKind};
 use herma_store::RelPath;
+use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 
 use crate::restore::ActionKind;
 use crate::restore::plan::{Content, Prepared};
-use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 
 /// Files that say what a save leaves out: with another one of these, the same files are another state.
 const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];

@@ -15,13 +15,13 @@ use std::sync::{Mutex, PoisonError};
 
 use herma_fs::{Dir, Errno};
 use herma_store::RelPath;
+use herma_worktree::lists::KEPT_DIRECTORY_BITS;
+use herma_worktree::stat_cache::{DirSearch, StatCache};
 use rayon::prelude::*;
 
 use super::plan::Prepared;
 use super::{ActionKind, Kept, KeptWhy, Lack, RestoreError};
 use crate::restore::apply::write::{Done, WriteError, Writer, is_same_file};
-use crate::worktree::lists::KEPT_DIRECTORY_BITS;
-use crate::worktree::stat_cache::{DirSearch, StatCache};
 
 /// So many files of a directory are written one after another.
 const GROUP: usize = 8;

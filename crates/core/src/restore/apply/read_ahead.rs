@@ -13,12 +13,12 @@ use herma_store::object::{EntryMode, Kind, Object};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::sink::{HashOnly, Sink};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::restore::RestoreError;
 use crate::restore::apply::write::read_link_target;
 use crate::restore::plan::Content;
-use crate::worktree::sink::{HashOnly, Sink};
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;

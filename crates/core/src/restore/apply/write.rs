@@ -9,14 +9,14 @@ use herma_store::ObjectId;
 use herma_store::object::{EntryMode, Hasher, Kind, id_of};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
+use herma_worktree::owner::Boundary;
+use herma_worktree::stat_cache::EntryRecord;
 
 use crate::restore::Lack;
 use crate::restore::apply::holes::Holes;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::restore::journal::{TempKind, temp_name};
 use crate::restore::plan::Content;
-use crate::worktree::owner::Boundary;
-use crate::worktree::stat_cache::EntryRecord;
 
 /// No link can point to more bytes than the longest path the kernel takes.
 const LONGEST_TARGET: u64 = 4095;
@@ -400,8 +400,9 @@ fn put_back(dir: &Dir, aside: &str, name: &[u8]) -> Result<(), WriteError> {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
+    use herma_worktree::stat_cache::EntryKind;
+
     use super::*;
-    use crate::worktree::stat_cache::EntryKind;
 
     /// A file, and a record that fits it in everything but its content: as if somebody had written to it in the
     /// moment between the look at it and the move.

@@ -11,13 +11,13 @@ use herma_diff::Change;
 use herma_fs::FileKind;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists;
+use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
+use herma_worktree::stat_cache::{DirSearch, EntryKind, EntryRecord, StatCache};
 
 use crate::error::Error;
 use crate::restore::plan::{DirectoryMode, Draft, Planner};
 use crate::restore::{ActionKind, KeptWhy};
-use crate::worktree::lists;
-use crate::worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
-use crate::worktree::stat_cache::{DirSearch, EntryKind, EntryRecord, StatCache};
 
 /// New files in a directory get its group.
 const SETGID: u32 = 0o2000;
@@ -305,7 +305,7 @@ impl Planner<'_> {
                 draft.kept.insert(path.clone(), why);
                 return false;
             }
-            None if self.present.find_file(path) => {
+            None if self.present.has_file(path.as_bytes()) => {
                 draft.actions.entry(path.clone()).or_insert(ActionKind::RemoveFile);
             }
             None => {

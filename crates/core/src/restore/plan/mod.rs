@@ -11,6 +11,11 @@ use herma_diff::{Change, DiffError, Side};
 use herma_fs::Dir;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists::KEPT_BITS;
+use herma_worktree::owner::{Before, Owners};
+use herma_worktree::reason::Reason;
+use herma_worktree::scan::same_shape::Edits;
+use herma_worktree::stat_cache::{DirSearch, StatCache};
 
 use super::apply::ancestors;
 use super::modes::Modes;
@@ -19,11 +24,6 @@ use crate::error::Error;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::types::checkpoint::Checkpoint;
 use crate::undo::reversal::why_left_out;
-use crate::worktree::lists::KEPT_BITS;
-use crate::worktree::owner::{Before, Owners};
-use crate::worktree::reason::Reason;
-use crate::worktree::scan::same_shape::Edits;
-use crate::worktree::stat_cache::{DirSearch, StatCache};
 
 /// Everything a plan is made from.
 pub(crate) struct Planner<'a> {
@@ -434,17 +434,10 @@ impl Planner<'_> {
 
     /// Is a file or link of the project where a directory above this path would have to be?
     pub(super) fn is_below_a_file(&self, path: &RelPath) -> bool {
-        ancestors(path).any(|dir| self.present.find_file(&dir))
+        ancestors(path).any(|dir| self.present.has_file(dir.as_bytes()))
     }
 
     fn present_mode(&self, path: &RelPath) -> u32 {
         self.present.entry_at(path.as_bytes()).map_or(0, |e| u32::from(e.mode) & KEPT_BITS)
-    }
-}
-
-impl StatCache {
-    /// Is there a captured file or link at this path?
-    pub(super) fn find_file(&self, path: &RelPath) -> bool {
-        self.entry_at(path.as_bytes()).is_some_and(|entry| entry.kind.is_captured_file())
     }
 }

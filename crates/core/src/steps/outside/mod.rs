@@ -20,15 +20,13 @@ mod repository;
 mod sighting;
 mod text;
 
-pub(crate) use sighting::Sighting;
-
 use std::fmt;
 
 use bstr::BString;
 use herma_store::path::escape;
+use herma_worktree::reason::Reason;
 use serde::{Deserialize, Serialize};
-
-use crate::worktree::reason::Reason;
+pub(crate) use sighting::Sighting;
 
 /// So many changes are remembered one by one.
 const REMEMBERED: usize = 100;

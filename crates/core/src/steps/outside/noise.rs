@@ -1,8 +1,7 @@
 //! What is not worth a word when it changes or goes.
 
 use bstr::ByteSlice;
-
-use crate::worktree::reason::Reason;
+use herma_worktree::reason::Reason;
 
 /// Is something left out for this reason watched at all? What comes and goes by nature, or is in the checkpoint after all,
 /// is not.

@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice};
 use herma_fs::{Dir, FileKind};
 use herma_store::path::escape;
+use herma_worktree::tracked::git_dir::{GitDir, git_dir};
 use serde::{Deserialize, Serialize};
-
-use crate::worktree::tracked::git_dir::{GitDir, git_dir};
 
 const LARGEST_HEAD: u64 = 2048;
 const LARGEST_REF: u64 = 1024;

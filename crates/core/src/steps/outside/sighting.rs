@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use bstr::{BString, ByteSlice};
 use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind, Stat};
+use herma_worktree::owner::Boundary;
+use herma_worktree::reason::Reason;
+use herma_worktree::receipt::Summary;
+use herma_worktree::stat_cache::StatCache;
 use serde::{Deserialize, Serialize};
 
 use super::repository::{Bounds, Repository};
 use super::{LeftOutThen, Outside, OutsideChange, OutsideWhat, noise};
-use crate::types::receipt::Summary;
-use crate::worktree::owner::Boundary;
-use crate::worktree::reason::Reason;
-use crate::worktree::stat_cache::StatCache;
 
 /// So many files and directories are watched; what is somebody else's, then single files before whole directories, what no
 /// rule leaves out first.

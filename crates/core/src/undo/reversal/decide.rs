@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use herma_diff::merge::Labels;
 use herma_diff::{Change, DiffError};
 use herma_store::RelPath;
+use herma_worktree::reason::Reason;
+use herma_worktree::secrets::names::is_secret;
 
 use super::changes::{changes_between, modes_known};
 use super::entries::{Merged, Rule, Three};
@@ -18,8 +20,6 @@ use super::overlay::{Notes, Overlay};
 use super::renames::Moves;
 use super::view::{Entry, EntryKind, Reader, Role, StateView};
 use super::{Conflict, ConflictWhy, Conflicts, Decided, Direction, Request, Reversed};
-use crate::worktree::reason::Reason;
-use crate::worktree::secrets::names::is_secret;
 
 /// Applies runs to the present, one after the other.
 pub(crate) struct Merger<'a> {

@@ -47,16 +47,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use decide::{LeftAlone, Merger};
-use view::{Reader, Role};
-pub(crate) use view::{StateView, why_left_out};
-pub(crate) use write::write_state;
-
 use herma_diff::DiffError;
 use herma_diff::merge::Labels;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
-
-use crate::worktree::reason::Reason;
+use herma_worktree::reason::Reason;
+use view::{Reader, Role};
+pub(crate) use view::{StateView, why_left_out};
+pub(crate) use write::write_state;
 
 /// A stretch of the timeline that is to be taken back as one.
 #[derive(Clone, Copy)]

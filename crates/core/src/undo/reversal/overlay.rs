@@ -10,11 +10,11 @@ use std::ops::Bound;
 use herma_diff::{DiffError, Side};
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::reason::Reason;
 
 use super::view::{Bytes, Entry, Reader};
 use super::{Conflict, Content, Outcome, Reversed};
 use crate::restore::apply::ancestors;
-use crate::worktree::reason::Reason;
 
 /// What is different from the present.
 #[derive(Clone, Default)]

@@ -2,13 +2,13 @@
 
 use herma_diff::testing::numbered_lines;
 use herma_store::object::EntryMode;
+use herma_worktree::reason::Reason;
 
 use super::testing::{LABELS, State, Undo, World, path, result};
 use super::{
     Conflict, ConflictWhy, Conflicts, Content, Decided, Outcome, Request, Reversed, Run, compose,
     reverse,
 };
-use crate::worktree::reason::Reason;
 
 const ALL: [Conflicts; 4] =
     [Conflicts::Leave, Conflicts::Ours, Conflicts::Theirs, Conflicts::Markers];

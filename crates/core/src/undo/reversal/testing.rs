@@ -10,14 +10,15 @@ use herma_diff::testing::{Files, Memory};
 use herma_fs::Dir;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists::UsualModes;
+use herma_worktree::present::{ScanOptions, scan};
+use herma_worktree::reason::Reason;
+use herma_worktree::saved::NothingSaved;
+use herma_worktree::sink::HashOnly;
 
 use super::{Conflicts, Content, Outcome, Request, Reversed, Run, StateView, reverse, write_state};
 use crate::restore::modes::Modes;
 use crate::types::settings::Settings;
-use crate::worktree::lists::UsualModes;
-use crate::worktree::present::{NothingSaved, ScanOptions, scan};
-use crate::worktree::reason::Reason;
-use crate::worktree::sink::HashOnly;
 
 pub(crate) fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
@@ -182,12 +183,12 @@ impl World {
         settings.excludes.exclude = self.left_out.iter().map(|name| format!("/{name}")).collect();
         let options = ScanOptions {
             root: &Dir::open(root).unwrap(),
-            settings: &settings,
+            settings: settings.scan(),
             cache: None,
             saved: &NothingSaved,
             rehash: false,
             only_in: None,
-            recent: crate::worktree::present::Recent::default(),
+            recent: herma_worktree::present::Recent::default(),
             held: None,
             cancelled: &|_| false,
         };

@@ -9,9 +9,9 @@ use bstr::BString;
 use herma_diff::{Change, DiffError, FileState, Side, compare};
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::reason::Reason;
 
 use crate::restore::modes::Modes;
-use crate::worktree::reason::Reason;
 
 /// One saved state, with what it does not vouch for.
 #[derive(Clone, Copy)]

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use herma_diff::DiffError;
 use herma_store::object::{EntryMode, Kind, compare_names};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::lists::{ListBuilder, UsualModes};
 
 use super::view::Reader;
 use super::write::{Add, Trees};
 use super::{Outcome, Reversed};
 use crate::restore::apply::ancestors;
 use crate::restore::modes::Modes;
-use crate::worktree::lists::{ListBuilder, UsualModes};
 
 /// Stores the list of modes; `None` if there is nothing to say.
 pub(crate) fn write_modes<E: From<DiffError>>(

@@ -1,0 +1,88 @@
+//! The files as they are, as one side of a comparison.
+
+use std::sync::Arc;
+
+use herma_diff::{DiffError, Side};
+use herma_fs::Dir;
+use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::{ObjectId, RelPath};
+
+use crate::reason::Reason;
+use crate::stat_cache::{EntryKind, StatCache};
+
+/// The files as they are, described by a scan.
+pub struct PresentSide {
+    root: Dir,
+    cache: Arc<StatCache>,
+}
+
+impl PresentSide {
+    /// The present of the project at `root`.
+    pub fn new(root: Dir, cache: Arc<StatCache>) -> Self {
+        Self { root, cache }
+    }
+
+    /// What the scan found.
+    pub fn cache(&self) -> &StatCache {
+        &self.cache
+    }
+
+    /// What could not be read.
+    pub fn unreadable(&self) -> Vec<RelPath> {
+        let mut found = Vec::new();
+        self.cache.each_left_out(|path, why| {
+            if why.reason == Reason::Unreadable {
+                found.extend(RelPath::new(path));
+            }
+            true
+        });
+        found
+    }
+}
+
+impl Side for &PresentSide {
+    fn entries(&self, path: &RelPath, _id: &ObjectId) -> Result<Vec<TreeEntry>, DiffError> {
+        let vanished = || DiffError::Vanished { path: path.clone() };
+        let dir = self.cache.dir_at(path.as_bytes()).ok_or_else(vanished)?;
+        let mut entries = Vec::new();
+        for entry in self.cache.entries(dir).ok_or_else(vanished)? {
+            let entry = entry.ok_or_else(vanished)?;
+            let (mode, id) = match entry.kind {
+                EntryKind::File => (EntryMode::File, entry.id),
+                EntryKind::Executable => (EntryMode::Executable, entry.id),
+                EntryKind::Symlink => (EntryMode::Symlink, entry.id),
+                EntryKind::Directory => {
+                    let below =
+                        entry.child().and_then(|c| self.cache.dir(c)).ok_or_else(vanished)?;
+                    if below.tree.is_null() {
+                        continue;
+                    }
+                    (EntryMode::Directory, below.tree)
+                }
+                EntryKind::LeftOut(_) | EntryKind::Watched(_) => continue,
+            };
+            let name = self.cache.name(&entry).ok_or_else(vanished)?.to_bytes().into();
+            entries.push(TreeEntry { mode, name, id });
+        }
+        Ok(entries)
+    }
+
+    fn content(
+        &self,
+        path: &RelPath,
+        _id: &ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
+        let vanished = || DiffError::Vanished { path: path.clone() };
+        let entry = self.cache.entry_at(path.as_bytes()).ok_or_else(vanished)?;
+        if entry.size > limit {
+            return Ok(None);
+        }
+        let (parent, name) = path.split().ok_or_else(vanished)?;
+        let dir = self.root.open_beneath(parent.as_bytes())?;
+        if entry.kind == EntryKind::Symlink {
+            return Ok(Some(dir.read_link(name)?));
+        }
+        Ok(dir.read_opt(name, limit)?)
+    }
+}

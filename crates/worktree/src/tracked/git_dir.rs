@@ -1,0 +1,175 @@
+//! Finds the user's git directory and reads from it what decides what belongs to a project.
+//!
+//! Nothing here runs git, follows a linked `.git`, or writes. A project without a repository is the
+//! ordinary case; a repository that cannot be read is an error the caller reports and carries on after,
+//! because a save must not depend on it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+use herma_fs::{Dir, FileKind, Stat};
+use herma_store::refs::head;
+use herma_store::refs::head::Head;
+use herma_store::{ObjectId, StoreError};
+
+use super::{IndexError, TrackedFiles};
+
+/// Larger indexes are not read: about five million files.
+const LARGEST_INDEX: u64 = 1 << 30;
+/// git itself reads no larger ignore file.
+const LARGEST_EXCLUDE: u64 = 100 << 20;
+const LARGEST_POINTER: u64 = 64 * 1024;
+/// Nobody has more; who made them up is not followed further.
+const MOST_WORKTREES: usize = 4096;
+
+/// Why a repository could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum GitDirError {
+    /// The file `.git` or `commondir` does not name a directory.
+    #[error("{0} does not say where the git directory is")]
+    BadPointer(&'static str),
+    /// The index is damaged or of an unknown kind.
+    #[error("the git index cannot be read")]
+    Index(#[from] IndexError),
+    /// The shared part of a split index is not there.
+    #[error("the shared git index {0} is missing")]
+    NoBase(String),
+    /// `HEAD` or what it names cannot be read.
+    #[error(transparent)]
+    Head(#[from] StoreError),
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] herma_fs::Error),
+}
+
+/// Where the user is in their history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The branch; `None` when a commit is checked out by itself.
+    pub branch: Option<String>,
+    /// The commit; `None` before the first one.
+    pub commit: Option<ObjectId>,
+}
+
+/// The user's own git directory, for reading.
+#[derive(Debug)]
+pub struct GitDir {
+    own: Dir,
+    /// Where worktrees of one repository keep what they share.
+    common: Option<Dir>,
+}
+
+/// The git directory of the project at `root`: the directory `.git`, or the one the file `.git` names.
+/// `None` when there is no `.git`, or it is a link.
+pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
+    let own = match root.stat_opt(".git")?.map(|stat| stat.kind) {
+        Some(FileKind::Directory) => root.open_dir(".git")?,
+        Some(FileKind::File) => root.open_named(&pointer(root)?)?,
+        _ => return Ok(None),
+    };
+    let common = match own.read_opt("commondir", LARGEST_POINTER)? {
+        Some(content) => {
+            let path = pointed_at(&content);
+            if path.is_empty() || path.contains(&0) {
+                return Err(GitDirError::BadPointer("commondir"));
+            }
+            Some(own.open_named(path)?)
+        }
+        None => None,
+    };
+    Ok(Some(GitDir { own, common }))
+}
+
+/// Where the file `.git` of a directory says its git directory is, as it says it.
+pub(crate) fn pointer(directory: &Dir) -> Result<Vec<u8>, GitDirError> {
+    let content = directory.read(".git", LARGEST_POINTER)?;
+    let path = content.strip_prefix(b"gitdir:").map(pointed_at);
+    let path = path.filter(|path| !path.is_empty() && !path.contains(&0));
+    Ok(path.ok_or(GitDirError::BadPointer(".git"))?.to_vec())
+}
+
+/// The path in a pointer file: without the space before it and the line end behind it.
+fn pointed_at(content: &[u8]) -> &[u8] {
+    let content = content.strip_prefix(b" ").unwrap_or(content);
+    content.trim_end_with(|c| c == '\n' || c == '\r')
+}
+
+impl GitDir {
+    /// The directory itself.
+    pub fn dir(&self) -> &Dir {
+        &self.own
+    }
+
+    /// Where worktrees of one repository keep what they share: refs, and what is in `info`.
+    pub fn shared(&self) -> &Dir {
+        self.common.as_ref().unwrap_or(&self.own)
+    }
+
+    /// Is this a linked worktree, of a repository that is somewhere else?
+    pub fn is_linked(&self) -> bool {
+        self.common.is_some()
+    }
+
+    /// What the index file is now, to know whether it must be read again. `None` before the first add.
+    pub fn index_stat(&self) -> Result<Option<Stat>, GitDirError> {
+        Ok(self.own.stat_opt("index")?)
+    }
+
+    /// What the repository tracks, split index included.
+    pub fn tracked(&self) -> Result<TrackedFiles, GitDirError> {
+        let Some(bytes) = self.own.read_opt("index", LARGEST_INDEX)? else {
+            return Ok(TrackedFiles::default());
+        };
+        let tracked = TrackedFiles::parse(&bytes)?;
+        let Some(base) = tracked.base() else {
+            return Ok(tracked);
+        };
+        let name = format!("sharedindex.{base}");
+        let bytes = self.own.read_opt(&*name, LARGEST_INDEX)?;
+        let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
+        Ok(tracked.with_base(&TrackedFiles::parse(&bytes)?))
+    }
+
+    /// The branch and the commit that are checked out.
+    pub fn position(&self) -> Result<Position, GitDirError> {
+        Ok(match head::head(&self.own)? {
+            Head::Commit(commit) => Position { branch: None, commit: Some(commit) },
+            Head::Ref(name) => {
+                let branch = name.strip_prefix("refs/heads/");
+                Position {
+                    branch: branch.map(str::to_owned),
+                    commit: head::commit_of(self.shared(), &name)?,
+                }
+            }
+        })
+    }
+
+    /// The directories this repository has on record as worktrees of it. A record that cannot be read names none.
+    pub fn worktrees(&self) -> Vec<PathBuf> {
+        let shared = self.common.as_ref().unwrap_or(&self.own);
+        let Ok(records) = shared.open_dir("worktrees") else {
+            return Vec::new();
+        };
+        let entries = records.entries().unwrap_or_default();
+        let named = entries.iter().take(MOST_WORKTREES).filter_map(|entry| {
+            let record = records.open_dir(entry.name.as_c_str()).ok()?;
+            let content = record.read_opt("gitdir", LARGEST_POINTER).ok()??;
+            let directory = pointed_at(&content).strip_suffix(b"/.git")?;
+            let directory = Path::new(OsStr::from_bytes(directory));
+            // Relative to the record, if it is.
+            (!directory.as_os_str().is_empty()).then(|| record.path().join(directory))
+        });
+        named.collect()
+    }
+
+    /// The content of `info/exclude`, which worktrees share.
+    pub fn info_exclude(&self) -> Result<Option<Vec<u8>>, GitDirError> {
+        match self.shared().open_named(b"info") {
+            Ok(info) => Ok(info.read_opt("exclude", LARGEST_EXCLUDE)?),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
