@@ -233,12 +233,15 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
 
 /// A project that was saved and has neither refs nor a roll.
 fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostRef>, Error> {
-    let has_record = matches!(read_record(store, project), Ok(Some(_)));
-    let history = History::load(&store.dirs, &store.objects, project)?;
-    if !has_record || !history.entries.is_empty() || !history.broken.is_empty() {
+    if !matches!(read_record(store, project), Ok(Some(_))) {
         return Ok(None);
     }
+    // ORDER: what names the commits is read before the refs. A first save that ends in between has its ref by then.
     let newest = saved_commits(store, project)?.pop();
+    let history = History::load(&store.dirs, &store.objects, project)?;
+    if !history.entries.is_empty() || !history.broken.is_empty() {
+        return Ok(None);
+    }
     Ok(newest.map(|id| LostRef {
         name: format!("refs/herma/{project}"),
         id,
