@@ -33,7 +33,38 @@ struct Part {
 
 const ENGINE: &[&str] = &["--lib", "--test", "engine"];
 
+/// What is tried quickly comes first.
 const PARTS: [Part; 11] = [
+    Part {
+        path: "crates/store/src/refs",
+        package: "herma-store",
+        programs: &["--lib"],
+        filters: &["refs::"],
+    },
+    Part {
+        path: "crates/cli/src/hook",
+        package: "herma",
+        programs: &["--bin", "herma", "--test", "cli"],
+        filters: &["hook::"],
+    },
+    Part {
+        path: "crates/agents/src/agents",
+        package: "herma-agents",
+        programs: &["--lib", "--test", "readers"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/agents/src/install",
+        package: "herma-agents",
+        programs: &["--lib", "--test", "install"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/sessions/src/removal",
+        package: "herma-sessions",
+        programs: &["--lib", "--test", "sessions"],
+        filters: &[],
+    },
     Part {
         path: "crates/core/src/save",
         package: "herma-core",
@@ -76,36 +107,6 @@ const PARTS: [Part; 11] = [
         package: "herma-core",
         programs: ENGINE,
         filters: &["gc::", "cleaning::", "collect_attacks::", "collect_damage::", "upkeep::"],
-    },
-    Part {
-        path: "crates/store/src/refs",
-        package: "herma-store",
-        programs: &["--lib"],
-        filters: &["refs::"],
-    },
-    Part {
-        path: "crates/cli/src/hook",
-        package: "herma",
-        programs: &["--bin", "herma", "--test", "cli"],
-        filters: &["hook::"],
-    },
-    Part {
-        path: "crates/agents/src/agents",
-        package: "herma-agents",
-        programs: &["--lib", "--test", "readers"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/agents/src/install",
-        package: "herma-agents",
-        programs: &["--lib", "--test", "install"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/sessions/src/removal",
-        package: "herma-sessions",
-        programs: &["--lib", "--test", "sessions"],
-        filters: &[],
     },
 ];
 
