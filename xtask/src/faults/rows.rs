@@ -227,7 +227,7 @@ pub(super) const ROWS: [Row; 28] = [
     Row {
         key: "model",
         title: "random commands against a model",
-        steps: &[engine("engine", &["model::"])],
+        steps: &[engine("engine", &["model::", "oracle::", "cleaning_crowd::", "cleaning_plans::"])],
         shows: "files, lists and checkpoints are what a map says, crashes included",
     },
     Row {

@@ -11,7 +11,7 @@ use herma_testkit::edits::next_edit;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
 use herma_testkit::tree::{Node, Tree};
-use herma_testkit::{Bounded, git};
+use herma_testkit::{Bounded, faults, git};
 use herma_worktree::rules::SecretRules;
 
 use super::model::number;
@@ -20,7 +20,8 @@ use super::project::TestProject;
 /// `HERMA_ORACLE_SEEDS` tries more.
 const SEEDS: u64 = 10;
 const SAVES: usize = 6;
-const ROUNDS: usize = 300;
+const ROUNDS: usize = 100;
+const ROUNDS_IN_FULL: usize = 300;
 /// Rounds in one project: every checkpoint is a pack, and each save looks at them all.
 const BATCH: usize = 50;
 
@@ -179,7 +180,8 @@ fn contents(project: &TestProject, wanted: &[(String, &str)]) -> Vec<Vec<u8>> {
 
 /// Saves after each of many changes that are hard to see, and asks git what was saved.
 fn never_missed(change: impl Fn(&TestProject, usize) -> (&'static str, Vec<u8>)) {
-    for _ in 0..ROUNDS / BATCH {
+    let rounds = if faults::is_full() { ROUNDS_IN_FULL } else { ROUNDS };
+    for _ in 0..rounds / BATCH {
         let project = project();
         project.write("src/beside", "unchanged");
         project.write("src/file", text(0));
