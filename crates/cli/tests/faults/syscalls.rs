@@ -117,7 +117,7 @@ fn a_save_of_one_file_waits_for_six_syncs_in_a_row() {
     let env = test_env();
     let work = env.work_dir("project");
     scene::first().write(work.path());
-    work.run(&["save"]).success();
+    work.run(["save"]).success();
     for (args, most) in [(&["save"][..], 6), (&["save", "--fast"], 5)] {
         work.write("a.txt", &format!("before {args:?}\n"));
         let calls = "trace=execve,fsync,fdatasync,syncfs,sync_file_range";

@@ -25,6 +25,8 @@ pub(crate) struct Held {
     pub(crate) facts: PackFacts,
     /// The live objects in it, whoever else has them, by their place in the walk.
     pub(crate) live: Vec<u32>,
+    /// How long each of them is in the pack; at least so long.
+    pub(crate) lengths: Vec<u32>,
 }
 
 /// A loose object.
@@ -168,7 +170,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
         is_doomed: false,
         keep: pack_dir.stat_opt(format!("{}.keep", pack.stem()).as_str())?.is_some(),
     };
-    let mut live = Vec::new();
+    let (mut live, mut lengths) = (Vec::new(), Vec::new());
     match pack.entry_lengths() {
         Ok(entries) => {
             for (id, _, length) in entries {
@@ -176,6 +178,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
                 if let Some(place) = walk.place(&id) {
                     facts.live_bytes += length;
                     live.push(place as u32);
+                    lengths.push(u32::try_from(length).unwrap_or(u32::MAX));
                 } else {
                     // Alive, but nobody can tell what it is: it must not go.
                     facts.keep |= walk.has(&id);
@@ -199,7 +202,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
             }
         }
     }
-    Ok(Held { stem: pack.stem().to_owned(), facts, live })
+    Ok(Held { stem: pack.stem().to_owned(), facts, live, lengths })
 }
 
 /// The loose objects below `objects`; without a walk none counts as alive.

@@ -48,6 +48,8 @@ pub struct Walk<'a> {
     /// Where each object is in `order`.
     places: IdTable,
     order: Vec<Wanted>,
+    /// Of each of them: is what it resembles the same file or directory in a newer checkpoint?
+    versions: Vec<bool>,
     /// Objects that cannot even be told what they are, and so have no place.
     lost: HashSet<ObjectId>,
     by_name: HashMap<BString, ObjectId>,
@@ -80,6 +82,7 @@ impl<'a> Walk<'a> {
             shallow,
             places: IdTable::default(),
             order: Vec::new(),
+            versions: Vec::new(),
             lost: HashSet::new(),
             by_name: HashMap::new(),
             unreadable: Vec::new(),
@@ -103,6 +106,12 @@ impl<'a> Walk<'a> {
     /// Everything met so far, in the order of a merged pack.
     pub fn order(&self) -> &[Wanted] {
         &self.order
+    }
+
+    /// The place of the newer version of an object that was met at this place, if there is one.
+    pub(crate) fn newer(&self, place: usize) -> Option<usize> {
+        let like = self.order[place].like.filter(|_| self.versions[place])?;
+        self.place(&like)
     }
 
     /// Everything met from now on is late.
@@ -273,6 +282,9 @@ impl<'a> Walk<'a> {
         }
         let like = newer.or_else(|| self.by_name.get(&entry.name).copied());
         self.meet(entry.id, like)?;
+        if let Some(last) = self.versions.last_mut() {
+            *last = newer.is_some();
+        }
         if self.by_name.len() < MAX_NAMES || self.by_name.contains_key(&entry.name) {
             self.by_name.insert(entry.name.clone(), entry.id);
         }
@@ -286,6 +298,7 @@ impl<'a> Walk<'a> {
         }
         let like = like.filter(|like| *like != id);
         self.order.push(Wanted { id, like });
+        self.versions.push(like.is_some());
         let order = &self.order;
         self.places.insert(&id, order.len() - 1, |place| order[place].id);
         if self.order.len().is_multiple_of(256) && !(self.go_on)(self.order.len() as u64) {

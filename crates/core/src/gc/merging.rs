@@ -19,6 +19,9 @@ use crate::error::Error;
 /// A merge this small may always be tried: the room for it is no copy of anybody's store.
 const SMALL_MERGE: u64 = 8 << 20;
 
+/// A newer version of what is in another pack becomes a delta, so many times smaller at least.
+const DELTA_GAIN: u64 = 4;
+
 /// What is left free on a disk for everybody else.
 const FREE_DISK_BYTES: u64 = 1 << 20;
 
@@ -89,20 +92,26 @@ impl<'a> Merge<'a> {
         while let Some(mut group) = self.groups.pop_front() {
             let remove = self.remove.clone().unwrap_or_default();
             let (room, is_disk) = self.room(&group);
-            let wanted = self.wanted(walk, &remove, &group)?;
-            if let Some(merged) = self.write(&wanted, room)? {
-                collected.merged += merged.objects;
-                group.extend(&remove);
-                let name = merged.name.to_string();
-                return self.superfluous(&group, Some(&name), &wanted).map(Some);
+            if self.expected(walk, &group) <= room {
+                let wanted = self.wanted(walk, &remove, &group)?;
+                if let Some(merged) = self.write(&wanted, room)? {
+                    collected.merged += merged.objects;
+                    group.extend(&remove);
+                    let name = merged.name.to_string();
+                    return self.superfluous(&group, Some(&name), &wanted).map(Some);
+                }
             }
-            if group.len() > 1 {
-                // With less to write there may be room.
-                let larger = group.split_off(group.len() / 2);
-                self.groups.push_front(larger);
-                self.groups.push_front(group);
-            } else {
-                collected.unfinished |= is_disk;
+            collected.unfinished |= is_disk;
+            // Without the largest there may be room. One pack by itself is written again only for what is dead in it.
+            let largest = group.pop().filter(|_| !group.is_empty());
+            for part in [Some(group), largest.map(|at| vec![at])].into_iter().flatten().rev() {
+                let is_worth = |at: &usize| {
+                    let facts = &self.inventory.packs[*at].facts;
+                    facts.is_worth_writing_again(self.options.thoroughness)
+                };
+                if part.len() > 1 || part.iter().any(is_worth) {
+                    self.groups.push_front(part);
+                }
             }
         }
         match self.remove.clone() {
@@ -129,6 +138,24 @@ impl<'a> Merge<'a> {
         collected.unfinished = true;
         remove.retain(|at| self.inventory.packs[*at].live.is_empty());
         self.superfluous(&remove, None, &[])
+    }
+
+    /// How large the pack with what is alive in these is going to be, without its index: what is in no other pack in another
+    /// version stays as long as it is.
+    fn expected(&self, walk: &Walk<'_>, group: &[usize]) -> u64 {
+        let of_pack = |at: &usize| {
+            let pack = &self.inventory.packs[*at];
+            let length = |(place, length): (&u32, &u32)| {
+                let place = *place as usize;
+                let newer = walk.newer(place).and_then(|newer| self.inventory.holder(newer));
+                let becomes_delta = newer.is_some_and(|by| by != *at && group.contains(&by));
+                let is_held = self.inventory.holder(place) == Some(*at);
+                let gain = if becomes_delta { DELTA_GAIN } else { 1 };
+                if is_held { u64::from(*length) / gain } else { 0 }
+            };
+            pack.live.iter().zip(&pack.lengths).map(length).sum::<u64>()
+        };
+        group.iter().map(of_pack).sum()
     }
 
     /// How large the new pack may become: never so large that the store is there twice. A pack that is

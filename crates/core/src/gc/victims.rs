@@ -20,6 +20,15 @@ pub struct PackFacts {
     pub is_doomed: bool,
 }
 
+impl PackFacts {
+    /// Is so much of it dead, or something in it doomed?
+    pub(crate) fn is_worth_writing_again(&self, thoroughness: Thoroughness) -> bool {
+        let dead = self.bytes.saturating_sub(self.live_bytes);
+        let enough = self.bytes.saturating_mul(thoroughness.dead_percent()) / 100;
+        self.is_doomed || dead > 0 && dead >= enough
+    }
+}
+
 /// How thorough to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoroughness {
@@ -68,10 +77,7 @@ pub fn choose(
     let mut growing = Vec::new();
     let mut large = Vec::new();
     let mut doomed = Vec::new();
-    let dead = |pack: &PackFacts| {
-        let dead = pack.bytes.saturating_sub(pack.live_bytes);
-        dead > 0 && dead >= pack.bytes.saturating_mul(thoroughness.dead_percent()) / 100
-    };
+    let dead = |pack: &PackFacts| pack.is_worth_writing_again(thoroughness);
     for (at, pack) in packs.iter().enumerate() {
         match pack {
             pack if pack.keep => {}

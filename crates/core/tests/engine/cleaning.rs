@@ -1,12 +1,14 @@
 //! Keeping and cleaning: limits, collection, and what must never be lost to them.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
-use herma_core::engine::NoProgress;
+use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
 use herma_core::{SaveOptions, Settings};
+use herma_testkit::random::Random;
 
 use super::project::TestProject;
 
@@ -192,5 +194,48 @@ fn deleted_projects_go_only_when_they_were_really_deleted() {
     let cleaned = clean(&project, all);
     assert_eq!(cleaned.forgotten.len(), 1);
     assert_eq!(engine.projects().unwrap().len(), 1);
+    project.fsck();
+}
+
+/// How many objects were written into a merged pack, whatever became of it.
+#[derive(Default)]
+struct Merging {
+    is_now: AtomicBool,
+    most: AtomicU64,
+}
+
+impl Progress for Merging {
+    fn stage(&self, stage: Stage) {
+        self.is_now.store(stage == Stage::Merging, Ordering::Relaxed);
+    }
+
+    fn files(&self, done: u64, _total: Option<u64>) {
+        if self.is_now.load(Ordering::Relaxed) {
+            self.most.fetch_max(done, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_collection_writes_nothing_that_it_throws_away() {
+    let keeping = Keeping { max_total_size: Some(0), ..Keeping::default() };
+    let project = TestProject::with(Settings { keeping, ..Settings::default() });
+    for file in 0..20 {
+        project.write(&format!("large/{file}"), Random::new(file).bytes(1 << 20));
+    }
+    project.write("a.txt", text(1, 200));
+    project.save("much that is new");
+    for step in 2..6 {
+        project.write("a.txt", text(step, 200));
+        project.save("a little");
+    }
+    // Twice the large pack would be more than half of the store.
+    for (packs, merged) in [(2, 4..40), (2, 0..1)] {
+        let merging = Merging::default();
+        let cleaned = project.engine.collect(Thoroughness::Full, &merging).unwrap();
+        assert_eq!(cleaned.collected.packs_after, packs);
+        assert!(merged.contains(&cleaned.collected.merged), "{cleaned:?}");
+        assert_eq!(merging.most.into_inner(), cleaned.collected.merged, "nothing is thrown away");
+    }
     project.fsck();
 }
