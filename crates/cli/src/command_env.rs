@@ -9,15 +9,15 @@ use herma_core::error::Error;
 use herma_core::types::checkpoint::Spec;
 use herma_core::types::clock::{Clock, Timestamp};
 use herma_core::{Checkpoint, RelPath, Saved};
-use herma_store::path::escape;
 
-use crate::command_error::CommandError;
+/// What a command may fail with belongs to it.
+pub(crate) use crate::command_error::{CommandError, Kind, MAKE_AGAIN, Result, WithState};
 use crate::conversations::pending::unfinished;
 use crate::environment::{Environment, OuterStep, SystemClock, time_zone};
 use crate::options::GlobalArgs;
 use crate::settings::{Loaded, Overrides};
-use crate::terminal::time;
 use crate::terminal::ui::Ui;
+use crate::terminal::{shown, time};
 
 /// What to type when a purge was interrupted.
 pub(crate) const FINISH_PURGE: &str = "`herma checkpoints gc` finishes what it began; then run the same `herma purge` again for the rest.";
@@ -86,7 +86,7 @@ impl CommandEnv {
         environment: &Environment,
         global: &GlobalArgs,
         mut overrides: Overrides,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let home = environment.home(global.home.as_deref()).ok_or_else(|| {
             CommandError::usage("cannot tell where checkpoints are kept: `HOME` is not set")
                 .with_hint("Set `HERMES_HOME`, or use `--home DIR`.")
@@ -167,7 +167,7 @@ impl CommandEnv {
     }
 
     /// The project around the directory; says so when a restore of it was interrupted.
-    pub(crate) fn open_project(&self) -> Result<Project<'_>, CommandError> {
+    pub(crate) fn open_project(&self) -> Result<Project<'_>> {
         let project = self.open_project_quietly()?;
         let interrupted = project.interrupted()?.map(|interrupted| interrupted.started);
         if let Some(started) = interrupted.or_else(|| unfinished(&project)) {
@@ -181,7 +181,7 @@ impl CommandEnv {
     }
 
     /// Says so when a purge was interrupted.
-    pub(crate) fn warn_of_purge(&self) -> Result<(), CommandError> {
+    pub(crate) fn warn_of_purge(&self) -> Result<()> {
         if self.engine.interrupted_purge()?.is_some() {
             self.ui.warning("a purge was not finished.");
             self.ui.detail(FINISH_PURGE);
@@ -190,7 +190,7 @@ impl CommandEnv {
     }
 
     /// Like [`Self::open_project`], for commands that deal with an interrupted restore themselves.
-    pub(crate) fn open_project_quietly(&self) -> Result<Project<'_>, CommandError> {
+    pub(crate) fn open_project_quietly(&self) -> Result<Project<'_>> {
         let root = match &self.named_root {
             Some(root) => root.clone(),
             // A directory that was deleted is still the one that is meant.
@@ -212,21 +212,18 @@ impl CommandEnv {
         &self,
         project: &Project<'_>,
         paths: &[PathBuf],
-    ) -> Result<Vec<RelPath>, CommandError> {
+    ) -> Result<Vec<RelPath>> {
         paths.iter().map(|path| Ok(project.rel_path(&self.absolute(path))?)).collect()
     }
 }
 
 /// The checkpoint a person named.
-pub(crate) fn find(project: &Project<'_>, text: &str) -> Result<Checkpoint, CommandError> {
+pub(crate) fn find(project: &Project<'_>, text: &str) -> Result<Checkpoint> {
     let spec = Spec::parse(text).map_err(|bad| CommandError::from(Error::from(bad)))?;
     Ok(project.find(&spec)?)
 }
 
-fn start_directory(
-    environment: &Environment,
-    global: &GlobalArgs,
-) -> Result<PathBuf, CommandError> {
+fn start_directory(environment: &Environment, global: &GlobalArgs) -> Result<PathBuf> {
     let directory = match (&environment.directory, &global.directory) {
         (Some(present), Some(asked)) => present.join(asked),
         (Some(present), None) => present.clone(),
@@ -242,18 +239,13 @@ fn deleted() -> CommandError {
 }
 
 /// Refuses a directory that is not there, unless it was a project's: that can be made again.
-fn check_directory(
-    engine: &Engine,
-    directory: &Path,
-    global: &GlobalArgs,
-) -> Result<(), CommandError> {
-    use std::os::unix::ffi::OsStrExt;
+fn check_directory(engine: &Engine, directory: &Path, global: &GlobalArgs) -> Result<()> {
     if directory.is_dir() || engine.find_lost_root(directory).is_some() {
         return Ok(());
     }
     if global.directory.is_none() {
         return Err(deleted());
     }
-    let shown = escape(directory.as_os_str().as_bytes());
+    let shown = shown(directory);
     Err(CommandError::usage(format!("there is no directory {shown}")))
 }

@@ -6,9 +6,9 @@
 use std::error::Error as StdError;
 use std::io;
 
-use herma_core::AuthorshipError;
-use herma_core::error::{Error, ErrorKind};
+use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;
+use herma_core::{AuthorshipError, Error};
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
@@ -76,6 +76,21 @@ pub(crate) struct CommandError {
     causes: Vec<String>,
     state: Option<String>,
     hints: Vec<String>,
+}
+
+/// What a command comes to, and parts of it.
+pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+/// Adds to a failure what state things are in.
+pub(crate) trait WithState<T> {
+    /// Says what state things are in, unless that is known better already.
+    fn with_state(self, state: impl Into<String>) -> Result<T>;
+}
+
+impl<T, E: Into<CommandError>> WithState<T> for Result<T, E> {
+    fn with_state(self, state: impl Into<String>) -> Result<T> {
+        self.map_err(|error| error.into().with_state(state))
+    }
 }
 
 /// What `--json` prints instead of words.

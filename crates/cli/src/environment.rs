@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use herma_agents::install::Places;
-use herma_core::types::clock::{Clock, Timestamp};
+use herma_core::Clock;
+use herma_core::types::clock::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::options::{GlobalArgs, Switch};

@@ -50,9 +50,7 @@ fn parameters(request: &Request) {
         let read: serde_json::Value = serde_json::from_slice(&answer).expect("an answer is JSON");
         assert_eq!(read["id"], *id, "an answer is known by its id");
     }
-    let Ok(arguments) = request.params::<Arguments>() else {
-        return;
-    };
+    let Ok(arguments) = request.params::<Arguments>() else { return };
     for tool in &TOOLS {
         let properties = tool.properties(true);
         let mut given = arguments.clone();
@@ -66,9 +64,7 @@ fn parameters(request: &Request) {
                 *named = "id:ab".into();
             }
         }
-        let Some(cli) = parse(command_line(tool.command, &given)) else {
-            continue;
-        };
+        let Some(cli) = parse(command_line(tool.command, &given)) else { continue };
         assert!(cli.global.home.is_none() && cli.global.root.is_none());
         if let Some(Command::Restore(args)) = cli.command {
             let is_all = given.get("all") == Some(&true.into());
@@ -109,9 +105,7 @@ pub fn settings(text: &str) {
     let sum = text.bytes().fold(0, |sum: usize, byte| sum + usize::from(byte));
     let key = &KEYS[sum % KEYS.len()];
     let value = other_value(key);
-    let Ok(edited) = settings::set(text, key, &value) else {
-        return;
-    };
+    let Ok(edited) = settings::set(text, key, &value) else { return };
     let after = read(&edited);
     let mut found = after.all().filter(|(one, _, _)| *one == key);
     assert!(found.any(|(_, found, _)| *found == value), "{} is {value}", key.full_name());

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::error::ErrorKind;
-use herma_store::path::escape;
 
 use crate::command_error::{CommandError, Kind};
 use crate::commands::cli::Command;
@@ -13,7 +12,7 @@ use crate::commands::dispatch::{dispatch, prepare};
 use crate::commands::one_command;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Ui, escape};
 use crate::{hook, mcp};
 
 /// Does what the arguments say; returns the exit code.

@@ -28,9 +28,7 @@ pub(crate) fn find_recent(
         "CREATE TEMP TABLE IF NOT EXISTS recent (id TEXT PRIMARY KEY) WITHOUT ROWID;
          DELETE FROM temp.recent;",
     )?;
-    let (Some(dir), Some(since)) = (files, since) else {
-        return Ok(());
-    };
+    let (Some(dir), Some(since)) = (files, since) else { return Ok(()) };
     let transaction = connection.unchecked_transaction()?;
     let candidate = format!("SELECT EXISTS ({candidate})");
     let mut trouble = None;

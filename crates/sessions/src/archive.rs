@@ -110,9 +110,7 @@ fn for_each_victim(database: &Database, mut each: impl FnMut(&str) -> Result<()>
     loop {
         let mut statement = database.connection().prepare_cached(sql)?;
         let mut rows = statement.query([after])?;
-        let Some(row) = rows.next()? else {
-            return Ok(());
-        };
+        let Some(row) = rows.next()? else { return Ok(()) };
         after = row.get(0)?;
         let id: String = row.get(1)?;
         drop(rows);
@@ -203,9 +201,7 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
 
 /// Do two archives say the same? One that cannot be read says something else.
 fn has_same_content(directory: &Dir, name: &str, new: &str) -> Result<bool> {
-    let Ok(old) = directory.open_file(name) else {
-        return Ok(false);
-    };
+    let Ok(old) = directory.open_file(name) else { return Ok(false) };
     let new = directory.open_file(new)?;
     let (mut old, mut new) = (GzDecoder::new(&old), GzDecoder::new(&new));
     let (mut first, mut second) = (vec![0; 1 << 16], vec![0; 1 << 16]);

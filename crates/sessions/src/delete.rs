@@ -11,9 +11,7 @@ pub use crate::removal::Removed;
 /// Deletes the session with exactly this id, with its messages and its files. Its children stay, without
 /// a parent. An active session is refused.
 pub fn delete(database: &mut Database, files: Option<&Dir>, id: &str) -> Result<Removed> {
-    let Some(session) = database.session(id)? else {
-        return Err(Error::NotFound(id.to_owned()));
-    };
+    let Some(session) = database.session(id)? else { return Err(Error::NotFound(id.to_owned())) };
     if session.is_active {
         return Err(Error::Active(id.to_owned()));
     }

@@ -19,9 +19,7 @@ pub fn intent(bytes: &[u8]) {
 
 /// The kept end of a conversation, in the file `name`. Returns whether it could be read.
 pub fn kept(dir: &Dir, name: &str) -> bool {
-    let Ok(Some(kept)) = Kept::read(dir, name) else {
-        return false;
-    };
+    let Ok(Some(kept)) = Kept::read(dir, name) else { return false };
     let mut length = 0;
     let read = kept.for_each_piece(|piece| {
         length += piece.len() as u64;
@@ -36,9 +34,7 @@ pub fn kept(dir: &Dir, name: &str) -> bool {
 
 /// The gateway's index: taking sessions out leaves the others, and everything else, as it was.
 pub fn gateway_index(text: &str, choice: u64) {
-    let Some(entries) = index::entries(text) else {
-        return;
-    };
+    let Some(entries) = index::entries(text) else { return };
     let gone: Vec<bool> = (0..entries.len()).map(|at| choice >> (at % 64) & 1 == 1).collect();
     assert_eq!(index::without(text, &entries, &vec![false; entries.len()]), text);
     let shorter = index::without(text, &entries, &gone);

@@ -38,9 +38,7 @@ pub(crate) fn forget(
     mut is_gone: impl FnMut(&str) -> Result<bool>,
 ) -> Result<Forgot> {
     for _ in 0..ATTEMPTS {
-        let Some(before) = dir.stat_opt(GATEWAY_INDEX)? else {
-            return Ok(Forgot::Nothing);
-        };
+        let Some(before) = dir.stat_opt(GATEWAY_INDEX)? else { return Ok(Forgot::Nothing) };
         let bytes = match dir.read_opt(GATEWAY_INDEX, MAX_INDEX_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(Forgot::Nothing),
@@ -78,9 +76,7 @@ pub(crate) fn forget(
 /// The sessions the gateway knows. A file that cannot be understood is an error: taken for empty, it would
 /// give up conversations that wait for their next message.
 pub(crate) fn sessions(dir: &Dir) -> Result<Vec<String>> {
-    let Some(bytes) = dir.read_opt(GATEWAY_INDEX, MAX_INDEX_BYTES)? else {
-        return Ok(Vec::new());
-    };
+    let Some(bytes) = dir.read_opt(GATEWAY_INDEX, MAX_INDEX_BYTES)? else { return Ok(Vec::new()) };
     let text = std::str::from_utf8(&bytes).ok();
     let Some(entries) = text.and_then(entries) else {
         return Err(Error::BadFile {

@@ -152,9 +152,7 @@ fn is_certain(name: &[u8], claim: &Claim<'_>) -> bool {
 
 /// `20260422_231500_1a2b3c`, `cron_…`, or a UUID.
 fn looks_like_id(id: &[u8]) -> bool {
-    let Ok(id) = std::str::from_utf8(id) else {
-        return false;
-    };
+    let Ok(id) = std::str::from_utf8(id) else { return false };
     if id.starts_with("cron_") {
         return true;
     }

@@ -182,9 +182,7 @@ pub(crate) fn read_list(
         if let Some(end) = line.strip_prefix("end ") {
             return Ok(end.parse() == Ok(count));
         }
-        let Some(id) = line.strip_prefix("id ").and_then(unescape) else {
-            return Ok(false);
-        };
+        let Some(id) = line.strip_prefix("id ").and_then(unescape) else { return Ok(false) };
         each(&id)?;
         count += 1;
     }

@@ -82,9 +82,7 @@ pub fn mark(
         let id = value::integer(row.get_ref(0)?);
         Ok((id, value::integer(row.get_ref(1)?)))
     });
-    let Some((message_id, messages)) = found.optional()? else {
-        return Ok(None);
-    };
+    let Some((message_id, messages)) = found.optional()? else { return Ok(None) };
     let jsonl = sessions_dir.map(|dir| jsonl_length(dir, session));
     Ok(Some(TranscriptMark {
         message_id,

@@ -66,9 +66,7 @@ fn write_beginnings(transaction: &Transaction<'_>, cut: &[(i64, String)]) -> Res
 
 /// What comes before the first NUL, if nothing but that is in the index.
 fn indexed_beginning(text: ValueRef<'_>, size: ValueRef<'_>) -> Option<String> {
-    let (ValueRef::Text(text), ValueRef::Blob(size)) = (text, size) else {
-        return None;
-    };
+    let (ValueRef::Text(text), ValueRef::Blob(size)) = (text, size) else { return None };
     let beginning = text.split(|byte| *byte == 0).next()?;
     let beginning = std::str::from_utf8(beginning).ok()?;
     let trigrams = beginning.chars().count().saturating_sub(THREE - 1);

@@ -12,22 +12,14 @@
 //! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
 //! with their own payloads, which are told apart.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::ToolClass;
-use crate::install::Target;
-use crate::install::hooks_json::{HooksJson, claude_events};
-use crate::payload::fields::TOP;
-use crate::rules::Rules;
+use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass, claude_events};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
     place_variables: &["CLAUDE_CONFIG_DIR"],
     targets: |places, scope| {
-        let of_user = (AGENT.sign)(places).join("settings.json");
-        let path = scope.choose(".claude/settings.local.json", of_user);
-        Ok(vec![Target::shared(path, &HOOKS)])
+        Ok(AGENT.shared(places, scope, ".claude/settings.local.json", "settings.json", &HOOKS))
     },
     is_private_in_project: true,
     user_settings: &["settings.json"],

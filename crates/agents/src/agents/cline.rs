@@ -11,13 +11,11 @@
 //! second is used where there is a `~/Documents/Cline`, which the extension makes; since the command line reads it too,
 //! one place is enough, and each place is looked at for what was installed before.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::{EventKind, ToolClass};
-use crate::install::own_file::{OwnFile, Program};
-use crate::install::{HookCommand, Places, Scope, Target};
-use crate::payload::fields::{ARGUMENTS, Field, TOP, id, object, path, prompt, value};
-use crate::rules::{Rules, server_tool};
+use super::definition::{
+    ARGUMENTS, Agent, Definition, EventKind, Field, HookCommand, OwnFile, Places, Program, Rules,
+    Scope, TOP, Target, ToolClass, server_tool,
+};
+use crate::payload::fields::{id, object, path, prompt, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

@@ -7,14 +7,11 @@
 //! It is told by a file of our own among its hooks. Its payloads do not name the event, so the command line does. Any
 //! failure of a hook denies the tool there, which is what the guard of the command line is for.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::{EventKind, ToolClass};
-use crate::install::Target;
-use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
-use crate::install::own_file::OwnFile;
-use crate::payload::fields::{ARGUMENTS, TOP, id, object};
-use crate::rules::Rules;
+use super::definition::{
+    ARGUMENTS, Agent, Definition, EventKind, HookEvent, HooksJson, OwnFile, Rules, Shape, TOP,
+    Target, ToolClass,
+};
+use crate::payload::fields::{id, object};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

@@ -6,23 +6,15 @@
 //!
 //! It is told in the `hooks` of `crush.json`.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::{EventKind, ToolClass};
-use crate::install::Target;
-use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
-use crate::install::json::Dialect;
-use crate::payload::fields::TOP;
-use crate::rules::Rules;
+use super::definition::{
+    Agent, Definition, Dialect, EventKind, HookEvent, HooksJson, Rules, Shape, TOP, ToolClass,
+};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     tells_ends: false,
     sign: |places| places.config().join("crush"),
-    targets: |places, scope| {
-        let of_user = (AGENT.sign)(places).join("crush.json");
-        Ok(vec![Target::shared(scope.choose("crush.json", of_user), &HOOKS)])
-    },
+    targets: |places, scope| Ok(AGENT.shared(places, scope, "crush.json", "crush.json", &HOOKS)),
     next_step: |_| {
         Some(
             "Crush does not tell of what its sub-agents do; `herma run -- crush` covers a whole run.",

@@ -7,21 +7,16 @@
 //! It is told in `hooks.json`, which needs a version. Shell commands also have an event of their own, before which
 //! `preToolUse` comes anyway.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::{EventKind, ToolClass};
-use crate::install::Target;
-use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
-use crate::payload::fields::{EDITED, TOP, command, id, path, value};
-use crate::rules::Rules;
+use super::definition::{
+    Agent, Definition, EDITED, EventKind, HookEvent, HooksJson, Rules, Shape, TOP, ToolClass,
+};
+use crate::payload::fields::{command, id, path, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     sign: |places| places.home.join(".cursor"),
     targets: |places, scope| {
-        let of_user = (AGENT.sign)(places).join("hooks.json");
-        let path = scope.choose(".cursor/hooks.json", of_user);
-        Ok(vec![Target::shared(path, &HOOKS)])
+        Ok(AGENT.shared(places, scope, ".cursor/hooks.json", "hooks.json", &HOOKS))
     },
     ..Definition::COMMON
 };

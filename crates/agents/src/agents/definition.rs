@@ -1,10 +1,16 @@
-//! What there is to say of an agent: the form that its file fills.
+//! What there is to say of an agent: the form that its file fills, and the words it is filled with.
 
 use std::path::PathBuf;
 
-use crate::install::switches::{Files, Question, Verdict};
-use crate::install::{Places, Scope, Target};
-use crate::rules::Rules;
+pub(super) use crate::agent::Agent;
+pub(super) use crate::event::{EventKind, ToolClass};
+pub(super) use crate::install::hooks_json::{HookEvent, HooksJson, Shape, claude_events};
+pub(super) use crate::install::json::Dialect;
+pub(super) use crate::install::own_file::{OwnFile, Program};
+pub(super) use crate::install::switches::{Files, Question, Verdict, read_json};
+pub(super) use crate::install::{FoundCommand, HookCommand, Places, Scope, Target};
+pub(super) use crate::payload::fields::{ARGUMENTS, EDITED, EVENT, Field, TOP};
+pub(super) use crate::rules::{Rules, server_tool};
 
 /// An agent.
 pub(super) struct Definition {
@@ -31,6 +37,19 @@ pub(super) struct Definition {
 }
 
 impl Definition {
+    /// Its one file, which is not ours alone: in a project, or where its sign is.
+    pub(super) fn shared(
+        &self,
+        places: &Places,
+        scope: &Scope,
+        in_project: &str,
+        of_user: &str,
+        hooks: &'static HooksJson,
+    ) -> Vec<Target> {
+        let path = scope.choose(in_project, (self.sign)(places).join(of_user));
+        vec![Target::shared(path, hooks)]
+    }
+
     /// What most of them have in common.
     pub(super) const COMMON: Self = Self {
         rules: Rules::COMMON,

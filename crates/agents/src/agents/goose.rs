@@ -8,14 +8,11 @@
 
 use serde_json::Value as Data;
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::ToolClass;
-use crate::install::hooks_json::{HooksJson, claude_events};
-use crate::install::switches::{Files, Question, Verdict, read_json};
-use crate::install::{Scope, Target};
-use crate::payload::fields::{TOP, path, prompt, value};
-use crate::rules::{Rules, server_tool};
+use super::definition::{
+    Agent, Definition, Files, HooksJson, Question, Rules, Scope, TOP, Target, ToolClass, Verdict,
+    claude_events, read_json, server_tool,
+};
+use crate::payload::fields::{path, prompt, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

@@ -10,22 +10,15 @@
 //! nothing is saved; one that knows seconds only would wait too long with `20000`, but Herma answers within five. So it
 //! is `20000`.
 
-use super::definition::Definition;
-use crate::agent::Agent;
-use crate::event::ToolClass;
-use crate::install::Target;
-use crate::install::hooks_json::{HooksJson, claude_events};
-use crate::install::json::Dialect;
-use crate::payload::fields::TOP;
-use crate::rules::Rules;
+use super::definition::{
+    Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolClass, claude_events,
+};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     sign: |places| places.home.join(".qwen"),
     targets: |places, scope| {
-        let of_user = (AGENT.sign)(places).join("settings.json");
-        let path = scope.choose(".qwen/settings.json", of_user);
-        Ok(vec![Target::shared(path, &HOOKS)])
+        Ok(AGENT.shared(places, scope, ".qwen/settings.json", "settings.json", &HOOKS))
     },
     user_settings: &["settings.json"],
     project_settings: &[".qwen/settings.json"],

@@ -282,17 +282,13 @@ impl HooksJson {
                 let is_second = ours[..*at].iter().any(|other| other.event == one.event);
                 !is_wanted || is_second
             });
-            let Some((_, unwanted)) = unwanted else {
-                return Ok(());
-            };
+            let Some((_, unwanted)) = unwanted else { return Ok(()) };
             *document = self.take_out(document, unwanted, notes)?;
         }
     }
 
     fn ensure_version(&self, document: &mut Document) -> Result<(), InstallError> {
-        let Some(version) = self.version else {
-            return Ok(());
-        };
+        let Some(version) = self.version else { return Ok(()) };
         if document.root.items().is_empty() {
             let (text, root) = (&document.text, &document.root);
             let text = json::append(text, root, root, Some("version"), &Json::Number(version));
@@ -324,9 +320,7 @@ impl HooksJson {
         let (text, root) = (&document.text, &document.root);
         let mut ours = self.ours(root).into_iter();
         let text = if let Some(present) = ours.find(|one| one.event == event.name) {
-            let Some(node) = json::node_at(root, &present.path) else {
-                return Ok(());
-            };
+            let Some(node) = json::node_at(root, &present.path) else { return Ok(()) };
             match &present.data {
                 Some(data) if *data == wanted.data() => return Ok(()),
                 Some(_) => json::replace(text, root, &node.span, &wanted),

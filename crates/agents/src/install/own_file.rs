@@ -54,9 +54,7 @@ impl OwnFile {
 
     /// Is this what some version of us wrote?
     fn is_ours(&self, bytes: &[u8]) -> bool {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return false;
-        };
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
         match self {
             Self::Fixed(fixed) => text == *fixed,
             Self::Program(program) => program.is_marked(text),

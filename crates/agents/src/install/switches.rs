@@ -59,9 +59,7 @@ pub struct Question<'a> {
 
 /// A file of settings as data.
 pub(crate) fn read_json(files: &dyn Files, path: &Path) -> Result<Option<Data>, String> {
-    let Some(bytes) = files.read(path)? else {
-        return Ok(None);
-    };
+    let Some(bytes) = files.read(path)? else { return Ok(None) };
     let text = text_of(&bytes).map_err(|error| error.to_string())?;
     let document = Document::read(text.to_owned(), Dialect::Relaxed);
     let document = document.map_err(|error| error.to_string())?;

@@ -125,9 +125,7 @@ pub(crate) static ARGUMENTS: [Field; 34] = [
 impl Field {
     /// Every field that is kept of a value of this one, with the object it is in.
     pub(crate) fn all_inside(&self) -> Vec<(Place, &'static str)> {
-        let Some((Some(place), fields)) = self.inside else {
-            return Vec::new();
-        };
+        let Some((Some(place), fields)) = self.inside else { return Vec::new() };
         let own = fields.iter().map(|field| (place, field.key));
         own.chain(fields.iter().flat_map(Self::all_inside)).collect()
     }

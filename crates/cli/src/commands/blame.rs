@@ -5,19 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::{Blame, BlameLine};
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{PathJson, list, object, project_json};
+use crate::render::json::{PathJson, Serialize, list, object, project_json};
 use crate::render::listing::width;
 use crate::render::patch_lines::visible;
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, json};
-use crate::terminal::theme::Label;
-use crate::terminal::time;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
 ///
@@ -28,16 +24,13 @@ use crate::terminal::ui::Ui;
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {
     /// The file
-    #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
-    let progress = env.ui.progress();
-    let blame = project.blame(&path, &progress)?;
-    drop(progress);
+    let blame = env.ui.during(|progress| project.blame(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
     if env.ui.json {
         env.ui.write_json(&object! {

@@ -2,36 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use super::about::completions::CompletionsArgs;
-use super::about::doctor::DoctorArgs;
-use super::about::man::ManArgs;
-use super::agents::acp::AcpArgs;
-use super::agents::can_undo::CanUndoArgs;
-use super::agents::classify::ClassifyArgs;
-use super::agents::hook::HookArgs;
-use super::agents::install::InstallArgs;
-use super::agents::mcp::McpArgs;
-use super::agents::slash::SlashArgs;
-use super::agents::uninstall::UninstallArgs;
-use super::blame::BlameArgs;
-use super::checkpoints::CheckpointsArgs;
-use super::config::ConfigArgs;
-use super::diff::DiffArgs;
-use super::drop::DropArgs;
-use super::going_back::purge::PurgeArgs;
-use super::going_back::restore::RestoreArgs;
-use super::going_back::undo::{RedoArgs, UndoArgs};
-use super::history::HistoryArgs;
-use super::list::ListArgs;
-use super::mark::{NameArgs, PinArgs, UnnameArgs};
-use super::resume::ResumeArgs;
-use super::save::SaveArgs;
-use super::sessions::SessionsArgs;
-use super::show::ShowArgs;
-use super::steps::list::StepsArgs;
-use super::steps::run::RunArgs;
-use super::steps::step::StepArgs;
-use super::steps::turn::TurnArgs;
+use super::{
+    about, agents, blame, checkpoints, config, diff, drop, going_back, history, list, mark, resume,
+    save, sessions, show, steps,
+};
 use crate::options::GlobalArgs;
 use crate::settings::{Overrides, Problem};
 
@@ -63,45 +37,45 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Save(SaveArgs),
-    List(ListArgs),
-    Show(ShowArgs),
-    Diff(DiffArgs),
-    Blame(BlameArgs),
-    History(HistoryArgs),
-    Restore(RestoreArgs),
+    Save(save::SaveArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Diff(diff::DiffArgs),
+    Blame(blame::BlameArgs),
+    History(history::HistoryArgs),
+    Restore(going_back::restore::RestoreArgs),
     /// Undo steps, the latest changes, or the last restore
     ///
     /// With step numbers, an agent, a session, a turn or a time: undoes what these steps did, and keeps later
     /// steps and what was edited by hand. Without: undoes what changed since the last checkpoint or restore, or
     /// if nothing did, what led there, be it work or a restore. The current state is saved first, so `herma redo`
     /// goes forward again.
-    Undo(UndoArgs),
+    Undo(going_back::undo::UndoArgs),
     /// Repeat what `herma undo` reversed
-    Redo(RedoArgs),
-    Run(RunArgs),
-    Steps(StepsArgs),
-    Step(StepArgs),
-    Turn(TurnArgs),
-    Hook(HookArgs),
-    Name(NameArgs),
-    Unname(UnnameArgs),
+    Redo(going_back::undo::RedoArgs),
+    Run(steps::run::RunArgs),
+    Steps(steps::list::StepsArgs),
+    Step(steps::step::StepArgs),
+    Turn(steps::turn::TurnArgs),
+    Hook(agents::hook::HookArgs),
+    Name(mark::NameArgs),
+    Unname(mark::UnnameArgs),
     /// Keep a checkpoint whatever cleaning does
-    Pin(PinArgs),
+    Pin(mark::PinArgs),
     /// Let cleaning remove a checkpoint again
-    Unpin(PinArgs),
-    Drop(DropArgs),
-    Purge(PurgeArgs),
-    CanUndo(CanUndoArgs),
-    Classify(ClassifyArgs),
-    Slash(SlashArgs),
-    Acp(AcpArgs),
-    Resume(ResumeArgs),
-    Checkpoints(CheckpointsArgs),
-    Sessions(SessionsArgs),
-    Install(InstallArgs),
-    Uninstall(UninstallArgs),
-    Mcp(McpArgs),
+    Unpin(mark::PinArgs),
+    Drop(drop::DropArgs),
+    Purge(going_back::purge::PurgeArgs),
+    CanUndo(agents::can_undo::CanUndoArgs),
+    Classify(agents::classify::ClassifyArgs),
+    Slash(agents::slash::SlashArgs),
+    Acp(agents::acp::AcpArgs),
+    Resume(resume::ResumeArgs),
+    Checkpoints(checkpoints::CheckpointsArgs),
+    Sessions(sessions::SessionsArgs),
+    Install(agents::install::InstallArgs),
+    Uninstall(agents::uninstall::UninstallArgs),
+    Mcp(agents::mcp::McpArgs),
     /// Says that it is `herma mcp` now
     #[command(hide = true)]
     Serve {
@@ -109,10 +83,10 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<std::ffi::OsString>,
     },
-    Doctor(DoctorArgs),
-    Config(ConfigArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
+    Doctor(about::doctor::DoctorArgs),
+    Config(config::ConfigArgs),
+    Completions(about::completions::CompletionsArgs),
+    Man(about::man::ManArgs),
     /// Keep the store within its limits; started by a save, in the background
     #[command(hide = true)]
     Maintain,

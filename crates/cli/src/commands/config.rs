@@ -3,14 +3,11 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use herma_store::path::escape;
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
-use crate::render::json::{PathJson, list, object};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::settings::{ConfigFile, KEYS, Key, Origin, Value, set};
-use crate::terminal::theme::Label;
+use crate::terminal::{Label, escape};
 
 /// Show or change the settings
 #[derive(Args, Debug)]
@@ -26,7 +23,6 @@ enum ConfigCommand {
     /// Change one setting; comments and layout of the file stay as they are
     Set {
         /// The setting, such as `checkpoints.max_snapshots`
-        #[arg(value_name = "KEY")]
         key: String,
         /// Its value; for a list any number, or all in one, such as `[a, b]` or `[]`
         #[arg(value_name = "VALUE", allow_negative_numbers = true)]
@@ -34,14 +30,14 @@ enum ConfigCommand {
     },
 }
 
-pub(crate) fn cmd_config(env: &CommandEnv, args: &ConfigArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_config(env: &CommandEnv, args: &ConfigArgs) -> Result<Outcome> {
     match &args.command {
         None | Some(ConfigCommand::Show) => show(env),
         Some(ConfigCommand::Set { key, values }) => set_key(env, key, values),
     }
 }
 
-fn show(env: &CommandEnv) -> Result<Outcome, CommandError> {
+fn show(env: &CommandEnv) -> Result<Outcome> {
     let settings = &env.settings;
     let outcome = if settings.problems.is_empty() { Outcome::Done } else { Outcome::Problems };
     if env.ui.json {
@@ -91,7 +87,7 @@ fn to_json(key: &Key, value: &Value, origin: Origin) -> impl Serialize {
     }
 }
 
-fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome, CommandError> {
+fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome> {
     let key = Key::find(name).ok_or_else(|| {
         let known: Vec<_> = KEYS.iter().map(Key::full_name).collect();
         CommandError::usage(format!("there is no setting `{}`", escape(name.as_bytes())))

@@ -1,19 +1,14 @@
 //! Which command it is, and what it is given.
 
 use super::cli::{Cli, Command};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::settings::Overrides;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
 /// Does what was asked for, and says so on `ui`.
-pub(crate) fn dispatch(
-    ui: &Ui,
-    environment: &Environment,
-    cli: &Cli,
-) -> Result<Outcome, CommandError> {
+pub(crate) fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<Outcome> {
     // What only describes the program works without a home or a project.
     match &cli.command {
         Some(Command::Completions(args)) => {
@@ -86,7 +81,7 @@ pub(crate) fn prepare(
     environment: &Environment,
     global: &GlobalArgs,
     command: Option<&Command>,
-) -> Result<CommandEnv, CommandError> {
+) -> Result<CommandEnv> {
     let overrides = command.map_or(Overrides::default(), Command::overrides);
     let env = CommandEnv::new(ui.clone(), environment, global, overrides)?;
     report_settings(&env, command)?;
@@ -94,7 +89,7 @@ pub(crate) fn prepare(
 }
 
 /// Says what is wrong with the settings, or fails for it where going on would save the wrong files.
-fn report_settings(env: &CommandEnv, command: Option<&Command>) -> Result<(), CommandError> {
+fn report_settings(env: &CommandEnv, command: Option<&Command>) -> Result<()> {
     if command.is_some_and(Command::reports_settings) {
         return Ok(());
     }

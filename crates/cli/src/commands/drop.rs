@@ -1,12 +1,9 @@
 //! `herma drop`
 
-use std::io::Write;
-
 use clap::Args;
 use herma_core::{Error, Project, Spec};
 
-use crate::command_env::{CommandEnv, Outcome, find};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState, find};
 use crate::commands::mark::mark_json;
 use crate::render::listing;
 
@@ -16,14 +13,13 @@ use crate::render::listing;
 #[derive(Args, Debug)]
 pub(crate) struct DropArgs {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT")]
     checkpoint: String,
     /// Do not ask
     #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
     yes: bool,
 }
 
-pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = match find(&project, &args.checkpoint) {
         Err(error) if error.kind() == Kind::Damaged && args.yes => {
@@ -33,28 +29,15 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, Com
     };
     let in_words = listing::in_words(&checkpoint);
     if !args.yes {
-        if !env.ui.can_ask() {
-            return Err(CommandError::usage(format!("{in_words} would be removed for good"))
-                .with_state("Nothing was removed: there is no terminal to ask on.")
-                .with_hint(format!("`herma drop --yes {}`", checkpoint.id)));
-        }
+        let instead = format!("`herma drop --yes {}`", checkpoint.id);
+        env.ui.must_ask(format!("{in_words} would be removed for good"), &instead)?;
         let mut out = env.ui.data();
-        listing::write_checkpoints(
-            &mut out,
-            &env.ui,
-            std::slice::from_ref(&checkpoint),
-            env.now(),
-        )?;
-        out.flush()?;
+        let shown = std::slice::from_ref(&checkpoint);
+        listing::write_checkpoints(&mut out, &env.ui, shown, env.now())?;
         out.finish()?;
-        if !env.ui.confirm("Remove this checkpoint for good?")? {
-            return Err(CommandError::new(Kind::Cancelled, "not confirmed")
-                .with_state("Nothing was removed."));
-        }
+        env.ui.confirm_removal("Remove this checkpoint for good?")?;
     }
-    project
-        .drop_checkpoint(&checkpoint)
-        .map_err(|error| CommandError::from(error).with_state("Nothing was removed."))?;
+    project.drop_checkpoint(&checkpoint).with_state("Nothing was removed.")?;
     if env.ui.json {
         env.ui.write_json(&mark_json(&project, "drop", None, Some(&checkpoint)))?;
     }
@@ -63,11 +46,7 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome, Com
 }
 
 /// Removes a checkpoint that cannot be read, and so cannot be shown either.
-fn drop_damaged(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    checkpoint: &str,
-) -> Result<Outcome, CommandError> {
+fn drop_damaged(env: &CommandEnv, project: &Project<'_>, checkpoint: &str) -> Result<Outcome> {
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
     if env.ui.json {

@@ -5,17 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::{FileHistory, Version, VersionChange};
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{PathJson, checkpoint_json, list, object, project_json};
+use crate::render::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, listing};
-use crate::terminal::theme::Label;
-use crate::terminal::ui::Ui;
-use crate::terminal::{time, units};
+use crate::terminal::{Label, Ui, time, units};
 
 /// List every version of a file, newest first, with the step that made it
 ///
@@ -24,7 +20,6 @@ use crate::terminal::{time, units};
 #[derive(Args, Debug)]
 pub(crate) struct HistoryArgs {
     /// The file, which may be gone
-    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// End each record with NUL; fields separated by tabs: checkpoint id, seconds since 1970, author (`step`,
     /// `hand`, `earlier` or `unattributed`), steps joined by commas, what changed, lines added, lines removed,
@@ -33,12 +28,10 @@ pub(crate) struct HistoryArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
-    let progress = env.ui.progress();
-    let history = project.history(&path, &progress)?;
-    drop(progress);
+    let history = env.ui.during(|progress| project.history(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
     if env.ui.json {
         env.ui.write_json(&object! {

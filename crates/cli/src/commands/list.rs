@@ -5,8 +5,7 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Checkpoint;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, MAKE_AGAIN};
+use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::render::json::{checkpoint_json, list, object, project_json};
 use crate::render::listing;
 
@@ -24,7 +23,7 @@ pub(crate) struct ListArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     env.warn_of_purge()?;
     let listed = project.list_newest(args.limit.unwrap_or(usize::MAX))?;

@@ -6,16 +6,14 @@ use herma_sessions::auto::AutoPruned;
 use herma_sessions::resume::gc::Collected;
 use herma_sessions::resume::{ResumeError, ResumeStore, gc};
 use herma_sessions::{Access, auto};
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations;
-use crate::render::json::object;
+use crate::render::json::{Serialize, object};
 
 /// Keeps the store within its limits, silently. Nobody reads what it prints: what went wrong is in the
 /// store's record, which `herma checkpoints status` and `herma doctor` show.
-pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome> {
     herma_fs::background::become_background();
     let sessions = prune_sessions(env);
     let records = collect_records(env);
@@ -30,14 +28,12 @@ pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome, CommandError> {
 /// Cleans up the sessions if the settings ask for it and are right. The checkpoints are looked after
 /// whatever comes of it.
 fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
-    let Some(settings) = env.settings.sessions() else {
-        return Ok(AutoPruned::default());
-    };
+    let Some(settings) = env.settings.sessions() else { return Ok(AutoPruned::default()) };
     let mut problems = env.settings.problems.iter();
     if let Some(problem) = problems.find(|problem| problem.concerns_sessions()) {
         return Err(problem.to_string());
     }
-    let prune = || -> Result<AutoPruned, CommandError> {
+    let prune = || -> Result<AutoPruned> {
         let dir = conversations::directory(&env.home)?;
         let mut database = match conversations::open(&env.home, Access::Write) {
             Ok(database) => database,
@@ -53,9 +49,7 @@ fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
 /// Removes the resume records that have served their time, once a day; returns how many, and what went wrong.
 fn collect_records(env: &CommandEnv) -> Result<(usize, Vec<String>), String> {
     let collect = || -> Result<Collected, ResumeError> {
-        let Some(store) = ResumeStore::open(&env.home)? else {
-            return Ok(Collected::default());
-        };
+        let Some(store) = ResumeStore::open(&env.home)? else { return Ok(Collected::default()) };
         Ok(gc::collect_if_due(&store, &env.local_now())?.unwrap_or_default())
     };
     let collected = collect().map_err(|error| CommandError::from(error).message().to_owned())?;

@@ -1,24 +1,19 @@
 //! `herma name`, `unname`, `pin` and `unpin`: marks that say a checkpoint matters.
 
 use clap::Args;
-use herma_core::Checkpoint;
-use herma_core::engine::Project;
+use herma_core::{Checkpoint, Project};
 use herma_store::path::escape;
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome, find};
-use crate::command_error::CommandError;
-use crate::render::json::{checkpoint_json, object, project_json};
+use crate::command_env::{CommandEnv, Outcome, Result, find};
+use crate::render::json::{Serialize, checkpoint_json, object, project_json};
 use crate::render::listing;
 
 /// Give a checkpoint a name; named checkpoints are never cleaned up
 #[derive(Args, Debug)]
 pub(crate) struct NameArgs {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT")]
     checkpoint: String,
     /// Its name: letters, digits, `-`, `_`, `.` and `/`
-    #[arg(value_name = "NAME")]
     name: String,
 }
 
@@ -26,7 +21,6 @@ pub(crate) struct NameArgs {
 #[derive(Args, Debug)]
 pub(crate) struct UnnameArgs {
     /// The name
-    #[arg(value_name = "NAME")]
     name: String,
 }
 
@@ -34,7 +28,6 @@ pub(crate) struct UnnameArgs {
 #[derive(Args, Debug)]
 pub(crate) struct PinArgs {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT")]
     checkpoint: String,
 }
 
@@ -54,7 +47,7 @@ pub(crate) fn mark_json(
     }
 }
 
-pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
@@ -65,7 +58,7 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome, Com
     Ok(Outcome::Done)
 }
 
-pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     project.unname(&args.name)?;
     done(env, &mark_json(&project, "unname", Some(&args.name), None))?;
@@ -74,7 +67,7 @@ pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome,
     Ok(Outcome::Done)
 }
 
-pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
@@ -84,7 +77,7 @@ pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Comma
     Ok(Outcome::Done)
 }
 
-pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
@@ -94,6 +87,6 @@ pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome, Com
     Ok(Outcome::Done)
 }
 
-fn done(env: &CommandEnv, json: &impl Serialize) -> Result<(), CommandError> {
+fn done(env: &CommandEnv, json: &impl Serialize) -> Result<()> {
     if env.ui.json { env.ui.write_json(json) } else { Ok(()) }
 }

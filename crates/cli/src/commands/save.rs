@@ -10,8 +10,7 @@ use herma_core::{SaveOptions, Saved};
 use herma_store::path::escape;
 use herma_worktree::receipt::LeftOut;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::listing;
 use crate::render::listing::{counted_entries, warn_of_losses};
@@ -62,7 +61,7 @@ impl SaveArgs {
     }
 }
 
-pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let options = SaveOptions {
         reason: args.message.as_bytes().into(),
@@ -76,11 +75,9 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
         },
         rehash: args.rehash,
     };
-    let progress = env.ui.progress();
-    let saved = project
-        .save(&options, &progress)
-        .map_err(|error| CommandError::from(error).with_state("No checkpoint was made."))?;
-    drop(progress);
+    let saved = env.ui.during(|progress| {
+        project.save(&options, progress).with_state("No checkpoint was made.")
+    })?;
     env.clean_if_due(&saved);
 
     if env.ui.json {
@@ -113,7 +110,7 @@ pub(crate) fn outcome(saved: &Saved) -> Outcome {
 fn tell(env: &CommandEnv, saved: &Saved) {
     let checkpoint = listing::in_words(&saved.checkpoint);
     if saved.is_new {
-        let files = listing::counted(saved.receipt.summary.files as usize, "file");
+        let files = listing::counted(saved.receipt.summary.files, "file");
         let changes = match saved.checkpoint.changes {
             Some(count) => format!("{} changed", listing::changes_in_words(count)),
             None => files,

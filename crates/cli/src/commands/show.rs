@@ -5,17 +5,13 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Checkpoint;
 use herma_core::error::ErrorKind;
-use herma_store::path::escape;
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
-use crate::command_env::{CommandEnv, Outcome, find};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::listing;
-use crate::terminal::theme::Label;
-use crate::terminal::time;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Label, Ui, escape, time};
 
 /// Show one checkpoint: why, when, for whom, and what is not in it
 #[derive(Args, Debug)]
@@ -28,7 +24,7 @@ pub(crate) struct ShowArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let mut checkpoint = find(&project, &args.checkpoint)?;
     let (receipt, outcome) = match project.receipt(&checkpoint) {
@@ -131,8 +127,8 @@ fn write_receipt(
         writeln!(
             out,
             "Holds {}, {}.",
-            listing::counted(summary.files as usize, "file"),
-            listing::counted(summary.bytes as usize, "byte"),
+            listing::counted(summary.files, "file"),
+            listing::counted(summary.bytes, "byte"),
         )?;
     }
     for reason in Reason::ALL {

@@ -1,20 +1,18 @@
 //! `herma` without a command: where things stand and what to type next.
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
-use herma_core::error::Error;
-use herma_store::path::escape;
+use herma_core::Error;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{checkpoint_json, object, project_json};
 use crate::render::listing;
+use crate::terminal::shown;
 
 /// How many checkpoints the status shows.
 const SHOWN: usize = 3;
 
-pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoints = match project.list() {
         Ok(checkpoints) => checkpoints,
@@ -30,7 +28,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome, CommandError> {
         })?;
         return Ok(Outcome::Done);
     }
-    let root = escape(project.root().as_os_str().as_bytes());
+    let root = shown(project.root());
     let count = match checkpoints.len() {
         0 => "no checkpoints".to_owned(),
         count => listing::counted(count, "checkpoint"),

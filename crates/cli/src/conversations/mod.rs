@@ -9,16 +9,17 @@ use herma_fs::{Dir, FileKind, trust};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 
-use crate::command_error::{CommandError, Kind};
+use crate::command_error::{CommandError, Kind, Result};
+use crate::terminal::shown;
 
 /// Opens the database of this home.
-pub(crate) fn open(home: &Path, access: Access) -> Result<Database, CommandError> {
+pub(crate) fn open(home: &Path, access: Access) -> Result<Database> {
     Ok(Database::open(&home.join("state.db"), access)?)
 }
 
 /// Opens the directory with the transcripts of a home, if there is one. A link is followed to a directory in
 /// the home, or to one that belongs to the user and that nobody else can write to.
-pub(crate) fn directory(home: &Path) -> Result<Option<Dir>, CommandError> {
+pub(crate) fn directory(home: &Path) -> Result<Option<Dir>> {
     let path = home.join("sessions");
     match Dir::open_nofollow(&path) {
         Ok(dir) => Ok(Some(dir)),
@@ -31,7 +32,7 @@ pub(crate) fn directory(home: &Path) -> Result<Option<Dir>, CommandError> {
 }
 
 /// Opens the directory with the transcripts; it is made if need be.
-pub(crate) fn ensure_directory(home: &Path) -> Result<Dir, CommandError> {
+pub(crate) fn ensure_directory(home: &Path) -> Result<Dir> {
     match directory(home)? {
         Some(dir) => Ok(dir),
         None => Ok(Dir::open(home)?.ensure_dir("sessions", 0o700)?),
@@ -39,13 +40,13 @@ pub(crate) fn ensure_directory(home: &Path) -> Result<Dir, CommandError> {
 }
 
 /// The directory a link leads to; `None` if it is no link.
-fn linked(home: &Path, path: &Path) -> Result<Option<Dir>, CommandError> {
+fn linked(home: &Path, path: &Path) -> Result<Option<Dir>> {
     let stat = Dir::open(home)?.stat("sessions")?;
     if stat.kind != FileKind::Symlink {
         return Ok(None);
     }
     let refused = |why: &str| {
-        let text = format!("{} is a link that is not followed: {why}", shown_path(path));
+        let text = format!("{} is a link that is not followed: {why}", shown(path));
         CommandError::new(Kind::Failed, text)
             .with_state("Nothing was changed.")
             .with_hint("It may lead to a directory in the home, or to one of your own that nobody else can write to.")
@@ -60,8 +61,4 @@ fn linked(home: &Path, path: &Path) -> Result<Option<Dir>, CommandError> {
         Ok(()) => Ok(Some(dir)),
         Err(distrust) => Err(refused(&escape(distrust.to_string().as_bytes()))),
     }
-}
-
-fn shown_path(path: &Path) -> String {
-    escape(path.as_os_str().as_encoded_bytes())
 }

@@ -1,12 +1,11 @@
 //! What an interrupted command that moved files left to do to a conversation.
 
-use herma_core::Project;
-use herma_core::types::checkpoint::Spec;
 use herma_core::undo::record::UndoRecord;
+use herma_core::{Project, Spec};
 use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
 use herma_store::ObjectId;
 
-use crate::command_error::CommandError;
+use crate::command_error::Result;
 
 /// What an interrupted command left to do.
 pub(crate) enum Pending {
@@ -29,10 +28,8 @@ pub(crate) fn unfinished(project: &Project<'_>) -> Option<i64> {
     }
 }
 
-pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending, CommandError> {
-    let Some(intent) = ends.intent()? else {
-        return Ok(Pending::Nothing);
-    };
+pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending> {
+    let Some(intent) = ends.intent()? else { return Ok(Pending::Nothing) };
     if intent.due.is_none() {
         if project.is_half_way()? {
             return Ok(Pending::Files(intent));

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use herma_core::types::clock::Clock;
+use herma_core::Clock;
 use herma_fs::Dir;
 use herma_fs::file::stat_file;
 use herma_store::path::escape;
@@ -67,9 +67,7 @@ impl HookLog {
 
     /// Notes that an agent was heard of, for `herma doctor`.
     pub(super) fn seen(&self, heard: &Heard, outcome: &str) {
-        let Some(directory) = self.directory() else {
-            return;
-        };
+        let Some(directory) = self.directory() else { return };
         let seconds = SystemClock.now().seconds;
         let text = format!("{seconds} {} {outcome}\n", heard.event.kind.word());
         let name = format!("{}.seen", heard.event.agent.word());
@@ -80,12 +78,8 @@ impl HookLog {
     }
 
     fn append(&self, text: &str) {
-        let Some(directory) = self.directory() else {
-            return;
-        };
-        let Ok(mut file) = directory.open_append(FILE) else {
-            return;
-        };
+        let Some(directory) = self.directory() else { return };
+        let Ok(mut file) = directory.open_append(FILE) else { return };
         if stat_file(&file).is_ok_and(|stat| stat.size > MAX_LOG_BYTES) {
             let _ = directory.rename(FILE, &directory, OLDER);
             match directory.open_append(FILE) {

@@ -31,7 +31,7 @@ use crate::commands::one_command;
 use crate::environment::{Environment, agent_variables};
 pub(crate) use crate::hook::log::HookLog;
 use crate::settings::Overrides;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
 /// A payload that is not complete after this long is taken as it is.
 const READING: Duration = Duration::from_secs(3);
@@ -123,17 +123,13 @@ fn call(
         Ok(cli) => cli,
         Err(error) => return explain(environment, &error),
     };
-    let Some(Command::Hook(args)) = &cli.command else {
-        return;
-    };
+    let Some(Command::Hook(args)) = &cli.command else { return };
     let ui = Ui::new(environment, &cli.global);
     if environment.stdin_is_terminal {
         return ui.status("This is for agents to call. `herma install` tells them to.");
     }
     let log = HookLog::at(environment.home(cli.global.home.as_deref()));
-    let Some(heard) = hear(environment, args, arrived, &log) else {
-        return;
-    };
+    let Some(heard) = hear(environment, args, arrived, &log) else { return };
     if heard.event.agent == Agent::Cursor || args.agent == Agent::Cursor.word() {
         answer_cursor();
         *answered = true;

@@ -13,10 +13,10 @@ use herma_agents::{Event, EventKind};
 use herma_core::project::has_marker;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
-use herma_store::path::escape;
 
 use super::log::HookLog;
 use crate::command_env::CommandEnv;
+use crate::terminal::shown;
 
 /// Where sessions and their projects are noted, in the directory of the hooks.
 const SESSIONS: &str = "sessions";
@@ -95,9 +95,7 @@ impl Projects {
     /// Adds the project around a directory that is not the agent's own. What nothing marks as a project is
     /// somebody else's: the system's, or all projects together.
     fn add_other(&mut self, env: &CommandEnv, directory: &Path) {
-        let Ok(directory) = herma_fs::dir::canonicalize(directory) else {
-            return;
-        };
+        let Ok(directory) = herma_fs::dir::canonicalize(directory) else { return };
         let around = self.roots.iter().filter(|root| directory.starts_with(root));
         let around = around.max_by_key(|root| root.as_os_str().len());
         let owner = match around.map(|root| env.engine.foreign_within(root, &directory)) {
@@ -107,19 +105,17 @@ impl Projects {
             Some(Some(_)) | None => None,
         };
         let is_owner = owner.is_some();
-        let Some(root) = owner.or_else(|| env.engine.find_root(&directory).ok()) else {
-            return;
-        };
+        let Some(root) = owner.or_else(|| env.engine.find_root(&directory).ok()) else { return };
         if self.roots.contains(&root) {
             return;
         }
         if !is_owner && !has_marker(&root) && !env.engine.knows(&root) {
-            let shown = escape(directory.as_os_str().as_bytes());
+            let shown = shown(directory);
             self.notes.push(format!("{shown} is in no project"));
         } else if self.roots.len() <= MOST_OTHERS {
             self.roots.push(root);
         } else {
-            let shown = escape(root.as_os_str().as_bytes());
+            let shown = shown(root);
             self.notes.push(format!("{shown} is one project too many"));
         }
     }
@@ -159,9 +155,7 @@ fn base_of(event: &Event) -> Option<PathBuf> {
 
 /// Where a tool works besides the agent's project: its own directory, the agent's, and those of its files.
 fn elsewhere(event: &Event) -> Vec<PathBuf> {
-    let Some(tool) = &event.tool else {
-        return Vec::new();
-    };
+    let Some(tool) = &event.tool else { return Vec::new() };
     let base = base_of(event);
     let beside = |path: &PathBuf| {
         let path = match &base {
@@ -225,9 +219,7 @@ fn short_sum(bytes: &[u8]) -> u64 {
 }
 
 fn forget_old(sessions: &Dir) {
-    let Ok(entries) = sessions.entries() else {
-        return;
-    };
+    let Ok(entries) = sessions.entries() else { return };
     if entries.len() <= MOST_SESSIONS {
         return;
     }

@@ -5,17 +5,15 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
-use herma_core::engine::{NoProgress, Project};
-use herma_core::error::Error;
+use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{Call, SaveOptions, Saved, WhichStep};
-use herma_store::path::escape;
+use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 
 use super::log::HookLog;
 use super::{Heard, projects};
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError};
+use crate::terminal::{escape, shown};
 use crate::transcript;
 
 /// Agents that read each other's configuration tell the same thing twice within so many seconds.
@@ -51,15 +49,14 @@ fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), Str
     }
     let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
-        let shown = root.as_os_str().as_bytes();
+        let place = Some(root.as_os_str().as_bytes());
         let others = projects.roots.iter().filter(|other| *other != root);
-        let others: Vec<String> =
-            others.map(|other| escape(other.as_os_str().as_bytes())).collect();
+        let others: Vec<String> = others.map(shown).collect();
         match in_project(env, heard, root, others) {
-            Ok(came) => log.came(heard, Some(shown), &came),
+            Ok(came) => log.came(heard, place, &came),
             Err(error) => {
                 let error = CommandError::from(error);
-                log.came(heard, Some(shown), &format!("failed: {}", in_full(&error)));
+                log.came(heard, place, &format!("failed: {}", in_full(&error)));
                 done = Err(error.message().to_owned());
             }
         }
@@ -139,9 +136,7 @@ fn save(
 
 /// What a save came to, in words for the log; starts cleaning up if it is time to.
 fn told(env: &CommandEnv, heard: &Heard, saved: Option<&Saved>) -> String {
-    let Some(saved) = saved else {
-        return "shared with another save".to_owned();
-    };
+    let Some(saved) = saved else { return "shared with another save".to_owned() };
     env.clean_if_due(saved);
     let mut text = if saved.is_new {
         format!("saved {}", &saved.checkpoint.id.to_hex()[..8])
@@ -166,9 +161,7 @@ fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<
         Some(line) => format!("before turn: {line}"),
         None => "before a turn".to_owned(),
     };
-    let Some(session) = &event.session else {
-        return save(env, project, heard, reason);
-    };
+    let Some(session) = &event.session else { return save(env, project, heard, reason) };
     if is_repeated(env, project, event, session)? {
         return Ok("was noted already".to_owned());
     }

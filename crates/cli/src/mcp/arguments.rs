@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use serde_json::{Map, Value, json};
 
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, Result};
 use crate::commands::cli::Cli;
 
 static HERMA: LazyLock<Command> = LazyLock::new(Cli::command);
@@ -113,7 +113,7 @@ fn schema_of(command: &Command, arg: &Arg) -> Value {
 
 /// Refuses arguments that a tool with these properties does not take. `null` says nothing, as if it were left out;
 /// but a list that says nothing must not become everything.
-pub(crate) fn check(properties: &Arguments, arguments: &Arguments) -> Result<(), CommandError> {
+pub(crate) fn check(properties: &Arguments, arguments: &Arguments) -> Result<()> {
     for (name, value) in arguments {
         let Some(schema) = properties.get(name) else {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();

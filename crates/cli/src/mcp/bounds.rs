@@ -33,9 +33,7 @@ impl Page {
     /// Leaves this page of the list called `name`, and says whether more follows; and how long the list is, unless
     /// it was made no longer than needed.
     pub(crate) fn cut(self, answer: &mut Value, name: &str, is_part: bool) {
-        let Some(list) = answer.get_mut(name).and_then(Value::as_array_mut) else {
-            return;
-        };
+        let Some(list) = answer.get_mut(name).and_then(Value::as_array_mut) else { return };
         let total = list.len();
         list.drain(..self.offset.min(total));
         let has_more = list.len() > self.length();
@@ -52,9 +50,7 @@ impl Page {
 /// had, and `more` is true where it is part of the answer: what was cut can be asked for.
 pub(crate) fn bound(mut answer: Value) -> Value {
     let mut cut = Map::new();
-    let Some(fields) = answer.as_object_mut() else {
-        return answer;
-    };
+    let Some(fields) = answer.as_object_mut() else { return answer };
     let mut keep = |name: &str, list: &mut Vec<Value>, most: usize| {
         if list.len() > most {
             cut.entry(name).or_insert(list.len().into());
@@ -95,9 +91,7 @@ fn beginning(text: &str) -> &str {
 pub(crate) fn shorten_reasons(answer: &mut Value) {
     let list = answer.get_mut("checkpoints").and_then(Value::as_array_mut);
     for checkpoint in list.into_iter().flatten() {
-        let Some(reason) = checkpoint["reason"].as_str() else {
-            continue;
-        };
+        let Some(reason) = checkpoint["reason"].as_str() else { continue };
         let is_long = |name: &str| {
             let text = checkpoint.get(name).and_then(Value::as_str);
             text.is_some_and(|text| text.len() > MAX_REASON_BYTES)

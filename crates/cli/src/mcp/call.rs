@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Parser;
-use herma_core::engine::{NoProgress, Project};
+use herma_core::Project;
+use herma_core::engine::NoProgress;
 use serde_json::{Value, json};
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::cli::Cli;
 use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::settings::Overrides;
+use crate::terminal::Ui;
 use crate::terminal::answer::{Answer, Parts};
 use crate::terminal::progress::Listener;
-use crate::terminal::ui::Ui;
 
 /// Carries out command lines for clients.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl Caller {
         line: &[OsString],
         max_text_bytes: Option<usize>,
         listener: Listener,
-    ) -> Result<Called, CommandError> {
+    ) -> Result<Called> {
         let mut cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
         let is_json = max_text_bytes.is_none();
         cli.global = self.global(root);
@@ -104,25 +104,21 @@ impl Caller {
     pub(crate) fn look<T>(
         &self,
         root: Option<&Path>,
-        by: impl FnOnce(&CommandEnv, &Project<'_>) -> Result<T, CommandError>,
-    ) -> Result<T, CommandError> {
+        by: impl FnOnce(&CommandEnv, &Project<'_>) -> Result<T>,
+    ) -> Result<T> {
         let env = self.env(root, root)?;
         let project = env.open_project_quietly()?;
         by(&env, &project)
     }
 
     /// The project around a directory.
-    pub(crate) fn find_root(&self, directory: &Path) -> Result<PathBuf, CommandError> {
+    pub(crate) fn find_root(&self, directory: &Path) -> Result<PathBuf> {
         let env = self.env(Some(directory), None)?;
         Ok(env.engine.find_root(directory)?)
     }
 
     /// What a command works with that is given in a directory, or for a project.
-    pub(crate) fn env(
-        &self,
-        directory: Option<&Path>,
-        root: Option<&Path>,
-    ) -> Result<CommandEnv, CommandError> {
+    pub(crate) fn env(&self, directory: Option<&Path>, root: Option<&Path>) -> Result<CommandEnv> {
         let ui = Ui::answering(Answer::new(Arc::new(NoProgress), 0), true);
         let (environment, global) = (self.environment(directory), self.global(root));
         CommandEnv::new(ui, &environment, &global, Overrides::default())

@@ -7,16 +7,16 @@ use herma_fs::socket;
 use super::call::Caller;
 use super::stopping::{Stopping, Wake};
 use super::{Hub, Server};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::mcp::McpArgs;
 use crate::environment::Environment;
+use crate::terminal::shown;
 
 pub(crate) fn cmd_mcp(
     env: &CommandEnv,
     environment: &Environment,
     args: &McpArgs,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let root = match &env.named_root {
         Some(root) => Some(root.clone()),
         None if env.is_directory_given => Some(env.engine.find_root(&env.directory)?),
@@ -38,10 +38,7 @@ pub(crate) fn cmd_mcp(
         None => super::serve_stdio(server, &wake)?,
         Some(path) => {
             let listening = socket::listen(&env.absolute(path))?;
-            env.ui.status(format_args!(
-                "Listening on {}",
-                herma_store::path::escape(path.as_os_str().as_encoded_bytes())
-            ));
+            env.ui.status(format_args!("Listening on {}", shown(path)));
             super::serve_socket(listening, server, &wake)?;
         }
     }

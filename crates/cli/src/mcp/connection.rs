@@ -142,9 +142,7 @@ fn work(jobs: &Receiver<Job>, session: &Session, pending: &Pending) {
     for job in jobs {
         session.outbox.wait_for_room();
         // Whoever stops waits for this to be let go, so what has begun is finished and answered.
-        let Some(_running) = session.server.stopping.begin() else {
-            return;
-        };
+        let Some(_running) = session.server.stopping.begin() else { return };
         let line = match job {
             Job::Answer(line) => Some(line),
             Job::Request(id, request, cancelled) => {

@@ -19,8 +19,7 @@ use super::progress::RequestProgress;
 use super::resources::{Resource, Subscription};
 use super::tools::Tool;
 use super::{Server, arguments, hook, message, resources, tools};
-use crate::command_env::{CommandEnv, find};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result, find};
 use crate::render::json::text as as_text;
 use crate::terminal::progress::Listener;
 
@@ -247,12 +246,7 @@ impl Session {
     }
 
     /// What a tool answers to arguments of which nobody knows yet whether they make sense.
-    fn checked(
-        &self,
-        tool: &Tool,
-        given: &Arguments,
-        listener: &Listener,
-    ) -> Result<Value, CommandError> {
+    fn checked(&self, tool: &Tool, given: &Arguments, listener: &Listener) -> Result<Value> {
         arguments::check(&tool.properties(self.server.has_all_tools), given)?;
         let root = self.root(tool, given)?;
         let answer = self.answer(tool, given, root.as_deref(), listener)?;
@@ -270,7 +264,7 @@ impl Session {
         given: &Arguments,
         root: Option<&Path>,
         listener: &Listener,
-    ) -> Result<Value, CommandError> {
+    ) -> Result<Value> {
         let caller = &self.server.caller;
         let mut given = given.clone();
         if given.contains_key("to") && !given.contains_key("from") {
@@ -313,7 +307,7 @@ impl Session {
     }
 
     /// The project a tool is called for; `None` if it is about the whole store.
-    fn root(&self, tool: &Tool, given: &Arguments) -> Result<Option<PathBuf>, CommandError> {
+    fn root(&self, tool: &Tool, given: &Arguments) -> Result<Option<PathBuf>> {
         if tool.is_of_store() {
             return Ok(None);
         }
@@ -334,7 +328,7 @@ impl Session {
     }
 
     /// What a command works with that an agent's hook asks for, there or in the server's project.
-    pub(super) fn env(&self, directory: Option<&Path>) -> Result<CommandEnv, CommandError> {
+    pub(super) fn env(&self, directory: Option<&Path>) -> Result<CommandEnv> {
         let directory = directory.or(self.server.root.as_deref());
         self.server.caller.env(directory, None)
     }
@@ -346,7 +340,7 @@ impl Session {
 }
 
 /// A path a client names: absolute, and not endless.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, CommandError> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if !path.is_absolute() || bytes.len() > MAX_PATH_BYTES || bytes.contains(&0) {
         let message = "`root` and `directory` are absolute paths of up to 4,096 bytes";

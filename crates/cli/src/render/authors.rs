@@ -1,16 +1,12 @@
 //! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
 
-use herma_core::LineAuthor;
-use herma_core::engine::Project;
 use herma_core::steps::Step;
 use herma_core::types::clock::Timestamp;
-use herma_store::path::escape;
+use herma_core::{LineAuthor, Project};
 
 use super::listing::fit;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::terminal::time;
-use crate::terminal::ui::Ui;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::terminal::{Ui, escape, time};
 
 /// Names of agents and turns are cut to so many columns.
 const NAME_COLUMNS: usize = 16;
@@ -72,10 +68,7 @@ pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
 }
 
 /// Says so when the line of states has gaps because checkpoints are damaged.
-pub(crate) fn warn_of_gaps(
-    env: &CommandEnv,
-    project: &Project<'_>,
-) -> Result<Outcome, CommandError> {
+pub(crate) fn warn_of_gaps(env: &CommandEnv, project: &Project<'_>) -> Result<Outcome> {
     let damaged = project.damaged()?;
     if damaged.is_empty() {
         return Ok(Outcome::Done);

@@ -3,20 +3,17 @@
 //! Text is UTF-8 in JSON and bytes on disk. A path or reason that is not UTF-8 is given twice: readable
 //! and escaped, and exactly, in base64, beside it.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::OsStr;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use herma_core::Checkpoint;
-use herma_core::engine::Project;
 use herma_core::types::checkpoint::ChangeCount;
-use herma_store::path::escape;
+use herma_core::{Checkpoint, Project};
 use herma_worktree::receipt::LeftOut;
-use serde::Serialize;
+pub(crate) use serde::Serialize;
 
 use crate::conversations::pending::unfinished;
-use crate::terminal::time;
+use crate::terminal::{escape, time};
 
 /// An object as programs get it: its fields in the order they are written, with attributes of serde where they need some.
 macro_rules! object {
@@ -56,8 +53,8 @@ impl PathJson {
     }
 
     /// The path as the system knows it.
-    pub(crate) fn of(path: &Path) -> Self {
-        Self::new(path.as_os_str().as_bytes())
+    pub(crate) fn of(path: impl AsRef<OsStr>) -> Self {
+        Self::new(path.as_ref().as_encoded_bytes())
     }
 }
 

@@ -6,11 +6,8 @@ use std::io::Write;
 use herma_core::types::checkpoint::ChangeCount;
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Lost, ObjectId};
-use herma_store::path::escape;
 
-use crate::terminal::theme::Label;
-use crate::terminal::time;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Label, Ui, escape, time};
 
 /// The fewest digits of an id that are shown.
 pub(crate) const MIN_DIGITS: usize = 7;
@@ -51,7 +48,8 @@ pub(crate) fn changes_in_words(count: ChangeCount) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
     match noun.strip_suffix('y') {
         _ if count == 1 => format!("{count} {noun}"),
         Some(stem) if stem.ends_with('r') => format!("{count} {stem}ies"),
@@ -140,9 +138,7 @@ fn tail(checkpoint: &Checkpoint) -> String {
 
 /// The text cut to the room there is, but never to less than ten columns.
 pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
-    let Some(room) = room.map(|room| room.max(10)) else {
-        return text.to_owned();
-    };
+    let Some(room) = room.map(|room| room.max(10)) else { return text.to_owned() };
     if width(text) <= room {
         return text.to_owned();
     }

@@ -4,11 +4,10 @@ use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
 use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_worktree::reason::Reason;
-use serde::Serialize;
 
-use super::json::{PathJson, object};
+use super::json::{PathJson, Serialize, object};
 use super::listing::counted;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
 /// So many files are named in one line.
 const NAMED: usize = 5;

@@ -7,8 +7,8 @@ use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
 
 use super::hunk_choices::{Choices, Heard};
 use super::patch_lines::write_patch_line;
-use crate::command_error::{CommandError, Kind};
-use crate::terminal::ui::Ui;
+use crate::command_error::{CommandError, Kind, Result};
+use crate::terminal::Ui;
 
 const CONTEXT: usize = 3;
 /// Files above this are taken back whole or not at all.
@@ -35,11 +35,7 @@ enum Decision {
 }
 
 /// Asks about everything a plan would change, and leaves in it what was said yes to.
-pub(crate) fn choose(
-    ui: &Ui,
-    preview: &Preview,
-    plan: &mut TakeBackPlan,
-) -> Result<(), CommandError> {
+pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut TakeBackPlan) -> Result<()> {
     let mut quit = false;
     for path in &preview.modes {
         let question = format!("Take back permissions or directory {path}");
@@ -64,7 +60,7 @@ fn whole(
     plan: &mut TakeBackPlan,
     question: &str,
     path: &herma_core::RelPath,
-) -> Result<bool, CommandError> {
+) -> Result<bool> {
     loop {
         let answer = ui.answer(&format!("{question} [y,n,q,?]? "))?;
         match answer.as_deref() {
@@ -87,7 +83,7 @@ fn one_file(
     preview: &Preview,
     plan: &mut TakeBackPlan,
     change: &Change,
-) -> Result<Decision, CommandError> {
+) -> Result<Decision> {
     let quit_or = |quit: bool| if quit { Decision::Quit } else { Decision::Done };
     let Some((old, new)) = texts(preview, change)? else {
         show(ui, preview, change)?;
@@ -116,7 +112,7 @@ fn one_file(
 }
 
 /// Asks until every hunk is decided; was it the last question?
-fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool, CommandError> {
+fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool> {
     while let Some(at) = choices.next_open() {
         let mut out = ui.data();
         choices.present().render(&mut |line| write_patch_line(&mut out, ui, line))?;
@@ -139,10 +135,8 @@ fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool, CommandEr
 }
 
 /// Both texts of a file that is there before and after, under one name, and has hunks.
-fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>, CommandError> {
-    let (Some(old), Some(new)) = (change.old, change.new) else {
-        return Ok(None);
-    };
+fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>> {
+    let (Some(old), Some(new)) = (change.old, change.new) else { return Ok(None) };
     if change.from.is_some() || change.is_type_change() || old.id == new.id {
         return Ok(None);
     }
@@ -151,7 +145,7 @@ fn texts(preview: &Preview, change: &Change) -> Result<Option<Texts>, CommandErr
     Ok(old.zip(new).filter(|(old, new)| !is_binary(old) && !is_binary(new)))
 }
 
-fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<(), CommandError> {
+fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<()> {
     let mut out = ui.data();
     let changes = std::slice::from_ref(change);
     let (old, new) = (preview.old_side(), preview.new_side());
@@ -162,7 +156,7 @@ fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<(), CommandError>
 }
 
 /// The whole preview as a patch.
-pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<(), CommandError> {
+pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<()> {
     let mut out = ui.listing();
     let (old, new) = (preview.old_side(), preview.new_side());
     let options = PatchOptions::default();

@@ -11,8 +11,7 @@ use std::io::Write;
 use herma_diff::{PatchLine, PatchLineKind};
 use herma_store::path::is_hidden;
 
-use crate::terminal::theme::Label;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Label, Ui};
 
 /// Prints one line of a patch.
 pub(crate) fn write_patch_line(

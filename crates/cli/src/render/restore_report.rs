@@ -3,21 +3,17 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::engine::Project;
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
-use herma_core::{OutsideOfStep, Restored};
+use herma_core::{OutsideOfStep, Project, Restored};
 use herma_worktree::reason::Reason;
-use serde::Serialize;
 
-use super::json::{PathJson, checkpoint_json, list, object, project_json};
+use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use super::listing::{counted, warn_of_losses};
 use super::outside_report::passed_json;
 use super::told::Told;
 use super::{listing, outside_report};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::terminal::theme::Label;
-use crate::terminal::ui::{SHOWN_NAMES, Ui};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::terminal::{Label, SHOWN_NAMES, Ui};
 
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +31,7 @@ pub(crate) fn report_plan(
     plan: &Plan,
     format: Format,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     warn_of_receipt(&env.ui, plan);
     let outcome = outcome(plan, &plan.kept);
     if env.ui.json {
@@ -63,7 +59,7 @@ pub(crate) fn report_restored(
     format: Format,
     what_reverses: &str,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
     warn_of_receipt(&env.ui, &restored.plan);
     warn_of_losses(&env.ui, &restored.lost);
@@ -130,7 +126,7 @@ fn missing_and_kept(kept: &[Kept]) -> (usize, usize) {
 pub(crate) fn report_nothing_to_continue(
     env: &CommandEnv,
     project: &Project<'_>,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     env.ui.status("No restore of this project was interrupted.");
     report_conversation(env, project, Told::nothing())
 }
@@ -140,7 +136,7 @@ pub(crate) fn report_conversation(
     env: &CommandEnv,
     project: &Project<'_>,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     report_no_files(env, project, &[], told)
 }
 
@@ -150,7 +146,7 @@ pub(crate) fn report_outside(
     project: &Project<'_>,
     step: &OutsideOfStep,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let number = step.step;
     env.ui.status(format_args!(
         "Nothing was undone: step {number}, the last one, changed only what no checkpoint holds."
@@ -169,7 +165,7 @@ fn report_no_files(
     project: &Project<'_>,
     outside: &[OutsideOfStep],
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
     if env.ui.json {
         env.ui.write_json(&to_json(project, None, &[], None, outside, &told))?;

@@ -3,21 +3,16 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::engine::Project;
 use herma_core::steps::{Step, StepChoice, StepEnd};
 use herma_core::types::clock::Timestamp;
-use herma_core::{ListedStep, ObjectId};
-use herma_store::path::escape;
-use serde::Serialize;
+use herma_core::{ListedStep, ObjectId, Project};
 
 use super::authors::at;
-use super::json::{PathJson, changes_json, list, object};
+use super::json::{PathJson, Serialize, changes_json, list, object};
 use super::listing::{MIN_DIGITS, changes_in_words, short_id, width};
 use super::{listing, outside_report};
-use crate::command_error::CommandError;
-use crate::terminal::theme::Label;
-use crate::terminal::time;
-use crate::terminal::ui::Ui;
+use crate::command_error::Result;
+use crate::terminal::{Label, Ui, escape, time};
 
 /// So many of the files a step changed are named when it has ended.
 const NAMED_FILES: usize = 10;
@@ -77,7 +72,7 @@ fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
 }
 
 /// One step and what it changed.
-pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep, CommandError> {
+pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep> {
     let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     let mut found = project.steps(&choice)?;
     found.retain(|listed| listed.step.number == number);

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use herma_core::engine::Project;
 use herma_core::restore::KeptWhy;
 use herma_core::steps::Doubt;
 use herma_core::undo::reversal::{Conflicts, Decided, Outcome as Becomes};
-use herma_core::{Extent, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft};
-use serde::Serialize;
+use herma_core::{
+    Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft,
+};
 
-use super::json::{PathJson, checkpoint_json, list, object, project_json};
+use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use super::listing::counted;
 use super::outside_report;
 use super::patch_choice::write_preview;
 use super::restore_report::{Format, report_plan, report_restored, write_files};
 use super::told::Told;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::terminal::ui::Ui;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::terminal::Ui;
 
 /// So many of the files a step leaves are named with it; all of them are named with their reason before.
 const SHOWN: usize = 3;
@@ -29,7 +28,7 @@ pub(crate) fn report_planned(
     plan: &TakeBackPlan,
     format: Format,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if let Some(exact) = &plan.exact {
         let outcome = report_plan(env, project, exact, format, told)?;
         tell_doubts(&env.ui, plan);
@@ -71,7 +70,7 @@ pub(crate) fn report_taken_back(
     taken: &TakenBack,
     format: Format,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
     let plan = &taken.plan;
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {

@@ -4,12 +4,10 @@ use herma_fs::Dir;
 use herma_sessions::rewind;
 use herma_sessions::rewind::{Followed, LeftAlone};
 use herma_store::path::escape;
-use serde::Serialize;
 
-use super::json::{list, object};
+use super::json::{Serialize, list, object};
 use super::listing::counted;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 
 /// What is to be told of a conversation.
 pub(crate) struct Told {
@@ -31,7 +29,7 @@ impl Told {
     }
 
     /// It followed the files.
-    pub(crate) fn done(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+    pub(crate) fn done(files: Option<&Dir>, followed: Followed) -> Result<Self> {
         let session = followed.session.as_deref();
         let left_alone = session.map(|session| rewind::left_alone(files, session));
         Ok(Self {
@@ -42,7 +40,7 @@ impl Told {
     }
 
     /// It would.
-    pub(crate) fn planned(files: Option<&Dir>, followed: Followed) -> Result<Self, CommandError> {
+    pub(crate) fn planned(files: Option<&Dir>, followed: Followed) -> Result<Self> {
         let mut told = Self::done(files, followed)?;
         told.is_plan = true;
         Ok(told)
@@ -69,7 +67,7 @@ impl Told {
     }
 
     /// Programs read one object: if that is about a failure, there is no report.
-    pub(crate) fn stop_if_json(self, env: &CommandEnv) -> Result<Self, CommandError> {
+    pub(crate) fn stop_if_json(self, env: &CommandEnv) -> Result<Self> {
         match self.error {
             Some(error) if env.ui.json => Err(error),
             _ => Ok(self),
@@ -77,7 +75,7 @@ impl Told {
     }
 
     /// Tells it, after what was told of the files; `outcome` is what came of those.
-    pub(crate) fn tell(self, env: &CommandEnv, outcome: Outcome) -> Result<Outcome, CommandError> {
+    pub(crate) fn tell(self, env: &CommandEnv, outcome: Outcome) -> Result<Outcome> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -102,7 +100,7 @@ impl Told {
     }
 
     fn tell_messages(&self, env: &CommandEnv, followed: &Followed) {
-        let words = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "message");
+        let words = |count: u64| counted(count, "message");
         let (cut, back) = (followed.cut, followed.brought_back);
         if self.is_plan {
             env.ui.status(format_args!(

@@ -38,9 +38,7 @@ impl ConfigFile {
 
     /// The text; `None` when there is no file.
     pub(crate) fn read(&self) -> Result<Option<String>> {
-        let Some(directory) = &self.directory else {
-            return Ok(None);
-        };
+        let Some(directory) = &self.directory else { return Ok(None) };
         let bytes = directory.read_opt(self.name.as_str(), MAX_BYTES)?;
         let text = bytes.map(String::from_utf8).transpose();
         text.map_err(|_| Error::on("read", &directory.path().join(&self.name), Errno::ILSEQ))

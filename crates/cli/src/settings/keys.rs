@@ -161,9 +161,7 @@ impl Key {
 
 /// The items of a list that is written as in the file: `[a, "b"]`, or `[]` for none.
 fn flow_list(words: &[String]) -> Option<Vec<String>> {
-    let [text] = words else {
-        return None;
-    };
+    let [text] = words else { return None };
     if !(text.starts_with('[') && text.ends_with(']')) {
         return None;
     }

@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use edit::{CannotEdit, set};
-pub(crate) use file::ConfigFile;
-use herma_core::types::settings::{Keeping, Settings};
+use herma_core::Settings;
+use herma_core::types::settings::Keeping;
 use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
 use herma_worktree::rules::{ExcludeSettings, SecretRules};
+
+pub(crate) use edit::{CannotEdit, set};
+pub(crate) use file::ConfigFile;
 pub(crate) use keys::{KEYS, Key, Value};
 
 /// Where a value comes from.

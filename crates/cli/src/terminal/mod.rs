@@ -11,3 +11,16 @@ pub(crate) mod theme;
 pub(crate) mod time;
 pub(crate) mod ui;
 pub(crate) mod units;
+
+use std::ffi::OsStr;
+
+pub(crate) use herma_store::path::escape;
+
+pub(crate) use self::theme::Label;
+pub(crate) use self::ui::{SHOWN_NAMES, Ui};
+pub(crate) use self::units::{short_age, size};
+
+/// A path or a name as a terminal may see it.
+pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
+    escape(name.as_ref().as_encoded_bytes())
+}

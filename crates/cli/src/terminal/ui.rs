@@ -17,7 +17,7 @@ use super::answer::Answer;
 use super::pager::Output;
 use super::progress::TerminalProgress;
 use super::theme::{Label, Theme};
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, Kind, Result};
 use crate::environment::Environment;
 use crate::options::{ColorChoice, GlobalArgs};
 
@@ -114,7 +114,7 @@ impl Ui {
     }
 
     /// Prints one JSON object and a newline.
-    pub(crate) fn write_json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+    pub(crate) fn write_json(&self, value: &impl Serialize) -> Result<()> {
         if let Some(answer) = &self.answer {
             answer.object(serde_json::to_value(value).map_err(io::Error::from)?);
             return Ok(());
@@ -123,6 +123,13 @@ impl Ui {
         serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
         out.write_all(b"\n")?;
         Ok(out.finish()?)
+    }
+
+    /// Prints one line of data.
+    pub(crate) fn print(&self, line: impl Display) -> io::Result<()> {
+        let mut out = self.data();
+        writeln!(out, "{line}")?;
+        out.finish()
     }
 
     /// Says a sentence about what was done.
@@ -199,6 +206,11 @@ impl Ui {
         TerminalProgress::start(self.stderr_is_terminal && !self.quiet && !self.json)
     }
 
+    /// Does what takes long, with [`Self::progress`].
+    pub(crate) fn during<T>(&self, work: impl FnOnce(&TerminalProgress) -> T) -> T {
+        work(&self.progress())
+    }
+
     /// Like [`Self::progress`], for what follows a command that Control-C may have ended.
     pub(crate) fn progress_after_command(&self) -> TerminalProgress {
         let is_shown = self.stderr_is_terminal && !self.quiet && !self.json;
@@ -210,12 +222,25 @@ impl Ui {
         self.stdin_is_terminal && self.stderr_is_terminal && !self.json
     }
 
-    /// Asks a question that is answered with yes or no; anything but yes is no.
-    pub(crate) fn confirm(&self, question: &str) -> io::Result<bool> {
-        self.ask(&format!("{question} [y/N] "))
+    /// Refuses what would remove something and has to be asked about, where the user cannot be asked.
+    pub(crate) fn must_ask(&self, would: impl Into<String>, instead: &str) -> Result<()> {
+        if self.can_ask() {
+            return Ok(());
+        }
+        Err(CommandError::usage(would)
+            .with_state("Nothing was removed: there is no terminal to ask on.")
+            .with_hint(instead))
     }
 
-    /// Like [`Self::confirm`], with a prompt whose words are fixed.
+    /// Asks before something is removed; anything but yes ends the command.
+    pub(crate) fn confirm_removal(&self, question: &str) -> Result<()> {
+        if self.ask(&format!("{question} [y/N] "))? {
+            return Ok(());
+        }
+        Err(CommandError::new(Kind::Cancelled, "not confirmed").with_state("Nothing was removed."))
+    }
+
+    /// Asks a question that is answered with yes or no; anything but yes is no.
     pub(crate) fn ask(&self, prompt: &str) -> io::Result<bool> {
         let answer = self.answer(prompt)?;
         Ok(matches!(answer.as_deref(), Some("y" | "yes")))

@@ -19,9 +19,7 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// How long ago a moment was, as Hermes prints it; both in seconds since 1970.
 pub(crate) fn short_age(then: Option<f64>, now: f64) -> String {
-    let Some(then) = then.filter(|then| then.is_finite()) else {
-        return "—".to_owned();
-    };
+    let Some(then) = then.filter(|then| then.is_finite()) else { return "—".to_owned() };
     let seconds = (now - then) as i64;
     match seconds {
         _ if now < then => "now".to_owned(),

@@ -6,21 +6,18 @@
 
 use std::path::Path;
 
-use herma_core::engine::{NoProgress, Project};
-use herma_core::error::Error;
-use herma_core::types::checkpoint::Spec;
-use herma_core::{SaveOptions, State};
+use herma_core::engine::NoProgress;
+use herma_core::{Error, Project, SaveOptions, Spec, State};
 use herma_fs::Dir;
 use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
 use herma_sessions::{Access, Database, Error as SessionsError};
 use herma_store::ObjectId;
-use herma_store::path::escape;
 
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Result};
 use crate::conversations;
 use crate::conversations::pending::{Pending, arrival, pending};
 use crate::render::told::Told;
+use crate::terminal::shown;
 
 /// A command that moves files, and what it means for a conversation.
 pub(crate) struct Following<'e> {
@@ -33,10 +30,7 @@ pub(crate) struct Following<'e> {
 
 impl<'e> Following<'e> {
     /// Waits for another command that moves this project and a conversation.
-    pub(crate) fn take(
-        env: &'e CommandEnv,
-        project: &'e Project<'e>,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn take(env: &'e CommandEnv, project: &'e Project<'e>) -> Result<Self> {
         let mut following = Self { env, project, files: None, ends: None, intent: None };
         let opened = conversations::directory(&env.home).and_then(|files| {
             let id = project.id().as_str();
@@ -61,10 +55,8 @@ impl<'e> Following<'e> {
     }
 
     /// What was cut is known by checkpoints, which have other ids after a purge.
-    pub(crate) fn follow_rewritten(&self) -> Result<(), CommandError> {
-        let Some(ends) = &self.ends else {
-            return Ok(());
-        };
+    pub(crate) fn follow_rewritten(&self) -> Result<()> {
+        let Some(ends) = &self.ends else { return Ok(()) };
         let rewritten = self.project.rewritten()?;
         if rewritten.is_empty() {
             return Ok(());
@@ -77,11 +69,7 @@ impl<'e> Following<'e> {
     }
 
     /// Takes up what was interrupted, and writes down what this command sets out to do.
-    pub(crate) fn begin(
-        env: &'e CommandEnv,
-        project: &'e Project<'e>,
-        aim: Aim,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn begin(env: &'e CommandEnv, project: &'e Project<'e>, aim: Aim) -> Result<Self> {
         let mut following = Self::take(env, project)?;
         if let Pending::Files(_) = following.pending()? {
             return Err(Error::RestoreUnfinished.into());
@@ -93,11 +81,9 @@ impl<'e> Following<'e> {
 
     /// Finishes what was interrupted before something else is begun. What cannot be finished any more is
     /// named, and no reason to stop.
-    pub(crate) fn settle_first(&mut self) -> Result<(), CommandError> {
+    pub(crate) fn settle_first(&mut self) -> Result<()> {
         let told = self.settle()?;
-        let Some(error) = told.into_error() else {
-            return Ok(());
-        };
+        let Some(error) = told.into_error() else { return Ok(()) };
         if let Pending::Due(..) = self.pending()? {
             return Err(error);
         }
@@ -108,7 +94,7 @@ impl<'e> Following<'e> {
     }
 
     /// What an interrupted command left to do.
-    pub(crate) fn pending(&self) -> Result<Pending, CommandError> {
+    pub(crate) fn pending(&self) -> Result<Pending> {
         match &self.ends {
             Some(ends) => pending(self.project, ends),
             None => Ok(Pending::Nothing),
@@ -116,7 +102,7 @@ impl<'e> Following<'e> {
     }
 
     /// Lets the conversation follow where an interrupted command has moved the files; tells what it came to.
-    pub(crate) fn settle(&mut self) -> Result<Told, CommandError> {
+    pub(crate) fn settle(&mut self) -> Result<Told> {
         match self.pending()? {
             Pending::Files(_) => Ok(Told::nothing()),
             Pending::Nothing => {
@@ -135,15 +121,13 @@ impl<'e> Following<'e> {
     }
 
     /// Writes down what is set out to do, if it can concern a conversation.
-    pub(crate) fn set_out(&mut self, aim: Aim) -> Result<(), CommandError> {
+    pub(crate) fn set_out(&mut self, aim: Aim) -> Result<()> {
         if self.ends.is_none() && matches!(aim, Aim::Rewind(_)) {
             let files = conversations::ensure_directory(&self.env.home)?;
             self.ends = Some(Ends::create(&files, self.project.id().as_str())?);
             self.files = Some(files);
         }
-        let Some(ends) = &self.ends else {
-            return Ok(());
-        };
+        let Some(ends) = &self.ends else { return Ok(()) };
         if !matches!(aim, Aim::Rewind(_)) && !ends.has_any()? {
             return Ok(());
         }
@@ -154,17 +138,13 @@ impl<'e> Following<'e> {
         Ok(())
     }
 
-    fn new_intent(&self, aim: Aim) -> Result<Intent, CommandError> {
+    fn new_intent(&self, aim: Aim) -> Result<Intent> {
         let (moves, now) = (self.project.undo_record()?.moves, self.env.now());
         Ok(Intent::new(aim, moves, now.seconds, now.as_nanos()))
     }
 
     /// Goes on with an interrupted command, or turns it around.
-    pub(crate) fn take_up(
-        &mut self,
-        mut intent: Intent,
-        reversing: bool,
-    ) -> Result<(), CommandError> {
+    pub(crate) fn take_up(&mut self, mut intent: Intent, reversing: bool) -> Result<()> {
         intent.reversing = reversing;
         if let Some(ends) = &self.ends {
             // ORDER: before a file moves; where the files arrive does not say which way they went.
@@ -184,7 +164,7 @@ impl<'e> Following<'e> {
     }
 
     /// The files have moved, or were where they should be: the conversation follows.
-    pub(crate) fn finish(&mut self) -> Result<Told, CommandError> {
+    pub(crate) fn finish(&mut self) -> Result<Told> {
         let (Some(ends), Some(intent)) = (&self.ends, &self.intent) else {
             return Ok(Told::nothing());
         };
@@ -204,7 +184,7 @@ impl<'e> Following<'e> {
     }
 
     /// There was nothing to do to the files. They are saved, so that going back can be told from going on.
-    fn stayed(&self) -> Result<Arrival, CommandError> {
+    fn stayed(&self) -> Result<Arrival> {
         let options = SaveOptions {
             reason: "before the conversation was rewound".into(),
             ..SaveOptions::default()
@@ -215,25 +195,17 @@ impl<'e> Following<'e> {
 
     /// Takes back a rewind, or repeats one, beside which no file had to change: there is no restore to undo
     /// or redo. `None` if that is not what happened last.
-    pub(crate) fn alone(&mut self, aim: &Aim) -> Result<Option<Told>, CommandError> {
-        let Some(ends) = &self.ends else {
-            return Ok(None);
-        };
-        let Some((checkpoint, name)) = ends.alone(aim)? else {
-            return Ok(None);
-        };
-        let Ok(found) = self.project.find(&Spec::Id(checkpoint.clone())) else {
-            return Ok(None);
-        };
+    pub(crate) fn alone(&mut self, aim: &Aim) -> Result<Option<Told>> {
+        let Some(ends) = &self.ends else { return Ok(None) };
+        let Some((checkpoint, name)) = ends.alone(aim)? else { return Ok(None) };
+        let Ok(found) = self.project.find(&Spec::Id(checkpoint.clone())) else { return Ok(None) };
         let from = State::Checkpoint(Box::new(found));
         let differences = self.project.changes(&from, &State::Present, &[], false)?;
         if !differences.changes.is_empty() || differences.modes_differ {
             return Ok(None);
         }
         let intent = self.new_intent(aim.clone())?;
-        let Some(due) = ends.due_alone(&intent, &checkpoint, &name)? else {
-            return Ok(None);
-        };
+        let Some(due) = ends.due_alone(&intent, &checkpoint, &name)? else { return Ok(None) };
         self.intent = Some(intent);
         Ok(Some(self.carry_out(&due)))
     }
@@ -245,7 +217,7 @@ impl<'e> Following<'e> {
         done.unwrap_or_else(Told::failed)
     }
 
-    fn try_to_carry_out(&self, due: &Due) -> Result<Told, CommandError> {
+    fn try_to_carry_out(&self, due: &Due) -> Result<Told> {
         let (Some(ends), Some(intent)) = (&self.ends, &self.intent) else {
             return Ok(Told::nothing());
         };
@@ -282,7 +254,7 @@ fn explained(error: SessionsError, due: &Due, kept_in: &Path, can_pass: bool) ->
     let state = match due {
         Due::BringBack { kept, .. } => {
             let path = kept_in.join(kept);
-            let path = escape(path.as_os_str().as_encoded_bytes());
+            let path = shown(path);
             format!("The files are restored, the conversation is not; its end is kept in {path}.")
         }
         _ => "The files are restored, the conversation is not.".to_owned(),

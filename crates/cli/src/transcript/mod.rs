@@ -3,13 +3,13 @@
 
 mod following;
 
-use herma_core::types::checkpoint::{Checkpoint, Transcript};
+use herma_core::Checkpoint;
+use herma_core::types::checkpoint::Transcript;
 use herma_sessions::rewind::{Aim, Followed, Place, Rewound, TranscriptMark};
 use herma_sessions::{Access, Database, rewind};
 
 pub(crate) use self::following::Following;
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Result, WithState};
 use crate::conversations;
 use crate::render::told::Told;
 
@@ -32,7 +32,7 @@ impl Conversation {
 
     /// The conversation of a checkpoint; refused, before anything is changed, if the checkpoint does not say
     /// how far it had come, or if it cannot be taken back to there.
-    pub(crate) fn of(env: &CommandEnv, checkpoint: &Checkpoint) -> Result<Self, CommandError> {
+    pub(crate) fn of(env: &CommandEnv, checkpoint: &Checkpoint) -> Result<Self> {
         let refused = |what: &str| {
             CommandError::usage(what)
                 .with_state("Nothing was changed.")
@@ -56,14 +56,12 @@ impl Conversation {
     }
 
     /// What would happen to it.
-    pub(crate) fn plan(&self, env: &CommandEnv) -> Result<Told, CommandError> {
-        let Some(Place { session, mark }) = &self.0 else {
-            return Ok(Told::nothing());
-        };
+    pub(crate) fn plan(&self, env: &CommandEnv) -> Result<Told> {
+        let Some(Place { session, mark }) = &self.0 else { return Ok(Told::nothing()) };
         let database = conversations::open(&env.home, Access::Read)?;
         let files = conversations::directory(&env.home)?;
         let cut = rewind::plan(&database, files.as_ref(), session, *mark)
-            .map_err(|error| CommandError::from(error).with_state("Nothing was changed."))?;
+            .with_state("Nothing was changed.")?;
         let followed =
             Followed { session: Some(session.clone()), cut, brought_back: Rewound::default() };
         Told::planned(files.as_ref(), followed)

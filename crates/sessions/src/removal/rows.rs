@@ -74,9 +74,7 @@ fn delete_range(
             Ok(())
         }
         Err(error) => {
-            let Some(why) = why_it_stays(&error) else {
-                return Err(error);
-            };
+            let Some(why) = why_it_stays(&error) else { return Err(error) };
             if removed.kept.len() < NAMED {
                 let sql = "SELECT id FROM temp.victims WHERE n = ?1";
                 let number = range.to as i64;

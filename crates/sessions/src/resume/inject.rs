@@ -43,9 +43,7 @@ pub fn nearest(
             _ => None,
         };
         let parent = parent_of(here.as_str()).or_else(told);
-        let Some(parent) = parent.and_then(|parent| SessionId::parse(&parent).ok()) else {
-            break;
-        };
+        let Some(parent) = parent.and_then(|parent| SessionId::parse(&parent).ok()) else { break };
         match store.look(&parent) {
             Some(Ok(record)) => {
                 lineage.found = Some((parent, record));
@@ -122,9 +120,7 @@ fn values<'r>(record: &'r Record, key: &str) -> impl Iterator<Item = &'r Value> 
 }
 
 fn step(step: &Value) -> String {
-    let Value::Map(map) = step else {
-        return format!("  [ ] {}", shown(step));
-    };
+    let Value::Map(map) = step else { return format!("  [ ] {}", shown(step)) };
     let mark = match map.get("status").and_then(Value::as_text) {
         Some("completed") => "[x]",
         Some("in_progress") => "[~]",

@@ -223,9 +223,7 @@ impl ResumeStore {
         let mut listed = Vec::new();
         for entry in self.dir.entries()? {
             let name = entry.name.to_bytes();
-            let Some(stem) = name.strip_suffix(b".yaml") else {
-                continue;
-            };
+            let Some(stem) = name.strip_suffix(b".yaml") else { continue };
             let file = String::from_utf8_lossy(name).into_owned();
             let session = std::str::from_utf8(stem).ok();
             let session = session.and_then(|stem| SessionId::parse(stem).ok());

@@ -78,9 +78,7 @@ impl Update {
     /// Reads an object with the keys of a record. What Herma keeps itself (the session and the times) is
     /// not taken from it.
     pub fn from_value(value: Value) -> Result<Self, UpdateError> {
-        let Value::Map(mut map) = value else {
-            return Err(UpdateError::NotAMap);
-        };
+        let Value::Map(mut map) = value else { return Err(UpdateError::NotAMap) };
         for key in ["session_id", "created", "updated"] {
             map.take(key);
         }

@@ -73,9 +73,7 @@ impl Ends {
 
     /// Opens the directory to look at it; `None` if it is not there, or a move of the project is under way.
     pub fn look(sessions: &Dir, project: &str) -> Result<Option<Self>> {
-        let Some(dir) = open_directory(sessions)? else {
-            return Ok(None);
-        };
+        let Some(dir) = open_directory(sessions)? else { return Ok(None) };
         let name = lock_name(project);
         let free = lock::acquire_existing(&dir, &name, lock::Mode::Shared, Duration::ZERO)?;
         if matches!(free, Some(Acquired::Busy { .. })) {
@@ -162,12 +160,8 @@ impl Ends {
         }
         let mut is_changed = false;
         for name in self.names(false)?.into_iter().chain(self.names(true)?) {
-            let Some(end) = EndName::parse(&name) else {
-                continue;
-            };
-            let Some(checkpoint) = now(end.checkpoint) else {
-                continue;
-            };
+            let Some(end) = EndName::parse(&name) else { continue };
+            let Some(checkpoint) = now(end.checkpoint) else { continue };
             let new = EndName { checkpoint: &checkpoint, ..end };
             self.dir.rename_new(name.as_str(), &self.dir, new.to_string().as_str())?;
             is_changed = true;
@@ -200,18 +194,14 @@ impl Ends {
         if intent.reversing {
             // Files that were on their way are back, and no message was touched. What undo or redo would
             // have found is still there.
-            let (Aim::Rewind(place), Some(left)) = (&intent.aim, left) else {
-                return Ok(None);
-            };
+            let (Aim::Rewind(place), Some(left)) = (&intent.aim, left) else { return Ok(None) };
             let name = self.name(intent, left, false, true);
             let place = place.clone();
             return Ok(Some(Due::Note { name, place }));
         }
         match &intent.aim {
             Aim::Rewind(place) => {
-                let Some(left) = left else {
-                    return Ok(None);
-                };
+                let Some(left) = left else { return Ok(None) };
                 Ok(Some(Due::Cut {
                     place: place.clone(),
                     keep_as: self.name(intent, left, arrival.alone, false),
@@ -235,9 +225,7 @@ impl Ends {
 
     /// What was cut when the checkpoint was left comes back.
     fn back(&self, intent: &Intent, arrival: &Arrival) -> Result<Option<Due>> {
-        let Some(at) = &arrival.at else {
-            return Ok(None);
-        };
+        let Some(at) = &arrival.at else { return Ok(None) };
         let kept = self.newest(false, at)?;
         let note = |left: &String| self.name(intent, left, false, true);
         Ok(kept.map(|kept| Due::BringBack { kept, note: arrival.left.as_ref().map(note) }))
@@ -245,12 +233,8 @@ impl Ends {
 
     /// What was brought back when the checkpoint was left is cut again.
     fn again(&self, intent: &Intent, arrival: &Arrival) -> Result<Option<Due>> {
-        let (Some(at), Some(left)) = (&arrival.at, &arrival.left) else {
-            return Ok(None);
-        };
-        let Some(note) = self.newest(true, at)? else {
-            return Ok(None);
-        };
+        let (Some(at), Some(left)) = (&arrival.at, &arrival.left) else { return Ok(None) };
+        let Some(note) = self.newest(true, at)? else { return Ok(None) };
         Ok(self.place_of(&note)?.map(|place| Due::Cut {
             place,
             keep_as: self.name(intent, left, false, false),
@@ -312,9 +296,7 @@ impl Ends {
                 self.forget(forget)?;
             }
             Due::BringBack { kept, note } => {
-                let Some(end) = Kept::read(&self.dir, kept)? else {
-                    return Ok(followed);
-                };
+                let Some(end) = Kept::read(&self.dir, kept)? else { return Ok(followed) };
                 followed.brought_back = super::bring_back(&mut open()?, files, &self.dir, kept)?;
                 let place = end.place();
                 followed.session = Some(place.session.clone());

@@ -77,12 +77,8 @@ pub(super) struct Jsonl<'k> {
 
 impl<'k> Jsonl<'k> {
     pub(super) fn open(sessions_dir: Option<&'k Dir>, cut: &'k Cut) -> Result<Option<Self>> {
-        let (Some(dir), Some((start, end))) = (sessions_dir, cut.jsonl) else {
-            return Ok(None);
-        };
-        let Some(name) = jsonl_name(&cut.session) else {
-            return Ok(None);
-        };
+        let (Some(dir), Some((start, end))) = (sessions_dir, cut.jsonl) else { return Ok(None) };
+        let Some(name) = jsonl_name(&cut.session) else { return Ok(None) };
         match dir.open_existing(name.as_str()) {
             Ok(file) => Ok(Some(Self { file, dir, session: &cut.session, start, end })),
             Err(error) if error.is_not_found() => {

@@ -24,9 +24,7 @@ pub(crate) fn for_each_end(
     sessions: &Dir,
     mut each: impl FnMut(&Dir, &CStr, &str) -> Result<()>,
 ) -> Result<()> {
-    let Some(dir) = open_directory(sessions)? else {
-        return Ok(());
-    };
+    let Some(dir) = open_directory(sessions)? else { return Ok(()) };
     for entry in dir.entries()? {
         let name = entry.name.as_c_str();
         if !name.to_str().is_ok_and(|name| EndName::parse(name).is_some()) {

@@ -138,9 +138,7 @@ fn judge_record(record: &dyn TableLike, entry: &Entry) -> Result<Verdict, String
     if record.iter().any(|(key, _)| !is_known(key)) {
         return Err(unknown_form());
     }
-    let Some(hash) = record.get("trusted_hash") else {
-        return Ok(Verdict::NotApproved);
-    };
+    let Some(hash) = record.get("trusted_hash") else { return Ok(Verdict::NotApproved) };
     match hash.as_str() {
         Some(hash) if hash == entry.hash => Ok(Verdict::Fine),
         Some(hash) if is_hash(hash) => Ok(Verdict::NotApprovedAnyMore),

@@ -10,22 +10,17 @@
 
 mod approvals;
 
-use crate::agent::Agent;
-use crate::agents::definition::Definition;
-use crate::event::{EventKind, ToolClass};
-use crate::install::Target;
-use crate::install::hooks_json::{HookEvent, HooksJson};
-use crate::payload::fields::{TOP, id, prompt};
-use crate::rules::Rules;
+use crate::agents::definition::{
+    Agent, Definition, EventKind, HookEvent, HooksJson, Rules, TOP, ToolClass,
+};
+use crate::payload::fields::{id, prompt};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     sign: |places| places.variable_or("CODEX_HOME", ".codex"),
     place_variables: &["CODEX_HOME"],
     targets: |places, scope| {
-        let of_user = (AGENT.sign)(places).join("hooks.json");
-        let path = scope.choose(".codex/hooks.json", of_user);
-        Ok(vec![Target::shared(path, &HOOKS)])
+        Ok(AGENT.shared(places, scope, ".codex/hooks.json", "hooks.json", &HOOKS))
     },
     next_step: |in_project| {
         Some(if in_project {

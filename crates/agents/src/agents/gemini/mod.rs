@@ -9,12 +9,9 @@
 
 mod trust;
 
-use crate::agent::Agent;
-use crate::agents::definition::Definition;
-use crate::event::{EventKind, ToolClass};
-use crate::install::hooks_json::{HookEvent, HooksJson};
-use crate::install::{Scope, Target};
-use crate::rules::Rules;
+use crate::agents::definition::{
+    Agent, Definition, EventKind, HookEvent, HooksJson, Rules, Scope, Target, ToolClass,
+};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

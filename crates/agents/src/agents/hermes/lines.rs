@@ -88,9 +88,7 @@ impl Lines {
     /// (`empty`), which becomes a comment.
     pub(super) fn open_up(&mut self, at: usize, key: &str, empty: &str) -> bool {
         let line = &self.lines[at];
-        let Some(rest) = value_after(line.trim_start(), key) else {
-            return false;
-        };
+        let Some(rest) = value_after(line.trim_start(), key) else { return false };
         let value = rest.trim();
         if value.is_empty() || value.starts_with('#') {
             return true;
@@ -153,9 +151,7 @@ impl Lines {
 
     /// Takes out entries of ours that lost their marks, with the keys that have nothing left.
     fn remove_unmarked(&mut self) {
-        let Some(header) = self.key_at(0..self.len(), 0, "hooks") else {
-            return;
-        };
+        let Some(header) = self.key_at(0..self.len(), 0, "hooks") else { return };
         let indent = self.child_indent(header);
         let mut at = header + 1;
         let mut removed = false;
@@ -180,9 +176,7 @@ impl Lines {
 
     /// Takes our items out of a list; tells how many lines they were.
     fn remove_items(&mut self, range: Range<usize>) -> usize {
-        let Some(first) = range.clone().find(|at| is_item(&self.lines[*at])) else {
-            return 0;
-        };
+        let Some(first) = range.clone().find(|at| is_item(&self.lines[*at])) else { return 0 };
         let indent = indent_of(&self.lines[first]);
         let mut end = range.end;
         let mut taken = 0;

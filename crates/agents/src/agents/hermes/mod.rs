@@ -15,13 +15,10 @@ use std::path::PathBuf;
 use serde_json::Value as Data;
 
 use self::config::{Config, HOOKS};
-use crate::agent::Agent;
-use crate::agents::definition::Definition;
-use crate::event::{EventKind, ToolClass};
-use crate::install::switches::{Files, Question, Verdict};
-use crate::install::{Places, Scope, Target};
+use crate::agents::definition::{
+    Agent, Definition, EventKind, Files, Places, Question, Rules, Scope, Target, ToolClass, Verdict,
+};
 use crate::payload::fields::{id, object, prompt};
-use crate::rules::Rules;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

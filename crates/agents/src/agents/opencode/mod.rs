@@ -8,14 +8,12 @@
 //! The plugin starts Herma without a shell. `OpenCode` waits for a plugin without any limit and takes what it throws for
 //! the tool's failure, so the plugin keeps a limit itself and throws nothing.
 
-use crate::agent::Agent;
-use crate::agents::definition::Definition;
-use crate::event::{EventKind, ToolClass};
+use crate::agents::definition::{
+    ARGUMENTS, Agent, Definition, EVENT, EventKind, Field, FoundCommand, HookCommand, OwnFile,
+    Program, Rules, TOP, Target, ToolClass,
+};
 use crate::install::json::{Json, Layout};
-use crate::install::own_file::{OwnFile, Program};
-use crate::install::{FoundCommand, HookCommand, Target};
-use crate::payload::fields::{ARGUMENTS, EVENT, Field, TOP, id, object, path, prompt};
-use crate::rules::Rules;
+use crate::payload::fields::{id, object, path, prompt};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,

@@ -14,9 +14,7 @@ impl HooksJson {
         let root = &document.root;
         let members = root.members().ok_or_else(|| shape("the file is no object"))?;
         refuse_duplicates(members, &["hooks", "version"])?;
-        let Some(hooks) = root.get("hooks") else {
-            return Ok(document);
-        };
+        let Some(hooks) = root.get("hooks") else { return Ok(document) };
         let events = hooks.members().ok_or_else(|| shape("`hooks` is no object"))?;
         let names: Vec<&str> = self.events.iter().map(|event| event.name).collect();
         refuse_duplicates(events, &names)?;
@@ -47,9 +45,7 @@ impl HooksJson {
     /// What a file says besides ours. Lists that hold nothing say nothing.
     fn without_ours(&self, data: &Data) -> Data {
         let mut data = data.clone();
-        let Some(root) = data.as_object_mut() else {
-            return data;
-        };
+        let Some(root) = data.as_object_mut() else { return data };
         if let Some(Data::Object(hooks)) = root.get_mut("hooks") {
             for list in hooks.values_mut().filter_map(Data::as_array_mut) {
                 list.retain_mut(|entry| !self.strip(entry));

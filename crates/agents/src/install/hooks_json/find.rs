@@ -10,9 +10,7 @@ impl HooksJson {
         let mut ours = Vec::new();
         let members = root.members().unwrap_or_default();
         let hooks = members.iter().position(|item| is_key(item, "hooks"));
-        let Some(at_hooks) = hooks else {
-            return ours;
-        };
+        let Some(at_hooks) = hooks else { return ours };
         for (at_event, event) in members[at_hooks].node.items().iter().enumerate() {
             let name = event.key.clone().unwrap_or_default();
             let elements = event.node.elements().unwrap_or_default();
@@ -46,9 +44,7 @@ impl HooksJson {
             return;
         }
         let at_handlers = element.items().iter().position(|item| is_key(item, "hooks"));
-        let Some(at_handlers) = at_handlers else {
-            return;
-        };
+        let Some(at_handlers) = at_handlers else { return };
         let handlers = element.items()[at_handlers].node.items();
         if let [only] = handlers {
             if let Some(found) = recognise(&only.node) {

@@ -13,9 +13,7 @@ impl Layout {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
             _ => "\n",
         };
-        let Some(first) = root.items().first() else {
-            return Self { line_end, ..own };
-        };
+        let Some(first) = root.items().first() else { return Self { line_end, ..own } };
         let outer = indent_at(text, root.span.start);
         let unit = own_line(text, root, first.start);
         let unit = unit.map(|indent| indent.strip_prefix(outer).unwrap_or(&indent).to_owned());
@@ -134,12 +132,8 @@ fn splice(text: &str, span: &Range<usize>, with: &str) -> String {
 
 /// Removes the item at this path of places from the root, and what was made only to hold it.
 pub(crate) fn remove(text: &str, root: &Node, path: &[usize]) -> String {
-    let Some((place, above)) = path.split_last() else {
-        return text.to_owned();
-    };
-    let Some(container) = node_at(root, above) else {
-        return text.to_owned();
-    };
+    let Some((place, above)) = path.split_last() else { return text.to_owned() };
+    let Some(container) = node_at(root, above) else { return text.to_owned() };
     match container.items() {
         [only] if *place == 0 => remove_only(text, root, container, only, above),
         items if *place < items.len() => remove_one(text, items, *place),

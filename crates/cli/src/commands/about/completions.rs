@@ -5,10 +5,9 @@ use std::io::Write;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::commands::cli::Cli;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
 /// Print the completions for a shell
 ///
@@ -19,7 +18,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "herma", &mut script);
     let mut out = ui.data();

@@ -8,11 +8,10 @@ use clap_mangen::Man;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
 
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::commands::cli::Cli;
 use crate::render::listing;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
 /// Print the manual page, or write all pages into a directory
 #[derive(Args, Debug)]
@@ -22,7 +21,7 @@ pub(crate) struct ManArgs {
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn cmd_man(ui: &Ui, args: &ManArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_man(ui: &Ui, args: &ManArgs) -> Result<Outcome> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &args.directory else {

@@ -6,12 +6,11 @@ use std::io::Write;
 
 use clap::{Arg, Command, CommandFactory};
 
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::commands::cli::Cli;
-use crate::terminal::ui::Ui;
+use crate::terminal::Ui;
 
-pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome> {
     let mut out = ui.data();
     out.write_all(reference().as_bytes())?;
     out.finish()?;

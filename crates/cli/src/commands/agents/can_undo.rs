@@ -7,13 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use bstr::BString;
 use clap::Args;
 use herma_core::can_undo::{Answer, CanUndo, Command, Uncovered, What, Why};
-use herma_store::path::escape;
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, list, object, project_json};
-use crate::terminal::theme::Label;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object, project_json};
+use crate::terminal::{Label, escape};
 
 /// Say whether a command could be undone, without running it
 ///
@@ -74,12 +71,11 @@ fn uncovered_json(uncovered: &Uncovered) -> impl Serialize {
     }
 }
 
-pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let directory = project.rel_path(&env.directory)?;
-    let progress = env.ui.progress();
-    let can_undo = project.can_undo(&args.command(), &directory, &progress)?;
-    drop(progress);
+    let can_undo =
+        env.ui.during(|progress| project.can_undo(&args.command(), &directory, progress))?;
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.can-undo/1",

@@ -6,13 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_shell::{Command, may_change};
-use herma_store::path::escape;
 
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::commands::agents::can_undo::is_shell_text;
 use crate::render::json::object;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Ui, escape};
 
 /// Say whether a command only reads, or may change files
 ///
@@ -28,7 +26,7 @@ pub(crate) struct ClassifyArgs {
     command: Vec<OsString>,
 }
 
-pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome> {
     let found = may_change(&match &args.command[..] {
         [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
         words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),

@@ -10,10 +10,8 @@ use clap::Args;
 #[derive(Args, Debug)]
 pub(crate) struct HookArgs {
     /// The agent whose hook it is
-    #[arg(value_name = "AGENT")]
     pub(crate) agent: String,
     /// What happens, for agents that do not say so themselves
-    #[arg(value_name = "EVENT")]
     pub(crate) event: Option<String>,
     /// Whatever else an agent adds
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]

@@ -6,8 +6,7 @@ use herma_agents::Agent;
 use super::install::plan::Plan;
 use super::install::report::Done;
 use super::install::{HowArgs, agent_parser, places, report};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 
 /// Tell agents to stop calling Herma
 ///
@@ -24,10 +23,7 @@ pub(crate) struct UninstallArgs {
     how: HowArgs,
 }
 
-pub(crate) fn cmd_uninstall(
-    env: &CommandEnv,
-    args: &UninstallArgs,
-) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_uninstall(env: &CommandEnv, args: &UninstallArgs) -> Result<Outcome> {
     let places = places(env)?;
     let scope = args.how.scope(env)?;
     let agents = if args.all {
@@ -36,7 +32,7 @@ pub(crate) fn cmd_uninstall(
     } else {
         args.agents.clone()
     };
-    let one = |agent: Agent| -> Result<Done, CommandError> {
+    let one = |agent: Agent| -> Result<Done> {
         let plan = Plan::uninstall(agent, &places, &scope)?;
         plan.carry_out(env, args.how.dry_run)
     };

@@ -2,18 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
 use herma_fs::Dir;
-use herma_store::path::escape;
 
-use super::{name, no_terminal, shown_first};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::shown_first;
+use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::render::json::{PathJson, list, object};
-use crate::terminal::units::size;
+use crate::terminal::{escape, shown, size};
 
 /// Delete all checkpoints of all projects
 ///
@@ -26,7 +23,7 @@ pub(super) struct ClearArgs {
     force: bool,
 }
 
-pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome> {
     let base = env.home.join("checkpoints");
     match Dir::open_nofollow(&base) {
         Err(error) if error.is_not_found() => {
@@ -41,14 +38,10 @@ pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, C
         shown_first(describe(env), args.force)?;
     }
     if !args.force {
-        if !env.ui.can_ask() {
-            let message = "all checkpoints of all projects would be deleted";
-            return Err(no_terminal(message, "herma checkpoints clear"));
-        }
+        let would = "all checkpoints of all projects would be deleted";
+        env.ui.must_ask(would, "`herma checkpoints clear --force`")?;
         if !env.ui.ask("Proceed? [y/N]: ")? {
-            let mut out = env.ui.data();
-            writeln!(out, "Aborted.")?;
-            out.finish()?;
+            env.ui.print("Aborted.")?;
             return Ok(Outcome::Aborted);
         }
     }
@@ -56,19 +49,17 @@ pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome, C
         Some(shown) => env.engine.clear_counted(shown),
         None => env.engine.clear_all(),
     };
-    let cleared = cleared.map_err(|error| {
-        CommandError::from(error)
-            .with_state("Could not clear checkpoint base; what was not removed is still usable.")
-    })?;
+    let cleared = cleared
+        .with_state("Could not clear checkpoint base; what was not removed is still usable.")?;
     let freed = cleared.bytes_freed;
     tell(env, Some(&base), cleared.deleted, freed, &cleared.kept)
 }
 
 /// What will be lost. A store too damaged to be described can be cleared all the same.
-fn describe(env: &CommandEnv) -> Result<(), CommandError> {
+fn describe(env: &CommandEnv) -> Result<()> {
     let base = env.home.join("checkpoints");
     let mut out = env.ui.data();
-    let shown = escape(base.as_os_str().as_bytes());
+    let shown = shown(base);
     writeln!(out, "This will delete the ENTIRE checkpoint base at {shown}")?;
     match env.engine.status(false, &NoProgress) {
         Ok(status) => {
@@ -94,14 +85,14 @@ fn tell(
     deleted: bool,
     bytes_freed: u64,
     kept: &[OsString],
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.checkpoints-clear/1",
-            base: PathJson::of(&env.home.join("checkpoints")),
+            base: PathJson::of(env.home.join("checkpoints")),
             deleted,
             bytes_freed,
-            kept: list(kept.iter().map(|n| PathJson::new(n.as_bytes()))),
+            kept: list(kept.iter().map(PathJson::of)),
         })?;
         return Ok(Outcome::Done);
     }
@@ -114,7 +105,7 @@ fn tell(
     if !kept.is_empty() {
         writeln!(out, "Kept what is no checkpoint:")?;
         for kept in kept {
-            writeln!(out, "  {}", name(kept))?;
+            writeln!(out, "  {}", shown(kept))?;
         }
     }
     out.finish()?;

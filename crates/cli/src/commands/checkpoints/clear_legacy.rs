@@ -1,17 +1,15 @@
 //! `herma checkpoints clear-legacy`
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::{ClearedLegacy, LegacyArchive, PreV2Project};
 
-use super::{name, no_terminal, place, shown_first};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{place, shown_first};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{PathJson, list, object};
 use crate::render::listing::counted;
-use crate::terminal::units::size;
+use crate::terminal::{shown, size};
 
 /// Delete the repositories from before the single store, and archives of them
 ///
@@ -23,10 +21,7 @@ pub(super) struct ClearLegacyArgs {
     force: bool,
 }
 
-pub(super) fn cmd_clear_legacy(
-    env: &CommandEnv,
-    args: &ClearLegacyArgs,
-) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_clear_legacy(env: &CommandEnv, args: &ClearLegacyArgs) -> Result<Outcome> {
     let mut archives = env.engine.legacy()?;
     archives.sort_by(|a, b| b.mtime.total_cmp(&a.mtime));
     let repositories = env.engine.pre_v2_projects()?;
@@ -37,15 +32,11 @@ pub(super) fn cmd_clear_legacy(
         shown_first(describe(env, &archives, &repositories), args.force)?;
     }
     if !args.force {
-        if !env.ui.can_ask() {
-            let count = counted(archives.len() + repositories.len(), "legacy archive");
-            let message = format!("{count} would be deleted");
-            return Err(no_terminal(&message, "herma checkpoints clear-legacy"));
-        }
+        let count = counted(archives.len() + repositories.len(), "legacy archive");
+        let instead = "`herma checkpoints clear-legacy --force`";
+        env.ui.must_ask(format!("{count} would be deleted"), instead)?;
         if !env.ui.ask("Delete all legacy archives? [y/N]: ")? {
-            let mut out = env.ui.data();
-            writeln!(out, "Aborted.")?;
-            out.finish()?;
+            env.ui.print("Aborted.")?;
             return Ok(Outcome::Aborted);
         }
     }
@@ -57,7 +48,7 @@ fn remove(
     env: &CommandEnv,
     archives: &[LegacyArchive],
     repositories: &[PreV2Project],
-) -> Result<ClearedLegacy, CommandError> {
+) -> Result<ClearedLegacy> {
     let mut cleared = ClearedLegacy::default();
     for repository in repositories {
         cleared.bytes_freed += env.engine.remove_pre_v2(&repository.project)?;
@@ -80,7 +71,7 @@ fn describe(
     env: &CommandEnv,
     archives: &[LegacyArchive],
     repositories: &[PreV2Project],
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let sizes = archives.iter().map(|archive| archive.size_bytes);
     let total = sizes.chain(repositories.iter().map(|old| old.size_bytes)).sum();
     let mut out = env.ui.data();
@@ -97,7 +88,7 @@ fn describe(
     }
     for archive in archives {
         let bytes = size(archive.size_bytes);
-        writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+        writeln!(out, "  {:<40}  {bytes:>10}", shown(&archive.name))?;
     }
     writeln!(out)?;
     writeln!(out, "Legacy archives hold pre-v2 per-project shadow repos, moved aside")?;
@@ -106,14 +97,12 @@ fn describe(
     Ok(out.finish()?)
 }
 
-fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, CommandError> {
+fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome> {
     let was_there = cleared.is_some();
     let cleared = cleared.unwrap_or_default();
     let outcome = if cleared.kept.is_empty() { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {
-        let paths = |names: &[std::ffi::OsString]| {
-            list(names.iter().map(|name| PathJson::new(name.as_bytes())))
-        };
+        let paths = |names: &[std::ffi::OsString]| list(names.iter().map(PathJson::of));
         env.ui.write_json(&object! {
             schema: "herma.checkpoints-clear-legacy/1",
             deleted: cleared.deleted,
@@ -134,13 +123,13 @@ fn tell(env: &CommandEnv, cleared: Option<ClearedLegacy>) -> Result<Outcome, Com
         writeln!(out, "Moved back resume records:")?;
     }
     for moved in &cleared.moved_back {
-        writeln!(out, "  {}", name(moved))?;
+        writeln!(out, "  {}", shown(moved))?;
     }
     out.finish()?;
     for kept in &cleared.kept {
         env.ui.warning(format_args!(
             "{} stays: it holds files whose names are taken beside the store",
-            name(kept)
+            shown(kept)
         ));
     }
     Ok(outcome)

@@ -50,9 +50,7 @@ pub(crate) fn name_all(env: &CommandEnv, refs: &[String]) -> Vec<String> {
 /// The checkpoints of a project by their place in the order of saving.
 fn checkpoints(env: &CommandEnv, workdir: Option<&PathBuf>) -> Vec<(u64, String)> {
     let project = workdir.and_then(|root| env.engine.project(root).ok());
-    let Some(project) = project else {
-        return Vec::new();
-    };
+    let Some(project) = project else { return Vec::new() };
     let readable = project.list().unwrap_or_default();
     let whole = readable.iter().map(|one| (one.sequence, in_words(one)));
     let damaged = project.damaged().unwrap_or_default();

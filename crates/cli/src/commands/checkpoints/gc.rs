@@ -7,10 +7,9 @@ use herma_core::gc::Thoroughness;
 
 use super::damage::warn_of_damage;
 use super::require_store;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::object;
-use crate::terminal::units::size;
+use crate::terminal::size;
 
 /// Free what no checkpoint needs, and pack the rest tightly
 ///
@@ -24,7 +23,7 @@ pub(super) struct GcArgs {
     empty_trash: bool,
 }
 
-pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
     require_store(env)?;
     let progress = env.ui.progress();
     let full = Thoroughness::Full;

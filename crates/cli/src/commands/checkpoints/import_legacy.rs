@@ -1,18 +1,16 @@
 //! `herma checkpoints import-legacy`
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::{ImportOptions, Imported};
 use herma_store::path::escape;
-use serde::Serialize;
 
-use super::{name, place};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, list, object};
+use super::place;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::render::listing::counted;
+use crate::terminal::shown;
 
 /// Import the history of repositories from before the single store
 ///
@@ -28,7 +26,7 @@ pub(super) struct ImportLegacyArgs {
 fn repository_json(imported: &Imported) -> impl Serialize {
     let archive = imported.archive.as_ref();
     object! {
-        archive: archive.map(|name| PathJson::new(name.as_bytes())),
+        archive: archive.map(PathJson::of),
         project: imported.project.to_string(),
         workdir: imported.workdir.as_deref().map(PathJson::of),
         checkpoints: imported.checkpoints,
@@ -38,10 +36,7 @@ fn repository_json(imported: &Imported) -> impl Serialize {
     }
 }
 
-pub(super) fn cmd_import_legacy(
-    env: &CommandEnv,
-    args: &ImportLegacyArgs,
-) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_import_legacy(env: &CommandEnv, args: &ImportLegacyArgs) -> Result<Outcome> {
     let progress = env.ui.progress();
     let options = ImportOptions { pin: args.pin };
     let all = env.engine.import_legacy(&options, &progress)?;
@@ -75,7 +70,7 @@ pub(super) fn cmd_import_legacy(
                     "{of}: at least {lost} could not be brought in: {problem}"
                 ));
             } else {
-                let archive = one.archive.as_deref().map(name);
+                let archive = one.archive.as_deref().map(shown);
                 let place = archive.unwrap_or_else(|| "beside the store".to_owned());
                 env.ui.warning(format_args!("{of} ({place}) was skipped: {problem}"));
             }

@@ -4,7 +4,7 @@ use herma_core::types::settings::Keeping;
 use serde::Serialize;
 
 use crate::render::listing::counted;
-use crate::terminal::units::size;
+use crate::terminal::size;
 
 /// The limits as programs read them; 0 is no limit.
 #[derive(Clone, Copy, Serialize)]
@@ -40,7 +40,7 @@ pub(super) fn in_words(keeping: &Keeping, max_total_size: u64) -> String {
         parts.push(format!("{} in all", size(max_total_size)));
     }
     if keeping.retention_days > 0 {
-        let days = counted(keeping.retention_days as usize, "day");
+        let days = counted(keeping.retention_days, "day");
         parts.push(format!("{days} without use"));
     }
     if keeping.min_free_disk > 0 {

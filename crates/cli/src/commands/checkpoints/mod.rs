@@ -11,22 +11,13 @@ mod prune;
 mod prune_report;
 mod repair;
 mod status;
-mod status_json;
 mod verify;
 
 use clap::{Args, Subcommand};
 use herma_core::{Error, ProjectId};
-use herma_store::path::escape;
 
-use self::clear::ClearArgs;
-use self::clear_legacy::ClearLegacyArgs;
-use self::gc::GcArgs;
-use self::import_legacy::ImportLegacyArgs;
-use self::prune::PruneArgs;
-use self::status::StatusArgs;
-use self::verify::VerifyArgs;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
+use crate::terminal::shown;
 
 /// Look after the store: what it holds, what it costs, cleaning and checking
 ///
@@ -40,13 +31,13 @@ pub(crate) struct CheckpointsArgs {
 #[derive(Subcommand, Debug)]
 enum CheckpointsCommand {
     #[command(visible_alias = "list")]
-    Status(StatusArgs),
-    Prune(PruneArgs),
-    Clear(ClearArgs),
-    ClearLegacy(ClearLegacyArgs),
-    ImportLegacy(ImportLegacyArgs),
-    Gc(GcArgs),
-    Verify(VerifyArgs),
+    Status(status::StatusArgs),
+    Prune(prune::PruneArgs),
+    Clear(clear::ClearArgs),
+    ClearLegacy(clear_legacy::ClearLegacyArgs),
+    ImportLegacy(import_legacy::ImportLegacyArgs),
+    Gc(gc::GcArgs),
+    Verify(verify::VerifyArgs),
     /// Repair what is damaged, as far as possible
     ///
     /// Loses nothing: what is replaced is set aside in the store. Rebuilds missing and damaged indexes, refs and
@@ -62,13 +53,10 @@ impl CheckpointsArgs {
     }
 }
 
-pub(crate) fn cmd_checkpoints(
-    env: &CommandEnv,
-    args: &CheckpointsArgs,
-) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_checkpoints(env: &CommandEnv, args: &CheckpointsArgs) -> Result<Outcome> {
     use CheckpointsCommand as Command;
     match &args.command {
-        None => status::cmd_status(env, &StatusArgs::default()),
+        None => status::cmd_status(env, &status::StatusArgs::default()),
         Some(Command::Status(args)) => status::cmd_status(env, args),
         Some(Command::Prune(args)) => prune::cmd_prune(env, args),
         Some(Command::Clear(args)) => clear::cmd_clear(env, args),
@@ -81,7 +69,7 @@ pub(crate) fn cmd_checkpoints(
 }
 
 /// For commands that have nothing to do without a store.
-fn require_store(env: &CommandEnv) -> Result<(), CommandError> {
+fn require_store(env: &CommandEnv) -> Result<()> {
     if env.engine.has_store()? {
         return Ok(());
     }
@@ -90,10 +78,7 @@ fn require_store(env: &CommandEnv) -> Result<(), CommandError> {
 
 /// What comes of showing first what will be done. Nobody reading it stops nothing that needs no answer; with a
 /// question to come, nothing is done, and that is no success.
-fn shown_first(
-    written: Result<(), CommandError>,
-    needs_no_answer: bool,
-) -> Result<(), CommandError> {
+fn shown_first(written: Result<()>, needs_no_answer: bool) -> Result<()> {
     match written {
         Err(error) if error.kind() != Kind::BrokenPipe => Err(error),
         Err(_) if !needs_no_answer => {
@@ -104,24 +89,10 @@ fn shown_first(
     }
 }
 
-/// What stops a command that deletes and cannot ask.
-fn no_terminal(message: &str, command: &str) -> CommandError {
-    CommandError::usage(message)
-        .with_state("Nothing was removed: there is no terminal to ask on.")
-        .with_hint(format!("`{command} --force`"))
-}
-
 /// A project as people know it: by its directory if that is known.
 fn place(workdir: Option<&std::path::Path>, id: &ProjectId) -> String {
-    use std::os::unix::ffi::OsStrExt;
     match workdir {
-        Some(workdir) => escape(workdir.as_os_str().as_bytes()),
+        Some(workdir) => shown(workdir),
         None => format!("project {id}"),
     }
-}
-
-/// A file name as people read it.
-fn name(name: &std::ffi::OsStr) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    escape(name.as_bytes())
 }

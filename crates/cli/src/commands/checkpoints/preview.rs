@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::Write;
+use std::path::Path;
 
 use herma_core::cleanup::{Note, Plan, Presence, ProjectFacts, Rule, StoreFacts};
 use herma_core::{LegacyArchive, PreV2Project, ProjectId};
-use herma_store::path::escape;
 
-use super::{name, place};
+use super::place;
 use crate::render::listing::counted;
-use crate::terminal::units::{short_age, size};
+use crate::terminal::{escape, short_age, shown, size};
 
 /// What a cleaning will do.
 pub(super) struct Preview {
@@ -45,11 +45,16 @@ impl Preview {
 
     /// Where a project is, in words.
     pub(super) fn place(&self, id: &ProjectId) -> String {
-        place(self.project(id).and_then(|p| p.workdir.as_deref()), id)
+        place(self.workdir(id), id)
+    }
+
+    /// Where a project is, if that is known.
+    pub(super) fn workdir(&self, id: &ProjectId) -> Option<&Path> {
+        self.project(id)?.workdir.as_deref()
     }
 
     /// What is known about a project.
-    pub(super) fn project(&self, id: &ProjectId) -> Option<&ProjectFacts> {
+    fn project(&self, id: &ProjectId) -> Option<&ProjectFacts> {
         self.facts.projects.iter().find(|project| project.id == *id)
     }
 
@@ -61,7 +66,7 @@ impl Preview {
             writeln!(out, "Legacy archives past their time:")?;
             for archive in &self.stale {
                 let bytes = size(archive.size_bytes);
-                writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+                writeln!(out, "  {:<40}  {bytes:>10}", shown(&archive.name))?;
             }
         }
         if !self.repositories.is_empty() {

@@ -5,16 +5,14 @@ use std::io::Write;
 use clap::Args;
 use herma_core::cleanup::{CleanRequest, Limits, Note, Orphans, Rule};
 use herma_core::types::settings::Keeping;
-use herma_store::path::escape;
 
 use super::limits::LimitsJson;
 use super::preview::Preview;
 use super::prune_report::PruneReport;
 use super::shown_first;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::render::listing::counted;
-use crate::terminal::time;
+use crate::terminal::{escape, time};
 
 const DAY: f64 = 86_400.0;
 
@@ -75,7 +73,7 @@ struct Prune<'a> {
     clock_is_right: bool,
 }
 
-pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
     let keeping = args.keeping(env.engine.settings().keeping);
     let mut prune = Prune {
         env,
@@ -105,7 +103,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
 }
 
 impl Prune<'_> {
-    fn write_header(&self) -> Result<(), CommandError> {
+    fn write_header(&self) -> Result<()> {
         if self.env.ui.json {
             return Ok(());
         }
@@ -149,15 +147,16 @@ impl Prune<'_> {
     }
 
     /// What the limits demand, all orphans included if they are to go.
-    fn look(&self) -> Result<Preview, CommandError> {
+    fn look(&self) -> Result<Preview> {
         self.look_with(if self.keeping.delete_orphans { Orphans::All } else { Orphans::Keep })
     }
 
-    fn look_with(&self, orphans: Orphans) -> Result<Preview, CommandError> {
+    fn look_with(&self, orphans: Orphans) -> Result<Preview> {
         let engine = &self.env.engine;
-        let progress = self.env.ui.progress();
-        let (facts, plan) = engine.plan_cleaning(&self.request(orphans.clone()), &progress)?;
-        drop(progress);
+        let (facts, plan) = self
+            .env
+            .ui
+            .during(|progress| engine.plan_cleaning(&self.request(orphans.clone()), progress))?;
         let mut preview = Preview { facts, plan, stale: Vec::new(), repositories: Vec::new() };
         let days = self.keeping.retention_days;
         if !preview.distrusts_clock() {
@@ -171,7 +170,7 @@ impl Prune<'_> {
         Ok(preview)
     }
 
-    fn write_preview(&self, preview: &Preview) -> Result<(), CommandError> {
+    fn write_preview(&self, preview: &Preview) -> Result<()> {
         if self.env.ui.json {
             return Ok(());
         }
@@ -195,7 +194,7 @@ impl Prune<'_> {
     }
 
     /// A clock that jumped is not believed, unless somebody is there to say that it is right.
-    fn is_clock_confirmed(&self, preview: &Preview) -> Result<bool, CommandError> {
+    fn is_clock_confirmed(&self, preview: &Preview) -> Result<bool> {
         let ui = &self.env.ui;
         let matters = self.keeping.retention_days > 0 && preview.distrusts_clock();
         if !matters || self.args.force || !ui.can_ask() {
@@ -212,7 +211,7 @@ impl Prune<'_> {
 
     /// Deleted projects go only if they were shown and somebody agreed, or force was asked for. Returns
     /// what will be done, and whether projects are kept because nobody could be asked.
-    fn settle_orphans(&self, shown: Preview) -> Result<(Preview, bool), CommandError> {
+    fn settle_orphans(&self, shown: Preview) -> Result<(Preview, bool)> {
         let ui = &self.env.ui;
         if shown.orphans().is_empty() || self.args.force {
             return Ok((shown, false));
@@ -239,14 +238,11 @@ impl Prune<'_> {
         Ok((without, !could_ask))
     }
 
-    fn clean(&self, preview: &Preview, kept: bool) -> Result<PruneReport, CommandError> {
+    fn clean<'p>(&self, preview: &'p Preview, kept: bool) -> Result<PruneReport<'p>> {
         let engine = &self.env.engine;
         let request = self.request(Orphans::These(preview.orphans()));
         let progress = self.env.ui.progress();
-        let cleaned = engine.clean(&request, &progress).map_err(|error| {
-            CommandError::from(error)
-                .with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")
-        })?;
+        let cleaned = engine.clean(&request, &progress).with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")?;
         drop(progress);
         let mut report = PruneReport::new(preview, self.limits_json(), self.keeping, cleaned);
         report.orphans_kept = kept;

@@ -1,77 +1,32 @@
 //! What `herma checkpoints prune` did, or would do, in Hermes's lines and in JSON.
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
-use herma_core::cleanup::{Cleaned, Dropped, Rule};
+use herma_core::cleanup::{Cleaned, Rule};
 use herma_core::types::settings::Keeping;
 use herma_core::{Error, LegacyArchive, RemovedLegacy};
-use herma_store::path::escape;
-use serde::Serialize;
 
 use super::limits::LimitsJson;
-use super::name;
 use super::preview::Preview;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::PathJson;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::render::listing::counted;
-use crate::terminal::units::size;
+use crate::terminal::{escape, shown, size};
 
 /// What was done, or would be.
-#[derive(Serialize)]
-pub(super) struct PruneReport {
-    schema: &'static str,
-    dry_run: bool,
+pub(super) struct PruneReport<'p> {
+    preview: &'p Preview,
     limits: LimitsJson,
-    scanned: usize,
-    deleted_orphan: usize,
-    deleted_stale: usize,
-    errors: usize,
-    problems: Vec<String>,
-    bytes_freed: u64,
-    trash_bytes: u64,
-    store_bytes_before: u64,
-    store_bytes_after: Option<u64>,
-    dropped: Vec<DroppedJson>,
-    forgotten: Vec<String>,
+    cleaned: Cleaned,
+    dry_run: bool,
+    clock_distrusted: bool,
     /// Were deleted projects kept because nobody could be asked?
     pub(super) orphans_kept: bool,
-    clock_distrusted: bool,
-    legacy_archives: Vec<ArchiveJson>,
-    pre_v2_deleted: Vec<String>,
-    notes: Vec<String>,
-    over: Option<String>,
-    damaged_refs: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct DroppedJson {
-    project: String,
-    workdir: Option<PathJson>,
-    sequence: u64,
-    id: String,
-    rule: &'static str,
-}
-
-#[derive(Serialize)]
-struct ArchiveJson {
-    name: PathJson,
-    size_bytes: u64,
-    deleted: bool,
-    other: Vec<PathJson>,
-}
-
-impl ArchiveJson {
-    fn new(archive: &LegacyArchive, deleted: bool) -> Self {
-        let other = archive.other.iter();
-        Self {
-            name: PathJson::new(archive.name.as_bytes()),
-            size_bytes: archive.size_bytes,
-            deleted,
-            other: other.map(|name| PathJson::new(name.as_bytes())).collect(),
-        }
-    }
+    /// The archives of version 1 that were to go, and whether they went.
+    archives: Vec<(&'p LegacyArchive, bool)>,
+    deleted_stale: usize,
+    bytes_freed: u64,
+    errors: usize,
 }
 
 /// The word programs know a rule by.
@@ -85,9 +40,9 @@ fn word(rule: Rule) -> &'static str {
     }
 }
 
-impl PruneReport {
+impl<'p> PruneReport<'p> {
     /// What would be done.
-    pub(super) fn of_preview(preview: &Preview, limits: LimitsJson, keeping: Keeping) -> Self {
+    pub(super) fn of_preview(preview: &'p Preview, limits: LimitsJson, keeping: Keeping) -> Self {
         let plan = &preview.plan;
         let going = preview.repositories.iter();
         let cleaned = Cleaned {
@@ -100,68 +55,44 @@ impl PruneReport {
             bytes_before: preview.facts.fixed_bytes + preview.facts.object_bytes,
             ..Cleaned::default()
         };
-        let archives = preview.stale.iter();
-        let archives: Vec<_> = archives.map(|one| ArchiveJson::new(one, false)).collect();
-        let mut report = Self::new(preview, limits, keeping, cleaned);
-        report.dry_run = true;
-        report.bytes_freed = 0;
-        report.store_bytes_after = plan.bytes_after;
-        report.deleted_stale += archives.len();
-        report.legacy_archives = archives;
-        report
+        let report = Self::new(preview, limits, keeping, cleaned);
+        Self {
+            dry_run: true,
+            bytes_freed: 0,
+            deleted_stale: report.deleted_stale + preview.stale.len(),
+            archives: preview.stale.iter().map(|archive| (archive, false)).collect(),
+            ..report
+        }
     }
 
     /// What was done.
     pub(super) fn new(
-        preview: &Preview,
+        preview: &'p Preview,
         limits: LimitsJson,
         keeping: Keeping,
         cleaned: Cleaned,
     ) -> Self {
-        let dropped = |dropped: &Dropped| DroppedJson {
-            project: dropped.project.to_string(),
-            workdir: preview
-                .project(&dropped.project)
-                .and_then(|project| project.workdir.as_deref())
-                .map(PathJson::of),
-            sequence: dropped.sequence,
-            id: dropped.id.to_hex(),
-            rule: word(dropped.rule),
-        };
-        let repositories = cleaned.repositories.iter();
-        let repositories = repositories.map(|(project, _)| project.to_string());
         Self {
-            schema: "herma.checkpoints-prune/1",
-            dry_run: false,
+            preview,
             limits,
-            scanned: cleaned.scanned,
-            deleted_orphan: cleaned.projects_by(Rule::Orphan),
-            deleted_stale: cleaned.projects_by(Rule::Stale) + cleaned.archives,
-            errors: cleaned.errors.len(),
-            bytes_freed: cleaned.bytes_freed(),
-            trash_bytes: cleaned.trash_bytes,
-            store_bytes_before: cleaned.bytes_before,
-            store_bytes_after: Some(cleaned.bytes_after),
-            dropped: cleaned.dropped.iter().map(dropped).collect(),
-            forgotten: cleaned.forgotten.iter().map(ToString::to_string).collect(),
-            orphans_kept: false,
+            dry_run: false,
             clock_distrusted: keeping.retention_days > 0 && preview.distrusts_clock(),
-            legacy_archives: Vec::new(),
-            pre_v2_deleted: repositories.collect(),
-            notes: cleaned.notes.iter().map(ToString::to_string).collect(),
-            over: cleaned.over.map(|over| over.to_string()),
-            problems: cleaned.errors,
-            damaged_refs: cleaned.collected.damaged,
+            orphans_kept: false,
+            archives: Vec::new(),
+            deleted_stale: cleaned.projects_by(Rule::Stale) + cleaned.archives,
+            bytes_freed: cleaned.bytes_freed(),
+            errors: cleaned.errors.len(),
+            cleaned,
         }
     }
 
     /// Adds an archive of version 1 that was to be removed, with what came of it if it was still there.
     pub(super) fn add_archive(
         &mut self,
-        archive: &LegacyArchive,
+        archive: &'p LegacyArchive,
         tried: Option<Result<RemovedLegacy, Error>>,
     ) {
-        let name = name(&archive.name);
+        let name = shown(&archive.name);
         let deleted = match tried {
             None => true,
             Some(Ok(removed)) => {
@@ -171,23 +102,62 @@ impl PruneReport {
             }
             Some(Err(error)) => {
                 self.errors += 1;
-                self.problems.push(format!("{name}: {error}"));
+                self.cleaned.errors.push(format!("{name}: {error}"));
                 false
             }
         };
         if !deleted {
             let text = "stays: names in it are taken beside the store";
-            self.problems.push(format!("{name} {text}"));
+            self.cleaned.errors.push(format!("{name} {text}"));
         }
-        self.legacy_archives.push(ArchiveJson::new(archive, deleted));
+        self.archives.push((archive, deleted));
+    }
+
+    fn to_json(&self) -> impl Serialize {
+        let cleaned = &self.cleaned;
+        let bytes_after = Some(cleaned.bytes_after).filter(|_| !self.dry_run);
+        object! {
+            schema: "herma.checkpoints-prune/1",
+            dry_run: self.dry_run,
+            limits: self.limits,
+            scanned: cleaned.scanned,
+            deleted_orphan: cleaned.projects_by(Rule::Orphan),
+            deleted_stale: self.deleted_stale,
+            errors: self.errors,
+            problems: &cleaned.errors,
+            bytes_freed: self.bytes_freed,
+            trash_bytes: cleaned.trash_bytes,
+            store_bytes_before: cleaned.bytes_before,
+            store_bytes_after: bytes_after.or(self.preview.plan.bytes_after),
+            dropped: list(cleaned.dropped.iter().map(|dropped| object! {
+                project: dropped.project.to_string(),
+                workdir: self.preview.workdir(&dropped.project).map(PathJson::of),
+                sequence: dropped.sequence,
+                id: dropped.id.to_hex(),
+                rule: word(dropped.rule),
+            })),
+            forgotten: list(cleaned.forgotten.iter().map(ToString::to_string)),
+            orphans_kept: self.orphans_kept,
+            clock_distrusted: self.clock_distrusted,
+            legacy_archives: list(self.archives.iter().map(|(archive, deleted)| object! {
+                name: PathJson::of(&archive.name),
+                size_bytes: archive.size_bytes,
+                deleted: *deleted,
+                other: list(archive.other.iter().map(PathJson::of)),
+            })),
+            pre_v2_deleted: list(cleaned.repositories.iter().map(|(old, _)| old.to_string())),
+            notes: list(cleaned.notes.iter().map(ToString::to_string)),
+            over: cleaned.over.as_ref().map(ToString::to_string),
+            damaged_refs: &cleaned.collected.damaged,
+        }
     }
 
     fn outcome(&self) -> Outcome {
         let is_partial = self.orphans_kept
             || self.clock_distrusted
-            || self.over.is_some()
-            || !self.problems.is_empty();
-        match (self.damaged_refs.is_empty(), is_partial) {
+            || self.cleaned.over.is_some()
+            || !self.cleaned.errors.is_empty();
+        match (self.cleaned.collected.damaged.is_empty(), is_partial) {
             (false, _) => Outcome::Damaged,
             (true, true) => Outcome::LeftOut,
             (true, false) => Outcome::Done,
@@ -195,16 +165,16 @@ impl PruneReport {
     }
 
     /// Tells people or programs.
-    pub(super) fn tell(&self, env: &CommandEnv) -> Result<Outcome, CommandError> {
+    pub(super) fn tell(&self, env: &CommandEnv) -> Result<Outcome> {
         if env.ui.json {
-            env.ui.write_json(self)?;
+            env.ui.write_json(&self.to_json())?;
             return Ok(self.outcome());
         }
         let mut out = env.ui.data();
-        let dropped = counted(self.dropped.len(), "checkpoint");
+        let dropped = counted(self.cleaned.dropped.len(), "checkpoint");
         if self.dry_run {
-            let projects = counted(self.forgotten.len(), "project");
-            let archives = counted(self.legacy_archives.len(), "legacy archive");
+            let projects = counted(self.cleaned.forgotten.len(), "project");
+            let archives = counted(self.archives.len(), "legacy archive");
             writeln!(
                 out,
                 "Dry run, nothing was changed. To go: {dropped}, {projects} altogether, {archives}."
@@ -212,21 +182,21 @@ impl PruneReport {
             out.finish()?;
             return Ok(self.outcome());
         }
-        writeln!(out, "Scanned:         {}", self.scanned)?;
-        writeln!(out, "Deleted orphan:  {}", self.deleted_orphan)?;
+        writeln!(out, "Scanned:         {}", self.cleaned.scanned)?;
+        writeln!(out, "Deleted orphan:  {}", self.cleaned.projects_by(Rule::Orphan))?;
         writeln!(out, "Deleted stale:   {}", self.deleted_stale)?;
         writeln!(out, "Errors:          {}", self.errors)?;
         writeln!(out, "Bytes reclaimed: {}", size(self.bytes_freed))?;
         writeln!(out, "Dropped:         {dropped}")?;
-        super::gc::tell_of_trash(&mut out, self.trash_bytes)?;
+        super::gc::tell_of_trash(&mut out, self.cleaned.trash_bytes)?;
         out.finish()?;
-        for problem in &self.problems {
+        for problem in &self.cleaned.errors {
             env.ui.warning(escape(problem.as_bytes()));
         }
-        if let Some(over) = &self.over {
-            env.ui.warning(escape(over.as_bytes()));
+        if let Some(over) = &self.cleaned.over {
+            env.ui.warning(escape(over.to_string().as_bytes()));
         }
-        super::damage::warn_of_damage(env, &self.damaged_refs);
+        super::damage::warn_of_damage(env, &self.cleaned.collected.damaged);
         Ok(self.outcome())
     }
 }

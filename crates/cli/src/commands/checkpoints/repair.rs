@@ -4,73 +4,55 @@ use std::io;
 use std::io::Write;
 
 use herma_core::{ObjectId, Repaired};
-use herma_store::path::escape;
-use serde::Serialize;
 
 use super::place;
 use super::verify::{verify_json, write_findings};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, list, object};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::render::listing::{counted, short_id};
-use crate::terminal::units::size;
+use crate::terminal::{escape, size};
 
 fn repair_json(repaired: &Repaired) -> impl Serialize {
-    let indexes = repaired
-        .indexes
-        .iter()
-        .map(|index| object! { pack: index.pack.clone(), objects: index.objects });
-    let salvaged = repaired.salvaged.iter().map(|one| {
-        object! {
-            pack: one.pack.clone(),
-            saved: one.saved,
-            set_aside: one.set_aside.clone(),
-        }
-    });
-    let files = repaired.files.iter().map(|one| {
-        object! {
-            file: one.file.clone(),
-            what: one.what.clone(),
-            set_aside: one.set_aside.clone(),
-        }
-    });
-    let refs = repaired.refs.iter().map(|one| {
-        object! {
-            name: one.name.clone(),
-            sequence: one.sequence,
-            set_aside: one.set_aside.clone(),
-            recovered: one.recovered.map(ObjectId::to_hex),
-        }
-    });
-    let records = repaired.records.iter().map(|record| {
-        object! {
-            project: record.project.to_string(),
-            what: record.what.clone(),
-            set_aside: record.set_aside.clone(),
-            workdir: record.workdir.as_deref().map(PathJson::of),
-        }
-    });
     object! {
         schema: "herma.checkpoints-repair/1",
         changed: repaired.has_changed(),
         bytes_freed: repaired.bytes_freed,
         settings: repaired.settings,
         excludes: repaired.excludes,
-        indexes: list(indexes),
-        salvaged: list(salvaged),
+        indexes: list(repaired.indexes.iter().map(|index| object! {
+            pack: index.pack.clone(),
+            objects: index.objects,
+        })),
+        salvaged: list(repaired.salvaged.iter().map(|one| object! {
+            pack: one.pack.clone(),
+            saved: one.saved,
+            set_aside: one.set_aside.clone(),
+        })),
         stored_again: repaired.stored_again,
         packs_brought_back: repaired.packs.clone(),
-        files: list(files),
-        refs: list(refs),
-        records: list(records),
+        files: list(repaired.files.iter().map(|one| object! {
+            file: one.file.clone(),
+            what: one.what.clone(),
+            set_aside: one.set_aside.clone(),
+        })),
+        refs: list(repaired.refs.iter().map(|one| object! {
+            name: one.name.clone(),
+            sequence: one.sequence,
+            set_aside: one.set_aside.clone(),
+            recovered: one.recovered.map(ObjectId::to_hex),
+        })),
+        records: list(repaired.records.iter().map(|record| object! {
+            project: record.project.to_string(),
+            what: record.what.clone(),
+            set_aside: record.set_aside.clone(),
+            workdir: record.workdir.as_deref().map(PathJson::of),
+        })),
         after: verify_json(&repaired.after),
     }
 }
 
-pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome, CommandError> {
-    let progress = env.ui.progress();
-    let repaired = env.engine.repair(&progress)?;
-    drop(progress);
+pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome> {
+    let repaired = env.ui.during(|progress| env.engine.repair(progress))?;
     let is_whole = repaired.after.is_whole();
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     if env.ui.json {
@@ -96,16 +78,16 @@ fn write_done(out: &mut dyn Write, repaired: &Repaired) -> io::Result<()> {
         writeln!(out, "Removed what a killed clearing had left: {freed}.")?;
     }
     for index in &repaired.indexes {
-        let objects = counted(index.objects as usize, "object");
+        let objects = counted(index.objects, "object");
         writeln!(out, "Made the index of {} again: {objects}.", index.pack)?;
     }
     for one in &repaired.salvaged {
-        let saved = counted(one.saved as usize, "object");
+        let saved = counted(one.saved, "object");
         writeln!(out, "Set {} aside, which is damaged; saved {saved} out of it.", one.pack)?;
         write_old(out, Some(&one.set_aside))?;
     }
     if repaired.stored_again > 0 {
-        let objects = counted(repaired.stored_again as usize, "object");
+        let objects = counted(repaired.stored_again, "object");
         writeln!(
             out,
             "Stored {objects} again that were lost and that projects on disk still have."

@@ -2,19 +2,17 @@
 
 use std::io;
 use std::io::Write;
-use std::path::Path;
 
 use clap::Args;
 use herma_core::cleanup::{CleaningRecord, Presence};
 use herma_core::{ProjectStatus, StoreStatus};
-use herma_store::path::escape;
 
-use super::status_json::status_json;
-use super::{limits, name, place};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::limits::LimitsJson;
+use super::{limits, place};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::render::listing::counted;
-use crate::terminal::units::{short_age, size};
+use crate::terminal::{escape, short_age, shown, size};
 
 /// How many projects are shown unless told otherwise.
 const SHOWN: usize = 20;
@@ -35,10 +33,8 @@ pub(super) struct StatusArgs {
     limit: Option<usize>,
 }
 
-pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome, CommandError> {
-    let progress = env.ui.progress();
-    let status = env.engine.status(true, &progress)?;
-    drop(progress);
+pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome> {
+    let status = env.ui.during(|progress| env.engine.status(true, progress))?;
     if env.ui.json {
         env.ui.write_json(&status_json(&status, env))?;
         return Ok(Outcome::Done);
@@ -104,7 +100,7 @@ fn write_projects(
 }
 
 /// The word for whether a project is still there.
-pub(super) fn state(presence: &Presence) -> &'static str {
+fn state(presence: &Presence) -> &'static str {
     match presence {
         Presence::Live => "live",
         Presence::Gone | Presence::GoneWithParents => "orphan",
@@ -130,7 +126,7 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
         writeln!(out, "\nLegacy archives ({}):", archives.len())?;
         for archive in archives {
             let bytes = size(archive.size_bytes);
-            writeln!(out, "  {:<40}  {bytes:>10}", name(&archive.name))?;
+            writeln!(out, "  {:<40}  {bytes:>10}", shown(&archive.name))?;
         }
         writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
         writeln!(out, "Bring their history in with: herma checkpoints import-legacy")?;
@@ -201,7 +197,7 @@ fn write_disk(
 }
 
 /// What the last cleaning did, in words.
-pub(super) fn cleaning(record: &CleaningRecord, now: f64) -> String {
+fn cleaning(record: &CleaningRecord, now: f64) -> String {
     format!(
         "{}, {} dropped, {} freed",
         short_age(Some(record.at), now),
@@ -210,9 +206,70 @@ pub(super) fn cleaning(record: &CleaningRecord, now: f64) -> String {
     )
 }
 
-fn shown(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    escape(path.as_os_str().as_bytes())
+/// What `--json` prints: Hermes's keys, and ours beside them.
+fn status_json(status: &StoreStatus, env: &CommandEnv) -> impl Serialize {
+    object! {
+        schema: "herma.checkpoints-status/1",
+        base: PathJson::of(&status.base),
+        exists: status.exists,
+        store_size_bytes: status.store_bytes,
+        legacy_size_bytes: status.legacy_bytes,
+        pre_v2_size_bytes: status.pre_v2_bytes,
+        total_size_bytes: status.total_bytes(),
+        trash_bytes: status.trash_bytes,
+        packs: status.packs,
+        project_count: status.projects.len(),
+        projects: list(status.projects.iter().map(project_json)),
+        legacy_archives: list(status.legacy.iter().map(|archive| object! {
+            name: PathJson::of(&archive.name),
+            size_bytes: archive.size_bytes,
+            mtime: archive.mtime,
+            repositories: archive.repositories,
+            other: list(archive.other.iter().map(PathJson::of)),
+        })),
+        pre_v2: list(status.pre_v2.iter().map(|repository| object! {
+            hash: repository.project.to_string(),
+            #[serde(flatten)]
+            path: PathJson::of(&repository.path),
+            workdir: repository.workdir.as_deref().map(PathJson::of),
+            exists: repository.exists,
+            size_bytes: repository.size_bytes,
+        })),
+        limits: LimitsJson::new(&env.engine.settings().keeping, status.size_limit),
+        last_cleaning: status.last_cleaning.as_ref().map(|record| object! {
+            at: record.at,
+            store_bytes: record.store_bytes,
+            packs: record.packs,
+            dropped: record.dropped,
+            freed_bytes: record.freed_bytes,
+            problem: record.problem.clone(),
+        }),
+    }
+}
+
+fn project_json(project: &ProjectStatus) -> impl Serialize {
+    let cost = project.cost.clone().unwrap_or_default();
+    object! {
+        hash: project.id.to_string(),
+        workdir: project.workdir.as_deref().map(PathJson::of),
+        exists: project.presence == Presence::Live,
+        state: state(&project.presence),
+        doubt: match &project.presence {
+            Presence::OutOfReach(doubt) => Some(doubt.to_string()),
+            _ => None,
+        },
+        created_at: project.created_at,
+        last_touch: project.last_touch,
+        commits: project.checkpoints,
+        own_bytes: cost.own_bytes,
+        shared_bytes: cost.shared_bytes,
+        biggest_files: list(cost.biggest.iter().map(|file| object! {
+            #[serde(flatten)]
+            path: PathJson::new(&file.path),
+            bytes: file.bytes,
+            versions: file.versions,
+        })),
+    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,12 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::{DamagedFinding, Verified, VerifyOptions};
-use herma_store::path::escape;
-use serde::Serialize;
 
 use super::{place, require_store};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, list, object};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
 use crate::render::listing::{counted, short_id};
-use crate::terminal::units::size;
+use crate::terminal::{escape, size};
 
 /// Check that every checkpoint can be brought back, and name what cannot
 ///
@@ -49,7 +46,7 @@ fn damaged_json(damaged: &DamagedFinding) -> impl Serialize {
     }
 }
 
-pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome> {
     require_store(env)?;
     let progress = env.ui.progress();
     let options = VerifyOptions { read_data: args.read_data, project: None };
@@ -75,8 +72,8 @@ pub(super) fn write_findings(out: &mut dyn Write, verified: &Verified) -> io::Re
     writeln!(
         out,
         "Checked {}, {}, {} read",
-        counted(verified.checkpoints as usize, "checkpoint"),
-        counted(verified.objects as usize, "object"),
+        counted(verified.checkpoints, "checkpoint"),
+        counted(verified.objects, "object"),
         size(verified.bytes)
     )?;
     for damaged in &verified.damaged {

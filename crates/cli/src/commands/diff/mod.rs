@@ -8,16 +8,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use herma_core::engine::Project;
-use herma_core::{Comparison, State};
+use herma_core::{Comparison, Project, State};
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, FileStat, PatchOptions, patch};
-use serde::Serialize;
 
 use self::sides::Sides;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, checkpoint_json, object, project_json};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
 use crate::render::patch_lines::write_patch_line;
 
 /// Show what changed since a checkpoint, or between two
@@ -61,7 +58,7 @@ pub(crate) struct DiffArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     if let Some(choice) = args.steps.choice() {
         return steps::diff_steps(env, &project, args, &choice);
@@ -98,11 +95,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome, Com
 }
 
 /// Prints the differences in the form that was asked for.
-fn write_text(
-    env: &CommandEnv,
-    args: &DiffArgs,
-    comparison: &Comparison,
-) -> Result<(), CommandError> {
+fn write_text(env: &CommandEnv, args: &DiffArgs, comparison: &Comparison) -> Result<()> {
     let mut out = env.ui.listing();
     if args.name_only || args.name_status {
         text::write_names(&mut out, &env.ui, &comparison.changes, args.name_status, args.null)?;
@@ -119,7 +112,7 @@ fn write_text(
     Ok(out.finish()?)
 }
 
-fn count(comparison: &Comparison) -> Result<Vec<FileStat>, CommandError> {
+fn count(comparison: &Comparison) -> Result<Vec<FileStat>> {
     let (old, new) = (comparison.old_side(), comparison.new_side());
     Ok(per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?)
 }
@@ -129,7 +122,7 @@ fn write_json(
     project: &Project<'_>,
     sides: &Sides,
     comparison: &Comparison,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     env.ui.write_json(&object! {
         schema: "herma.diff/1",
         project: project_json(project),
@@ -140,7 +133,7 @@ fn write_json(
     Ok(Outcome::Done)
 }
 
-fn changes_json(comparison: &Comparison) -> Result<Vec<impl Serialize>, CommandError> {
+fn changes_json(comparison: &Comparison) -> Result<Vec<impl Serialize>> {
     let counted = count(comparison)?;
     let changes = comparison.changes.iter().zip(counted).map(|(change, stat)| {
         object! {

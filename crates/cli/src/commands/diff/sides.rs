@@ -8,15 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use herma_core::engine::Project;
-use herma_core::error::Error;
-use herma_core::types::checkpoint::Spec;
-use herma_core::{Checkpoint, RelPath};
+use herma_core::{Checkpoint, Error, Project, RelPath, Spec};
 use herma_fs::Dir;
 use herma_store::path::escape;
 
-use crate::command_env::CommandEnv;
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 
 /// What is compared.
 pub(super) struct Sides {
@@ -37,7 +33,7 @@ impl Sides {
         project: &Project<'_>,
         arguments: &[OsString],
         paths: &[PathBuf],
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let mut checkpoints = Vec::new();
         let mut rest = arguments;
         while let [first, others @ ..] = rest
@@ -83,7 +79,7 @@ pub(super) fn as_checkpoint(
     env: &CommandEnv,
     project: &Project<'_>,
     argument: &OsStr,
-) -> Result<Option<Checkpoint>, CommandError> {
+) -> Result<Option<Checkpoint>> {
     let Some(spec) = argument.to_str().and_then(|text| Spec::parse(text).ok()) else {
         return Ok(None);
     };

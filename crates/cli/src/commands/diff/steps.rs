@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::engine::Project;
 use herma_core::steps::{StepChoice, TurnChoice};
-use herma_core::{RelPath, SessionChanges};
+use herma_core::{Project, RelPath, SessionChanges};
 
 use super::sides::as_checkpoint;
 use super::{DiffArgs, changes_json, write_text};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::render::authors::{numbers, warn_of_gaps};
 use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::counted;
@@ -57,11 +55,11 @@ pub(super) fn diff_steps(
     project: &Project<'_>,
     args: &DiffArgs,
     choice: &StepChoice,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let scope = scope(env, project, args)?;
-    let progress = env.ui.progress();
-    let found = project.session_changes(choice, &scope, !args.no_renames, &progress)?;
-    drop(progress);
+    let found = env
+        .ui
+        .during(|progress| project.session_changes(choice, &scope, !args.no_renames, progress))?;
     if env.ui.json {
         write_json(env, project, &found)?;
     } else {
@@ -83,11 +81,7 @@ pub(super) fn diff_steps(
 }
 
 /// The paths to look at. A checkpoint makes no sense here: the steps say what is compared.
-fn scope(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    args: &DiffArgs,
-) -> Result<Vec<RelPath>, CommandError> {
+fn scope(env: &CommandEnv, project: &Project<'_>, args: &DiffArgs) -> Result<Vec<RelPath>> {
     if let Some(first) = args.arguments.first()
         && as_checkpoint(env, project, first)?.is_some()
     {
@@ -143,11 +137,7 @@ fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
     outcome
 }
 
-fn write_json(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    found: &SessionChanges,
-) -> Result<(), CommandError> {
+fn write_json(env: &CommandEnv, project: &Project<'_>, found: &SessionChanges) -> Result<()> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     env.ui.write_json(&object! {
         schema: "herma.diff-steps/1",

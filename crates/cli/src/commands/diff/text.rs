@@ -7,8 +7,7 @@ use herma_core::RelPath;
 use herma_diff::{Change, FileStat};
 
 use crate::render::listing::counted;
-use crate::terminal::theme::Label;
-use crate::terminal::ui::Ui;
+use crate::terminal::{Label, Ui};
 
 /// `A`, `D`, `M`, `T` or `R`, as git has it.
 pub(super) fn status_letter(change: &Change) -> char {

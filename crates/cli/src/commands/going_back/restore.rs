@@ -3,13 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::Checkpoint;
-use herma_core::engine::Project;
-use herma_core::error::Error;
 use herma_core::restore::RestoreOptions;
+use herma_core::{Checkpoint, Error, Project};
 
-use crate::command_env::{CommandEnv, Outcome, find};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
@@ -69,7 +66,7 @@ pub(crate) struct RestoreArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome> {
     let format = if args.null { Format::Null } else { Format::Lines };
     if args.continue_restore {
         return continue_restore(env, format);
@@ -116,13 +113,8 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
 /// can be a path.
-fn checkpoint(
-    project: &Project<'_>,
-    args: &RestoreArgs,
-) -> Result<Option<Checkpoint>, CommandError> {
-    let Some(text) = &args.checkpoint else {
-        return Ok(None);
-    };
+fn checkpoint(project: &Project<'_>, args: &RestoreArgs) -> Result<Option<Checkpoint>> {
+    let Some(text) = &args.checkpoint else { return Ok(None) };
     let found = find(project, text);
     if found.is_err() && args.choice.is_given() {
         return Ok(None);
@@ -137,7 +129,7 @@ fn take_back_chosen(
     since: Option<Checkpoint>,
     format: Format,
     conversation: &Conversation,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let mut paths = args.paths.clone();
     if since.is_none() {
         paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
@@ -148,7 +140,7 @@ fn take_back_chosen(
     take_back(env, project, &asked, args.dry_run, format, conversation)
 }
 
-fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, CommandError> {
+fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
     let mut following = Following::take(env, &project)?;
     match following.pending()? {
@@ -162,11 +154,9 @@ fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome, Command
     if project.interrupted()?.is_none() {
         return report_nothing_to_continue(env, &project);
     }
-    let progress = env.ui.progress();
-    let restored = project
-        .continue_restore(&progress)
-        .map_err(|error| with_state_of_files(&project, error))?;
-    drop(progress);
+    let restored = env.ui.during(|progress| {
+        project.continue_restore(progress).map_err(|error| with_state_of_files(&project, error))
+    })?;
     let told = following.finish()?;
     report_restored(env, &project, &restored, format, "herma undo", told)
 }

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use herma_core::engine::Project;
 use herma_core::steps::{StepChoice, TurnChoice};
 use herma_core::undo::reversal::Conflicts;
-use herma_core::{Checkpoint, RelPath, TakeBack, TakeBackPlan};
+use herma_core::{Checkpoint, Project, RelPath, TakeBack, TakeBackPlan};
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::render::patch_choice;
 use crate::render::restore_report::Format;
@@ -111,7 +109,7 @@ impl Asked {
         since: Option<Checkpoint>,
         paths: &[PathBuf],
         keep: &[PathBuf],
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         Ok(Self {
             steps,
             since,
@@ -140,7 +138,7 @@ pub(crate) fn take_back(
     dry_run: bool,
     format: Format,
     conversation: &Conversation,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let mut chosen = None;
     if dry_run || asked.file_by_file {
         let planned = project.plan_take_back(asked, &env.ui.progress());
@@ -155,12 +153,10 @@ pub(crate) fn take_back(
         chosen = Some(plan);
     }
     let mut following = Following::begin(env, project, conversation.aim())?;
-    let progress = env.ui.progress();
-    let taken = match chosen {
-        Some(plan) => project.take_back_as_planned(plan, &progress),
-        None => project.take_back(asked, &progress),
-    };
-    drop(progress);
+    let taken = env.ui.during(|progress| match chosen {
+        Some(plan) => project.take_back_as_planned(plan, progress),
+        None => project.take_back(asked, progress),
+    });
     let taken = taken.map_err(|error| {
         following.failed();
         with_state_of_files(project, error)
@@ -169,11 +165,7 @@ pub(crate) fn take_back(
 }
 
 /// Lets a person choose; is anything left to do?
-fn choose(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    plan: &mut TakeBackPlan,
-) -> Result<bool, CommandError> {
+fn choose(env: &CommandEnv, project: &Project<'_>, plan: &mut TakeBackPlan) -> Result<bool> {
     if !plan.is_empty() {
         let preview = project.preview(plan)?;
         patch_choice::choose(&env.ui, &preview, plan)?;

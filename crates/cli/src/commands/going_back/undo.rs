@@ -4,14 +4,11 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::Undone;
-use herma_core::engine::Project;
-use herma_core::error::Error;
+use herma_core::{Error, Project, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
@@ -53,7 +50,7 @@ pub(crate) struct RedoArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
     let is_chosen = !args.steps.is_empty() || args.choice.is_given();
     if !is_chosen && (args.how.patch || !args.paths.is_empty()) {
@@ -75,7 +72,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome, Com
 }
 
 /// `3` or `3-5`.
-fn parse_steps(text: &str) -> Result<RangeInclusive<u64>, CommandError> {
+fn parse_steps(text: &str) -> Result<RangeInclusive<u64>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -92,7 +89,7 @@ fn parse_steps(text: &str) -> Result<RangeInclusive<u64>, CommandError> {
     }
 }
 
-pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     go(env, &project, Aim::Redo, args.dry_run, format(args.null))
 }
@@ -107,7 +104,7 @@ fn go(
     aim: Aim,
     dry_run: bool,
     format: Format,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if dry_run {
         return report(
             env,
@@ -133,11 +130,7 @@ pub(crate) enum Travelled {
 }
 
 /// Undoes or redoes, with the conversation that belongs to it.
-pub(crate) fn travel(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    aim: Aim,
-) -> Result<Travelled, CommandError> {
+pub(crate) fn travel(env: &CommandEnv, project: &Project<'_>, aim: Aim) -> Result<Travelled> {
     let mut following = Following::take(env, project)?;
     let aim = match following.pending()? {
         Pending::Files(intent) if aim == Aim::Undo => {
@@ -167,18 +160,13 @@ fn moved(
     project: &Project<'_>,
     aim: Aim,
     mut following: Following<'_>,
-) -> Result<Travelled, CommandError> {
+) -> Result<Travelled> {
     let undone = step(env, project, &aim, false).inspect_err(|_| following.failed())?;
     let told = following.finish()?;
     Ok(Travelled::Files(aim, undone, told))
 }
 
-fn step(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    aim: &Aim,
-    dry_run: bool,
-) -> Result<Undone, CommandError> {
+fn step(env: &CommandEnv, project: &Project<'_>, aim: &Aim, dry_run: bool) -> Result<Undone> {
     let progress = env.ui.progress();
     let undone = if *aim == Aim::Redo {
         project.redo(&progress, dry_run)
@@ -195,7 +183,7 @@ fn report(
     format: Format,
     undone: &Undone,
     told: Told,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
         Undone::Planned(plan) => report_plan(env, project, plan, format, told),

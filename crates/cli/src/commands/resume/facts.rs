@@ -8,22 +8,19 @@ use herma_sessions::resume::{Map, SessionId, Value};
 use herma_store::path::escape;
 use herma_worktree::tracked::git_dir::git_dir;
 
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Result};
+use crate::terminal::shown;
 
 /// More files than these are counted, not named.
 const MOST_FILES: usize = 200;
 
 /// The facts, as keys of a record's `state`.
 pub(super) fn gather(env: &CommandEnv, session: &SessionId) -> Map {
-    use std::os::unix::ffi::OsStrExt;
     let mut facts = Map::new();
-    let directory = escape(env.directory.as_os_str().as_bytes());
+    let directory = shown(&env.directory);
     facts.set("working_directory", directory);
     // A session may work where there is no project.
-    let Ok(project) = env.open_project_quietly() else {
-        return facts;
-    };
+    let Ok(project) = env.open_project_quietly() else { return facts };
     if let Err(error) = git_facts(&project, &mut facts) {
         tell(env, "the position of the git repository", &error);
     }
@@ -38,7 +35,7 @@ fn tell(env: &CommandEnv, what: &str, error: &CommandError) {
     env.ui.warning(format_args!("{what} is not in the record: {message}"));
 }
 
-fn git_facts(project: &Project<'_>, facts: &mut Map) -> Result<(), CommandError> {
+fn git_facts(project: &Project<'_>, facts: &mut Map) -> Result<()> {
     let root = Dir::open(project.root())?;
     let position = match git_dir(&root) {
         Ok(Some(git)) => git.position(),
@@ -72,9 +69,7 @@ fn checkpoint_facts(
     let mut of_session = checkpoints
         .into_iter()
         .filter(|checkpoint| is_of_session(checkpoint.facts.session.as_deref()));
-    let Some(first) = of_session.next_back() else {
-        return Ok(());
-    };
+    let Some(first) = of_session.next_back() else { return Ok(()) };
     let from = State::Checkpoint(Box::new(first));
     let comparison = project.changes(&from, &State::Present, &[], false)?;
     let changes = &comparison.changes;

@@ -1,15 +1,12 @@
 //! `herma resume inject`
 
-use std::io::Write;
-
 use clap::Args;
 use herma_sessions::resume::inject::Lineage;
 use herma_sessions::resume::{ResumeStore, SessionId, inject};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::object;
 
 /// Print what a session should know of the one it continues
@@ -26,7 +23,7 @@ pub(super) struct InjectArgs {
     parent: Vec<SessionId>,
 }
 
-pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome> {
     // Without a database only the records say who goes on from whom.
     let database = Database::open(&env.home.join("state.db"), Access::Read).ok();
     let parent_of = |session: &str| {
@@ -53,9 +50,7 @@ pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome,
         return Ok(Outcome::Done);
     }
     if let Some(block) = block {
-        let mut out = env.ui.data();
-        writeln!(out, "{block}")?;
-        out.finish()?;
+        env.ui.print(format_args!("{block}"))?;
     }
     Ok(Outcome::Done)
 }

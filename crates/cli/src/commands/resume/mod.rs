@@ -9,12 +9,7 @@ mod write;
 use clap::{Args, Subcommand};
 use herma_sessions::resume::{ResumeStore, SessionId};
 
-use self::gc::GcArgs;
-use self::inject::InjectArgs;
-use self::show::{ListArgs, ShowArgs};
-use self::write::{SaveArgs, UpdateArgs};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json::object;
 
 /// Keep what a session was doing, for the session that continues it
@@ -30,13 +25,13 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Subcommand, Debug)]
 enum ResumeCommand {
-    Save(SaveArgs),
-    Update(UpdateArgs),
-    Show(ShowArgs),
-    List(ListArgs),
+    Save(write::SaveArgs),
+    Update(write::UpdateArgs),
+    Show(show::ShowArgs),
+    List(show::ListArgs),
     Delete(DeleteArgs),
-    Gc(GcArgs),
-    Inject(InjectArgs),
+    Gc(gc::GcArgs),
+    Inject(inject::InjectArgs),
 }
 
 /// Remove the record of a session
@@ -52,7 +47,7 @@ struct DeleteArgs {
     yes: bool,
 }
 
-pub(crate) fn cmd_resume(env: &CommandEnv, args: &ResumeArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_resume(env: &CommandEnv, args: &ResumeArgs) -> Result<Outcome> {
     match &args.command {
         ResumeCommand::Save(args) => write::cmd_save(env, args),
         ResumeCommand::Update(args) => write::cmd_update(env, args),
@@ -64,24 +59,17 @@ pub(crate) fn cmd_resume(env: &CommandEnv, args: &ResumeArgs) -> Result<Outcome,
     }
 }
 
-fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandError> {
+fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome> {
     let session = &args.session;
     let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
     if store.look(session).is_none() {
         return Err(nothing(session));
     }
     if !args.yes {
-        if !env.ui.can_ask() {
-            let message = format!("the resume record of session {session} would be removed");
-            return Err(CommandError::usage(message)
-                .with_state("Nothing was removed: there is no terminal to ask on.")
-                .with_hint(format!("`herma resume delete --yes {session}`")));
-        }
-        let question = format!("Remove the resume record of session {session}?");
-        if !env.ui.confirm(&question)? {
-            return Err(CommandError::new(Kind::Cancelled, "not confirmed")
-                .with_state("Nothing was removed."));
-        }
+        let record = format!("the resume record of session {session}");
+        let instead = format!("`herma resume delete --yes {session}`");
+        env.ui.must_ask(format!("{record} would be removed"), &instead)?;
+        env.ui.confirm_removal(&format!("Remove {record}?"))?;
     }
     if !store.delete(session)? {
         return Err(nothing(session));

@@ -5,16 +5,12 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::resume::store::Listed;
 use herma_sessions::resume::{Record, ResumeStore, SessionId, inject, yaml};
-use herma_store::path::escape;
-use serde::Serialize;
 
 use super::nothing;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{list, object};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{Serialize, list, object};
 use crate::render::listing;
-use crate::terminal::theme::Label;
-use crate::terminal::time;
+use crate::terminal::{Label, escape, time};
 
 /// Show the record of a session
 #[derive(Args, Debug)]
@@ -49,7 +45,7 @@ struct Line<'a> {
     updated: Option<i64>,
 }
 
-pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let session = &args.session;
     let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
     let record = store.read(session)?.ok_or_else(|| nothing(session))?;
@@ -74,7 +70,7 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, Com
     Ok(Outcome::Done)
 }
 
-pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let listed = match ResumeStore::open(&env.home)? {
         Some(store) => store.list()?,
         None => Vec::new(),

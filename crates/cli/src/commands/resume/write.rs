@@ -10,9 +10,9 @@ use herma_sessions::resume::{Map, Record, ResumeStore, SessionId, Update, Value}
 use herma_store::path::escape;
 
 use super::facts;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json::object;
+use crate::terminal::shown;
 
 /// Larger input is refused.
 const LARGEST_JSON: u64 = 4 << 20;
@@ -84,7 +84,7 @@ struct Step {
     result: Option<String>,
 }
 
-pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
     let session = &args.session;
     let update = args.content.read(env, session)?;
     if update.task.as_deref().unwrap_or_default().is_empty() {
@@ -98,13 +98,13 @@ pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome, Com
     let set_aside = store.save(session, &record, &now)?;
     if let Some(place) = &set_aside {
         let place = env.home.join("checkpoints").join(place);
-        let place = escape(place.as_os_str().as_encoded_bytes());
+        let place = shown(place);
         env.ui.warning(format_args!("what stood in its place was no record and is now {place}"));
     }
     tell(env, "saved", session, set_aside.as_deref(), &record)
 }
 
-pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome> {
     use herma_sessions::resume::ResumeError;
     let session = &args.session;
     let missing = || ResumeError::NothingToUpdate(session.clone());
@@ -124,7 +124,7 @@ fn tell(
     session: &SessionId,
     set_aside: Option<&str>,
     record: &Record,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.resume/1",
@@ -140,7 +140,7 @@ fn tell(
 
 impl ContentArgs {
     /// Everything that is said: facts Herma knows, then the JSON, then the options.
-    fn read(&self, env: &CommandEnv, session: &SessionId) -> Result<Update, CommandError> {
+    fn read(&self, env: &CommandEnv, session: &SessionId) -> Result<Update> {
         let mut update = match &self.from_json {
             Some(file) => read_json(env, file)?,
             None => Update::default(),
@@ -179,7 +179,7 @@ fn add(list: &mut Option<Vec<Value>>, texts: &[String]) {
     }
 }
 
-fn read_json(env: &CommandEnv, file: &Path) -> Result<Update, CommandError> {
+fn read_json(env: &CommandEnv, file: &Path) -> Result<Update> {
     let bytes = if file == Path::new("-") {
         read_input()?
     } else {
@@ -198,7 +198,7 @@ fn read_json(env: &CommandEnv, file: &Path) -> Result<Update, CommandError> {
     Update::from_value(value).map_err(|error| unreadable(error.to_string()))
 }
 
-fn read_input() -> Result<Vec<u8>, CommandError> {
+fn read_input() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let failed = |what: String| CommandError::new(Kind::Failed, what);
     std::io::stdin()

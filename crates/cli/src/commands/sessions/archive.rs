@@ -7,12 +7,11 @@ use herma_sessions::prune::Removed;
 use herma_sessions::{Access, archive, prune};
 
 use super::filters::FilterArgs;
-use super::{no_terminal, removed_json, tell_left};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{removed_json, tell_left};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::object;
-use crate::terminal::units::size;
+use crate::terminal::{shown, size};
 
 /// Move ended sessions out of the database into files
 ///
@@ -21,7 +20,6 @@ use crate::terminal::units::size;
 #[derive(Args, Debug)]
 pub(super) struct ArchiveArgs {
     /// Only this session
-    #[arg(value_name = "SESSION")]
     session: Option<String>,
     #[command(flatten)]
     filters: FilterArgs,
@@ -33,7 +31,7 @@ pub(super) struct ArchiveArgs {
     yes: bool,
 }
 
-pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcome> {
     let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut database = conversations::open(&env.home, access)?;
     let mut filter = args.filters.filter(env.now().as_float());
@@ -58,15 +56,11 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
         );
     }
     if !args.yes {
-        if !env.ui.can_ask() {
-            let message = format!("{} session(s) would be archived", plan.sessions);
-            return Err(no_terminal(&message, "herma sessions archive"));
-        }
-        let question = format!("Archive {} ended session(s)? [y/N] ", plan.sessions);
-        if !env.ui.ask(&question)? {
-            let mut out = env.ui.data();
-            writeln!(out, "Cancelled.")?;
-            out.finish()?;
+        let count = plan.sessions;
+        let would = format!("{count} session(s) would be archived");
+        env.ui.must_ask(would, "`herma sessions archive --yes`")?;
+        if !env.ui.ask(&format!("Archive {count} ended session(s)? [y/N] "))? {
+            env.ui.print("Cancelled.")?;
             return Ok(Outcome::Aborted);
         }
     }
@@ -78,11 +72,7 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
     tell(env, false, &done)
 }
 
-fn tell(
-    env: &CommandEnv,
-    dry_run: bool,
-    done: &archive::Archived,
-) -> Result<Outcome, CommandError> {
+fn tell(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.sessions-archive/1",
@@ -106,7 +96,7 @@ fn tell(
     } else if done.sessions > 0 && !dry_run {
         env.ui.status(format_args!(
             "They are in {} ({}).",
-            super::shown(&env.home.join("sessions/archive").to_string_lossy()),
+            shown(env.home.join("sessions/archive")),
             size(done.bytes)
         ));
     }

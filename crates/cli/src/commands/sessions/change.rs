@@ -1,22 +1,19 @@
 //! `herma sessions rename` and `herma sessions delete`
 
-use std::io::Write;
-
 use clap::Args;
 use herma_sessions::delete::Removed;
 use herma_sessions::{Access, delete, rename};
 
-use super::{no_terminal, removed_json, shown, tell_left};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{removed_json, tell_left};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::object;
+use crate::terminal::shown;
 
 /// Give a session a title
 #[derive(Args, Debug)]
 pub(super) struct RenameArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     session: String,
     /// The title, which no other session may have
     #[arg(value_name = "TITLE", required = true)]
@@ -29,14 +26,13 @@ pub(super) struct RenameArgs {
 #[derive(Args, Debug)]
 pub(super) struct DeleteArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     session: String,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
 }
 
-pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome> {
     let mut database = conversations::open(&env.home, Access::Write)?;
     let session = database.find(&args.session)?;
     let title = rename::rename(&mut database, &session.id, &args.title.join(" "))?;
@@ -53,7 +49,7 @@ pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome,
     Ok(Outcome::Done)
 }
 
-pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome> {
     let mut database = conversations::open(&env.home, Access::Write)?;
     let dir = conversations::directory(&env.home)?;
     let finished = delete::finish(&mut database, dir.as_ref())?;
@@ -68,15 +64,10 @@ pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome,
     }
     let id = shown(&session.id);
     if !args.yes {
-        let question = format!("Delete session '{id}' and all its messages? [y/N] ");
-        if !env.ui.can_ask() {
-            let message = format!("session '{id}' would be deleted");
-            return Err(no_terminal(&message, &format!("herma sessions delete {id}")));
-        }
-        if !env.ui.ask(&question)? {
-            let mut out = env.ui.data();
-            writeln!(out, "Cancelled.")?;
-            out.finish()?;
+        let instead = format!("`herma sessions delete {id} --yes`");
+        env.ui.must_ask(format!("session '{id}' would be deleted"), &instead)?;
+        if !env.ui.ask(&format!("Delete session '{id}' and all its messages? [y/N] "))? {
+            env.ui.print("Cancelled.")?;
             return Ok(Outcome::Aborted);
         }
     }
@@ -84,7 +75,7 @@ pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome,
     tell_deleted(env, &session.id, &removed)
 }
 
-fn tell_deleted(env: &CommandEnv, id: &str, removed: &Removed) -> Result<Outcome, CommandError> {
+fn tell_deleted(env: &CommandEnv, id: &str, removed: &Removed) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.sessions-delete/1",
@@ -93,9 +84,7 @@ fn tell_deleted(env: &CommandEnv, id: &str, removed: &Removed) -> Result<Outcome
             removed: removed_json(removed),
         })?;
     } else if removed.sessions + removed.finished > 0 {
-        let mut out = env.ui.data();
-        writeln!(out, "Deleted session '{}'.", shown(id))?;
-        out.finish()?;
+        env.ui.print(format_args!("Deleted session '{}'.", shown(id)))?;
     }
     Ok(tell_left(env, removed))
 }

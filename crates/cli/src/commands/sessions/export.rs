@@ -10,11 +10,11 @@ use herma_fs::{Dir, FileKind, stat_path};
 use herma_sessions::{Access, Database, Filter, db, export};
 
 use super::filters::FilterArgs;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::conversations;
 use crate::render::json::{PathJson, object};
 use crate::render::listing::counted;
+use crate::terminal::shown;
 
 /// Write sessions as JSON, one with all its messages per line
 ///
@@ -22,7 +22,6 @@ use crate::render::listing::counted;
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
     /// The file; `-` is stdout
-    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only this session
     #[arg(long, value_name = "SESSION")]
@@ -31,7 +30,7 @@ pub(super) struct ExportArgs {
     filters: FilterArgs,
 }
 
-pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome> {
     let database = conversations::open(&env.home, Access::Read)?;
     let mut filter: Filter = args.filters.filter(env.now().as_float());
     if let Some(id) = &args.session_id {
@@ -67,16 +66,16 @@ pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome,
             file: PathJson::of(&path),
         })?;
     }
-    let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "session");
+    let count = counted(count, "session");
     env.ui.status(format_args!("Exported {count}."));
     Ok(Outcome::Done)
 }
 
 /// An export replaces a file; it must not be the database, by whatever name, nor something that is no file.
-fn refuse_database(database: &Database, dir: &Dir, name: &str) -> Result<(), CommandError> {
+fn refuse_database(database: &Database, dir: &Dir, name: &str) -> Result<()> {
     let path = canonicalize(dir.path())?.join(name);
     let refuse = |what: &str| {
-        let message = format!("{} is {what}", super::shown(&path.to_string_lossy()));
+        let message = format!("{} is {what}", shown(&path));
         Err(CommandError::usage(message).with_state("Nothing was written."))
     };
     let target = stat_path(&canonicalize(&path)?)?;

@@ -6,14 +6,12 @@ use clap::Args;
 use herma_sessions::{Access, Session, list};
 
 use super::filters::FilterArgs;
-use super::{moment, session_json, shown};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{moment, session_json};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::{list, object};
 use crate::render::listing;
-use crate::terminal::theme::Label;
-use crate::terminal::time;
+use crate::terminal::{Label, shown, time};
 
 /// List sessions, the latest activity first
 ///
@@ -30,7 +28,7 @@ pub(super) struct ListArgs {
     null: bool,
 }
 
-pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let database = conversations::open(&env.home, Access::Read)?;
     let mut filter = args.filters.filter(env.now().as_float());
     if filter.source.is_none() {
@@ -66,8 +64,7 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome, Com
 fn line(env: &CommandEnv, session: &Session) -> String {
     let age =
         session.last_active.map_or("—".to_owned(), |time| time::age(moment(time), env.now()));
-    let count =
-        listing::counted(usize::try_from(session.messages).unwrap_or(usize::MAX), "message");
+    let count = listing::counted(session.messages, "message");
     let active = if session.is_active { "  [active]" } else { "" };
     let id = format!("{:<24}", shown(&session.id));
     let source = shown(&session.source);

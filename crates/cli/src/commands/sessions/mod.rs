@@ -14,20 +14,10 @@ use clap::{Args, Subcommand};
 use herma_core::types::clock::Timestamp;
 use herma_sessions::Session;
 use herma_sessions::prune::Removed;
-use herma_store::path::escape;
-use serde::Serialize;
 
-use self::archive::ArchiveArgs;
-use self::change::{DeleteArgs, RenameArgs};
-use self::export::ExportArgs;
-use self::list::ListArgs;
-use self::prune::PruneArgs;
-use self::search::SearchArgs;
-use self::show::ShowArgs;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{PathJson, list, object};
-use crate::terminal::time;
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{PathJson, Serialize, list, object};
+use crate::terminal::{escape, shown, time};
 
 /// Look at the sessions of an agent, and delete old ones
 ///
@@ -42,22 +32,22 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Subcommand, Debug)]
 enum SessionsCommand {
-    List(ListArgs),
-    Show(ShowArgs),
-    Search(SearchArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Search(search::SearchArgs),
     /// Count sessions, messages and bytes
     Stats,
-    Export(ExportArgs),
-    Rename(RenameArgs),
-    Delete(DeleteArgs),
-    Prune(PruneArgs),
-    Archive(ArchiveArgs),
+    Export(export::ExportArgs),
+    Rename(change::RenameArgs),
+    Delete(change::DeleteArgs),
+    Prune(prune::PruneArgs),
+    Archive(archive::ArchiveArgs),
 }
 
-pub(crate) fn cmd_sessions(env: &CommandEnv, args: &SessionsArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_sessions(env: &CommandEnv, args: &SessionsArgs) -> Result<Outcome> {
     use SessionsCommand as Command;
     match &args.command {
-        None => list::cmd_list(env, &ListArgs::default()),
+        None => list::cmd_list(env, &list::ListArgs::default()),
         Some(Command::List(args)) => list::cmd_list(env, args),
         Some(Command::Show(args)) => show::cmd_show(env, args),
         Some(Command::Search(args)) => search::cmd_search(env, args),
@@ -70,13 +60,6 @@ pub(crate) fn cmd_sessions(env: &CommandEnv, args: &SessionsArgs) -> Result<Outc
     }
 }
 
-/// What stops a command that deletes and cannot ask.
-fn no_terminal(message: &str, command: &str) -> CommandError {
-    CommandError::usage(message)
-        .with_state("Nothing was removed: there is no terminal to ask on.")
-        .with_hint(format!("`{command} --yes`"))
-}
-
 /// A moment of the database, which counts in seconds with a fraction.
 fn moment(seconds: f64) -> Timestamp {
     Timestamp { seconds: seconds as i64, nanos: 0, offset_minutes: 0 }
@@ -85,11 +68,6 @@ fn moment(seconds: f64) -> Timestamp {
 /// A moment as programs read it.
 fn rfc3339(seconds: Option<f64>) -> Option<String> {
     seconds.and_then(|seconds| time::rfc3339(moment(seconds)))
-}
-
-/// Text from the database as a terminal may see it.
-fn shown(text: &str) -> String {
-    escape(text.as_bytes())
 }
 
 fn session_json(session: &Session) -> impl Serialize {

@@ -11,15 +11,12 @@ use herma_sessions::vacuum::Vacuumed;
 use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
 
 use super::filters::FilterArgs;
-use super::{moment, no_terminal, removed_json, shown, tell_left};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{moment, removed_json, tell_left};
+use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::conversations;
 use crate::render::json::object;
 use crate::render::listing::counted;
-use crate::terminal::time;
-use crate::terminal::ui::SHOWN_NAMES;
-use crate::terminal::units::size;
+use crate::terminal::{SHOWN_NAMES, shown, size, time};
 
 /// The age if no filter asks for one; the help names it.
 const DAYS: u32 = 90;
@@ -71,7 +68,7 @@ struct Prune<'a> {
     now: f64,
 }
 
-pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
     let now = env.now().as_float();
     let mut filter = args.filters.filter(now);
     let mut days = args.filters.older_than;
@@ -92,9 +89,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome, C
             return prune.tell_preview(&preview);
         }
         if !args.yes && !prune.is_confirmed(&preview)? {
-            let mut out = env.ui.data();
-            writeln!(out, "Cancelled.")?;
-            out.finish()?;
+            env.ui.print("Cancelled.")?;
             return Ok(Outcome::Aborted);
         }
         in_use = preview.reaped.kept;
@@ -112,14 +107,14 @@ impl Prune<'_> {
         Filter { idle_since: None, ..self.filter.clone() }
     }
 
-    fn look(&self, database: &Database) -> Result<Preview, CommandError> {
+    fn look(&self, database: &Database) -> Result<Preview> {
         let dir = self.dir.as_ref();
         let mut preview =
             Preview { plan: prune::plan(database, dir, &self.filter)?, ..Preview::default() };
         if self.args.reap {
             let (filter, cutoff) = (self.reap_filter(), self.reap_cutoff());
             preview.reaped = reap::find(database, dir, &filter, cutoff, SHOWN_NAMES as u64)
-                .map_err(|error| CommandError::from(error).with_state("Nothing was changed."))?;
+                .with_state("Nothing was changed.")?;
         }
         if let (true, Some(dir)) = (self.args.orphan_files, dir) {
             let found = orphans::find(database, dir, self.now)?;
@@ -136,7 +131,7 @@ impl Prune<'_> {
         if self.args.orphan_files {
             self.env.ui.status(format_args!(
                 "{} ({}) of sessions that are not in the database.",
-                words(preview.orphan_files, "file"),
+                counted(preview.orphan_files, "file"),
                 size(preview.orphan_bytes)
             ));
         }
@@ -145,16 +140,16 @@ impl Prune<'_> {
     fn show_plan(&self, plan: &Plan) {
         self.env.ui.status(format_args!(
             "{}, {}, {} ({}).",
-            words(plan.sessions, "session"),
-            words(plan.messages, "message"),
-            words(plan.files, "file"),
+            counted(plan.sessions, "session"),
+            counted(plan.messages, "message"),
+            counted(plan.files, "file"),
             size(plan.bytes)
         ));
     }
 
     fn show_reaped(&self, reaped: &Reaped) {
         let ui = &self.env.ui;
-        let count = words(reaped.count, "session");
+        let count = counted(reaped.count, "session");
         ui.status(format_args!(
             "{count} never ended, and nothing happened in them for {} days; ended now, deleted by a later run:",
             self.args.reap_after
@@ -170,7 +165,7 @@ impl Prune<'_> {
         }
     }
 
-    fn tell_preview(&self, preview: &Preview) -> Result<Outcome, CommandError> {
+    fn tell_preview(&self, preview: &Preview) -> Result<Outcome> {
         let plan = &preview.plan;
         let removed = Removed {
             sessions: plan.sessions,
@@ -203,17 +198,14 @@ impl Prune<'_> {
         Ok(Outcome::Done)
     }
 
-    fn is_confirmed(&self, preview: &Preview) -> Result<bool, CommandError> {
+    fn is_confirmed(&self, preview: &Preview) -> Result<bool> {
         let ui = &self.env.ui;
         let reaped = preview.reaped.count;
-        if !ui.can_ask() {
-            let mut message =
-                format!("{} would be deleted", words(preview.plan.sessions, "session"));
-            if reaped > 0 {
-                message = format!("{message}, and {} ended", words(reaped, "session"));
-            }
-            return Err(no_terminal(&message, "herma sessions prune"));
+        let mut would = format!("{} would be deleted", counted(preview.plan.sessions, "session"));
+        if reaped > 0 {
+            would = format!("{would}, and {} ended", counted(reaped, "session"));
         }
+        ui.must_ask(would, "`herma sessions prune --yes`")?;
         let source = self.args.filters.source.as_deref().map(shown);
         let source = source.map(|source| format!(" from '{source}'"));
         let source = source.unwrap_or_default();
@@ -221,20 +213,18 @@ impl Prune<'_> {
         let age = age.unwrap_or_default();
         let rest = if self.args.filters.is_special() { " that the filters mean" } else { "" };
         let delete = if reaped > 0 {
-            format!("End {}, and delete", words(reaped, "session"))
+            format!("End {}, and delete", counted(reaped, "session"))
         } else {
             "Delete".to_owned()
         };
         Ok(ui.ask(&format!("{delete} all ended sessions{age}{source}{rest}? [y/N] "))?)
     }
 
-    fn apply(&self, database: &mut Database, in_use: Vec<Kept>) -> Result<Outcome, CommandError> {
+    fn apply(&self, database: &mut Database, in_use: Vec<Kept>) -> Result<Outcome> {
         let dir = self.dir.as_ref();
-        let mut removed = prune::prune(database, dir, &self.filter).map_err(|error| {
-            CommandError::from(error).with_state(
-                "What was deleted before that stays deleted; the next prune finishes it.",
-            )
-        })?;
+        let mut removed = prune::prune(database, dir, &self.filter).with_state(
+            "What was deleted before that stays deleted; the next prune finishes it.",
+        )?;
         removed.kept.extend(in_use);
         let mut reaped = 0;
         if self.args.reap {
@@ -275,9 +265,7 @@ impl Prune<'_> {
 
     /// Makes the database smaller if the settings want that and it pays; what hinders it is a note.
     fn vacuum(&self, database: &mut Database, removed: &mut Removed) -> bool {
-        let Some(days) = self.env.settings.vacuum_interval_days() else {
-            return false;
-        };
+        let Some(days) = self.env.settings.vacuum_interval_days() else { return false };
         if removed.sessions == 0 {
             return false;
         }
@@ -296,8 +284,4 @@ impl Prune<'_> {
             }
         }
     }
-}
-
-fn words(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }

@@ -6,13 +6,11 @@ use clap::Args;
 use herma_sessions::{Access, search};
 
 use super::filters::FilterArgs;
-use super::{moment, rfc3339, shown};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{moment, rfc3339};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::{list, object};
-use crate::terminal::theme::Label;
-use crate::terminal::time;
+use crate::terminal::{Label, shown, time};
 
 /// Find what was said in any session
 ///
@@ -29,23 +27,20 @@ pub(super) struct SearchArgs {
     limit: u64,
 }
 
-pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome> {
     let database = conversations::open(&env.home, Access::Read)?;
     let filter = args.filters.filter(env.now().as_float());
     let found = search::search(&database, &args.words.join(" "), &filter, args.limit)?;
     if env.ui.json {
-        let found = found.into_iter().map(|found| {
-            object! {
+        env.ui.write_json(&object! {
+            schema: "herma.sessions-search/1",
+            found: list(found.into_iter().map(|found| object! {
                 session: found.session,
                 message: found.message,
                 role: found.role,
                 time: rfc3339(found.timestamp),
                 excerpt: found.excerpt,
-            }
-        });
-        env.ui.write_json(&object! {
-            schema: "herma.sessions-search/1",
-            found: list(found),
+            })),
         })?;
         return Ok(Outcome::Done);
     }
@@ -56,7 +51,7 @@ pub(super) fn cmd_search(env: &CommandEnv, args: &SearchArgs) -> Result<Outcome,
         let id = env.ui.theme.paint(Label::Id, &shown(&one.session));
         writeln!(out, "{id}  {}  {when}", shown(&one.role))?;
         let words: Vec<&str> = one.excerpt.split_whitespace().collect();
-        writeln!(out, "  {}", shown(&words.join(" ")))?;
+        writeln!(out, "  {}", shown(words.join(" ")))?;
     }
     out.finish()?;
     if found.is_empty() {

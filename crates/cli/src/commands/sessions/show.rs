@@ -5,21 +5,17 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::show::Message;
 use herma_sessions::{Access, Session, show};
-use serde::Serialize;
 
-use super::{moment, rfc3339, session_json, shown};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use super::{moment, rfc3339, session_json};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::object;
-use crate::terminal::theme::Label;
-use crate::terminal::time;
+use crate::render::json::{Serialize, object};
+use crate::terminal::{Label, shown, time};
 
 /// Show a session and what was said in it
 #[derive(Args, Debug)]
 pub(super) struct ShowArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     session: String,
 }
 
@@ -34,7 +30,7 @@ fn message_json(message: Message) -> impl Serialize {
     }
 }
 
-pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let database = conversations::open(&env.home, Access::Read)?;
     let session = database.find(&args.session)?;
     if env.ui.json {

@@ -4,14 +4,12 @@ use std::io::Write;
 
 use herma_sessions::{Access, stats};
 
-use super::shown;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::object;
-use crate::terminal::units::size;
+use crate::terminal::{shown, size};
 
-pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome, CommandError> {
+pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome> {
     let database = conversations::open(&env.home, Access::Read)?;
     let dir = conversations::directory(&env.home)?;
     let stats = stats::stats(&database, dir.as_ref())?;

@@ -3,8 +3,7 @@
 use clap::Args;
 use herma_core::steps::{StepChoice, TurnChoice};
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{list, object, project_json};
 use crate::render::listing::counted;
 use crate::render::step_report;
@@ -44,7 +43,7 @@ pub(crate) struct StepsArgs {
     null: bool,
 }
 
-pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let now = env.now();
     let choice = StepChoice {

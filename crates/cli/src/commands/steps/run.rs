@@ -5,15 +5,14 @@ use std::io;
 use std::path::Path;
 
 use clap::Args;
-use herma_core::engine::{NoProgress, Project};
+use herma_core::engine::NoProgress;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{BegunStep, WhichStep};
+use herma_core::{BegunStep, Project, WhichStep};
 use herma_fs::foreground::{Ended, Foreground};
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::save;
 use crate::environment::OuterStep;
 use crate::render::json::{object, project_json};
@@ -55,7 +54,7 @@ struct Bracket<'e> {
     begun: BegunStep,
 }
 
-pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(CommandError::usage("which command is to be run?"));
     };
@@ -99,11 +98,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome, Comma
     Ok(Outcome::Command(ended.exit_code()))
 }
 
-fn begin<'e>(
-    env: &'e CommandEnv,
-    args: &RunArgs,
-    program: &OsStr,
-) -> Result<Bracket<'e>, CommandError> {
+fn begin<'e>(env: &'e CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket<'e>> {
     let project = env.open_project()?;
     let agent = args.agent.clone().or_else(|| {
         let name = Path::new(program).file_name()?;
@@ -146,7 +141,7 @@ fn variables(bracket: &Bracket<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// Saves the project after the command, and looks at what changed.
-fn finish(env: &CommandEnv, bracket: &Bracket<'_>) -> Result<herma_core::ListedStep, CommandError> {
+fn finish(env: &CommandEnv, bracket: &Bracket<'_>) -> Result<herma_core::ListedStep> {
     let number = bracket.begun.step.number;
     let which = WhichStep::Number(number);
     let progress = env.ui.progress_after_command();
@@ -175,7 +170,7 @@ fn tell(
     bracket: Option<&Bracket<'_>>,
     listed: Option<&herma_core::ListedStep>,
     ended: Ended,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     if env.ui.json {
         return env.ui.write_json(&object! {
             schema: "herma.run/1",

@@ -1,16 +1,13 @@
 //! `herma step`: the two ends of a tool call, for hooks and scripts.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use herma_core::engine::Project;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{BegunStep, WhichStep};
+use herma_core::{BegunStep, Project, WhichStep};
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState};
 use crate::commands::save;
 use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
 use crate::render::step_report;
@@ -81,14 +78,14 @@ struct EndArgs {
     unknown: bool,
 }
 
-pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome> {
     match &args.end {
         End::Begin(args) => begin(env, args),
         End::End(args) => end(env, args),
     }
 }
 
-fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
+fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let start = StepStart {
         facts: Facts {
@@ -105,22 +102,16 @@ fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome, CommandError> {
         within: args.within.or_else(|| env.outer_step(&project)),
         ..StepStart::default()
     };
-    let progress = env.ui.progress();
-    let begun = project
-        .begin_step(StepKind::Tool, start, &progress)
-        .map_err(|error| CommandError::from(error).with_state("No step has begun."))?;
-    drop(progress);
+    let begun = env.ui.during(|progress| {
+        project.begin_step(StepKind::Tool, start, progress).with_state("No step has begun.")
+    })?;
     env.clean_if_due(&begun.saved);
     save::warn_of_gaps(env, &begun.saved);
     tell_begun(env, &project, &begun)?;
     Ok(save::outcome(&begun.saved))
 }
 
-fn tell_begun(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    begun: &BegunStep,
-) -> Result<(), CommandError> {
+fn tell_begun(env: &CommandEnv, project: &Project<'_>, begun: &BegunStep) -> Result<()> {
     let saved = &begun.saved;
     if env.ui.json {
         let left_out = saved.receipt.left_out.iter();
@@ -135,9 +126,7 @@ fn tell_begun(
             notes: saved.notes.clone(),
         });
     }
-    let mut out = env.ui.data();
-    writeln!(out, "{}", begun.step.number)?;
-    out.finish()?;
+    env.ui.print(format_args!("{}", begun.step.number))?;
     if !begun.beside.is_empty() {
         let others: Vec<_> = begun.beside.iter().map(u64::to_string).collect();
         env.ui.status(format_args!(
@@ -148,20 +137,20 @@ fn tell_begun(
     Ok(())
 }
 
-fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome, CommandError> {
+fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let which = match (&args.call, args.number) {
         (Some(call), _) => WhichStep::Call(call.clone()),
         (None, Some(number)) => WhichStep::Number(number),
         (None, None) => return Err(CommandError::usage("which step has ended?")),
     };
-    let progress = env.ui.progress();
-    let ended = if args.unknown {
-        project.end_step_unknown(&which)
-    } else {
-        project.end_step(&which, &progress)
-    }?;
-    drop(progress);
+    let ended = env.ui.during(|progress| {
+        if args.unknown {
+            project.end_step_unknown(&which)
+        } else {
+            project.end_step(&which, progress)
+        }
+    })?;
     let listed = step_report::look_up(&project, ended.step.number)?;
     let saved = ended.saved.as_ref();
     if let Some(saved) = saved {

@@ -1,15 +1,13 @@
 //! `herma turn`: the prompts of a conversation, for hooks.
 
 use clap::{Args, Subcommand};
-use herma_core::engine::Project;
+use herma_core::Project;
 use herma_core::steps::Turn;
 use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
-use serde::Serialize;
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
-use crate::render::json::{object, project_json};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::render::json::{Serialize, object, project_json};
 
 /// Mark the beginning or end of a turn: a prompt and what follows
 ///
@@ -52,7 +50,7 @@ struct EndArgs {
     session: String,
 }
 
-pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     match &args.end {
         End::Begin(args) => {
@@ -73,7 +71,7 @@ fn tell(
     project: &Project<'_>,
     turn: Option<&Turn>,
     what: &str,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.turn/1",

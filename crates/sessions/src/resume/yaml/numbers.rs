@@ -75,9 +75,7 @@ pub(in crate::resume) fn float_text(number: f64) -> String {
         return if number > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
     let text = format!("{number:?}");
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return text;
-    };
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
     // Version 1.1 asks for a point and for the sign of the exponent.
     let point = if digits.contains('.') { "" } else { ".0" };
     let sign = if exponent.starts_with('-') { "" } else { "+" };

@@ -60,9 +60,7 @@ pub(super) fn is_float(text: &str) -> bool {
     if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return true;
     }
-    let Some((whole, rest)) = digits.split_once('.') else {
-        return false;
-    };
+    let Some((whole, rest)) = digits.split_once('.') else { return false };
     if whole.is_empty() {
         // `PyYAML` wants no sign here.
         let (fraction, exponent) = cut_exponent(rest);
@@ -103,9 +101,7 @@ fn is_timestamp(text: &str) -> bool {
     }
     let end = text[5..].find(|c: char| c != '-' && !c.is_ascii_digit());
     let (date, rest) = text[5..].split_at(end.unwrap_or(text.len() - 5));
-    let Some((month, day)) = date.split_once('-') else {
-        return false;
-    };
+    let Some((month, day)) = date.split_once('-') else { return false };
     if rest.is_empty() {
         return month.len() == 2 && day.len() == 2 && is_number(day.as_bytes(), 2);
     }
@@ -135,9 +131,7 @@ fn is_clock(text: &str) -> bool {
     if zone.is_empty() {
         return rest.is_empty();
     }
-    let Some(offset) = zone.strip_prefix(['-', '+']) else {
-        return zone == "Z";
-    };
+    let Some(offset) = zone.strip_prefix(['-', '+']) else { return zone == "Z" };
     let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     match offset.split_once(':') {
         Some((hours, minutes)) => {

@@ -56,13 +56,9 @@ pub fn parse(text: &str) -> Request {
     if text.len() > LONGEST {
         return Request::Unknown;
     }
-    let Some(words) = split(text) else {
-        return Request::Unknown;
-    };
+    let Some(words) = split(text) else { return Request::Unknown };
     let words: Vec<Word> = words;
-    let Some((command, rest)) = words.split_first() else {
-        return Request::Unknown;
-    };
+    let Some((command, rest)) = words.split_first() else { return Request::Unknown };
     // In a group, a command says which program it is for: `/rollback@somebot`.
     let name = command.text.split('@').next().unwrap_or_default();
     match name.trim_start_matches('/') {
@@ -73,9 +69,7 @@ pub fn parse(text: &str) -> Request {
 }
 
 fn rollback(words: &[Word]) -> Request {
-    let Some((first, rest)) = words.split_first() else {
-        return Request::List;
-    };
+    let Some((first, rest)) = words.split_first() else { return Request::List };
     match first.bare() {
         "diff" => match rest {
             [] => Request::DiffWithoutCheckpoint,

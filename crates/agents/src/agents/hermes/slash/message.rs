@@ -253,9 +253,7 @@ fn shorten(pieces: &mut [Piece], platform: Platform, excess: usize) -> bool {
         Piece::Block { lines, more, may_be_cut: true } if !lines.is_empty() => Some((lines, more)),
         _ => None,
     });
-    let Some((lines, more)) = blocks.max_by_key(|(lines, _)| lines.len()) else {
-        return false;
-    };
+    let Some((lines, more)) = blocks.max_by_key(|(lines, _)| lines.len()) else { return false };
     let mut saved = 0;
     while saved < excess
         && let Some(line) = lines.pop()

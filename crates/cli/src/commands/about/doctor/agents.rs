@@ -8,20 +8,16 @@ use herma_agents::Agent;
 use herma_agents::install::switches::Verdict;
 use herma_agents::install::{Places, Scope};
 use herma_fs::Dir;
-use herma_store::path::escape;
 
 use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
-use crate::commands::agents::install::files::shown;
 use crate::commands::agents::install::state::{AgentState, Installed};
 use crate::environment::agent_places;
-use crate::terminal::time;
+use crate::terminal::{escape, shown, time};
 
 /// Looks at the agents that this user has, and those that are told to call us: in every project, or in this one.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
-    let Some(places) = agent_places(env.user_home.as_deref()) else {
-        return;
-    };
+    let Some(places) = agent_places(env.user_home.as_deref()) else { return };
     let project = env.open_project_quietly().ok();
     let project = project.map(|project| project.root().to_owned());
     let directory = project.as_deref().unwrap_or(&env.directory);
@@ -161,7 +157,7 @@ impl Examined<'_> {
 
     /// Where it is installed.
     fn place(&self) -> String {
-        let file = self.state.files.first().map(|file| shown(file));
+        let file = self.state.files.first().map(shown);
         let file = file.unwrap_or_default();
         match self.scope {
             Scope::User => format!("installed in {file}"),

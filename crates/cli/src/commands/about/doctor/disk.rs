@@ -2,12 +2,11 @@
 
 use herma_core::StoreStatus;
 use herma_core::engine::NoProgress;
-use herma_store::path::escape;
 
 use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
 use crate::render::listing::counted;
-use crate::terminal::units::{short_age, size};
+use crate::terminal::{escape, short_age, size};
 
 /// Looks at what the store costs and how its cleaning goes.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {

@@ -1,21 +1,16 @@
 //! What `herma doctor` looks at. Nothing here stops at the first trouble: that is the point of it.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-
-use herma_core::engine::{KnownProject, Project};
-use herma_core::error::Error;
+use herma_core::engine::KnownProject;
 use herma_core::types::clock::Timestamp;
+use herma_core::{Error, Project};
 use herma_fs::{Dir, trust};
-use herma_store::path::escape;
 use serde::Serialize;
 
 use super::{agents, disk, sessions};
-use crate::command_env::{CommandEnv, FINISH_PURGE};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, FINISH_PURGE};
 use crate::conversations;
 use crate::render::listing::counted;
-use crate::terminal::time;
+use crate::terminal::{escape, shown, time};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -146,9 +141,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
 
 /// A restore whose files have arrived, and whose conversation has not followed.
 fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
-    let Some(started) = conversations::pending::unfinished(project) else {
-        return;
-    };
+    let Some(started) = conversations::pending::unfinished(project) else { return };
     let age = time::age_of_seconds(started, env.now());
     findings.add_with_hint(
         "restore",
@@ -269,8 +262,4 @@ fn look_at_settings(findings: &mut Findings, env: &CommandEnv) {
     if settings.problems.is_empty() && settings.warnings.is_empty() {
         findings.add("settings", Level::Fine, shown(&settings.file));
     }
-}
-
-fn shown(path: &Path) -> String {
-    escape(path.as_os_str().as_bytes())
 }

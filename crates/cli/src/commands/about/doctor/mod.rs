@@ -8,16 +8,14 @@ mod sessions;
 use std::io::Write;
 
 use clap::Args;
-use herma_core::ProjectId;
-use herma_core::engine::{KnownProject, Project};
-use herma_store::path::escape;
+use herma_core::engine::KnownProject;
+use herma_core::{Project, ProjectId};
 
 use self::findings::Level;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json::object;
 use crate::render::listing::counted;
-use crate::terminal::theme::Label;
+use crate::terminal::{Label, escape};
 
 /// Check the project, the store and the settings
 ///
@@ -36,7 +34,7 @@ pub(crate) struct DoctorArgs {
     adopt: Option<Option<String>>,
 }
 
-pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome> {
     if let Some(id) = &args.adopt {
         return adopt(env, id.as_deref());
     }
@@ -69,7 +67,7 @@ pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome,
     Ok(outcome)
 }
 
-fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome, CommandError> {
+fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
     let project = env.open_project()?;
     let from = choose(env, &project, id)?;
     let count = project.adopt(&from)?;
@@ -88,11 +86,7 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome, CommandError> {
 }
 
 /// The project to reconnect: the one that was named, or the only one that looks like this one.
-fn choose(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    id: Option<&str>,
-) -> Result<KnownProject, CommandError> {
+fn choose(env: &CommandEnv, project: &Project<'_>, id: Option<&str>) -> Result<KnownProject> {
     let nothing = "Nothing was changed.";
     if let Some(id) = id {
         let wanted = ProjectId::parse(id.as_bytes()).ok_or_else(|| {

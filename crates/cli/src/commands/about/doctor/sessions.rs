@@ -4,11 +4,10 @@ use herma_fs::Dir;
 use herma_sessions::{Access, Database, Error, orphans, pending};
 
 use super::findings::{Findings, Level};
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Result};
 use crate::conversations;
 use crate::render::listing::counted;
-use crate::terminal::units::size;
+use crate::terminal::size;
 
 const ABOUT: &str = "sessions";
 
@@ -31,9 +30,9 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     }
 }
 
-fn look_at_database(findings: &mut Findings, database: &Database) -> Result<(), CommandError> {
+fn look_at_database(findings: &mut Findings, database: &Database) -> Result<()> {
     let count = herma_sessions::list::count(database, &herma_sessions::Filter::default())?;
-    let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "session");
+    let count = counted(count, "session");
     let text = format!("{count} in a database of {}", size(database.size()?));
     match database.only_read() {
         Some(why) => findings.add(ABOUT, Level::Attention, format!("{text}; {why}")),
@@ -47,7 +46,7 @@ fn look_at_files(
     env: &CommandEnv,
     database: &Database,
     dir: &Dir,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     if pending::is_pending(dir)? {
         findings.add_with_hint(
             ABOUT,
@@ -58,7 +57,7 @@ fn look_at_files(
     }
     let found = orphans::find(database, dir, env.now().as_float())?;
     if found.files > 0 {
-        let count = counted(usize::try_from(found.files).unwrap_or(usize::MAX), "file");
+        let count = counted(found.files, "file");
         findings.add_with_hint(
             ABOUT,
             Level::Attention,

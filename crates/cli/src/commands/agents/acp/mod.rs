@@ -22,8 +22,7 @@ use herma_fs::foreground::{Foreground, Piped};
 use self::lines::{Seen, forward};
 use self::saver::Saver;
 use self::traffic::{Happening, Side, Traffic};
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::steps::run::not_started;
 
 /// How long the last words of an agent that has ended are waited for. Something it started may hold the pipe.
@@ -50,7 +49,7 @@ pub(crate) struct AcpArgs {
     agent: Vec<OsString>,
 }
 
-pub(crate) fn cmd_acp(env: CommandEnv, args: &AcpArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_acp(env: CommandEnv, args: &AcpArgs) -> Result<Outcome> {
     let Some((program, arguments)) = args.agent.split_first() else {
         return Err(CommandError::usage("which agent is to be run?"));
     };

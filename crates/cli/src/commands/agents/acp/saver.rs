@@ -15,8 +15,7 @@ use herma_core::engine::NoProgress;
 use herma_core::types::checkpoint::Facts;
 
 use super::traffic::{Happening, What};
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Result};
 
 /// Saves that wait for one that takes long. More are not made: the next one covers the same files.
 const MOST_WAITING: usize = 4;
@@ -120,11 +119,7 @@ impl Saver {
     }
 }
 
-fn work(
-    env: &CommandEnv,
-    agent: Option<&String>,
-    happening: &Happening,
-) -> Result<(), CommandError> {
+fn work(env: &CommandEnv, agent: Option<&String>, happening: &Happening) -> Result<()> {
     let Happening { session, directory, what } = happening;
     if *what == What::TurnEnds && session.is_none() {
         return Ok(());
@@ -160,7 +155,7 @@ fn work(
     Ok(())
 }
 
-fn project_root(env: &CommandEnv, directory: &Path) -> Result<std::path::PathBuf, CommandError> {
+fn project_root(env: &CommandEnv, directory: &Path) -> Result<std::path::PathBuf> {
     match &env.named_root {
         Some(root) => Ok(root.clone()),
         None => Ok(env.engine.find_root(directory)?),

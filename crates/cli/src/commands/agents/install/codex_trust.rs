@@ -8,15 +8,14 @@ use herma_agents::install::{HookCommand, Scope};
 use herma_fs::dialogue::Dialogue;
 use serde_json::{Map, Value, json};
 
-use crate::command_env::CommandEnv;
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 use crate::environment::find_program;
 
 /// All of it takes a second or two.
 const CODEX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Approves those hooks that call Herma, and no others.
-pub(super) fn approve(env: &CommandEnv, scope: &Scope) -> Result<(), CommandError> {
+pub(super) fn approve(env: &CommandEnv, scope: &Scope) -> Result<()> {
     let program =
         find_program("codex").ok_or_else(|| failed("`codex` is not in the search path"))?;
     let directory = match scope {
@@ -81,27 +80,25 @@ struct Server {
 }
 
 impl Server {
-    fn start(program: &Path, directory: &Path) -> Result<Self, CommandError> {
+    fn start(program: &Path, directory: &Path) -> Result<Self> {
         let dialogue = Dialogue::start(program, &["app-server"], directory).map_err(|error| {
             failed(&format!("`codex app-server` could not be started: {error}"))
         })?;
         Ok(Self { dialogue, deadline: Instant::now() + CODEX_TIMEOUT, last: 0 })
     }
 
-    fn tell(&mut self, method: &str) -> Result<(), CommandError> {
+    fn tell(&mut self, method: &str) -> Result<()> {
         self.send(&json!({"method": method}))
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, CommandError> {
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.last += 1;
         self.send(&json!({"id": self.last, "method": method, "params": params}))?;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let line = self.dialogue.receive(left);
             let line = line.ok_or_else(|| failed(&format!("Codex did not answer `{method}`")))?;
-            let Ok(answer) = serde_json::from_slice::<Value>(&line) else {
-                continue;
-            };
+            let Ok(answer) = serde_json::from_slice::<Value>(&line) else { continue };
             if answer.get("id").and_then(Value::as_u64) != Some(self.last) {
                 continue;
             }
@@ -112,7 +109,7 @@ impl Server {
         }
     }
 
-    fn send(&mut self, message: &Value) -> Result<(), CommandError> {
+    fn send(&mut self, message: &Value) -> Result<()> {
         let sent = self.dialogue.send(message.to_string().as_bytes());
         sent.map_err(|error| failed(&format!("`codex app-server` ended: {error}")))
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use herma_fs::publish::{Durability, sweep, write_file};
 use herma_fs::{Dir, Errno};
 
-use crate::command_error::CommandError;
+use crate::command_error::Result;
 
 const NAME: &str = "directories.json";
 const MAX_BYTES: u64 = 1 << 20;
@@ -37,7 +37,7 @@ impl MadeDirectories {
     }
 
     /// Makes the directory of a file, and notes what had to be made.
-    pub(super) fn make_for(&mut self, file: &Path, mode: u32) -> Result<(), CommandError> {
+    pub(super) fn make_for(&mut self, file: &Path, mode: u32) -> Result<()> {
         let parent = file.parent().unwrap_or(Path::new("/"));
         let missing = parent.ancestors().take_while(|path| !path.is_dir());
         let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -61,7 +61,7 @@ impl MadeDirectories {
     }
 
     /// Removes those directories above a file that we made and that are empty now.
-    pub(super) fn clear_above(&mut self, file: &Path) -> Result<(), CommandError> {
+    pub(super) fn clear_above(&mut self, file: &Path) -> Result<()> {
         let above: Vec<PathBuf> = file.ancestors().skip(1).map(Path::to_owned).collect();
         let mut changed = false;
         for path in above {
@@ -77,7 +77,7 @@ impl MadeDirectories {
         if changed { self.write() } else { Ok(()) }
     }
 
-    fn write(&self) -> Result<(), CommandError> {
+    fn write(&self) -> Result<()> {
         let dir = Dir::ensure_path(&self.place)?;
         let utf8: Vec<&str> = self.paths.iter().filter_map(|path| path.to_str()).collect();
         if utf8.is_empty() {
@@ -93,10 +93,8 @@ impl MadeDirectories {
 }
 
 /// Removes a directory if nothing is in it, and tells whether it is gone.
-pub(super) fn remove_if_empty(path: &Path) -> Result<bool, CommandError> {
-    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-        return Ok(false);
-    };
+pub(super) fn remove_if_empty(path: &Path) -> Result<bool> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(false) };
     let above = match Dir::open(above) {
         Ok(above) => above,
         Err(error) if error.is_not_found() => return Ok(true),

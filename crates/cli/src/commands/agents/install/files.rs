@@ -4,14 +4,13 @@
 //! step, and only while it is what was read; its mode and owner stay. Before the first edit a copy is put beside
 //! it.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Temp, sweep};
 use herma_fs::{Dir, Errno, Error, FileKind};
-use herma_store::path::escape;
 
-use crate::command_error::{CommandError, Kind};
+use crate::command_error::{CommandError, Kind, Result};
+use crate::terminal::shown;
 
 /// Larger files are no configuration.
 const MAX_BYTES: u64 = 8 << 20;
@@ -43,7 +42,7 @@ pub(crate) enum Backup {
 
 impl SettingsFile {
     /// Finds the file, through links.
-    pub(crate) fn open(path: &Path) -> Result<Self, CommandError> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let real = herma_fs::dir::canonicalize(path)?;
         let link = herma_fs::stat_path(path)?;
         let is_link = link.is_some_and(|stat| stat.kind == FileKind::Symlink);
@@ -64,7 +63,7 @@ impl SettingsFile {
     }
 
     /// The content; `None` when there is no file.
-    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, CommandError> {
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>> {
         match &self.directory {
             Some(directory) => Ok(directory.read_opt(self.name.as_str(), MAX_BYTES)?),
             None => Ok(None),
@@ -72,10 +71,8 @@ impl SettingsFile {
     }
 
     /// Fails if the file or its copy cannot be written as they should, before anything else is done.
-    pub(crate) fn check_writable(&self) -> Result<(), CommandError> {
-        let Some(directory) = &self.directory else {
-            return Ok(());
-        };
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
         let stat = directory.stat_opt(self.name.as_str())?;
         if stat.is_some_and(|stat| stat.mode & 0o200 == 0) {
             let shown = shown(&self.real);
@@ -106,10 +103,8 @@ impl SettingsFile {
     }
 
     /// Puts the copy beside the file, unless there is one.
-    pub(crate) fn back_up(&self, bytes: &[u8]) -> Result<Backup, CommandError> {
-        let Some(directory) = &self.directory else {
-            return Ok(Backup::None);
-        };
+    pub(crate) fn back_up(&self, bytes: &[u8]) -> Result<Backup> {
+        let Some(directory) = &self.directory else { return Ok(Backup::None) };
         let name = self.backup_name();
         if directory.stat_opt(name.as_str())?.is_none() {
             let temp = self.prepare(directory, bytes, 0o600)?;
@@ -120,10 +115,8 @@ impl SettingsFile {
     }
 
     /// Removes the copy if it says the same as the file; tells where it is otherwise.
-    pub(crate) fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup, CommandError> {
-        let Some(directory) = &self.directory else {
-            return Ok(Backup::None);
-        };
+    pub(crate) fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup> {
+        let Some(directory) = &self.directory else { return Ok(Backup::None) };
         let name = self.backup_name();
         match directory.read_opt(name.as_str(), MAX_BYTES)? {
             None => Ok(Backup::None),
@@ -143,7 +136,7 @@ impl SettingsFile {
         before: Option<&[u8]>,
         after: Option<&[u8]>,
         mode: u32,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         let opened;
         let directory = if let Some(directory) = &self.directory {
             directory
@@ -178,12 +171,7 @@ impl SettingsFile {
     }
 
     /// A file beside it with this content, and its mode and owner if it exists.
-    fn prepare<'d>(
-        &self,
-        directory: &'d Dir,
-        bytes: &[u8],
-        mode: u32,
-    ) -> Result<Temp<'d>, CommandError> {
+    fn prepare<'d>(&self, directory: &'d Dir, bytes: &[u8], mode: u32) -> Result<Temp<'d>> {
         let name = self.name.as_str();
         let mut temp = Temp::create(directory)?;
         temp.write(bytes)?;
@@ -220,11 +208,6 @@ impl SettingsFile {
 fn failed(path: &Path, what: &str) -> CommandError {
     CommandError::new(Kind::Failed, format!("{} {what}", shown(path)))
         .with_state("Nothing was changed.")
-}
-
-/// A path as people read it.
-pub(crate) fn shown(path: &Path) -> String {
-    escape(path.as_os_str().as_bytes())
 }
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 //! * [`plan`]: what will be done to which file; nothing is written before all of it is known
 //! * [`files`]: the files themselves: links followed, replaced in one step, backed up
 //! * [`state`]: what is installed now, also for `herma doctor`
-//! * [`report`]: how it is told
-//! * [`advice`]: what is left for the user to do
+//! * [`report`]: how it is told, and what is left for the user to do
 //! * [`codex_trust`]: approving our hooks at Codex, if the user wants that
 
-pub(crate) mod advice;
 mod codex_trust;
 mod directories;
 pub(crate) mod files;
@@ -24,8 +22,7 @@ use herma_agents::install::{HookCommand, Places, Scope};
 
 use self::plan::Plan;
 use self::report::Done;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::environment::{agent_places, own_program};
 
 /// Tell agents to call Herma, so that what they do can be undone
@@ -67,7 +64,7 @@ pub(crate) fn agent_parser() -> impl TypedValueParser<Value = Agent> {
         .try_map(|word| Agent::from_word(&word).ok_or("no such agent"))
 }
 
-pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcome> {
     let places = places(env)?;
     let scope = args.how.scope(env)?;
     let agents = if args.all {
@@ -80,7 +77,7 @@ pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcom
         return report::list(env, &places, &scope, args.all);
     }
     let command = command(env, args.binary.as_deref())?;
-    let one = |agent: Agent| -> Result<Done, CommandError> {
+    let one = |agent: Agent| -> Result<Done> {
         let plan = Plan::install(agent, &places, &scope, &command)?;
         let mut done = plan.carry_out(env, args.how.dry_run)?;
         if args.trust && agent == Agent::Codex && !args.how.dry_run {
@@ -98,7 +95,7 @@ pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcom
 }
 
 impl HowArgs {
-    pub(crate) fn scope(&self, env: &CommandEnv) -> Result<Scope, CommandError> {
+    pub(crate) fn scope(&self, env: &CommandEnv) -> Result<Scope> {
         if !self.project {
             return Ok(Scope::User);
         }
@@ -107,7 +104,7 @@ impl HowArgs {
     }
 }
 
-pub(crate) fn places(env: &CommandEnv) -> Result<Places, CommandError> {
+pub(crate) fn places(env: &CommandEnv) -> Result<Places> {
     agent_places(env.user_home.as_deref()).ok_or_else(|| {
         CommandError::usage("cannot tell where agents keep their settings: `HOME` is not set")
             .with_state("Nothing was changed.")
@@ -116,10 +113,7 @@ pub(crate) fn places(env: &CommandEnv) -> Result<Places, CommandError> {
 
 /// The call that agents are told to make. It names the home if that is not the usual one, because an agent may
 /// be started where the variable is not set.
-fn command(
-    env: &CommandEnv,
-    binary: Option<&std::path::Path>,
-) -> Result<HookCommand, CommandError> {
+fn command(env: &CommandEnv, binary: Option<&std::path::Path>) -> Result<HookCommand> {
     let program = match binary {
         Some(binary) => Some(env.absolute(binary)),
         None => own_program(),

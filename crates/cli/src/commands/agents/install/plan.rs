@@ -7,11 +7,11 @@ use herma_agents::Agent;
 use herma_agents::install::{HookCommand, InstallError, Note, Places, Scope, Target};
 
 use super::directories::{MadeDirectories, remove_if_empty};
-use super::files::{Backup, SettingsFile, shown};
+use super::files::{Backup, SettingsFile};
 use super::report;
 use super::report::{Done, FileDone};
-use crate::command_env::CommandEnv;
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result};
+use crate::terminal::shown;
 
 /// What will be done for one agent.
 pub(crate) struct Plan {
@@ -47,7 +47,7 @@ impl Plan {
         places: &Places,
         scope: &Scope,
         command: &HookCommand,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self> {
         let mut changes = Vec::new();
         for target in targets(agent, places, scope)? {
             let (path, file, before) = choose(&target)?;
@@ -67,11 +67,7 @@ impl Plan {
     }
 
     /// What uninstalling will do.
-    pub(crate) fn uninstall(
-        agent: Agent,
-        places: &Places,
-        scope: &Scope,
-    ) -> Result<Self, CommandError> {
+    pub(crate) fn uninstall(agent: Agent, places: &Places, scope: &Scope) -> Result<Self> {
         let mut changes = Vec::new();
         let mut absent = Vec::new();
         for target in targets(agent, places, scope)?.into_iter().rev() {
@@ -104,12 +100,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn new(
-        agent: Agent,
-        scope: &Scope,
-        changes: Vec<Change>,
-        installing: bool,
-    ) -> Result<Self, CommandError> {
+    fn new(agent: Agent, scope: &Scope, changes: Vec<Change>, installing: bool) -> Result<Self> {
         for change in changes.iter().filter(|change| change.is_one()) {
             change.file.check_writable()?;
         }
@@ -117,7 +108,7 @@ impl Plan {
     }
 
     /// Does it, or prints what it would do.
-    pub(crate) fn carry_out(self, env: &CommandEnv, dry_run: bool) -> Result<Done, CommandError> {
+    pub(crate) fn carry_out(self, env: &CommandEnv, dry_run: bool) -> Result<Done> {
         if dry_run && !env.ui.json {
             report::write_diff(env, &self.changes)?;
         }
@@ -153,7 +144,7 @@ impl Plan {
         })
     }
 
-    fn put_in(&self, change: &Change, made: &mut MadeDirectories) -> Result<Backup, CommandError> {
+    fn put_in(&self, change: &Change, made: &mut MadeDirectories) -> Result<Backup> {
         if !change.is_one() {
             return Ok(Backup::None);
         }
@@ -169,7 +160,7 @@ impl Plan {
     }
 }
 
-fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup, CommandError> {
+fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup> {
     if change.is_one() {
         change.apply()?;
     }
@@ -185,11 +176,7 @@ fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup, Comma
 }
 
 /// Removes the directories of a file that is gone, as far as they were there for its sake.
-fn clear_directories(
-    path: &Path,
-    target: &Target,
-    made: &mut MadeDirectories,
-) -> Result<(), CommandError> {
+fn clear_directories(path: &Path, target: &Target, made: &mut MadeDirectories) -> Result<()> {
     made.clear_above(path)?;
     if let Some(own) = target.own_directory() {
         remove_if_empty(own)?;
@@ -207,13 +194,13 @@ impl Change {
         &self.notes
     }
 
-    fn apply(&self) -> Result<(), CommandError> {
+    fn apply(&self) -> Result<()> {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         self.file.replace(before, after, self.target.mode())
     }
 }
 
-fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>, CommandError> {
+fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>> {
     agent.targets(places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
@@ -222,7 +209,7 @@ fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>, 
 }
 
 /// The file to install into: the one that is ours already, or the first that is free.
-fn choose(target: &Target) -> Result<(PathBuf, SettingsFile, Option<Vec<u8>>), CommandError> {
+fn choose(target: &Target) -> Result<(PathBuf, SettingsFile, Option<Vec<u8>>)> {
     let mut candidates = Vec::new();
     for path in target.paths() {
         let file = SettingsFile::open(path)?;

@@ -7,17 +7,15 @@ use herma_agents::Agent;
 use herma_agents::install::{Note, Places, Scope};
 use herma_diff::lines::hunks;
 use herma_diff::{PatchLine, PatchLineKind};
-use serde::Serialize;
 
-use super::advice;
-use super::files::{Backup, shown};
+use super::files::Backup;
 use super::plan::Change;
 use super::state::AgentState;
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json;
-use crate::render::json::{PathJson, object};
+use crate::render::json::{PathJson, Serialize, object};
 use crate::render::patch_lines::write_patch_line;
+use crate::terminal::shown;
 
 /// What was done for one agent.
 pub(crate) struct Done {
@@ -79,8 +77,8 @@ pub(crate) fn each(
     action: &'static str,
     dry_run: bool,
     agents: &[Agent],
-    one: impl Fn(Agent) -> Result<Done, CommandError>,
-) -> Result<Outcome, CommandError> {
+    one: impl Fn(Agent) -> Result<Done>,
+) -> Result<Outcome> {
     let mut results = Vec::new();
     let mut outcome = Outcome::Done;
     for agent in agents {
@@ -136,7 +134,7 @@ fn agent_json(agent: Agent, done: Result<&Done, &CommandError>) -> impl Serializ
             },
             notes: file.words(),
         })),
-        next: done.map(advice::next_steps).unwrap_or_default(),
+        next: done.map(next_steps).unwrap_or_default(),
         error: done.err().map(|error| error.message().to_owned()),
     }
 }
@@ -166,13 +164,30 @@ fn tell(env: &CommandEnv, done: &Done) {
             env.ui.status(format_args!("  What it was before is in {backup}"));
         }
     }
-    for step in advice::next_steps(done) {
+    for step in next_steps(done) {
         env.ui.hint(step);
     }
 }
 
+/// What to do next, one sentence each.
+fn next_steps(done: &Done) -> Vec<String> {
+    if !done.installing {
+        return Vec::new();
+    }
+    let mut steps = Vec::new();
+    if !done.approved {
+        steps.extend(done.agent.next_step(done.is_project));
+    }
+    if done.is_project && !done.agent.is_private_in_project() {
+        steps.push(
+            "The file holds a path of this machine; elsewhere the hook does nothing. Leave it out of commits.",
+        );
+    }
+    steps.into_iter().map(str::to_owned).collect()
+}
+
 /// Prints the changes as a patch.
-pub(super) fn write_diff(env: &CommandEnv, changes: &[Change]) -> Result<(), CommandError> {
+pub(super) fn write_diff(env: &CommandEnv, changes: &[Change]) -> Result<()> {
     let mut out = env.ui.listing();
     for change in changes.iter().filter(|change| change.is_one()) {
         let path = shown(&change.path);
@@ -200,7 +215,7 @@ pub(super) fn list(
     places: &Places,
     scope: &Scope,
     only_used: bool,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let states = Agent::ALL.map(|agent| AgentState::look(agent, places, scope));
     if env.ui.json {
         let agents = states.iter().map(|state| {
@@ -209,7 +224,7 @@ pub(super) fn list(
                 title: state.agent.title(),
                 used: state.used,
                 state: state.word(),
-                files: json::list(state.files.iter().map(|path| PathJson::of(path))),
+                files: json::list(state.files.iter().map(PathJson::of)),
                 program: state.program().map(|program| PathJson::of(&program)),
                 problem: state.problem.clone(),
             }
@@ -222,7 +237,7 @@ pub(super) fn list(
     }
     let mut out = env.ui.listing();
     for state in &states {
-        let files: Vec<String> = state.files.iter().map(|path| shown(path)).collect();
+        let files: Vec<String> = state.files.iter().map(shown).collect();
         let place = match (&state.problem, files.first()) {
             (Some(problem), _) => problem.clone(),
             (None, Some(file)) => file.clone(),

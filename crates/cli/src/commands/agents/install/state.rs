@@ -6,7 +6,8 @@ use herma_agents::Agent;
 use herma_agents::install::switches::{Files, Question, Verdict};
 use herma_agents::install::{HookCommand, InstallError, Places, Scope};
 
-use super::files::{SettingsFile, shown};
+use super::files::SettingsFile;
+use crate::terminal::shown;
 
 /// How much of it is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,7 @@ impl AgentState {
             command: None,
             problem: None,
         };
-        let Ok(targets) = agent.targets(places, scope) else {
-            return state;
-        };
+        let Ok(targets) = agent.targets(places, scope) else { return state };
         let mut complete = 0;
         for target in &targets {
             let before = state.files.len();

@@ -1,14 +1,12 @@
 //! What changed: a count for each file, then the beginning of the patch.
 
-use herma_core::error::Error;
 use herma_core::steps::StepChoice;
-use herma_core::{Checkpoint, Comparison, State};
+use herma_core::{Checkpoint, Comparison, Error, State};
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, FileStat, PatchOptions, patch};
 
 use super::{Asked, Reply};
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::render::listing::counted;
 use crate::render::patch_lines::visible;
 
@@ -23,7 +21,7 @@ impl Asked<'_> {
         &self,
         checkpoint: Checkpoint,
         action: &'static str,
-    ) -> Result<Reply, CommandError> {
+    ) -> Result<Reply> {
         let mut reply = Reply::new(action);
         let comparison = self.since(&checkpoint)?;
         show(&mut reply, &comparison, "No changes since this checkpoint.")?;
@@ -32,10 +30,7 @@ impl Asked<'_> {
     }
 
     /// What this session changed. If nobody says which one it is: everything since the oldest checkpoint.
-    pub(super) fn session_differences(
-        &self,
-        checkpoints: &[Checkpoint],
-    ) -> Result<Reply, CommandError> {
+    pub(super) fn session_differences(&self, checkpoints: &[Checkpoint]) -> Result<Reply> {
         let mut reply = Reply::new("session-diff");
         let nothing = "No changes in this session.";
         let Some(session) = self.session else {
@@ -47,9 +42,10 @@ impl Asked<'_> {
             return Ok(reply);
         };
         let choice = StepChoice { session: Some(session.to_owned()), ..StepChoice::default() };
-        let progress = self.env.ui.progress();
-        let found = self.project.session_changes(&choice, &[], true, &progress);
-        drop(progress);
+        let found = self
+            .env
+            .ui
+            .during(|progress| self.project.session_changes(&choice, &[], true, progress));
         let found = match found {
             Err(Error::NoSteps) => return Ok(Reply::saying("session-diff", nothing)),
             found => found?,
@@ -67,13 +63,13 @@ impl Asked<'_> {
         Ok(reply)
     }
 
-    fn since(&self, checkpoint: &Checkpoint) -> Result<Comparison, CommandError> {
+    fn since(&self, checkpoint: &Checkpoint) -> Result<Comparison> {
         let from = State::Checkpoint(Box::new(checkpoint.clone()));
         Ok(self.project.changes(&from, &State::Present, &[], true)?)
     }
 }
 
-fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<(), CommandError> {
+fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()> {
     let message = &mut reply.message;
     if comparison.modes_differ {
         message.say("Permissions or empty directories differ, which a patch cannot say.");

@@ -13,8 +13,7 @@ use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
 use super::{Asked, KeptJson, Reply};
-use crate::command_env::Outcome;
-use crate::command_error::CommandError;
+use crate::command_env::{Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Travelled, travel};
 use crate::render::json::PathJson;
@@ -33,7 +32,7 @@ impl Asked<'_> {
         checkpoint: Checkpoint,
         files: &[String],
         all: bool,
-    ) -> Result<Reply, CommandError> {
+    ) -> Result<Reply> {
         let named: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let paths = self.env.project_paths(&self.project, &named)?;
         // A conversation that an interrupted command left behind is settled first.
@@ -49,9 +48,10 @@ impl Asked<'_> {
             tell_taken_back(&mut reply, &taken);
         } else {
             let options = RestoreOptions { paths: paths.clone(), keep: Vec::new() };
-            let progress = self.env.ui.progress();
-            let restored = self.project.restore(&checkpoint, &options, &progress);
-            drop(progress);
+            let restored = self
+                .env
+                .ui
+                .during(|progress| self.project.restore(&checkpoint, &options, progress));
             let restored = restored.map_err(|error| {
                 following.failed();
                 with_state_of_files(&self.project, error)
@@ -66,11 +66,7 @@ impl Asked<'_> {
     }
 
     /// Takes back what agents did since a checkpoint, and keeps what was edited by hand.
-    fn take_back(
-        &self,
-        checkpoint: &Checkpoint,
-        paths: Vec<RelPath>,
-    ) -> Result<TakenBack, CommandError> {
+    fn take_back(&self, checkpoint: &Checkpoint, paths: Vec<RelPath>) -> Result<TakenBack> {
         let asked = TakeBack {
             steps: StepChoice::default(),
             since: Some(checkpoint.clone()),
@@ -83,16 +79,16 @@ impl Asked<'_> {
         taken.map_err(|error| with_state_of_files(&self.project, error))
     }
 
-    pub(super) fn undo(&self) -> Result<Reply, CommandError> {
+    pub(super) fn undo(&self) -> Result<Reply> {
         let reverse = "/rollback redo repeats what this took back.";
         self.travel("undo", Aim::Undo, reverse)
     }
 
-    pub(super) fn redo(&self) -> Result<Reply, CommandError> {
+    pub(super) fn redo(&self) -> Result<Reply> {
         self.travel("redo", Aim::Redo, UNDO)
     }
 
-    fn travel(&self, action: &'static str, aim: Aim, reverse: &str) -> Result<Reply, CommandError> {
+    fn travel(&self, action: &'static str, aim: Aim, reverse: &str) -> Result<Reply> {
         let (undone, told) = match travel(self.env, &self.project, aim)? {
             Travelled::Alone(told) => {
                 if let Some(error) = told.into_error() {

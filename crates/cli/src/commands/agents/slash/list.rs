@@ -8,7 +8,7 @@ use herma_store::path::escape;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{Asked, Reply};
-use crate::command_error::CommandError;
+use crate::command_error::Result;
 use crate::render::listing;
 
 /// What can be done with the list.
@@ -20,7 +20,7 @@ const HELP: [&str; 3] = [
 
 impl Asked<'_> {
     /// The checkpoints, newest first.
-    pub(super) fn list(&self, checkpoints: &[Checkpoint]) -> Result<Reply, CommandError> {
+    pub(super) fn list(&self, checkpoints: &[Checkpoint]) -> Result<Reply> {
         let mut reply = Reply::new("list");
         let message = &mut reply.message;
         let ids: Vec<_> = checkpoints.iter().map(|checkpoint| checkpoint.id).collect();

@@ -7,24 +7,19 @@ mod differences;
 mod going_back;
 mod list;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use herma_agents::slash::grammar::number;
 use herma_agents::slash::message::Span;
 use herma_agents::slash::{Message, Platform, Request, USAGE, parse};
-use herma_core::Checkpoint;
-use herma_core::engine::Project;
-use herma_store::path::escape;
-use serde::Serialize;
+use herma_core::{Checkpoint, Project};
 
-use crate::command_env::{CommandEnv, Outcome, find};
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::render::json::{PathJson, checkpoint_json, object, project_json};
-use crate::terminal::ui::Ui;
+use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
+use crate::terminal::{Ui, shown};
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
 ///
@@ -41,7 +36,6 @@ use crate::terminal::ui::Ui;
 #[derive(Args, Debug)]
 pub(crate) struct SlashArgs {
     /// What was typed
-    #[arg(value_name = "TEXT")]
     text: String,
     /// Where the message is shown
     #[arg(long, value_name = "NAME", value_enum, default_value = "cli")]
@@ -155,7 +149,7 @@ struct Asked<'e> {
     session: Option<&'e str>,
 }
 
-pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
     let request = parse(&args.text);
     let platform = args.platform.into();
     match env.open_project_quietly() {
@@ -169,11 +163,7 @@ pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome, C
 }
 
 /// Answers where not even the directory is there: who asked sees the message, and not what is on stderr.
-pub(crate) fn tell_failure(
-    ui: &Ui,
-    args: &SlashArgs,
-    error: &CommandError,
-) -> Result<Outcome, CommandError> {
+pub(crate) fn tell_failure(ui: &Ui, args: &SlashArgs, error: &CommandError) -> Result<Outcome> {
     let reply = failure(action(&parse(&args.text)), error);
     show(ui, args.platform.into(), None, reply)
 }
@@ -183,7 +173,7 @@ fn show(
     platform: Platform,
     project: Option<&Project<'_>>,
     reply: Reply,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
     if ui.json {
@@ -202,9 +192,7 @@ fn show(
             kept: reply.kept,
         })?;
     } else {
-        let mut out = ui.data();
-        writeln!(out, "{text}")?;
-        out.finish()?;
+        ui.print(format_args!("{text}"))?;
     }
     Ok(reply.outcome)
 }
@@ -234,7 +222,7 @@ impl Asked<'_> {
         reply
     }
 
-    fn try_answer(&self, request: &Request, action: &'static str) -> Result<Reply, CommandError> {
+    fn try_answer(&self, request: &Request, action: &'static str) -> Result<Reply> {
         match request {
             Request::DiffWithoutCheckpoint => {
                 return Ok(Reply::saying(action, "Usage: /rollback diff <N>"));
@@ -276,10 +264,8 @@ impl Asked<'_> {
         checkpoints: &[Checkpoint],
         text: &str,
         action: &'static str,
-    ) -> Result<Result<Checkpoint, Box<Reply>>, CommandError> {
-        let Some(number) = number(text) else {
-            return find(&self.project, text).map(Ok);
-        };
+    ) -> Result<Result<Checkpoint, Box<Reply>>> {
+        let Some(number) = number(text) else { return find(&self.project, text).map(Ok) };
         let is_meant = |one: &&Checkpoint| i64::try_from(one.number) == Ok(number);
         if let Some(found) = checkpoints.iter().find(is_meant) {
             return Ok(Ok(found.clone()));
@@ -293,7 +279,7 @@ impl Asked<'_> {
 
     /// The project's directory, as it is shown.
     fn directory(&self) -> String {
-        escape(self.project.root().as_os_str().as_encoded_bytes())
+        shown(self.project.root())
     }
 }
 

@@ -1,16 +1,10 @@
 //! What a purge found and did, for programs.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-
-use herma_core::engine::Project;
 use herma_core::purge::{PurgePlan, Purged};
-use herma_core::{ObjectId, RelPath};
-use serde::Serialize;
+use herma_core::{ObjectId, Project, RelPath};
 
 use super::texts;
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Result};
 use crate::render::json::{PathJson, list, object, project_json};
 
 /// Prints what was found, and what was done unless it was a dry run.
@@ -19,19 +13,21 @@ pub(super) fn write(
     project: &Project<'_>,
     plan: &PurgePlan,
     purged: Option<&Purged>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     let ids = |ids: &[ObjectId]| list(ids.iter().map(|id| id.to_hex()));
-    let found = plan.paths.iter().map(|found| {
-        object! {
+    let texts = texts::present(env, project);
+    env.ui.write_json(&object! {
+        schema: "herma.purge/1",
+        project: project_json(project),
+        dry_run: purged.is_none(),
+        paths: list(plan.paths.iter().map(|found| object! {
             #[serde(flatten)]
             path: path(&found.path),
             checkpoints: found.checkpoints,
             versions: found.contents,
-        }
-    });
-    let copies = plan.copies.iter().map(|copy| {
-        object! {
+        })),
+        copies: list(plan.copies.iter().map(|copy| object! {
             project: copy.project.to_string(),
             workdir: copy.workdir.as_deref().map(PathJson::of),
             #[serde(flatten)]
@@ -39,11 +35,21 @@ pub(super) fn write(
             checkpoints: copy.checkpoints,
             removed: copy.goes,
             still_present: copy.still_present,
-        }
-    });
-    let done = purged.map(|purged| {
-        object! {
-            rewritten: rewritten(purged),
+        })),
+        checkpoints: plan.checkpoints,
+        versions: ids(&plan.contents),
+        versions_of_dropped: plan.dropped,
+        still_present: list(plan.still_present.iter().map(path)),
+        unreadable: &plan.unreadable,
+        not_searched: list(plan.not_searched.iter().map(PathJson::of)),
+        texts_not_searched: list(texts.iter().map(|text| text.word())),
+        #[serde(flatten)]
+        done: purged.map(|purged| object! {
+            rewritten: list(purged.rewritten.iter().map(|checkpoint| object! {
+                project: checkpoint.project.to_string(),
+                old: checkpoint.old.to_hex(),
+                new: checkpoint.new.to_hex(),
+            })),
             gone: purged.gone,
             remaining: ids(&purged.remaining),
             needed_by: &purged.needed_by,
@@ -52,41 +58,7 @@ pub(super) fn write(
             postponed: purged.postponed,
             no_room: purged.no_room,
             litter_removed: purged.litter_removed,
-            left_over: files(&purged.left_over),
-        }
-    });
-    let texts = texts::present(env, project);
-    env.ui.write_json(&object! {
-        schema: "herma.purge/1",
-        project: project_json(project),
-        dry_run: purged.is_none(),
-        paths: list(found),
-        copies: list(copies),
-        checkpoints: plan.checkpoints,
-        versions: ids(&plan.contents),
-        versions_of_dropped: plan.dropped,
-        still_present: list(plan.still_present.iter().map(path)),
-        unreadable: &plan.unreadable,
-        not_searched: files(&plan.not_searched),
-        texts_not_searched: list(texts.iter().map(|text| text.word())),
-        #[serde(flatten)]
-        done,
+            left_over: list(purged.left_over.iter().map(PathJson::of)),
+        }),
     })
-}
-
-fn files(paths: &[PathBuf]) -> Vec<PathJson> {
-    let paths = paths.iter();
-    paths.map(|path| PathJson::new(path.as_os_str().as_bytes())).collect()
-}
-
-fn rewritten(purged: &Purged) -> Vec<impl Serialize> {
-    let all = purged.rewritten.iter();
-    all.map(|checkpoint| {
-        object! {
-            project: checkpoint.project.to_string(),
-            old: checkpoint.old.to_hex(),
-            new: checkpoint.new.to_hex(),
-        }
-    })
-    .collect()
 }

@@ -7,12 +7,10 @@ mod words;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::Error;
-use herma_core::engine::Project;
 use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
+use herma_core::{Error, Project};
 
-use crate::command_env::{CommandEnv, Outcome};
-use crate::command_error::{CommandError, Kind};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations::pending::Pending;
 use crate::render::listing::counted;
 use crate::transcript::Following;
@@ -46,7 +44,7 @@ pub(crate) struct PurgeArgs {
     yes: bool,
 }
 
-pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, CommandError> {
+pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let request = PurgeRequest {
         paths: env.project_paths(&project, &args.paths)?,
@@ -56,9 +54,7 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome, C
             (false, false) => Copies::Stay,
         },
     };
-    let progress = env.ui.progress();
-    let plan = project.plan_purge(&request, &progress)?;
-    drop(progress);
+    let plan = env.ui.during(|progress| project.plan_purge(&request, progress))?;
     if args.dry_run {
         if env.ui.json {
             json::write(env, &project, &plan, None)?;
@@ -105,22 +101,15 @@ fn confirm(
     project: &Project<'_>,
     args: &PurgeArgs,
     plan: &PurgePlan,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     if args.yes {
         return Ok(());
     }
-    if !env.ui.can_ask() {
-        let message = format!("{} for good", words::would(plan));
-        return Err(CommandError::usage(message)
-            .with_state("Nothing was removed: there is no terminal to ask on.")
-            .with_hint("`herma purge --yes PATH` does it; `--dry-run` shows what it would do."));
-    }
+    let instead = "`herma purge --yes PATH` does it; `--dry-run` shows what it would do.";
+    env.ui.must_ask(format!("{} for good", words::would(plan)), instead)?;
     words::describe(env, project, plan)?;
     words::warn(env, project, plan);
-    if env.ui.confirm("Remove this for good?")? {
-        return Ok(());
-    }
-    Err(CommandError::new(Kind::Cancelled, "not confirmed").with_state("Nothing was removed."))
+    env.ui.confirm_removal("Remove this for good?")
 }
 
 fn report(
@@ -128,7 +117,7 @@ fn report(
     project: &Project<'_>,
     request: &PurgeRequest,
     purged: &Purged,
-) -> Result<Outcome, CommandError> {
+) -> Result<Outcome> {
     if env.ui.json {
         json::write(env, project, &purged.plan, Some(purged))?;
     } else if !purged.plan.is_empty() {
@@ -156,11 +145,7 @@ fn report(
 }
 
 /// Says what was looked for, and where it was not.
-fn not_found(
-    env: &CommandEnv,
-    request: &PurgeRequest,
-    state: String,
-) -> Result<Outcome, CommandError> {
+fn not_found(env: &CommandEnv, request: &PurgeRequest, state: String) -> Result<Outcome> {
     if env.ui.json {
         return Ok(Outcome::NotFound);
     }

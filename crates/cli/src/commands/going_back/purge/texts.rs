@@ -1,10 +1,9 @@
 //! What people and agents wrote beside the files. A purge does not look into it, and says so.
 
-use herma_core::engine::Project;
+use herma_core::Project;
 use herma_sessions::resume::ResumeStore;
 
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Result};
 
 /// A kind of text that may hold the same secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub(super) fn present(env: &CommandEnv, project: &Project<'_>) -> Vec<Text> {
     look(env, project).unwrap_or(all)
 }
 
-fn look(env: &CommandEnv, project: &Project<'_>) -> Result<Vec<Text>, CommandError> {
+fn look(env: &CommandEnv, project: &Project<'_>) -> Result<Vec<Text>> {
     let has_records = match ResumeStore::open(&env.home)? {
         Some(store) => !store.list()?.is_empty(),
         None => false,

@@ -5,24 +5,18 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use herma_core::engine::Project;
+use herma_core::Project;
 use herma_core::purge::{CopyFound, PurgePlan, Purged};
-use herma_store::path::escape;
 
 use super::texts;
-use crate::command_env::CommandEnv;
-use crate::command_error::CommandError;
+use crate::command_env::{CommandEnv, Result};
 use crate::commands::checkpoints::damage::name_all;
 use crate::commands::steps::run::quote;
 use crate::render::listing::counted;
-use crate::terminal::units::size;
+use crate::terminal::{escape, shown, size};
 
 /// Lists what goes, and where else its contents are.
-pub(super) fn describe(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    plan: &PurgePlan,
-) -> Result<(), CommandError> {
+pub(super) fn describe(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) -> Result<()> {
     let mut out = env.ui.data();
     for found in &plan.paths {
         let checkpoints = counted(found.checkpoints, "checkpoint");
@@ -68,7 +62,7 @@ fn place(project: &Project<'_>, copy: &CopyFound) -> String {
         return copy.path.to_string();
     }
     let owner = match &copy.workdir {
-        Some(workdir) => escape(workdir.as_os_str().as_bytes()),
+        Some(workdir) => shown(workdir),
         None => format!("project {}", copy.project),
     };
     format!("{} of {owner}", copy.path)
@@ -117,7 +111,7 @@ pub(super) fn warn(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
         env.ui.name_some(names.into_iter(), "herma checkpoints verify");
     }
     for path in &plan.not_searched {
-        let path = escape(path.as_os_str().as_bytes());
+        let path = shown(path);
         env.ui.warning(format_args!(
             "{path} beside the checkpoints was not searched, and stays as it is"
         ));
@@ -151,7 +145,7 @@ pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
     if !purged.left_over.is_empty() {
         env.ui.warning("these files may hold it, and had to stay:");
         let files = purged.left_over.iter();
-        let files = files.map(|file| escape(file.as_os_str().as_bytes()));
+        let files = files.map(shown);
         env.ui.name_some(files, "herma purge --json");
     }
     why_not_all(env, project, purged);
