@@ -227,7 +227,10 @@ pub(super) const ROWS: [Row; 28] = [
     Row {
         key: "model",
         title: "random commands against a model",
-        steps: &[engine("engine", &["model::", "oracle::", "cleaning_crowd::", "cleaning_plans::"])],
+        steps: &[engine(
+            "engine",
+            &["model::", "oracle::", "cleaning_crowd::", "cleaning_plans::"],
+        )],
         shows: "files, lists and checkpoints are what a map says, crashes included",
     },
     Row {
