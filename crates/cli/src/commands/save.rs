@@ -40,10 +40,10 @@ pub(crate) struct SaveArgs {
     /// The agent the checkpoint is for
     #[arg(long, value_name = "NAME", help_heading = "Facts")]
     agent: Option<String>,
-    /// The conversation
+    /// The session
     #[arg(long, value_name = "ID", help_heading = "Facts")]
     session: Option<String>,
-    /// The prompt within the conversation
+    /// The prompt within the session
     #[arg(long, value_name = "ID", help_heading = "Facts")]
     turn: Option<String>,
     /// The tool about to run

@@ -17,7 +17,7 @@ use crate::render::step_report::named_step_json;
 /// Which steps are meant.
 #[derive(Args, Debug)]
 pub(super) struct StepsChoiceArgs {
-    /// Show what this conversation changed
+    /// Show what this session changed
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Show what this prompt led to; without an ID, the newest one

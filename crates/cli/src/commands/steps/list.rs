@@ -20,7 +20,7 @@ pub(crate) struct StepsArgs {
     /// Only steps of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only steps of this conversation
+    /// Only steps of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Only steps of this prompt; without an ID, of the newest one

@@ -36,10 +36,10 @@ struct BeginArgs {
     /// The agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The conversation
+    /// The session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// The prompt within the conversation [default: what `herma turn begin` said last]
+    /// The prompt within the session [default: what `herma turn begin` said last]
     #[arg(long, value_name = "ID")]
     turn: Option<String>,
     /// The tool

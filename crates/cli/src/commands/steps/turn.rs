@@ -11,7 +11,7 @@ use crate::render::json::{Serialize, object, project_json};
 
 /// Mark the beginning or end of a turn: a prompt and what follows
 ///
-/// Steps that begin later in the conversation belong to the turn, whichever process reports them. Its open tool
+/// Steps that begin later in the session belong to the turn, whichever process reports them. Its open tool
 /// calls are over, too, with an unknown end.
 #[derive(Args, Debug)]
 pub(crate) struct TurnArgs {
@@ -28,13 +28,13 @@ enum End {
 /// A prompt begins a turn
 #[derive(Args, Debug)]
 struct BeginArgs {
-    /// The conversation
+    /// The session
     #[arg(long, value_name = "ID")]
     session: String,
     /// The agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What the agent calls the turn [default: its number in the conversation]
+    /// What the agent calls the turn [default: its number in the session]
     #[arg(long, value_name = "ID")]
     turn: Option<String>,
     /// The prompt; its beginning is remembered
@@ -42,10 +42,10 @@ struct BeginArgs {
     prompt: Option<String>,
 }
 
-/// The turn of a conversation is over
+/// The turn of a session is over
 #[derive(Args, Debug)]
 struct EndArgs {
-    /// The conversation
+    /// The session
     #[arg(long, value_name = "ID")]
     session: String,
 }

@@ -43,7 +43,7 @@ pub(crate) struct SlashArgs {
     /// The directory of the project [default: `-C DIR`, to which it is relative, `$TERMINAL_CWD`, `$MESSAGING_CWD`, or the present one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The conversation `/diff session` is about [default: everything since the oldest checkpoint]
+    /// The session `/diff session` is about [default: everything since the oldest checkpoint]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
