@@ -72,3 +72,35 @@ pub fn sequence_of(leaf: &str) -> Option<u64> {
     let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
     (format!("{number:08}") == leaf).then_some(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ObjectId;
+    use crate::testing::Fresh;
+
+    #[test]
+    fn names_of_refs_are_those_that_stores_have() {
+        let project = ProjectId::parse(b"0123456789abcdef").unwrap();
+        let name = checkpoint_ref(&project, 7);
+        assert_eq!(name, "refs/herma/0123456789abcdef/00000007");
+        assert_eq!(mirror_ref(&project), "refs/hermes/0123456789abcdef");
+        assert_eq!(leaf(&name, "refs/herma/0123456789abcdef"), Some("00000007"));
+        assert_eq!([leaf(&name, "refs/herma"), leaf(&name, "refs/her")], [None; 2]);
+        assert_eq!(sequence_of("00000007"), Some(7));
+        assert_eq!(["7", "0000007x", "+0000007"].map(sequence_of), [None; 3]);
+    }
+
+    #[test]
+    fn a_receipt_without_its_checkpoint_is_stray() {
+        let fresh = Fresh::new();
+        let project = ProjectId::parse(b"0123456789abcdef").unwrap();
+        let tree = fresh.git(&["mktree"]);
+        let id = fresh.git(&["commit-tree", "-m", "one", tree.trim()]);
+        let id = ObjectId::from_hex(id.trim().as_bytes()).unwrap();
+        let (one, its, stray) =
+            (checkpoint_ref(&project, 1), extra_ref(&project, 1), extra_ref(&project, 2));
+        fresh.dirs.refs().create(&[(&one, id), (&its, id), (&stray, id)]).unwrap();
+        assert_eq!(stray_extras(&fresh.dirs, &project).unwrap(), [stray]);
+    }
+}

@@ -197,3 +197,62 @@ fn of_many_updates_at_once_each_is_seen_by_the_next() {
     });
     assert_eq!(won, 1, "exactly one compare-and-swap succeeds");
 }
+
+#[test]
+fn refs_go_together_only_at_the_values_given_and_wherever_they_are() {
+    let (fresh, [one, two, _]) = with_commits();
+    let refs = fresh.dirs.refs();
+    let entry = |name: &str, id| (format!("refs/herma/p/{name}"), id);
+    refs.create(&[("refs/herma/p/1", one), ("refs/herma/p/2", two)]).unwrap();
+    assert_moved(refs.delete_all(&[entry("1", one), entry("2", one)]), Some(two));
+    assert_eq!(git_refs(&fresh).len(), 2, "one that moved keeps the others, too");
+    refs.delete_all(&[entry("1", one), entry("gone", one)]).unwrap();
+    assert!(!fresh.store().join("packed-refs").exists(), "nothing was packed");
+    fresh.git(&["pack-refs", "--all"]);
+    refs.create(&[("refs/herma/p/3", one)]).unwrap();
+    refs.delete_all(&[entry("2", two), entry("3", one)]).unwrap();
+    assert_eq!(git_refs(&fresh), []);
+    fresh.assert_sound();
+}
+
+#[test]
+fn whether_anything_is_below_a_name_is_known() {
+    let (fresh, [one, ..]) = with_commits();
+    let refs = fresh.dirs.refs();
+    let any = || refs.any("refs/herma/p").unwrap();
+    assert!(!any());
+    refs.create(&[("refs/herma/p/1", one)]).unwrap();
+    assert!(any());
+    fresh.git(&["pack-refs", "--all", "--prune"]);
+    assert!(any(), "what is packed counts");
+    refs.delete("refs/herma/p/1", one).unwrap();
+    std::fs::create_dir_all(fresh.store().join("refs/herma/p")).unwrap();
+    assert!(!any(), "an empty directory is nothing");
+}
+
+#[test]
+fn only_a_broken_ref_is_removed_as_one() {
+    let (fresh, [one, ..]) = with_commits();
+    let refs = fresh.dirs.refs();
+    refs.create(&[("refs/herma/p/1", one)]).unwrap();
+    std::fs::write(fresh.store().join("refs/herma/p/2"), "garbage").unwrap();
+    for name in ["refs/herma/p/1", "refs/herma/p/2"] {
+        refs.remove_broken(name).unwrap();
+    }
+    let listing = refs.list("refs/herma/p").unwrap();
+    assert_eq!((listing.refs.len(), listing.broken.len()), (1, 0));
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_damage_and_not_an_absence() {
+    let (fresh, [one, ..]) = with_commits();
+    let refs = fresh.dirs.refs();
+    let is_damage = |prefix| matches!(refs.any(prefix), Err(StoreError::DamagedFile { .. }));
+    std::fs::write(fresh.store().join("refs/herma/p"), "garbage").unwrap();
+    assert!(is_damage("refs/herma/p/x"), "no ref, and no directory");
+    std::fs::remove_file(fresh.store().join("refs/herma/p")).unwrap();
+    std::fs::remove_dir(fresh.store().join("refs/herma")).unwrap();
+    std::fs::write(fresh.store().join("refs/herma"), format!("{}\n", one.to_hex())).unwrap();
+    assert!(is_damage("refs/herma/p"), "what every store has is a directory");
+    assert!(is_damage("refs/herma"));
+}
