@@ -134,7 +134,7 @@ impl CommandEnv {
         if self.background {
             let mut arguments = vec![OsStr::new("--home"), self.home.as_os_str()];
             arguments.extend(command.iter().map(OsStr::new));
-            let _ = herma_fs::background::spawn_detached(&arguments);
+            let _ = herma_fs::process::background::spawn_detached(&arguments);
         }
     }
 

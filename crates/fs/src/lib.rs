@@ -4,16 +4,12 @@
 //! names are single components and nothing follows a symlink. Holding the descriptor, not a path, is
 //! what keeps a restore inside the project while someone swaps directories for links.
 //!
-//! * [`background`]: work that goes on after the command is done
-//! * [`dialogue`]: a program that is talked to line by line
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`file`]: read, measure and mark open files
-//! * [`foreground`]: a command that runs in our place, with the terminal as it is
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
-//! * [`process`]: who owns a left-over temporary file, and is that process still alive
+//! * [`process`]: who owns a left-over temporary file; programs that are started, in the background or in our place
 //! * [`socket`]: a socket only its user can reach
-//! * [`stdin`]: standard input from somebody who may never finish the sentence
 //! * [`sync`]: what threads wait for each other with
 //! * [`tree`]: whole directory trees, measured and removed
 //! * [`trust`]: whose directory is this, and who else may write to it
@@ -21,30 +17,21 @@
 //! Every call that changes storage is a method of [`Dir`] or of [`publish::Temp`], so a fault-injecting
 //! twin has few places to stand in for.
 
-pub mod background;
-pub mod dialogue;
 pub mod dir;
 mod error;
 pub mod file;
-pub mod foreground;
-mod inode;
 mod line;
 pub mod lock;
-mod making;
-mod mount;
 pub mod process;
 pub mod publish;
-mod reading;
 pub mod socket;
 mod stat;
-pub mod stdin;
 pub mod sync;
 pub mod tree;
 pub mod trust;
-pub mod walking;
 
+pub use dir::inode::Inode;
 pub use dir::{Dir, Entry};
 pub use error::{Error, Result, is_want_of_resources};
-pub use inode::Inode;
 pub use rustix::io::Errno;
 pub use stat::{FileKind, Stat, stat_path};

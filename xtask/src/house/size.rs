@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
     folder_files: 15,
     unsafe_blocks: 7,
     larger_crates: &[("core", 28_700)],
-    fuller_folders: &[("cli/mcp", 16), ("fs", 22), ("python", 21), ("sessions", 25)],
+    fuller_folders: &[("cli/mcp", 16), ("sessions", 25)],
 };
 
 /// In percent: so far a crate may be from what the table says.

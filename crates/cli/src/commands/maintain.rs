@@ -14,7 +14,7 @@ use crate::render::json::{Serialize, object};
 /// Keeps the store within its limits, silently. Nobody reads what it prints: what went wrong is in the
 /// store's record, which `herma checkpoints status` and `herma doctor` show.
 pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome> {
-    herma_fs::background::become_background();
+    herma_fs::process::background::become_background();
     let sessions = prune_sessions(env);
     let records = collect_records(env);
     let done = env.engine.maintain(&NoProgress)?;

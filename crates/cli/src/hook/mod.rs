@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use herma_agents::{Agent, Event, EventKind, Surroundings};
-use herma_fs::background::{Half, silence, split};
 use herma_fs::process::BootMoment;
-use herma_fs::stdin::TimedStdin;
+use herma_fs::process::background::{Half, silence, split};
+use herma_fs::process::stdin::TimedStdin;
 
 use crate::command_env::CommandEnv;
 use crate::commands::agents::hook::HookArgs;

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use herma_fs::foreground::is_ignored;
+use herma_fs::process::foreground::is_ignored;
 use herma_fs::sync::RwLock;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_shutdown;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use herma_core::engine::{Progress, Stage};
-use herma_fs::foreground::is_ignored;
+use herma_fs::process::foreground::is_ignored;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};

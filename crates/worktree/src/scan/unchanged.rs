@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use herma_fs::walking::Standpoint;
+use herma_fs::dir::walk::Standpoint;
 
 use crate::owner::Boundary;
 use crate::scan::changed_dirs::ChangedDirs;

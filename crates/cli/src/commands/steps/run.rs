@@ -9,7 +9,7 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
-use herma_fs::foreground::{Ended, Foreground};
+use herma_fs::process::foreground::{Ended, Foreground};
 use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};

@@ -17,7 +17,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use clap::Args;
-use herma_fs::foreground::{Foreground, Piped};
+use herma_fs::process::foreground::{Foreground, Piped};
 
 use self::lines::{Seen, forward};
 use self::saver::Saver;

@@ -5,6 +5,16 @@
 //! has no owner and can be swept. A file from another pid namespace (a container that shares the store)
 //! is presumed to be in use: its process cannot be seen from here. So is every file while this process has no
 //! descriptor left to look at the others with: whoever cannot look must not judge.
+//!
+//! * [`background`]: work that goes on after the command is done
+//! * [`foreground`]: a command that runs in our place, with the terminal as it is
+//! * [`interactive`]: a program that is talked to line by line
+//! * [`stdin`]: standard input from somebody who may never finish the sentence
+
+pub mod background;
+pub mod foreground;
+pub mod interactive;
+pub mod stdin;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -5,6 +5,12 @@
 //! or, where `openat2` is missing, one component at a time with `O_NOFOLLOW`. Both refuse links, absolute
 //! paths and every `..` that would lead out, so a result is always inside.
 
+mod create;
+pub(crate) mod inode;
+mod mount;
+mod read;
+pub mod walk;
+
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -23,7 +29,7 @@ pub(crate) const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
 /// `PATH_MAX` without its NUL.
-const LONGEST_PATH: usize = 4095;
+const MAX_PATH_BYTES: usize = 4095;
 
 /// Set once `openat2` answered that it does not exist here (old kernel, seccomp).
 pub(crate) static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
@@ -300,7 +306,7 @@ impl Dir {
         if found.mount != 0 {
             return Ok(found);
         }
-        let mount = crate::mount::of_descriptor(self.fd.as_fd());
+        let mount = mount::of_descriptor(self.fd.as_fd());
         Ok(Stat { mount, ..found })
     }
 
@@ -590,7 +596,7 @@ enum Mounts {
 
 /// Splits a path before the component with which it gets too long for the kernel.
 fn split_long(path: &[u8]) -> (&[u8], &[u8]) {
-    let longest = path.get(..=LONGEST_PATH).unwrap_or_default();
+    let longest = path.get(..=MAX_PATH_BYTES).unwrap_or_default();
     match longest.iter().rposition(|b| *b == b'/') {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (path, b""),

@@ -9,18 +9,18 @@ use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Longer lines end the dialogue.
-const LONGEST_LINE: u64 = 16 << 20;
+/// Longer lines end the exchange.
+const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// A program that was started to be talked to. It ends with this value.
 #[derive(Debug)]
-pub struct Dialogue {
+pub struct Interactive {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
 }
 
-impl Dialogue {
+impl Interactive {
     /// Starts a program in a directory. What it says on standard error is dropped.
     pub fn start(
         program: &Path,
@@ -41,7 +41,8 @@ impl Dialogue {
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stdout);
                 let mut line = Vec::new();
-                while let Ok(length) = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)
+                while let Ok(length) =
+                    (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)
                 {
                     if length == 0 || sender.send(std::mem::take(&mut line)).is_err() {
                         break;
@@ -66,7 +67,7 @@ impl Dialogue {
     }
 }
 
-impl Drop for Dialogue {
+impl Drop for Interactive {
     fn drop(&mut self) {
         drop(self.stdin.take());
         // It may have ended by itself; then there is nothing to end.
@@ -79,24 +80,24 @@ impl Drop for Dialogue {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Dialogue {
-        Dialogue::start(Path::new("/bin/sh"), &["-c", script], Path::new("/")).unwrap()
+    fn shell(script: &str) -> Interactive {
+        Interactive::start(Path::new("/bin/sh"), &["-c", script], Path::new("/")).unwrap()
     }
 
     #[test]
     fn lines_go_both_ways() {
-        let mut dialogue = shell("while read line; do echo \"<$line>\"; done");
-        dialogue.send(b"one").unwrap();
-        let answer = dialogue.receive(Duration::from_secs(30)).unwrap();
+        let mut program = shell("while read line; do echo \"<$line>\"; done");
+        program.send(b"one").unwrap();
+        let answer = program.receive(Duration::from_secs(30)).unwrap();
         assert_eq!(answer, b"<one>\n");
     }
 
     #[test]
     fn a_program_that_says_nothing_is_not_waited_for_and_ends() {
-        let dialogue = shell("exec sleep 1000");
-        assert_eq!(dialogue.receive(Duration::from_millis(10)), None);
-        let id = dialogue.child.id();
-        drop(dialogue);
+        let program = shell("exec sleep 1000");
+        assert_eq!(program.receive(Duration::from_millis(10)), None);
+        let id = program.child.id();
+        drop(program);
         assert!(!Path::new(&format!("/proc/{id}")).exists());
     }
 }
