@@ -6,25 +6,16 @@
 //! missing is named. Everything goes into `docs/bench/results.json` (see [`results`]); `docs/BENCHMARKS.md` shows
 //! how the goals are met.
 
-mod big_file;
-mod checkpoints;
-mod cold;
 mod disk;
 mod goals;
 mod ground;
-mod history;
-mod hooks;
-mod keeping;
-mod latency;
 mod machine;
 mod measure;
 mod options;
 mod peers;
-mod python;
 mod report;
 mod results;
-mod saving;
-mod sessions;
+mod sections;
 mod tree;
 mod walk;
 
@@ -32,12 +23,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use keeping::Keeping;
 pub use measure::print_peak_memory;
 use options::{Options, Section};
 use peers::Places;
 use results::Results;
-use saving::Saving;
+use sections::keeping::Keeping;
+use sections::saving::Saving;
 
 use crate::{Result, workspace};
 
@@ -139,22 +130,27 @@ fn measure_section(
                 keep(results)?;
             }
         }
-        Section::BigFile => big_file::measure(places, place)?.finish(results),
+        Section::BigFile => sections::big_file::measure(places, place)?.finish(results),
         Section::Checkpoints => {
-            checkpoints::measure(places, place, options.is_full)?.finish(results);
+            sections::checkpoints::measure(places, place, options.is_full)?.finish(results);
         }
-        Section::Hooks => hooks::measure(&places.herma, place, options.rounds)?.finish(results),
+        Section::Hooks => {
+            sections::hooks::measure(&places.herma, place, options.rounds)?.finish(results)
+        }
         Section::Keeping => {
             Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
         }
         Section::Sessions => {
-            let report =
-                sessions::measure(&places.herma, &place.join("sessions"), options.sessions)?;
+            let report = sections::sessions::measure(
+                &places.herma,
+                &place.join("sessions"),
+                options.sessions,
+            )?;
             report.print();
             results.sections.insert("sessions".to_owned(), report.to_json());
         }
         Section::Python => {
-            let report = python::measure(place, options.rounds)?;
+            let report = sections::python::measure(place, options.rounds)?;
             report.print();
             results.sections.insert("python".to_owned(), report.to_json());
         }

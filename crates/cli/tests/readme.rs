@@ -6,7 +6,7 @@ use std::process::Command;
 
 use herma_testkit::Bounded;
 use herma_testkit::env::TestEnv;
-use herma_testkit::redact::redact;
+use herma_testkit::output::redact::redact;
 
 /// One command of the demonstration and what it is said to print.
 struct Step {

@@ -22,8 +22,8 @@ use crate::db::Database;
 use crate::error::{Error, Result};
 use crate::filters::{Filter, MESSAGES, Within, last_active};
 use crate::pending::Workplace;
-use crate::removal::{Kept, Removed, Victims, sweep};
-use crate::{export, pending, prune, removal, rewind};
+use crate::removal::{Kept, Removed, Victims, prune, sweep};
+use crate::{export, pending, removal, rewind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 

@@ -7,12 +7,13 @@
 
 use herma_fs::Dir;
 
-use crate::db::Database;
+use crate::db::vacuum::Vacuumed;
+use crate::db::{Database, vacuum};
 use crate::error::Result;
 use crate::filters::Filter;
-use crate::prune::Removed;
-use crate::vacuum::Vacuumed;
-use crate::{list, prune, vacuum};
+use crate::list;
+use crate::removal::prune;
+use crate::removal::prune::Removed;
 
 /// The key of `state_meta` with the time of the last run, as Hermes has it.
 pub const MARKER: &str = "last_auto_prune";

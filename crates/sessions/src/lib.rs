@@ -2,22 +2,20 @@
 //! are kept.
 //!
 //! * [`db`]: opening the database, and writing to it beside others
-//! * [`session`], [`filters`]: one session, and which sessions are meant
-//! * [`list`], [`show`], [`search`], [`stats`], [`export`]: reading
-//! * [`rename`], [`delete`], [`prune`], [`archive`], [`reap`]: changing
+//! * [`session`], [`filters`]: one session with its messages and its title, and which sessions are meant
+//! * [`list`], [`search`], [`stats`], [`export`]: reading
+//! * [`delete`], [`prune`], [`orphans`]: removing, rows and files; [`archive`], [`reap`]: sessions that are kept, or ended
 //! * [`vacuum`], [`auto`]: keeping the database small by itself
-//! * [`files`], [`pending`], [`index`], [`orphans`]: the files beside the database
+//! * [`files`], [`pending`], [`index`]: the files beside the database
 //! * [`rewind`]: a conversation goes back to where it was, and forward again
 //! * [`resume`]: what an agent needs to go on with a task after its conversation was cut short
 //!
 //! The crate never prints, never reads the environment and never asks the clock; times are seconds since
 //! 1970, as in the database.
 
-mod activity;
 pub mod archive;
 pub mod auto;
 pub mod db;
-pub mod delete;
 mod error;
 pub mod export;
 pub mod files;
@@ -26,22 +24,17 @@ pub mod filters;
 pub mod fuzzing;
 pub mod index;
 pub mod list;
-pub mod orphans;
 pub mod pending;
-pub mod prune;
 pub mod reap;
 mod removal;
-pub mod rename;
 pub mod resume;
 pub mod rewind;
 pub mod search;
-mod search_index;
 pub mod session;
-pub mod show;
 pub mod stats;
-pub mod vacuum;
 
-pub use db::{Access, Database};
+pub use db::{Access, Database, vacuum};
 pub use error::{Error, Result};
 pub use filters::Filter;
+pub use removal::{delete, orphans, prune};
 pub use session::Session;

@@ -12,9 +12,9 @@ use herma_fs::Dir;
 use crate::db::Database;
 use crate::error::Result;
 use crate::filters::{Ended, Filter, Within, last_active};
-use crate::removal::{Kept, NAMED};
+use crate::removal::{Kept, NAMED, activity};
 use crate::session::Session;
-use crate::{activity, index, list};
+use crate::{index, list};
 
 /// Days without activity after which a session that has not ended is taken for dead.
 pub const DEFAULT_DAYS: u32 = 7;

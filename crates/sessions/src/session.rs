@@ -1,4 +1,4 @@
-//! One session as it stands in the database.
+//! One session as it stands in the database, its messages, and its title.
 
 use rusqlite::{OptionalExtension, Row};
 
@@ -131,4 +131,96 @@ impl Database {
     pub fn parent_of(&self, id: &str) -> Result<Option<String>> {
         Ok(self.session(id)?.and_then(|session| session.parent))
     }
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Its number in the database.
+    pub id: i64,
+    /// Who speaks: `user`, `assistant`, `tool`, `system`.
+    pub role: String,
+    /// What was said.
+    pub content: Option<String>,
+    /// The tool whose answer it is.
+    pub tool_name: Option<String>,
+    /// The tools the model calls, as JSON.
+    pub tool_calls: Option<String>,
+    /// When, in seconds since 1970.
+    pub timestamp: Option<f64>,
+}
+
+impl Message {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |index| row.get_ref(index).map(value::text);
+        Ok(Self {
+            id: value::integer(row.get_ref(0)?),
+            role: text(1)?.unwrap_or_default(),
+            content: text(2)?,
+            tool_name: text(3)?,
+            tool_calls: text(4)?,
+            timestamp: value::real(row.get_ref(5)?),
+        })
+    }
+}
+
+/// Calls `each` for the messages of a session in their order.
+pub fn for_each_message(
+    database: &Database,
+    session: &str,
+    mut each: impl FnMut(Message) -> Result<()>,
+) -> Result<()> {
+    let column = |name| database.schema().message_column(name);
+    let sql = format!(
+        "SELECT m.id, {}, {}, {}, {}, m.timestamp FROM main.messages m
+         WHERE m.session_id = ?1 ORDER BY m.timestamp, m.id",
+        column("role"),
+        column("content"),
+        column("tool_name"),
+        column("tool_calls"),
+    );
+    let mut statement = database.connection().prepare(&sql)?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        each(Message::read(row)?)?;
+    }
+    Ok(())
+}
+
+/// How many characters a title may have, as in Hermes.
+pub const MAX_TITLE_CHARS: usize = 100;
+
+/// Gives the session a title, which no other session may have. Returns it as it was stored: white space
+/// is made single, and control characters go.
+pub fn rename(database: &mut Database, id: &str, title: &str) -> Result<String> {
+    let words: Vec<String> = title
+        .split_whitespace()
+        .map(|word| word.chars().filter(|c| !c.is_control()).collect())
+        .collect();
+    let title = words.join(" ").trim().to_owned();
+    if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS {
+        return Err(Error::BadTitle { max: MAX_TITLE_CHARS });
+    }
+    if !database.schema().has_session_column("title") {
+        return Err(Error::NotSessions {
+            path: database.path().to_owned(),
+            what: "the table `sessions` has no column `title`".to_owned(),
+        });
+    }
+    database.write(|transaction, _| {
+        let taken = "SELECT id FROM main.sessions WHERE title = ?1 AND id IS NOT ?2";
+        let by = transaction.query_row(taken, [title.as_str(), id], |row| {
+            Ok(value::text(row.get_ref(0)?).unwrap_or_default())
+        });
+        if let Some(by) = by.optional()? {
+            let title = title.clone();
+            return Err(Error::TitleTaken { title, by });
+        }
+        let sql = "UPDATE main.sessions SET title = ?1 WHERE id = ?2";
+        match transaction.execute(sql, [title.as_str(), id])? {
+            0 => Err(Error::NotFound(id.to_owned())),
+            _ => Ok(()),
+        }
+    })?;
+    Ok(title)
 }

@@ -27,7 +27,7 @@ mod rewinding;
 
 use herma_fs::Dir;
 use herma_sessions::{Access, Database, Filter};
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use tempfile::TempDir;
 
 /// The present of all tests.

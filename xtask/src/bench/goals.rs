@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::results::Results;
-use super::{hooks, keeping, latency, saving};
+use super::sections::{hooks, keeping, latency, saving};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";

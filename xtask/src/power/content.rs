@@ -120,10 +120,10 @@ fn object_id(kind: &str, bytes: &[u8]) -> [u8; 20] {
 
 #[cfg(test)]
 mod tests {
-    use herma_testkit::edits::next_edit;
     use herma_testkit::git;
     use herma_testkit::random::Random;
     use herma_testkit::tree::assert_same;
+    use herma_testkit::tree::edits::next_edit;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use herma_testkit::Tree;
-use herma_testkit::edits::next_edit;
 use herma_testkit::random::Random;
+use herma_testkit::tree::edits::next_edit;
 
 use super::cuts::cut_during;
 use super::disk::{Disk, Mount};

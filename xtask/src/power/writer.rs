@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use herma_testkit::edits::next_edit;
 use herma_testkit::random::Random;
+use herma_testkit::tree::edits::next_edit;
 use herma_testkit::{Node, Tree};
 
 use super::content;

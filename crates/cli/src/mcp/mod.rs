@@ -16,7 +16,6 @@
 pub(crate) mod arguments;
 mod bounds;
 pub(crate) mod call;
-pub(crate) mod command;
 mod connection;
 mod hook;
 #[cfg(all(test, shuttle))]
@@ -36,12 +35,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
+use herma_fs::socket;
+
 use self::call::Caller;
 use self::connection::attend;
 pub(crate) use self::listener::serve_socket;
 use self::outbox::Outbox;
 pub(crate) use self::resources::Hub;
 use self::stopping::{Stopping, Wake};
+use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::commands::agents::mcp::McpArgs;
+use crate::environment::Environment;
+use crate::terminal::shown;
 
 /// Deep trees want a stack like that of the main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -60,6 +65,40 @@ pub(crate) struct Server {
     pub(crate) stopping: Stopping,
     /// Who hears of what.
     pub(crate) hub: Hub,
+}
+
+/// From the arguments of `herma mcp` to a server.
+pub(crate) fn cmd_mcp(
+    env: &CommandEnv,
+    environment: &Environment,
+    args: &McpArgs,
+) -> Result<Outcome> {
+    let root = match &env.named_root {
+        Some(root) => Some(root.clone()),
+        None if env.is_directory_given => Some(env.engine.find_root(&env.directory)?),
+        // Where there is no project, tools that name one still work.
+        None if args.socket.is_none() => env.engine.find_root(&env.directory).ok(),
+        None => None,
+    };
+    let canonical = |root: PathBuf| herma_fs::dir::canonicalize(&root);
+    let stopping = Stopping::default();
+    let wake = Wake::on_signals(&stopping)?;
+    let server = Server {
+        caller: Caller::new(environment, &env.home),
+        root: root.map(canonical).transpose()?,
+        has_all_tools: args.all_tools,
+        stopping,
+        hub: Hub::default(),
+    };
+    match &args.socket {
+        None => serve_stdio(server, &wake)?,
+        Some(path) => {
+            let listening = socket::listen(&env.absolute(path))?;
+            env.ui.status(format_args!("Listening on {}", shown(path)));
+            serve_socket(listening, server, &wake)?;
+        }
+    }
+    Ok(Outcome::Done)
 }
 
 /// Serves one client on stdin and stdout, until it has no more to say or a signal comes.

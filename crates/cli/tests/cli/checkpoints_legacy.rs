@@ -1,7 +1,7 @@
 //! `herma checkpoints clear-legacy` and `import-legacy`.
 
 use herma_testkit::TestEnv;
-use herma_testkit::hermes_v1::HermesV1;
+use herma_testkit::hermes::v1::HermesV1;
 
 use super::{json, test_env, without_sizes};
 

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use serde_json::{Value, json};
 
 use super::mcp_client::{Piped, Server};

@@ -1,7 +1,7 @@
 //! `herma sessions`, with the words and prompts of the original.
 
 use herma_testkit::TestEnv;
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 
 use super::{json, test_env};
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use herma_testkit::Bounded;
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 
 use super::{json, test_env};
 

@@ -1,6 +1,6 @@
 //! `herma restore --with-transcript`: files and conversation go back together, and forward again.
 
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use herma_testkit::{TestEnv, WorkDir};
 
 use super::{json, test_env};

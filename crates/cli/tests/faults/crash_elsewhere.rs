@@ -4,7 +4,7 @@
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use herma_testkit::tree::assert_same;
 use herma_testkit::{TestEnv, Tree};
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use herma_testkit::faults::{Fault, Faults, Status};
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use herma_testkit::{TestEnv, WorkDir, faults};
 
 use super::copy::copy;

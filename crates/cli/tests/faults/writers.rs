@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use herma_testkit::Bounded;
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 
 use super::{has_program, json, test_env};
 

@@ -9,7 +9,7 @@ use herma_core::{Error, Settings};
 use herma_fs::process::TempName;
 use herma_testkit::Bounded;
 use herma_testkit::hermes::project_hash;
-use herma_testkit::hermes_v1::HermesV1;
+use herma_testkit::hermes::v1::HermesV1;
 
 use super::project::TestProject;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use herma_core::engine::NoProgress;
 use herma_core::{ImportOptions, Imported};
 use herma_testkit::Bounded;
+use herma_testkit::hermes::v1::HermesV1;
 use herma_testkit::hermes::{HermesStore, project_hash};
-use herma_testkit::hermes_v1::HermesV1;
 
 use super::project::TestProject;
 

@@ -7,7 +7,7 @@ use herma_core::engine::NoProgress;
 use herma_core::{Engine, ImportOptions, Settings, VerifyOptions};
 use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::git::Repository;
-use herma_testkit::hermes_v1::HermesV1;
+use herma_testkit::hermes::v1::HermesV1;
 use herma_testkit::{Bounded, faults};
 
 use super::project::{TestProject, engine};

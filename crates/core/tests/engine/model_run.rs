@@ -6,9 +6,9 @@ use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::{Checkpoint, Error, ObjectId, RelPath, Restored, Settings, Undone};
 use herma_fs::publish::Durability;
-use herma_testkit::edits::next_edit;
 use herma_testkit::git;
 use herma_testkit::random::Random;
+use herma_testkit::tree::edits::next_edit;
 use herma_testkit::tree::{Tree, assert_same};
 
 use super::model_state::{Files, Model, Move, Part, Refusal, files, mixed, same_content};

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use herma_core::{Saved, Settings};
 use herma_fs::publish::Durability;
-use herma_testkit::edits::next_edit;
 use herma_testkit::git::Repository;
 use herma_testkit::random::Random;
+use herma_testkit::tree::edits::next_edit;
 use herma_testkit::tree::{Node, Tree};
 use herma_testkit::{Bounded, faults, git};
 use herma_worktree::rules::SecretRules;
@@ -115,7 +115,7 @@ fn ignore(random: &mut Random, tree: &mut Tree, project: &TestProject) {
         return;
     }
     let lines: Vec<&str> = (0..=random.below(4)).map(|_| *random.pick(LINES)).collect();
-    let write = herma_testkit::edits::Edit::Write(path, lines.join("\n").into_bytes());
+    let write = herma_testkit::tree::edits::Edit::Write(path, lines.join("\n").into_bytes());
     write.apply(tree);
     write.perform(&project.root);
 }

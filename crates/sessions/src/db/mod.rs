@@ -9,6 +9,8 @@
 //! its own tables cannot be used to damage it further (`DEFENSIVE`), and every value may have any type.
 
 mod schema;
+pub(crate) mod search_index;
+pub mod vacuum;
 pub(crate) mod value;
 
 use std::hash::{BuildHasher, RandomState};

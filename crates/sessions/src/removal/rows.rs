@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 
 use super::{Kept, NAMED, Removed};
-use crate::db::Database;
+use crate::db::{Database, search_index};
 use crate::error::{Error, Result};
 use crate::filters::Filter;
-use crate::search_index;
 
 /// How long a transaction should keep others from writing.
 const HELD: Duration = Duration::from_millis(40);

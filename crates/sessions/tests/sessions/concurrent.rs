@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use herma_sessions::{Access, Database, Error, prune, rename};
+use herma_sessions::{Access, Database, Error, prune, session};
 use herma_testkit::bounded::Done;
 
 use super::{Home, NOW, ago, older_than};
@@ -71,10 +71,10 @@ fn a_writer_that_never_ends_makes_us_give_up_in_words() {
     let mut database = home.open();
     database.set_patience(Duration::from_millis(10)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let renamed = rename::rename(&mut database, "a", "title");
+    let renamed = session::rename(&mut database, "a", "title");
     assert!(matches!(renamed, Err(Error::Busy { .. })), "{renamed:?}");
     other.execute_batch("COMMIT").unwrap();
-    assert_eq!(rename::rename(&mut database, "a", " a\ttitle \n").unwrap(), "a title");
+    assert_eq!(session::rename(&mut database, "a", " a\ttitle \n").unwrap(), "a title");
 }
 
 #[test]

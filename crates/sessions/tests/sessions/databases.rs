@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use herma_sessions::db::{KNOWN_VERSION, MADE_VERSION};
-use herma_sessions::{Access, Database, Error, Filter, delete, list, prune, rename, search};
+use herma_sessions::{Access, Database, Error, Filter, delete, list, prune, search, session};
 use herma_testkit::random::Random;
 
 use super::{Home, ago, older_than};
@@ -40,7 +40,7 @@ fn an_older_schema_lacks_columns_and_works() {
     assert_eq!((listed.len(), &listed[0].title), (1, &None));
     let titled = Filter { title: Some("x".to_owned()), ..Filter::default() };
     assert_eq!(list::count(&database, &titled).unwrap(), 0);
-    assert!(rename::rename(&mut database, "a", "new").is_err());
+    assert!(session::rename(&mut database, "a", "new").is_err());
     assert_eq!(prune::prune(&mut database, None, &older_than(90.0)).unwrap().sessions, 1);
     assert_eq!(home.number("SELECT COUNT(*) FROM mine"), 0);
 }

@@ -1,7 +1,7 @@
 //! List, find, search, count, export.
 
 use herma_sessions::filters::Ended;
-use herma_sessions::{Error, Filter, export, list, search, show, stats};
+use herma_sessions::{Error, Filter, export, list, search, session, stats};
 
 use super::{Home, NOW, ago};
 
@@ -115,7 +115,7 @@ fn an_export_is_one_session_per_line_with_all_columns() {
     assert_eq!(lines[0].as_object().unwrap().len(), 28);
 
     let mut contents = Vec::new();
-    show::for_each_message(&database, "a", |message| {
+    session::for_each_message(&database, "a", |message| {
         contents.push(message.content);
         Ok(())
     })

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::{Peer, Places, Restored, first_line, memory_of};
 use crate::Result;
 use crate::bench::disk;
-use crate::bench::latency::wait_for_cleaning;
 use crate::bench::measure::time;
+use crate::bench::sections::latency::wait_for_cleaning;
 
 /// A home with its settings.
 pub struct Herma {

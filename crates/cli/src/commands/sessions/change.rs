@@ -2,7 +2,7 @@
 
 use clap::Args;
 use herma_sessions::delete::Removed;
-use herma_sessions::{Access, delete, rename};
+use herma_sessions::{Access, delete, session};
 
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result};
@@ -35,7 +35,7 @@ pub(super) struct DeleteArgs {
 pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome> {
     let mut database = conversations::open(&env.home, Access::Write)?;
     let session = database.find(&args.session)?;
-    let title = rename::rename(&mut database, &session.id, &args.title.join(" "))?;
+    let title = session::rename(&mut database, &session.id, &args.title.join(" "))?;
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.sessions-rename/1",

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_sessions::show::Message;
-use herma_sessions::{Access, Session, show};
+use herma_sessions::session::Message;
+use herma_sessions::{Access, Session, session};
 
 use super::{moment, rfc3339, session_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
@@ -35,7 +35,7 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let session = database.find(&args.session)?;
     if env.ui.json {
         let mut messages = Vec::new();
-        show::for_each_message(&database, &session.id, |message| {
+        session::for_each_message(&database, &session.id, |message| {
             messages.push(message_json(message));
             Ok(())
         })?;
@@ -48,7 +48,7 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     }
     let mut out = env.ui.listing();
     write_head(&mut out, &session)?;
-    show::for_each_message(&database, &session.id, |message| {
+    session::for_each_message(&database, &session.id, |message| {
         Ok(write_message(&mut out, env, &message)?)
     })?;
     out.finish()?;

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use herma_testkit::random::Random;
 
-use super::measure::time;
-use super::results::Recorder;
-use super::{disk, tree};
 use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::results::Recorder;
+use crate::bench::{disk, tree};
 
 /// What is measured, by home.
 pub const SAVE: &str = "save, 1 file changed, cleaning in the background";

@@ -9,12 +9,15 @@ mod restoring;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::ground::Ground;
-use super::options::{Options, Size};
-use super::peers::{Borg, Git, Herma, HermaKind, Jj, Peer, Places, Restic, SEED_MOST_FILES, Seed};
-use super::results::Recorder;
-use super::{cold, walk};
+use super::cold;
 use crate::Result;
+use crate::bench::ground::Ground;
+use crate::bench::options::{Options, Size};
+use crate::bench::peers::{
+    Borg, Git, Herma, HermaKind, Jj, Peer, Places, Restic, SEED_MOST_FILES, Seed,
+};
+use crate::bench::results::Recorder;
+use crate::bench::walk;
 
 pub const WALK: &str = "bare walk";
 pub const STEP_WALK: &str = "bare walk, between steps";

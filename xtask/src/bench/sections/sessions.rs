@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use herma_testkit::hermes_sessions::HermesSessions;
+use herma_testkit::hermes::sessions::HermesSessions;
 use serde_json::{Value, json};
 
-use super::measure::time;
-use super::{PEAK_MEMORY, disk, machine, measure};
 use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::{PEAK_MEMORY, disk, machine, measure};
 
 /// Messages of each session.
 const MESSAGES: usize = 3;

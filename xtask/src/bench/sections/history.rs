@@ -9,9 +9,9 @@ use std::process::Command;
 
 use herma_testkit::random::Random;
 
-use super::measure::time;
-use super::tree;
 use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::tree;
 
 const SEED: u64 = 3;
 const FILES: usize = 700;

@@ -24,9 +24,8 @@ use self::jsonl::{Jsonl, jsonl_length, jsonl_name};
 pub use self::jsonl::{LeftAlone, left_alone};
 use self::kept::{Cut, Kept};
 pub(crate) use self::of_sessions::for_each_end;
-use crate::db::{Database, value};
+use crate::db::{Database, search_index, value};
 use crate::error::{Error, Result};
-use crate::search_index;
 
 /// How far a conversation has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
 //! What a command printed and how it ended.
 
+pub mod redact;
+
 use std::fmt;
 use std::process::ExitStatus;
 
-use crate::redact::redact;
+use crate::output::redact::redact;
 
 /// The result of a command. Those who return one are `#[must_use]`: something must be asserted.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::measure::time;
-use super::options::Size;
-use super::results::Recorder;
-use super::{disk, tree, walk};
 use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::options::Size;
+use crate::bench::results::Recorder;
+use crate::bench::{disk, tree, walk};
 
 pub const SUBJECT: &str = "hooks";
 pub const WALK: &str = "bare walk";

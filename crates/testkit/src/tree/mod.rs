@@ -1,8 +1,10 @@
 //! A directory tree as a value: what a test expects to find on disk.
 //!
 //! Paths are bytes, slash-separated and relative. Every directory is listed, empty or not, so two
-//! equal trees are equal to the last empty directory and permission bit. [`crate::edits`] changes
+//! equal trees are equal to the last empty directory and permission bit. [`crate::tree::edits`] changes
 //! such a value at random.
+
+pub mod edits;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,7 +1,7 @@
 //! Deletes sessions: rows and files, any number of them, beside writers.
 //!
 //! 1. The victims are chosen into a temporary table, so that no statement grows with their number; those
-//!    whose files were written lately ([`crate::activity`]) are not among them.
+//!    whose files were written lately ([`activity`]) are not among them.
 //! 2. Their ids are written down and synced ([`crate::pending`]).
 //! 3. The rows go in short transactions: each looks again whether its sessions are still to go, makes
 //!    orphans of their children, and gives others time to write before the next.
@@ -12,6 +12,10 @@
 //! A crash anywhere leaves sessions that are whole, and a list from which the next deletion finishes
 //! steps 4 and 5.
 
+pub(crate) mod activity;
+pub mod delete;
+pub mod orphans;
+pub mod prune;
 mod rows;
 pub(crate) mod sweep;
 
@@ -21,8 +25,8 @@ use rusqlite::types::ValueRef;
 use crate::db::{Database, value};
 use crate::error::Result;
 use crate::filters::Filter;
+use crate::index;
 use crate::pending::{Left, Workplace};
-use crate::{activity, index};
 
 pub(crate) use self::rows::is_gone;
 

@@ -4,6 +4,9 @@
 //! new commits on `refs/hermes/<project>`, history rewritten by its pruning, everything packed by its
 //! `gc`. The commands and their order are the original's.
 
+pub mod sessions;
+pub mod v1;
+
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

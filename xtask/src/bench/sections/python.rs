@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::measure::Series;
-use super::{machine, tree};
+use crate::bench::measure::Series;
+use crate::bench::{machine, tree};
 use crate::python::{HERMES, Profile, Venv};
 use crate::{Result, workspace};
 

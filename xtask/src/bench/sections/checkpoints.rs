@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use super::ground::Ground;
-use super::measure::time;
-use super::options::Size;
-use super::peers::{Git, Herma, HermaKind, Peer, Places};
-use super::results::Recorder;
 use crate::Result;
+use crate::bench::ground::Ground;
+use crate::bench::measure::time;
+use crate::bench::options::Size;
+use crate::bench::peers::{Git, Herma, HermaKind, Peer, Places};
+use crate::bench::results::Recorder;
 
 pub const SUBJECT: &str = "checkpoints";
 pub const SAVE: &str = "save, 1 file changed";

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::history::History;
-use super::measure::time;
-use super::options::Options;
-use super::peers::{Places, install};
-use super::results::Recorder;
-use super::{PEAK_MEMORY, disk, latency, measure};
+use super::latency;
 use crate::Result;
+use crate::bench::measure::time;
+use crate::bench::options::Options;
+use crate::bench::peers::{Places, install};
+use crate::bench::results::Recorder;
+use crate::bench::{PEAK_MEMORY, disk, measure};
 
 pub const SUBJECT: &str = "keeping";
 /// The subject of a long history, so that the usual one keeps its figures beside it.

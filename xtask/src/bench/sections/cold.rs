@@ -7,11 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use super::peers::Peer;
-use super::results::Recorder;
 use super::saving::{NOBODY, WALK};
-use super::walk;
 use crate::Result;
+use crate::bench::peers::Peer;
+use crate::bench::results::Recorder;
+use crate::bench::walk;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 const ROUNDS: usize = 2;

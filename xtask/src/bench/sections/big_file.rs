@@ -7,10 +7,10 @@ use std::path::Path;
 
 use herma_testkit::random::Random;
 
-use super::disk;
-use super::peers::{Borg, Git, Herma, HermaKind, Peer, Places, Restic};
-use super::results::Recorder;
 use crate::Result;
+use crate::bench::disk;
+use crate::bench::peers::{Borg, Git, Herma, HermaKind, Peer, Places, Restic};
+use crate::bench::results::Recorder;
 
 pub const SUBJECT: &str = "big file";
 pub const FIRST: &str = "first save of 1 GiB";
