@@ -24,6 +24,7 @@ const MIN_CAUGHT: usize = 90;
 struct Part {
     /// A folder or a file, as the mutants in it are called.
     path: &'static str,
+    /// The package with the tests that must notice.
     package: &'static str,
     /// The programs whose tests must notice.
     programs: &'static [&'static str],
@@ -34,7 +35,7 @@ struct Part {
 const ENGINE: &[&str] = &["--lib", "--test", "engine"];
 
 /// What is tried quickly comes first.
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part {
         path: "crates/store/src/refs",
         package: "herma-store",
@@ -85,6 +86,12 @@ const PARTS: [Part; 11] = [
         ],
     },
     Part {
+        path: "crates/reversal/src",
+        package: "herma-reversal",
+        programs: &["--lib"],
+        filters: &[],
+    },
+    Part {
         path: "crates/core/src/undo",
         package: "herma-core",
         programs: ENGINE,
@@ -103,10 +110,10 @@ const PARTS: [Part; 11] = [
         filters: &["cleanup::", "cleaning::", "defects_cleaning::", "kept_of_files::", "upkeep::"],
     },
     Part {
-        path: "crates/core/src/gc",
+        path: "crates/store/src/gc",
         package: "herma-core",
         programs: ENGINE,
-        filters: &["gc::", "cleaning::", "collect_attacks::", "collect_damage::", "upkeep::"],
+        filters: &["cleaning::", "collect_attacks::", "collect_damage::", "upkeep::"],
     },
 ];
 
@@ -289,7 +296,8 @@ impl Lab {
         let others: Vec<&str> = others.into_iter().collect();
         fs::write(out.join("previously_caught.txt"), others.join("\n"))?;
         let mut command = self.mutants();
-        command.args(["--in-place", "--iterate", "--no-config", "--package", part.package]);
+        command.args(["--in-place", "--iterate", "--no-config", "--workspace"]);
+        command.args(["--test-package", part.package]);
         command.args(part.files()).args(["--minimum-test-timeout", "60", "--output"]);
         command.arg(&self.place).arg("--").args(part.tests());
         eprintln!("── {}: {} mutants", part.path, names.len());

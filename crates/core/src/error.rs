@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use herma_diff::DiffError;
 use herma_fs::Errno;
 use herma_store::error::StoreError;
+use herma_store::gc::GcError;
 use herma_store::objects::ObjectError;
 use herma_store::path::BadName;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::ModesError;
 use herma_worktree::present::ScanError;
 
 use crate::blame::AuthorshipError;
@@ -323,5 +325,27 @@ pub(crate) fn store_kind(error: &StoreError) -> ErrorKind {
 impl From<herma_store::threads::NoThreads> for Error {
     fn from(error: herma_store::threads::NoThreads) -> Self {
         Self::Scan(error.into())
+    }
+}
+
+impl From<GcError> for Error {
+    fn from(error: GcError) -> Self {
+        match error {
+            GcError::Threads(e) => e.into(),
+            GcError::Object(e) => e.into(),
+            GcError::Store(e) => e.into(),
+            GcError::Fs(e) => e.into(),
+            _ => Self::Scan(ScanError::Cancelled),
+        }
+    }
+}
+
+impl From<ModesError> for Error {
+    fn from(error: ModesError) -> Self {
+        match error {
+            ModesError::Object(e) => e.into(),
+            ModesError::Store(e) => e.into(),
+            _ => Self::Restore(RestoreError::BadModes),
+        }
     }
 }

@@ -12,7 +12,6 @@
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
 //! * [`can_undo`]: could a command be taken back? asked before it runs
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
-//! * [`gc`]: mark → merge → trash, beside any number of savers
 //! * [`purge`]: takes a file out of everything that was saved
 //! * `repair`: what is damaged, and what of it can be put right
 
@@ -23,7 +22,6 @@ pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-pub mod gc;
 mod history;
 pub mod project;
 pub mod purge;

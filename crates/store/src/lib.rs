@@ -6,6 +6,7 @@
 //! * [`pack`]: one pack per checkpoint, durable before anything names it; [`merge`]: many of them into one
 //! * [`refs`]: what is alive, listed a second time in the roll, and where history is cut
 //! * [`verify`], [`repair`]: what is damaged, and what can be brought back
+//! * [`gc`]: mark → merge → trash, beside any number of savers
 //! * [`transfer`]: commits of another repository, with all they need
 //!
 //! Nothing in a store is ever executed or trusted: no configuration is obeyed, every name and id is
@@ -14,6 +15,7 @@
 pub mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+pub mod gc;
 pub mod id;
 pub mod id_prefix;
 pub mod id_table;

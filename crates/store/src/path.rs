@@ -142,6 +142,16 @@ impl RelPath {
         }
     }
 
+    /// The directories it is in, innermost first, without the root.
+    pub fn ancestors(&self) -> impl Iterator<Item = Self> + use<> {
+        let mut next = self.split().map(|(parent, _)| parent);
+        std::iter::from_fn(move || {
+            let here = next.take().filter(|path| !path.is_root())?;
+            next = here.split().map(|(parent, _)| parent);
+            Some(here)
+        })
+    }
+
     /// Its components, outermost first.
     pub fn components(&self) -> impl Iterator<Item = &[u8]> {
         self.0.split(|b| *b == b'/').filter(|c| !c.is_empty())

@@ -9,6 +9,7 @@
 //! * [`receipt`], [`reason`]: what was captured, what was not, and why
 //! * [`side`]: the files as they are, to compare them with a checkpoint
 //! * [`lists`]: full modes and left-out names, stored beside the tree
+//! * [`modes`]: the full modes of a checkpoint, read back
 //! * [`held`]: what belongs to the present whatever the rules say
 //! * [`owner`]: what in the project belongs to somebody else
 //!
@@ -23,6 +24,7 @@
 pub mod fuzzing;
 pub mod held;
 pub mod lists;
+pub mod modes;
 pub mod owner;
 pub mod present;
 pub mod reason;

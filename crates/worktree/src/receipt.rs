@@ -1,5 +1,9 @@
 //! What a checkpoint captured, and what it did not, by name and reason.
 
+use std::collections::BTreeMap;
+
+use herma_store::RelPath;
+
 use crate::reason::Reason;
 use crate::secrets::Finding;
 
@@ -27,7 +31,7 @@ pub struct Summary {
     /// Directories they are in, the root included.
     pub directories: u64,
     /// Entries left out, by reason; reasons with none are absent.
-    pub left_out: std::collections::BTreeMap<Reason, u64>,
+    pub left_out: BTreeMap<Reason, u64>,
 }
 
 impl Summary {
@@ -49,4 +53,23 @@ pub struct Receipt {
     pub summary: Summary,
     /// Everything left out, sorted by path.
     pub left_out: Vec<LeftOut>,
+}
+
+/// Why a state that left this out says nothing about a path: it, or a directory above it, was left out.
+pub fn why_left_out(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<Reason> {
+    left_out_at(left_out, path).map(|(_, reason)| reason)
+}
+
+/// The same, with the length of the path that was left out: its own, or that of a directory above it.
+pub fn left_out_at(
+    left_out: &BTreeMap<Vec<u8>, Reason>,
+    path: &RelPath,
+) -> Option<(usize, Reason)> {
+    if left_out.is_empty() {
+        return None;
+    }
+    let bytes = path.as_bytes();
+    let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
+    ends.find_map(|end| Some((end, *left_out.get(&bytes[..end])?)))
 }

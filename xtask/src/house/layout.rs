@@ -15,8 +15,8 @@ use crate::{Result, workspace};
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[(
     "core",
     &[
-        "blame", "cleanup", "engine", "error", "gc", "history", "project", "purge", "repair",
-        "restore", "save", "steps", "timeline", "undo",
+        "blame", "cleanup", "engine", "error", "history", "project", "purge", "repair", "restore",
+        "save", "steps", "timeline", "undo",
     ],
 )];
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use herma_core::restore::KeptWhy;
 use herma_core::steps::Doubt;
-use herma_core::undo::reversal::{Conflicts, Decided, Outcome as Becomes};
 use herma_core::{
     Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft,
 };
+use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use super::listing::counted;

@@ -10,6 +10,7 @@
 use herma_fs::Errno;
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ProjectId;
+use herma_store::gc::trash;
 use herma_store::layout::StoreDirs;
 use herma_store::repair::set_aside::SetAside;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,6 @@ use super::{CleanRequest, Cleaned};
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress};
 use crate::error::Error;
-use crate::gc::trash;
 use crate::history::{History, Labels};
 use crate::project::adopt::project_ids;
 use crate::types::settings::Keeping;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_store::error::StoreError;
+use herma_store::gc::mark::Walk;
 use herma_store::objects::ObjectError;
 use herma_store::refs::roll;
 use herma_store::refs::scheme::{
@@ -21,8 +22,6 @@ use super::presence::Presence;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Project};
 use crate::error::Error;
-use crate::gc::into_error;
-use crate::gc::mark::Walk;
 use crate::history::{Entry, History, Labels};
 use crate::purge::refs::lock_project;
 use crate::restore::interrupted::own_state;
@@ -130,7 +129,7 @@ fn keep_a_whole_one(
 fn is_whole(store: &OpenStore, id: ObjectId) -> Result<bool, Error> {
     let go_on = |_| true;
     let mut walk = Walk::new(&store.objects, BTreeSet::new(), &go_on);
-    walk.checkpoint(id).map_err(into_error)?;
+    walk.checkpoint(id)?;
     if !walk.unreadable().is_empty() {
         return Ok(false);
     }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
 use herma_store::ObjectId;
+use herma_store::gc::{GcError, loose_files};
 use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
 use herma_store::object::copy::CopyError;
@@ -13,9 +14,6 @@ use herma_store::objects::{ObjectError, Objects};
 
 use super::facts::ProjectFacts;
 use crate::error::Error;
-use crate::gc::into_error;
-use crate::gc::inventory::loose_files;
-use crate::gc::mark::WalkError;
 use crate::types::message::Message;
 
 /// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
@@ -143,7 +141,7 @@ impl Lengths {
             }
             while let Some((piece, tree)) = found.trees.pop() {
                 if !go_on(found.pieces.len() as u64) {
-                    return Err(into_error(WalkError::Cancelled));
+                    return Err(GcError::Cancelled.into());
                 }
                 // What cannot be read is no reason to keep or to drop anything.
                 let entries = readable(objects.read_tree(&tree))?.unwrap_or_default();
@@ -285,7 +283,7 @@ impl HeldByProject {
                 continue;
             }
             if !go_on(self.seen.len() as u64) {
-                return Err(into_error(WalkError::Cancelled));
+                return Err(GcError::Cancelled.into());
             }
             for entry in readable(objects.read_tree(&tree))?.unwrap_or_default() {
                 let mut at = path.clone();

@@ -49,6 +49,7 @@ pub use due::{CleaningRecord, Due};
 use execute::{forget_steps, in_words, note_missing, put_right};
 pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use herma_store::ProjectId;
+use herma_store::gc::{Collected, Thoroughness, trash};
 use herma_store::layout::StoreDirs;
 use holdings::Lengths;
 use lost_refs::refuse_lost;
@@ -60,7 +61,6 @@ use room::{PackFiles, is_pressed, make_room, store_bytes, urgent};
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::gc::{Collected, Thoroughness, trash};
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;

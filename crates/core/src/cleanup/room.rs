@@ -1,22 +1,21 @@
 //! Making room: what nothing needs any more is collected, and packs are merged.
 //!
 //! How much is done depends on who asks and on how near a limit is; what the collection itself does, and in which
-//! order, is its own story ([`crate::gc`]).
+//! order, is its own story ([`herma_store::gc`]).
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use herma_store::layout;
+use herma_store::gc::{CollectOptions, CollectStage, Collected, Thoroughness, trash};
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
+use herma_store::{gc, layout};
 
 use super::bytes::is_near;
 use super::plan::Limits;
 use super::{CleanRequest, Cleaned};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::gc;
-use crate::gc::{CollectOptions, CollectStage, Collected, Thoroughness, trash};
 use crate::purge::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.

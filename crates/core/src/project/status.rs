@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use herma_store::ProjectId;
+use herma_store::gc::trash;
 
 use crate::cleanup::Presence;
 use crate::cleanup::due::CleaningRecord;
@@ -11,7 +12,6 @@ use crate::cleanup::room::store_bytes;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::gc::trash;
 use crate::project::legacy::{LegacyArchive, PreV2Project};
 
 /// How many files of a project are named as the ones that take most.

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use herma_store::gc::litter::Litter;
 use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
-use herma_store::{ObjectId, ProjectId};
+use herma_store::{ObjectId, ProjectId, gc};
 
 use crate::cleanup::room::purging;
 use crate::engine::{Engine, Progress, Project};
 use crate::error::Error;
-use crate::gc;
-use crate::gc::litter::Litter;
 use crate::project::adopt::project_ids;
 use crate::purge::record::PurgeRecord;
 use crate::purge::{Purged, doomed};

@@ -6,20 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use herma_diff::StoreSide;
+use herma_reversal as reversal;
+use herma_reversal::{Outcome, Reversed, StateView};
 use herma_store::object::commit::Commit;
 use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
 use herma_store::objects::Objects;
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::Modes;
 
 use super::search::{Contents, Place, at_paths};
 use crate::error::{Error, ErrorKind};
-use crate::restore::apply::ancestors;
-use crate::restore::modes::Modes;
 use crate::types::message;
 use crate::types::message::Message;
-use crate::undo::reversal;
-use crate::undo::reversal::{Outcome, Reversed, StateView};
 
 /// Modes of which nothing is recorded follow from a root that anybody may read; nothing keeps them.
 const USUAL_ROOT: u32 = 0o755;
@@ -226,7 +225,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
             })
             .collect();
         let goes = |dir: &RelPath| roots.iter().any(|root| dir.starts_with(root));
-        let above = going.iter().flat_map(|place| ancestors(&place.path));
+        let above = going.iter().flat_map(|place| place.path.ancestors());
         let empty = modes.directories.keys().cloned();
         above.chain(empty).filter(goes).collect()
     }

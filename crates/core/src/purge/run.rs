@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::Entry;
 use herma_fs::publish::Durability;
+use herma_store::gc::litter::holds_objects;
 use herma_store::layout::StoreDirs;
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, ProjectId, RelPath};
@@ -23,7 +24,6 @@ use crate::cleanup::room::store_bytes;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Project};
 use crate::error::{Error, ErrorKind};
-use crate::gc::litter::holds_objects;
 use crate::history::History;
 use crate::project::adopt::project_ids;
 use crate::purge::record::PurgeRecord;

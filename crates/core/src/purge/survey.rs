@@ -7,15 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use herma_fs::stat_path;
+use herma_store::gc::dead::dead_commits;
+use herma_store::gc::mark::Walk;
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, ProjectId, RelPath};
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::gc;
-use crate::gc::dead::dead_commits;
-use crate::gc::mark::Walk;
 use crate::history::History;
 use crate::project::adopt::project_ids;
 use crate::purge::search::{Contents, Place, at_paths};
@@ -202,7 +201,7 @@ fn dropped(
         !progress.is_cancelled()
     };
     let mut walk = Walk::new(&store.objects, store.dirs.shallow().read()?, &go_on);
-    walk.refs(&store.dirs.refs().list("refs")?.refs).map_err(gc::into_error)?;
+    walk.refs(&store.dirs.refs().list("refs")?.refs)?;
     let mut found = BTreeSet::new();
     for id in dead_commits(&store.dirs, &store.objects, &walk)? {
         let Ok(commit) = store.objects.read_commit(&id) else {

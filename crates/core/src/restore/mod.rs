@@ -19,7 +19,6 @@ pub(crate) mod run;
 
 pub mod apply;
 pub mod journal;
-pub mod modes;
 pub mod plan;
 
 use std::collections::HashSet;

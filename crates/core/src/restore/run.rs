@@ -7,6 +7,7 @@ use bstr::{BStr, BString};
 use herma_diff::StoreSide;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::Held;
+use herma_worktree::modes::Modes;
 use herma_worktree::owner::Owners;
 use herma_worktree::present::Present;
 use herma_worktree::reason::Reason;
@@ -22,7 +23,6 @@ use crate::error::{Error, ErrorKind};
 use crate::history::History;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::restore::journal::Journal;
-use crate::restore::modes::Modes;
 use crate::restore::plan::same_name::Asking;
 use crate::restore::plan::{Planner, Prepared, same_name};
 use crate::restore::{Action, ActionKind, Kept, KeptWhy, Lack, Plan, RestoreError, RestoreOptions};
@@ -147,7 +147,7 @@ impl Project<'_> {
         let root = self.open_root()?;
         let modes = unless_damaged(match target.extra {
             Some(_) if !target.receipt_damaged => {
-                Modes::read(&store.objects, target.modes).map(Some)
+                Modes::read(&store.objects, target.modes).map(Some).map_err(Error::from)
             }
             _ => Ok(None),
         })?

@@ -21,7 +21,7 @@ use herma_worktree::held::{Held, Holding};
 use herma_worktree::present::{
     Present, Recent, ScanError, ScanOptions, StateIds, scan, scan_unless,
 };
-use herma_worktree::receipt::Receipt;
+use herma_worktree::receipt::{Receipt, why_left_out};
 use herma_worktree::stat_cache::StatCache;
 
 use crate::cleanup::due::Due;
@@ -37,7 +37,6 @@ use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin, check_checkpoint_name};
 use crate::types::message::Message;
-use crate::undo::reversal::why_left_out;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
 const COUNTED_SOON: usize = 4 << 20;

@@ -2,7 +2,7 @@
 
 use herma_store::RelPath;
 use herma_worktree::present::Present;
-use herma_worktree::receipt::Summary;
+use herma_worktree::receipt::{Summary, why_left_out};
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -14,7 +14,6 @@ use crate::steps::{Step, StepEnd};
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
-use crate::undo::reversal::why_left_out;
 
 /// What a step changed that no checkpoint holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

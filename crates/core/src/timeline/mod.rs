@@ -17,9 +17,12 @@ use std::sync::{Mutex, PoisonError};
 
 use herma_diff::merge::Labels;
 use herma_diff::{Change, DiffError, Pending, StoreSide};
+use herma_reversal as reversal;
+use herma_reversal::{Conflicts, Request, Reversed, Run, StateView};
 use herma_store::error::StoreError;
 use herma_store::object::{Kind, Object, id_of};
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
 use herma_worktree::reason::Reason;
 
@@ -28,7 +31,6 @@ use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::restore::RestoreOptions;
-use crate::restore::modes::Modes;
 use crate::restore::run::by_path;
 use crate::save::receipts::read_left_out;
 use crate::steps::Step;
@@ -36,8 +38,6 @@ use crate::steps::passed_over::were_there;
 use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::timeline::states::Timeline;
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::reversal;
-use crate::undo::reversal::{Conflicts, Request, Reversed, Run, StateView};
 
 /// What no state vouches for, by path.
 pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;

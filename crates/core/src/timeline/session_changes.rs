@@ -8,10 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::{Change, Pending, StoreSide};
+use herma_reversal as reversal;
+use herma_reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use herma_store::error::StoreError;
 use herma_store::object::{EntryMode, Kind};
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
 use herma_worktree::reason::Reason;
 
@@ -19,15 +22,12 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::modes::Modes;
 use crate::steps::recording::WhichStep;
 use crate::steps::{Step, StepChoice, StepEnd};
 use crate::timeline::compare::Comparison;
 use crate::timeline::states::Belongs;
 use crate::timeline::{StateParts, Story};
 use crate::undo::partition::Sorted;
-use crate::undo::reversal;
-use crate::undo::reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use crate::undo::steps::present_parts;
 
 /// What chosen steps changed.

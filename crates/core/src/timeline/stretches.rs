@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use herma_diff::{Pending, StoreSide};
+use herma_reversal as reversal;
 use herma_store::RelPath;
 use herma_worktree::present::Present;
+use herma_worktree::receipt::why_left_out;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -13,8 +15,6 @@ use crate::timeline::states::Belongs;
 use crate::timeline::{StateParts, Story};
 use crate::undo::partition::Sorted;
 use crate::undo::plan::TakeBackPlan;
-use crate::undo::reversal;
-use crate::undo::reversal::why_left_out;
 use crate::undo::steps::present_parts;
 
 /// A timeline up to the present, and where its objects are.

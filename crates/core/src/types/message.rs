@@ -6,14 +6,13 @@
 //! in the trailer `Herma-Reason`.
 
 use bstr::{BString, ByteSlice, ByteVec};
+use herma_store::object::commit::{MESSAGE_MARK as MARK, receipt_of};
 use herma_store::{ObjectId, RelPath};
 
 use crate::types::checkpoint::{ChangeCount, Facts, Origin, Transcript};
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
 pub const MAX_REASON: usize = 1 << 20;
-
-const MARK: &[u8] = b"\n\nHerma-Checkpoint: 1\n";
 
 /// Everything a commit message says about a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +86,7 @@ impl Message {
             origin: Origin::Hermes,
             facts: Facts::default(),
             changes: None,
-            extra: None,
+            extra: receipt_of(message),
             purged: Vec::new(),
         };
         let Some(mark) = message.rfind(MARK) else {
@@ -115,7 +114,6 @@ impl Message {
             b"Origin" if value == b"interrupted" => self.origin = Origin::Interrupted,
             b"Origin" if value == b"hermes" => self.origin = Origin::Hermes,
             b"Purged" => self.purged.extend(RelPath::new(decode(value)).ok()),
-            b"Extra" => self.extra = ObjectId::from_hex(value),
             b"Changes" => self.changes = parse_changes(value),
             b"Agent" => self.facts.agent = text(),
             b"Session" => self.facts.session = text(),

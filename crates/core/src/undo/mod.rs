@@ -8,7 +8,6 @@ pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod preview;
 pub mod record;
-pub mod reversal;
 pub(crate) mod steps;
 
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use herma_diff::{Change, Side, StoreSide};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::{Held, Holding};
 use herma_worktree::present::Present;
+use herma_worktree::receipt::why_left_out;
 use herma_worktree::side::PresentSide;
 
 use crate::engine::open::OpenStore;
@@ -30,7 +30,6 @@ use crate::steps::passed_over::OutsideOfStep;
 use crate::timeline::LeftOutMap;
 use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::record::{MAX_UNDO_STATES, Move, UndoRecord};
-use crate::undo::reversal::why_left_out;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use herma_reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
@@ -13,7 +14,6 @@ use crate::restore::{Plan, RestoreOptions};
 use crate::steps::passed_over::OutsideOfStep;
 use crate::steps::{Doubt, StepChoice};
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
 
 /// What to take back.
 #[derive(Clone, Debug, Default)]

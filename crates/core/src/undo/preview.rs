@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, FileState, Side, StoreSide};
+use herma_reversal::{Content, Outcome, Reversed};
 use herma_store::object::{EntryMode, Kind, TreeEntry, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::side::PresentSide;
@@ -13,7 +14,6 @@ use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::undo::plan::TakeBackPlan;
-use crate::undo::reversal::{Content, Outcome, Reversed};
 
 /// The present beside what it would become.
 pub struct Preview {

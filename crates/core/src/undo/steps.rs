@@ -9,15 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
 use herma_diff::{Pending, StoreSide};
+use herma_reversal as reversal;
+use herma_reversal::{Outcome, Request, Reversed, Run};
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::Modes;
 use herma_worktree::present::Present;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::modes::Modes;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before, by_path};
 use crate::restore::{Requested, RestoreOptions, Then};
@@ -31,8 +33,6 @@ use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::partition::Sorted;
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::record::Move;
-use crate::undo::reversal;
-use crate::undo::reversal::{Outcome, Request, Reversed, Run};
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };

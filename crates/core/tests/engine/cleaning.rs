@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
 use herma_core::engine::{NoProgress, Progress, Stage};
-use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
 use herma_core::{SaveOptions, Settings};
+use herma_store::gc::Thoroughness;
 use herma_testkit::random::Random;
 
 use super::project::TestProject;

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::settings::Keeping;
 use herma_core::{Engine, ObjectId, SaveOptions, Saved, Settings};
+use herma_store::gc::Thoroughness;
 use herma_testkit::bounded::Done;
 use herma_testkit::faults;
 use herma_testkit::tree::bytes_below;

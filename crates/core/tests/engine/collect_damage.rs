@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::{ObjectId, Spec};
+use herma_store::gc::Thoroughness;
 use herma_testkit::{Bounded, git};
 
 use super::project::TestProject;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
-use herma_core::gc::Thoroughness;
 use herma_core::types::settings::Keeping;
 use herma_core::{ObjectId, Settings, VerifyOptions};
+use herma_store::gc::Thoroughness;
 
 use super::cleaning::text;
 use super::project::TestProject;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 
-use herma_core::undo::reversal::{ConflictWhy, Conflicts};
 use herma_core::{RelPath, Settings, TakeBack, TakeBackPlan};
+use herma_reversal::{ConflictWhy, Conflicts};
 use herma_testkit::Bounded;
 use herma_testkit::tree::{Tree, assert_same};
 

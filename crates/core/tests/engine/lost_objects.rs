@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::{Lost, Saved};
+use herma_store::gc::Thoroughness;
 
 use super::project::TestProject;
 use super::upkeep;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
-use herma_core::gc::Thoroughness;
 use herma_core::purge::{Copies, PurgeRequest};
 use herma_core::{Checkpoint, ObjectId, RelPath, Repaired, VerifyOptions};
+use herma_store::gc::Thoroughness;
 use herma_testkit::tree::names_below;
 
 use super::project::TestProject;

@@ -7,7 +7,7 @@ use herma_core::VerifyOptions;
 use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
-use herma_core::gc::Thoroughness;
+use herma_store::gc::Thoroughness;
 use herma_testkit::git;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;

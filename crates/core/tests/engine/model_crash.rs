@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::types::checkpoint::Origin;
 use herma_core::{Checkpoint, ObjectId, SaveOptions, Spec, Undone, WhichStep};
+use herma_store::gc::Thoroughness;
 use herma_testkit::faults;
 use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::random::Random;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
-use herma_core::gc::Thoroughness;
 use herma_core::{Error, Lost, ObjectId, PackFault, Repaired, SaveOptions, Spec, VerifyOptions};
+use herma_store::gc::Thoroughness;
 use herma_store::object::{Kind, id_of};
 
 use super::lost_receipts::rot;

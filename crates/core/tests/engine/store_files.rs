@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
-use herma_core::gc::Thoroughness;
 use herma_core::purge::PurgeRequest;
 use herma_core::{Error, ObjectId, RelPath, VerifyOptions};
+use herma_store::gc::Thoroughness;
 use herma_testkit::Bounded;
 
 use super::project::TestProject;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use herma_core::cleanup::{CleanRequest, Cleaned, Limits};
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Clock, ObjectId, SaveOptions, Saved, Settings};
+use herma_store::gc::Thoroughness;
 pub use herma_testkit::tree::names_below;
 use herma_testkit::tree::{Tree, assert_same};
 

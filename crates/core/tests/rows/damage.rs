@@ -14,10 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::{Error, ObjectId, Repaired, Undone, Verified, VerifyOptions};
 use herma_fs::Dir;
+use herma_store::gc::Thoroughness;
 use herma_store::object::{Kind, id_of};
 use herma_store::objects::Objects;
 use herma_testkit::faults;

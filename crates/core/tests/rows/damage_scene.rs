@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use herma_core::engine::{NoProgress, Progress, Stage};
-use herma_core::gc::Thoroughness;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{StepKind, StepStart};
 use herma_core::{Engine, ObjectId, SaveOptions, Saved, Settings, Spec, WhichStep};
 use herma_fs::publish::Durability;
+use herma_store::gc::Thoroughness;
 use herma_testkit::tree::{Tree, names_below};
 
 use crate::engine::project::TestProject;

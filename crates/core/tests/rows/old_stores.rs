@@ -9,10 +9,10 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use herma_core::engine::NoProgress;
-use herma_core::gc::Thoroughness;
 use herma_core::steps::StepChoice;
 use herma_core::{Error, VerifyOptions};
 use herma_store::error::StoreError;
+use herma_store::gc::Thoroughness;
 use herma_testkit::tree::{Node, Tree, assert_same, names_below};
 use herma_testkit::{Bounded, git};
 

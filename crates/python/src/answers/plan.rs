@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use herma_core::restore::{Kept as CoreKept, Plan as CorePlan, RestoreOptions};
 use herma_core::steps::outside::{Outside, OutsideChange};
-use herma_core::undo::reversal::Outcome;
 use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan, TakenBack};
+use herma_reversal::Outcome;
 use pyo3::prelude::*;
 
 use crate::answers::answer;

@@ -3,8 +3,8 @@
 use herma_core::engine::Project as CoreProject;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
-use herma_core::undo::reversal::Conflicts;
 use herma_core::{Checkpoint, TakeBack, Undone};
+use herma_reversal::Conflicts;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 

@@ -3,7 +3,7 @@
 //! Headers that Herma does not use (`encoding`, `gpgsig`, `mergetag`, whatever comes later) are passed
 //! over. What it does use must be there, once and well formed, or the commit is [`Malformed`].
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 use crate::ObjectId;
 use crate::object::{Kind, Malformed};
@@ -186,6 +186,16 @@ fn parse_offset(word: &[u8]) -> Option<i32> {
     }
     let value: i32 = std::str::from_utf8(digits).ok()?.parse().ok()?;
     Some(sign * (value / 100 * 60 + value % 100))
+}
+
+/// Begins the block of trailers in the message of a checkpoint's commit.
+pub const MESSAGE_MARK: &[u8] = b"\n\nHerma-Checkpoint: 1\n";
+
+/// The receipt that the message of a checkpoint's commit names: it stays as long as the commit does.
+pub fn receipt_of(message: &[u8]) -> Option<ObjectId> {
+    let block = &message[message.rfind(MESSAGE_MARK)? + MESSAGE_MARK.len()..];
+    let lines = block.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| line.strip_prefix(b"Herma-Extra: ")).last().and_then(ObjectId::from_hex)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::gc::Thoroughness;
+use herma_store::gc::Thoroughness;
 
 use super::damage::warn_of_damage;
 use super::require_store;

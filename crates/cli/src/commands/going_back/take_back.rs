@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use herma_core::steps::{StepChoice, TurnChoice};
-use herma_core::undo::reversal::Conflicts;
 use herma_core::{Checkpoint, Project, RelPath, TakeBack, TakeBackPlan};
+use herma_reversal::Conflicts;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;

@@ -104,7 +104,7 @@ impl<'a> Applier<'a> {
         self.paths(|kind| kind == ActionKind::RemoveFile).into_iter().partition(|path| {
             let above = self.prepared.contents.contains_key(*path);
             let within_replaced =
-                ancestors(path).any(|dir| self.prepared.contents.contains_key(&dir));
+                path.ancestors().any(|dir| self.prepared.contents.contains_key(&dir));
             above || within_replaced || self.prepared.directory_modes.contains_key(*path)
         })
     }
@@ -137,7 +137,7 @@ impl<'a> Applier<'a> {
 
     /// Does a file or link take the place of this directory, or of one it is in?
     fn in_the_way(&self, path: &RelPath) -> InTheWay {
-        let mut places = ancestors(path).chain([path.clone()]);
+        let mut places = path.ancestors().chain([path.clone()]);
         if places.any(|place| self.prepared.contents.contains_key(&place)) {
             InTheWay::Yes
         } else {
@@ -437,7 +437,7 @@ impl<'a> Applier<'a> {
             Err(e) if e.errno() == Some(Errno::ACCESS) => {}
             other => return other.map_err(stopped),
         }
-        let mut above: Vec<RelPath> = ancestors(path).collect();
+        let mut above: Vec<RelPath> = path.ancestors().collect();
         above.reverse();
         above.push(path.clone());
         for directory in above {
@@ -503,14 +503,4 @@ impl<'a> Applier<'a> {
 /// Does an error say that something is mounted where nothing was when the plan was made?
 fn is_mounted_over(error: &herma_fs::Error) -> bool {
     matches!(error.errno(), Some(Errno::XDEV | Errno::BUSY))
-}
-
-/// The directories a path is in, innermost first, without the root.
-pub(crate) fn ancestors(path: &RelPath) -> impl Iterator<Item = RelPath> + use<> {
-    let mut next = path.split().map(|(parent, _)| parent);
-    std::iter::from_fn(move || {
-        let here = next.take().filter(|path| !path.is_root())?;
-        next = here.split().map(|(parent, _)| parent);
-        Some(here)
-    })
 }

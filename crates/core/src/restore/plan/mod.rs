@@ -12,18 +12,17 @@ use herma_fs::Dir;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists::KEPT_BITS;
+use herma_worktree::modes::Modes;
 use herma_worktree::owner::{Before, Owners};
 use herma_worktree::reason::Reason;
+use herma_worktree::receipt::why_left_out;
 use herma_worktree::scan::same_shape::Edits;
 use herma_worktree::stat_cache::{DirSearch, StatCache};
 
-use super::apply::ancestors;
-use super::modes::Modes;
 use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
 use crate::error::Error;
 use crate::restore::apply::read_ahead::ReadAhead;
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::reversal::why_left_out;
 
 /// Everything a plan is made from.
 pub(crate) struct Planner<'a> {
@@ -322,7 +321,7 @@ impl Planner<'_> {
     /// Is a path, asked for by itself, in what the checkpoint knows only as a nested repository? Where
     /// all paths are asked for, the repository is among them and blocks what is in it.
     fn is_in_nested(&self, path: &RelPath) -> Result<bool, Error> {
-        for dir in ancestors(path).filter(|dir| !self.is_asked_for(dir)) {
+        for dir in path.ancestors().filter(|dir| !self.is_asked_for(dir)) {
             if self.target_entry(&dir)? == Some(EntryMode::Nested) {
                 return Ok(true);
             }
@@ -434,7 +433,7 @@ impl Planner<'_> {
 
     /// Is a file or link of the project where a directory above this path would have to be?
     pub(super) fn is_below_a_file(&self, path: &RelPath) -> bool {
-        ancestors(path).any(|dir| self.present.has_file(dir.as_bytes()))
+        path.ancestors().any(|dir| self.present.has_file(dir.as_bytes()))
     }
 
     fn present_mode(&self, path: &RelPath) -> u32 {

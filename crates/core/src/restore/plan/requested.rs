@@ -8,7 +8,6 @@ use herma_store::RelPath;
 use herma_store::object::EntryMode;
 
 use crate::error::Error;
-use crate::restore::apply::ancestors;
 use crate::restore::plan::{Draft, Planner};
 use crate::restore::{Kept, KeptWhy};
 
@@ -83,7 +82,7 @@ impl Planner<'_> {
         if let Some(reason) = self.target_said_nothing(path) {
             return not_held(KeptWhy::LeftOut(reason));
         }
-        for dir in ancestors(path) {
+        for dir in path.ancestors() {
             if self.target_entry(&dir)? == Some(EntryMode::Nested) {
                 return not_held(KeptWhy::NestedRepository);
             }

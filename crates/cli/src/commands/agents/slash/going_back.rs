@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use herma_agents::slash::message::Span;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
-use herma_core::undo::reversal::{Conflicts, Decided};
 use herma_core::{
     Checkpoint, OutsideOfStep, RelPath, Restored, TakeBack, TakeBackPlan, TakenBack, Undone,
 };
+use herma_reversal::{Conflicts, Decided};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use herma_store::ObjectId;
-use herma_store::layout::StoreDirs;
-use herma_store::object::Kind;
-use herma_store::objects::Objects;
-
 use super::inventory::loose_files;
 use super::mark::Walk;
-use crate::error::Error;
+use crate::ObjectId;
+use crate::gc::GcError;
+use crate::layout::StoreDirs;
+use crate::object::Kind;
+use crate::objects::Objects;
 
 /// Every commit in the store that the walk did not meet. What cannot be read is passed over: nobody else can
 /// read it either.
-pub(crate) fn dead_commits(
+pub fn dead_commits(
     dirs: &StoreDirs,
     objects: &Objects,
     walk: &Walk<'_>,
-) -> Result<BTreeSet<ObjectId>, Error> {
+) -> Result<BTreeSet<ObjectId>, GcError> {
     let mut dead = BTreeSet::new();
     for pack in objects.packs()? {
         let ids = pack.index().entries().filter_map(Result::ok);

@@ -10,13 +10,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::BString;
-use herma_store::ObjectId;
-use herma_store::id_table::IdTable;
-use herma_store::merge::Wanted;
-use herma_store::object::{EntryMode, Kind, TreeEntry};
-use herma_store::objects::{ObjectError, Objects};
 
-use crate::types::message::Message;
+use crate::ObjectId;
+use crate::gc::GcError;
+use crate::id_table::IdTable;
+use crate::merge::Wanted;
+use crate::object::commit::receipt_of;
+use crate::object::{EntryMode, Kind, TreeEntry};
+use crate::objects::{ObjectError, Objects};
 
 /// File names are remembered for finding what a moved file may resemble; beyond this many, no more.
 const MAX_NAMES: usize = 1 << 18;
@@ -28,17 +29,6 @@ pub struct Unreadable {
     pub id: ObjectId,
     /// What is wrong with it.
     pub error: ObjectError,
-}
-
-/// Why a walk ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum WalkError {
-    /// Somebody asked for it.
-    #[error("stopped")]
-    Cancelled,
-    /// The system refused.
-    #[error(transparent)]
-    Object(#[from] ObjectError),
 }
 
 /// A walk over live objects; see the module.
@@ -115,23 +105,23 @@ impl<'a> Walk<'a> {
     }
 
     /// Everything met from now on is late.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.settled = self.order.len();
         self.known_unreadable = self.unreadable.len();
     }
 
     /// Could all be read that was met since [`Walk::settle`]?
-    pub(crate) fn is_late_readable(&self) -> bool {
+    pub fn is_late_readable(&self) -> bool {
         self.unreadable.len() == self.known_unreadable
     }
 
     /// What was met since [`Walk::settle`].
-    pub(crate) fn late(&self) -> &[Wanted] {
+    pub fn late(&self) -> &[Wanted] {
         &self.order[self.settled..]
     }
 
     /// Notes objects that were met but are not in the store.
-    pub(crate) fn note_missing(&mut self, missing: &BTreeSet<ObjectId>) {
+    pub fn note_missing(&mut self, missing: &BTreeSet<ObjectId>) {
         let known: BTreeSet<ObjectId> = self.unreadable.iter().map(|found| found.id).collect();
         for id in missing.difference(&known) {
             self.unreadable.push(Unreadable { id: *id, error: ObjectError::Missing { id: *id } });
@@ -145,7 +135,7 @@ impl<'a> Walk<'a> {
 
     /// Walks all refs: for every directory of refs the last name first, which is the newest checkpoint.
     /// Says whether there was anything new.
-    pub fn refs(&mut self, refs: &[(String, ObjectId)]) -> Result<bool, WalkError> {
+    pub fn refs(&mut self, refs: &[(String, ObjectId)]) -> Result<bool, GcError> {
         let before = self.order.len();
         let mut newer: HashMap<(String, bool), ObjectId> = HashMap::new();
         for (name, id) in refs.iter().rev() {
@@ -160,7 +150,7 @@ impl<'a> Walk<'a> {
 
     /// Walks receipts that no ref keeps: theirs is lost, or names something else, which `repair` can mend only as long as the
     /// receipt is there. Last, so that in a merged pack all others are where they would be without this.
-    fn named_receipts(&mut self) -> Result<(), WalkError> {
+    fn named_receipts(&mut self) -> Result<(), GcError> {
         for receipt in std::mem::take(&mut self.receipts) {
             let is_tree = |id| matches!(self.objects.read_header(id), Ok((Kind::Tree, _)));
             if !self.has(&receipt) && is_tree(&receipt) {
@@ -171,14 +161,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks one checkpoint without those before it: its commit, its tree and its extra data.
-    pub fn checkpoint(&mut self, id: ObjectId) -> Result<(), WalkError> {
+    pub fn checkpoint(&mut self, id: ObjectId) -> Result<(), GcError> {
         if !self.meet(id, None)? {
             return Ok(());
         }
         match self.objects.read_commit(&id) {
             Ok(commit) => {
                 self.tree(commit.tree, None)?;
-                match Message::parse(&commit.message).extra {
+                match receipt_of(&commit.message) {
                     Some(extra) => self.tree(extra, None),
                     None => Ok(()),
                 }
@@ -188,7 +178,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks what a ref names, whatever kind of object that is.
-    fn root(&mut self, id: ObjectId, like: Option<ObjectId>) -> Result<(), WalkError> {
+    fn root(&mut self, id: ObjectId, like: Option<ObjectId>) -> Result<(), GcError> {
         let mut next = vec![(id, like)];
         while let Some((id, like)) = next.pop() {
             if self.has(&id) {
@@ -213,7 +203,7 @@ impl<'a> Walk<'a> {
         &mut self,
         id: ObjectId,
         like: Option<ObjectId>,
-    ) -> Result<Vec<(ObjectId, Option<ObjectId>)>, WalkError> {
+    ) -> Result<Vec<(ObjectId, Option<ObjectId>)>, GcError> {
         self.meet(id, like)?;
         let commit = match self.objects.read_commit(&id) {
             Ok(commit) => commit,
@@ -224,7 +214,7 @@ impl<'a> Walk<'a> {
         };
         let newer = like.and_then(|like| self.objects.read_commit(&like).ok());
         self.tree(commit.tree, newer.map(|newer| newer.tree))?;
-        self.receipts.extend(Message::parse(&commit.message).extra);
+        self.receipts.extend(receipt_of(&commit.message));
         if self.shallow.contains(&id) {
             return Ok(Vec::new());
         }
@@ -233,7 +223,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What a tag names.
-    fn tagged(&mut self, id: ObjectId) -> Result<Option<ObjectId>, WalkError> {
+    fn tagged(&mut self, id: ObjectId) -> Result<Option<ObjectId>, GcError> {
         match self.objects.read(&id) {
             Ok(tag) => {
                 let line = tag.data.split(|byte| *byte == b'\n').next();
@@ -245,7 +235,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks a tree and all below it that has not been met.
-    fn tree(&mut self, tree: ObjectId, newer: Option<ObjectId>) -> Result<(), WalkError> {
+    fn tree(&mut self, tree: ObjectId, newer: Option<ObjectId>) -> Result<(), GcError> {
         let mut pending = vec![Pair { tree, newer }];
         while let Some(pair) = pending.pop() {
             if !self.meet(pair.tree, pair.newer)? {
@@ -276,7 +266,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn blob(&mut self, entry: &TreeEntry, newer: Option<ObjectId>) -> Result<(), WalkError> {
+    fn blob(&mut self, entry: &TreeEntry, newer: Option<ObjectId>) -> Result<(), GcError> {
         if self.has(&entry.id) {
             return Ok(());
         }
@@ -292,7 +282,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes that an object is alive; says whether that is news.
-    fn meet(&mut self, id: ObjectId, like: Option<ObjectId>) -> Result<bool, WalkError> {
+    fn meet(&mut self, id: ObjectId, like: Option<ObjectId>) -> Result<bool, GcError> {
         if self.has(&id) {
             return Ok(false);
         }
@@ -302,14 +292,14 @@ impl<'a> Walk<'a> {
         let order = &self.order;
         self.places.insert(&id, order.len() - 1, |place| order[place].id);
         if self.order.len().is_multiple_of(256) && !(self.go_on)(self.order.len() as u64) {
-            return Err(WalkError::Cancelled);
+            return Err(GcError::Cancelled);
         }
         Ok(true)
     }
 
     /// Notes an object that is missing or damaged; anything else that goes wrong ends the walk, because
     /// what was not seen would be taken for dead.
-    fn note(&mut self, id: ObjectId, error: ObjectError) -> Result<(), WalkError> {
+    fn note(&mut self, id: ObjectId, error: ObjectError) -> Result<(), GcError> {
         if self.place(&id).is_none() {
             self.lost.insert(id);
         }

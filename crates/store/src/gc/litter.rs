@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use herma_fs::{Dir, FileKind, Stat};
-use herma_store::ObjectId;
-use herma_store::layout::StoreDirs;
 
 use super::trash;
 use super::trash::Trash;
-use crate::error::Error;
+use crate::ObjectId;
+use crate::gc::GcError;
+use crate::layout::StoreDirs;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -80,7 +80,7 @@ struct Place {
 }
 
 /// Everything there is.
-pub(crate) struct Litter {
+pub struct Litter {
     places: Vec<Place>,
     /// Directories of the trash that are not empty.
     trashed: Vec<PathBuf>,
@@ -88,7 +88,7 @@ pub(crate) struct Litter {
 
 impl Litter {
     /// Looks for all of it.
-    pub(crate) fn look(dirs: &StoreDirs) -> Result<Self, Error> {
+    pub fn look(dirs: &StoreDirs) -> Result<Self, GcError> {
         let mut places = Vec::new();
         let objects = dirs.objects();
         for entry in objects.entries()? {
@@ -118,18 +118,18 @@ impl Litter {
     }
 
     /// Is there nothing?
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.places.is_empty() && self.trashed.is_empty()
     }
 
     /// May a file be the only copy of something? What is in the trash has been read when it was replaced.
-    pub(crate) fn may_be_needed(&self) -> bool {
+    pub fn may_be_needed(&self) -> bool {
         let mut found = self.places.iter().flat_map(|place| &place.found);
         found.any(|found| matches!(found.kind, Kind::Half | Kind::SetAside))
     }
 
     /// How long it takes until a pack without an index cannot be one that a git is just putting into place.
-    pub(crate) fn moment(&self) -> Duration {
+    pub fn moment(&self) -> Duration {
         let now = herma_fs::process::file_clock();
         let found = self.places.iter().flat_map(|place| &place.found);
         let young = found.filter(|f| f.kind == Kind::Half && !f.kind.is_due(&f.stat, now, true));
@@ -142,7 +142,7 @@ impl Litter {
     }
 
     /// The files and directories, beginning at the store's own directory.
-    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+    pub fn paths(&self) -> Vec<PathBuf> {
         let files = self.places.iter().flat_map(|place| {
             let names = place.found.iter().map(|found| found.name.to_string_lossy());
             names.map(|name| PathBuf::from(format!("{}/{name}", place.path)))
@@ -157,7 +157,7 @@ impl Place {
         dir: Dir,
         path: String,
         kind_of: impl Fn(&str, &HashSet<&[u8]>) -> Option<Kind>,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>, GcError> {
         let entries = dir.entries()?;
         let names: HashSet<&[u8]> = entries.iter().map(|e| e.name.to_bytes()).collect();
         let mut found = Vec::new();
@@ -190,7 +190,7 @@ fn in_packs(name: &str, names: &HashSet<&[u8]>) -> Option<Kind> {
 }
 
 /// Can a file that was set aside hold objects? Refs and records do not.
-pub(crate) fn holds_objects(name: &str) -> bool {
+pub fn holds_objects(name: &str) -> bool {
     let is_of_pack = |end: &str| PACK_ENDS.contains(&end);
     let last = name.rsplit('-').next().unwrap_or(name);
     name.rsplit_once('.').is_some_and(|(_, end)| is_of_pack(end))
@@ -203,7 +203,7 @@ fn is_fan(name: &str) -> bool {
 
 /// Takes litter away: what is old, or everything but what a git may be writing at this moment. The caller has
 /// the store for itself, and all that is alive has been found elsewhere.
-pub(crate) fn remove(dirs: &StoreDirs, trash: &mut Trash<'_>, at_once: bool) -> Result<(), Error> {
+pub fn remove(dirs: &StoreDirs, trash: &mut Trash<'_>, at_once: bool) -> Result<(), GcError> {
     let now = herma_fs::process::file_clock();
     for place in Litter::look(dirs)?.places {
         for found in &place.found {

@@ -3,18 +3,32 @@
 use std::collections::BTreeMap;
 
 use herma_diff::Pending;
+use herma_store::error::StoreError;
 use herma_store::object::parse_tree;
-use herma_store::objects::Objects;
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::path::check_name;
 use herma_store::{ObjectId, RelPath};
-use herma_worktree::lists;
-use herma_worktree::lists::{ModeRecord, UsualModes};
 
-use crate::error::Error;
-use crate::restore::RestoreError;
+use crate::lists;
+use crate::lists::{ModeRecord, UsualModes};
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;
+
+/// Why the modes of a checkpoint could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModesError {
+    /// A list is malformed.
+    #[error("the checkpoint's list of modes is damaged")]
+    Malformed,
+    /// A list cannot be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// What is not published yet cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// What a checkpoint says about modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,23 +50,23 @@ impl Modes {
     }
 
     /// Reads the lists of a checkpoint; one without lists has only usual modes.
-    pub fn read(objects: &Objects, list: Option<ObjectId>) -> Result<Self, Error> {
+    pub fn read(objects: &Objects, list: Option<ObjectId>) -> Result<Self, ModesError> {
         Self::read_pending(objects, &|_| Ok(None), list)
     }
 
     /// The same, where some of the lists may not be published yet.
-    pub(crate) fn read_pending(
+    pub fn read_pending(
         objects: &Objects,
         pending: &Pending<'_>,
         list: Option<ObjectId>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ModesError> {
         let read = |id: &ObjectId| match pending(id)? {
             Some(object) => Ok(object),
-            None => Ok::<_, Error>(objects.read(id)?),
+            None => Ok::<_, ModesError>(objects.read(id)?),
         };
         let read_tree = |id: &ObjectId| match pending(id)? {
-            Some(object) => Ok(parse_tree(&object.data).map_err(|_| RestoreError::BadModes)?),
-            None => Ok::<_, Error>(objects.read_tree(id)?),
+            Some(object) => Ok(parse_tree(&object.data).map_err(|_| ModesError::Malformed)?),
+            None => Ok::<_, ModesError>(objects.read_tree(id)?),
         };
         let mut modes = Self::default();
         let mut stack: Vec<(RelPath, ObjectId)> =
@@ -61,7 +75,7 @@ impl Modes {
         while let Some((path, id)) = stack.pop() {
             seen += 1;
             if seen > MAX_LISTS {
-                return Err(RestoreError::BadModes.into());
+                return Err(ModesError::Malformed);
             }
             let (records, dirs) = lists::parts(&read_tree(&id)?);
             if let Some(records) = records {
@@ -76,7 +90,7 @@ impl Modes {
         Ok(modes)
     }
 
-    fn take(&mut self, directory: &RelPath, records: &[u8]) -> Result<(), Error> {
+    fn take(&mut self, directory: &RelPath, records: &[u8]) -> Result<(), ModesError> {
         for record in lists::records(records) {
             match lists::parse_mode(record.word) {
                 Some(ModeRecord::Usual(usual)) => self.usual = usual,
@@ -84,10 +98,10 @@ impl Modes {
                     self.directories.insert(directory.clone(), mode);
                 }
                 Some(ModeRecord::File(mode)) => {
-                    check_name(record.name).map_err(|_| RestoreError::BadModes)?;
+                    check_name(record.name).map_err(|_| ModesError::Malformed)?;
                     self.files.insert(directory.join(record.name), mode);
                 }
-                None => return Err(RestoreError::BadModes.into()),
+                None => return Err(ModesError::Malformed),
             }
         }
         Ok(())

@@ -11,7 +11,7 @@
 //! * [`decide`]: what becomes of each of these in the present, wherever the file is by now
 //! * [`overlay`]: the result, as what differs from the present
 //! * [`directories`]: the same rule for directories and their modes
-//! * [`write`], [`write_modes`]: the result as objects, with the ids a save of it would have
+//! * [`write`]: the result as objects, with the ids a save of it would have
 //!
 //! The same merge the other way round, [`compose`], puts runs on top of each other: what a session did,
 //! without what happened in between.
@@ -41,7 +41,6 @@ mod testing;
 mod view;
 mod words;
 mod write;
-mod write_modes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,17 +51,17 @@ use herma_diff::merge::Labels;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::reason::Reason;
+pub use view::StateView;
 use view::{Reader, Role};
-pub(crate) use view::{StateView, why_left_out};
-pub(crate) use write::write_state;
+pub use write::write_state;
 
 /// A stretch of the timeline that is to be taken back as one.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'a> {
+pub struct Run<'a> {
     /// The state before it.
-    pub(crate) from: StateView<'a>,
+    pub from: StateView<'a>,
     /// The state after it.
-    pub(crate) to: StateView<'a>,
+    pub to: StateView<'a>,
 }
 
 /// What to do where a step and something after it changed the same thing.
@@ -81,17 +80,17 @@ pub enum Conflicts {
 }
 
 /// What is to be taken back.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     /// The project as it is.
-    pub(crate) present: StateView<'a>,
+    pub present: StateView<'a>,
     /// What is taken back, newest first.
-    pub(crate) runs: &'a [Run<'a>],
+    pub runs: &'a [Run<'a>],
     /// Only these files and directories are changed; empty means all.
-    pub(crate) scope: &'a [RelPath],
+    pub scope: &'a [RelPath],
     /// What to do about conflicts.
-    pub(crate) conflicts: Conflicts,
+    pub conflicts: Conflicts,
     /// What markers say about the two sides.
-    pub(crate) labels: Labels<'a>,
+    pub labels: Labels<'a>,
 }
 
 /// What comes of it: how the result differs from the present.
@@ -213,10 +212,7 @@ enum Direction {
 }
 
 /// Files that have other permissions in one state than in the other, and are otherwise the same.
-pub(crate) fn other_modes(
-    one: StateView<'_>,
-    other: StateView<'_>,
-) -> Result<Vec<RelPath>, DiffError> {
+pub fn other_modes(one: StateView<'_>, other: StateView<'_>) -> Result<Vec<RelPath>, DiffError> {
     let reader = |view| Reader::new(view, Role::Saved);
     changes::other_modes(&reader(one), &reader(other))
 }
@@ -226,7 +222,7 @@ pub(crate) fn other_modes(
 /// Where nobody decided about conflicts, a file is taken back as a whole or left alone as a whole: one that one run cannot be
 /// taken back from is left alone in all of them. So what is found to be left alone is known from the beginning the next time,
 /// until nothing more is found.
-pub(crate) fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
+pub fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
     let mut left = LeftAlone::default();
     loop {
         let known = left.len();
@@ -243,7 +239,7 @@ pub(crate) fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
 
 /// Puts runs, oldest first, on top of a state: what they did, without what happened between them. Where
 /// they contradict each other the later one counts.
-pub(crate) fn compose(
+pub fn compose(
     first: StateView<'_>,
     runs: &[Run<'_>],
     scope: &[RelPath],

@@ -9,12 +9,11 @@ use herma_diff::DiffError;
 use herma_store::object::{EntryMode, Kind, compare_names};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists::{ListBuilder, UsualModes};
+use herma_worktree::modes::Modes;
 
-use super::view::Reader;
-use super::write::{Add, Trees};
-use super::{Outcome, Reversed};
-use crate::restore::apply::ancestors;
-use crate::restore::modes::Modes;
+use super::{Add, Trees};
+use crate::view::Reader;
+use crate::{Outcome, Reversed};
 
 /// Stores the list of modes; `None` if there is nothing to say.
 pub(crate) fn write_modes<E: From<DiffError>>(
@@ -73,7 +72,7 @@ fn modes_after(
 fn all_modes(present: &Reader<'_>, usual: UsualModes) -> Result<Modes, DiffError> {
     let mut modes = Modes { usual, ..Modes::default() };
     for file in present.view.all_files()? {
-        for dir in ancestors(&file.path) {
+        for dir in file.path.ancestors() {
             if modes.directories.contains_key(&dir) {
                 break;
             }
@@ -179,7 +178,7 @@ fn write_lists<E>(modes: &Modes, add: &Add<'_, E>) -> Result<Option<ObjectId>, E
 }
 
 fn add_above(pending: &mut BTreeMap<RelPath, Listed<'_>>, path: &RelPath) {
-    for dir in ancestors(path) {
+    for dir in path.ancestors() {
         pending.entry(dir).or_default();
     }
 }

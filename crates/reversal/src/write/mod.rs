@@ -3,23 +3,24 @@
 //! Only directories with changes in them are written anew, from the inside out; everything else is named
 //! as the present names it.
 
+mod modes;
+
 use std::collections::{BTreeMap, HashMap};
 
 use herma_diff::DiffError;
 use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
 use herma_store::{ObjectId, RelPath};
+use modes::write_modes;
 
-use super::view::{Listing, Reader, Role};
-use super::write_modes::write_modes;
-use super::{Content, Outcome, Reversed, StateView};
-use crate::restore::apply::ancestors;
+use crate::view::{Listing, Reader, Role};
+use crate::{Content, Outcome, Reversed, StateView};
 
 /// Stores an object and returns its id.
 pub(crate) type Add<'s, E> = dyn Fn(Kind, &[u8]) -> Result<ObjectId, E> + 's;
 
 /// Stores the state that `reversed` makes of the present: its tree, and its list of modes if that has
 /// something to say. Contents that some state has are not stored again.
-pub(crate) fn write_state<E: From<DiffError>>(
+pub fn write_state<E: From<DiffError>>(
     present: &StateView<'_>,
     reversed: &Reversed,
     add: &Add<'_, E>,
@@ -80,7 +81,7 @@ fn changed_directories<E: From<DiffError>>(
         let Some((parent, name)) = path.split() else {
             continue;
         };
-        for dir in ancestors(path).chain([RelPath::root()]) {
+        for dir in path.ancestors().chain([RelPath::root()]) {
             if pending.contains_key(&dir) {
                 break;
             }

@@ -9,37 +9,21 @@ use bstr::BString;
 use herma_diff::{Change, DiffError, FileState, Side, compare};
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
+use herma_worktree::modes::Modes;
 use herma_worktree::reason::Reason;
-
-use crate::restore::modes::Modes;
+use herma_worktree::receipt::left_out_at;
 
 /// One saved state, with what it does not vouch for.
 #[derive(Clone, Copy)]
-pub(crate) struct StateView<'a> {
+pub struct StateView<'a> {
     /// Its files.
-    pub(crate) tree: ObjectId,
+    pub tree: ObjectId,
     /// Its full modes and its empty directories.
-    pub(crate) modes: &'a Modes,
+    pub modes: &'a Modes,
     /// Where its trees and contents are read.
-    pub(crate) side: &'a dyn Side,
+    pub side: &'a dyn Side,
     /// What was left out of it, by path: it says nothing about these and what is below them.
-    pub(crate) left_out: &'a BTreeMap<Vec<u8>, Reason>,
-}
-
-/// Why a state that left this out says nothing about a path: it, or a directory above it, was left out.
-pub(crate) fn why_left_out(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<Reason> {
-    left_out_at(left_out, path).map(|(_, reason)| reason)
-}
-
-/// The same, with the length of the path that was left out: its own, or that of a directory above it.
-fn left_out_at(left_out: &BTreeMap<Vec<u8>, Reason>, path: &RelPath) -> Option<(usize, Reason)> {
-    if left_out.is_empty() {
-        return None;
-    }
-    let bytes = path.as_bytes();
-    let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let mut ends = slashes.map(|(at, _)| at).chain([bytes.len()]);
-    ends.find_map(|end| Some((end, *left_out.get(&bytes[..end])?)))
+    pub left_out: &'a BTreeMap<Vec<u8>, Reason>,
 }
 
 impl StateView<'_> {

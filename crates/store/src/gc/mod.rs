@@ -13,11 +13,11 @@
 //! Killed anywhere, it leaves at most an object stored twice, which the next collection tidies up. It
 //! deletes before it writes, so it works on a full disk.
 
-pub(crate) mod damaged_refs;
+mod damaged_refs;
 
-pub(crate) mod dead;
-pub(crate) mod inventory;
-pub(crate) mod litter;
+pub mod dead;
+mod inventory;
+pub mod litter;
 pub mod mark;
 mod merging;
 mod sweeping;
@@ -27,19 +27,40 @@ pub mod victims;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use herma_store::layout::StoreDirs;
-use herma_store::objects::{ObjectError, Objects};
-use herma_store::repair::set_aside::SetAside;
-use herma_store::{ObjectId, StoreError};
-use herma_worktree::present::ScanError;
 use inventory::Inventory;
+pub use inventory::{LooseFile, loose_files};
 use litter::Litter;
-use mark::{Walk, WalkError};
+use mark::Walk;
 use merging::Merge;
 use sweeping::Sweep;
 pub use victims::Thoroughness;
 
-use crate::error::Error;
+use crate::layout::StoreDirs;
+use crate::objects::{ObjectError, Objects};
+use crate::repair::set_aside::SetAside;
+use crate::threads::NoThreads;
+use crate::{ObjectId, StoreError};
+
+/// Why a collection, or a walk over what is alive, ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GcError {
+    /// The caller did not want to go on.
+    #[error("stopped")]
+    Cancelled,
+    /// The threads could not be started.
+    #[error("could not start threads: {0}")]
+    Threads(#[from] NoThreads),
+    /// An object could not be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The store could not be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file system refused.
+    #[error(transparent)]
+    Fs(#[from] herma_fs::Error),
+}
 
 /// How to collect.
 #[derive(Clone, Debug)]
@@ -126,11 +147,11 @@ pub enum CollectStage {
 }
 
 /// Collects. The caller holds the collector's lock, and no other lock of the store.
-pub(crate) fn collect(
+pub fn collect(
     dirs: &StoreDirs,
     options: &CollectOptions,
     report: Report<'_>,
-) -> Result<Collected, Error> {
+) -> Result<Collected, GcError> {
     let mut collected = Collected { doomed_left: options.doomed.clone(), ..Collected::default() };
     // The longest wait a shared lock can have is for another collector, and we are the only one.
     let shared = dirs.lock_shared(options.patience)?;
@@ -163,7 +184,7 @@ pub(crate) fn collect(
         match done {
             Ok(()) => break,
             // Marking does not read files: that one is damaged shows only when it is to be written again.
-            Err(Error::Object(ObjectError::Missing { id } | ObjectError::Damaged { id, .. }))
+            Err(GcError::Object(ObjectError::Missing { id } | ObjectError::Damaged { id, .. }))
                 if lost.insert(id) =>
             {
                 collected.damaged = damaged(dirs, &objects, &lost)?;
@@ -194,7 +215,7 @@ fn replace_packs(
     options: &CollectOptions,
     report: Report<'_>,
     collected: &mut Collected,
-) -> Result<(), Error> {
+) -> Result<(), GcError> {
     let mut merge = Merge::new(dirs, objects, inventory, options, report);
     loop {
         let shared = dirs.lock_shared(options.patience)?;
@@ -223,11 +244,11 @@ fn mark_all<'a>(
     go_on: &'a (dyn Fn(u64) -> bool + Sync),
     doomed: &BTreeSet<ObjectId>,
     collected: &mut Collected,
-) -> Result<(Walk<'a>, Inventory), Error> {
+) -> Result<(Walk<'a>, Inventory), GcError> {
     loop {
         let mut walk = Walk::new(objects, dirs.shallow().read()?, go_on);
         let refs = dirs.refs().list("refs")?.refs;
-        walk.refs(&refs).map_err(into_error)?;
+        walk.refs(&refs)?;
         let inventory = Inventory::take(dirs, objects, &walk, doomed)?;
         let mut missing: BTreeSet<ObjectId> = walk.unreadable().iter().map(|u| u.id).collect();
         missing.extend(inventory.missing(&walk));
@@ -245,32 +266,25 @@ fn mark_all<'a>(
 }
 
 /// The refs that need one of these objects.
-pub(crate) fn refs_needing(
+pub fn refs_needing(
     dirs: &StoreDirs,
     objects: &Objects,
     ids: &BTreeSet<ObjectId>,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>, GcError> {
     let refs = dirs.refs().list("refs")?.refs;
     let shallow = dirs.shallow().read()?;
     Ok(damaged_refs::refs_needing(objects, &refs, &shallow, ids)?)
 }
 
 /// The refs that need one of these objects, which cannot be read; never none.
-pub(crate) fn damaged(
+pub fn damaged(
     dirs: &StoreDirs,
     objects: &Objects,
     lost: &BTreeSet<ObjectId>,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>, GcError> {
     let mut names = refs_needing(dirs, objects, lost)?;
     if names.is_empty() {
         names.extend(lost.iter().map(|id| format!("object {id}")));
     }
     Ok(names)
-}
-
-pub(crate) fn into_error(error: WalkError) -> Error {
-    match error {
-        WalkError::Cancelled => ScanError::Cancelled.into(),
-        WalkError::Object(e) => e.into(),
-    }
 }

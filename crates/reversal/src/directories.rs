@@ -15,7 +15,6 @@ use super::decide::{Merger, Step};
 use super::entries::three_way_mode;
 use super::overlay::Held;
 use super::{Conflict, ConflictWhy, Decided};
-use crate::restore::apply::ancestors;
 
 /// A directory that a run made, removed or gave another mode.
 pub(crate) struct DirectoryChange {
@@ -160,7 +159,7 @@ fn candidates(
 
 /// Adds the directories a path is in.
 fn add_above(found: &mut BTreeSet<RelPath>, path: &RelPath) {
-    for dir in ancestors(path) {
+    for dir in path.ancestors() {
         // Whoever added this one added those above it as well.
         if !found.insert(dir) {
             break;

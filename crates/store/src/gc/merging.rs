@@ -4,17 +4,16 @@ use std::collections::{HashSet, VecDeque};
 
 use herma_fs::Errno;
 use herma_fs::publish::Durability;
-use herma_store::layout::StoreDirs;
-use herma_store::merge::{MergeError, MergeOptions, Merged, Wanted};
-use herma_store::objects::Objects;
-use herma_store::{ObjectId, StoreError, merge};
-use herma_worktree::present::ScanError;
 
 use super::inventory::Inventory;
 use super::mark::Walk;
 use super::victims::Thoroughness;
 use super::{CollectOptions, CollectStage, Collected, Report, victims};
-use crate::error::Error;
+use crate::gc::GcError;
+use crate::layout::StoreDirs;
+use crate::merge::{MergeError, MergeOptions, Merged, Wanted};
+use crate::objects::Objects;
+use crate::{ObjectId, StoreError, merge};
 
 /// A merge this small may always be tried: the room for it is no copy of anybody's store.
 const SMALL_MERGE: u64 = 8 << 20;
@@ -88,7 +87,7 @@ impl<'a> Merge<'a> {
         &mut self,
         walk: &Walk<'_>,
         collected: &mut Collected,
-    ) -> Result<Option<Superfluous>, Error> {
+    ) -> Result<Option<Superfluous>, GcError> {
         while let Some(mut group) = self.groups.pop_front() {
             let remove = self.remove.clone().unwrap_or_default();
             let (room, is_disk) = self.room(&group);
@@ -126,7 +125,7 @@ impl<'a> Merge<'a> {
         walk: &Walk<'_>,
         mut remove: Vec<usize>,
         collected: &mut Collected,
-    ) -> Result<Superfluous, Error> {
+    ) -> Result<Superfluous, GcError> {
         let wanted = self.wanted(walk, &remove, &[])?;
         if wanted.is_empty() {
             return self.superfluous(&remove, None, &[]);
@@ -178,7 +177,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Writes a pack; `None` if there is no room for it.
-    fn write(&self, wanted: &[Wanted], max_bytes: u64) -> Result<Option<Merged>, Error> {
+    fn write(&self, wanted: &[Wanted], max_bytes: u64) -> Result<Option<Merged>, GcError> {
         let options = MergeOptions {
             max_bytes,
             threads: self.options.threads,
@@ -192,15 +191,15 @@ impl<'a> Merge<'a> {
             }
             Ok(None) | Err(MergeError::TooLarge) => Ok(None),
             Err(MergeError::Store(e)) if is_disk_full(&e) => Ok(None),
-            Err(MergeError::Cancelled) => Err(ScanError::Cancelled.into()),
-            Err(MergeError::Threads(what)) => Err(ScanError::Threads(what).into()),
+            Err(MergeError::Cancelled) => Err(GcError::Cancelled),
+            Err(MergeError::Threads(what)) => Err(GcError::Threads(what)),
             Err(MergeError::Object(e)) => Err(e.into()),
             Err(MergeError::Store(e)) => Err(e.into()),
         }
     }
 
     /// Reads the new pack back. Only what it gives back makes another copy superfluous.
-    fn check_written(&self, name: &str, written: &[Wanted]) -> Result<(), Error> {
+    fn check_written(&self, name: &str, written: &[Wanted]) -> Result<(), GcError> {
         self.objects.packs()?;
         for Wanted { id, .. } in written {
             if !self.objects.is_whole_in(name, id)? {
@@ -218,7 +217,7 @@ impl<'a> Merge<'a> {
         walk: &Walk<'_>,
         remove: &[usize],
         group: &[usize],
-    ) -> Result<Vec<Wanted>, Error> {
+    ) -> Result<Vec<Wanted>, GcError> {
         let loose = &self.loose;
         let packs = &self.inventory.packs;
         let going: HashSet<usize> = group.iter().chain(remove).copied().collect();
@@ -253,7 +252,7 @@ impl<'a> Merge<'a> {
         going: &[usize],
         new: Option<&str>,
         written: &[Wanted],
-    ) -> Result<Superfluous, Error> {
+    ) -> Result<Superfluous, GcError> {
         let packs = &self.inventory.packs;
         // The same objects in the same order make the same pack, under the same name.
         let is_new = |at: &usize| new == Some(packs[*at].stem.as_str());

@@ -11,14 +11,14 @@ use herma_fs::Dir;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists::UsualModes;
-use herma_worktree::present::{ScanOptions, scan};
+use herma_worktree::modes::Modes;
+use herma_worktree::present::{ScanOptions, ScanSettings, scan};
 use herma_worktree::reason::Reason;
+use herma_worktree::rules::ExcludeSettings;
 use herma_worktree::saved::NothingSaved;
 use herma_worktree::sink::HashOnly;
 
 use super::{Conflicts, Content, Outcome, Request, Reversed, Run, StateView, reverse, write_state};
-use crate::restore::modes::Modes;
-use crate::types::settings::Settings;
 
 pub(crate) fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
@@ -178,12 +178,16 @@ impl World {
         for (name, mode) in self.directories.iter().rev() {
             set(&root.join(name), *mode);
         }
-        let mut settings = Settings { threads: 1, ..Settings::default() };
-        settings.excludes.builtin = false;
-        settings.excludes.exclude = self.left_out.iter().map(|name| format!("/{name}")).collect();
+        let exclude = self.left_out.iter().map(|name| format!("/{name}")).collect();
+        let excludes = ExcludeSettings { builtin: false, exclude, ..ExcludeSettings::default() };
         let options = ScanOptions {
             root: &Dir::open(root).unwrap(),
-            settings: settings.scan(),
+            settings: ScanSettings {
+                max_file_size: None,
+                excludes: &excludes,
+                threads: 1,
+                glance_from: 200,
+            },
             cache: None,
             saved: &NothingSaved,
             rehash: false,

@@ -5,18 +5,18 @@ use std::ffi::CString;
 use std::time::{Duration, Instant};
 
 use herma_fs::Dir;
-use herma_store::layout::StoreDirs;
-use herma_store::lock::Guard;
-use herma_store::objects::Objects;
-use herma_store::pack::sign::PackSign;
-use herma_store::{ObjectId, ProjectId, StoreError};
 
 use super::inventory::Inventory;
 use super::mark::Walk;
 use super::merging::Superfluous;
 use super::trash::Trash;
-use super::{Collected, into_error, litter};
-use crate::error::Error;
+use super::{Collected, litter};
+use crate::gc::GcError;
+use crate::layout::StoreDirs;
+use crate::lock::Guard;
+use crate::objects::Objects;
+use crate::pack::sign::PackSign;
+use crate::{ObjectId, ProjectId, StoreError};
 
 /// How long savers may be kept waiting while those inside the store leave it.
 const DRAIN: Duration = Duration::from_millis(60);
@@ -44,7 +44,7 @@ impl Sweep<'_> {
         walk: &mut Walk<'_>,
         patience: Duration,
         collected: &mut Collected,
-    ) -> Result<(), Error> {
+    ) -> Result<(), GcError> {
         self.remove_doubled()?;
         let packs = self.dirs.objects().open_dir("pack")?;
         let mut trash = Trash::begin(self.dirs)?;
@@ -83,7 +83,7 @@ impl Sweep<'_> {
         walk: &Walk<'_>,
         packs: &Dir,
         trash: &mut Trash<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), GcError> {
         let spared = self.spared(walk)?;
         let going: Vec<&str> = self
             .plan
@@ -107,7 +107,7 @@ impl Sweep<'_> {
 
     /// Removes names of what is gone: cuts of history that nothing reaches any more, and directories of
     /// projects that have no checkpoint. Nobody is about to use them now.
-    fn tidy(&self, walk: &Walk<'_>) -> Result<(), Error> {
+    fn tidy(&self, walk: &Walk<'_>) -> Result<(), GcError> {
         let shallow = self.dirs.shallow();
         let stale: Vec<ObjectId> = shallow.read()?.into_iter().filter(|id| !walk.has(id)).collect();
         if !stale.is_empty() {
@@ -139,7 +139,7 @@ impl Sweep<'_> {
 
     /// Waits for a moment when nobody is in the store. In between, what was saved meanwhile is walked, so
     /// that little is left to do under the lock.
-    fn lock(&self, walk: &mut Walk<'_>, patience: Duration) -> Result<Option<Guard>, Error> {
+    fn lock(&self, walk: &mut Walk<'_>, patience: Duration) -> Result<Option<Guard>, GcError> {
         let deadline = Instant::now() + patience;
         let mut pause = DRAIN;
         loop {
@@ -160,15 +160,15 @@ impl Sweep<'_> {
     }
 
     /// Walks what refs have come to name since; says whether all of it could be read.
-    fn look_again(&self, walk: &mut Walk<'_>) -> Result<bool, Error> {
+    fn look_again(&self, walk: &mut Walk<'_>) -> Result<bool, GcError> {
         let refs = self.dirs.refs().list("refs")?.refs;
-        walk.refs(&refs).map_err(into_error)?;
+        walk.refs(&refs)?;
         Ok(walk.is_late_readable())
     }
 
     /// The chosen packs that hold something which came to life after they were chosen, and which no pack
     /// that stays has.
-    fn spared(&self, walk: &Walk<'_>) -> Result<HashSet<usize>, Error> {
+    fn spared(&self, walk: &Walk<'_>) -> Result<HashSet<usize>, GcError> {
         let mut spared = HashSet::new();
         let going = &self.plan.packs;
         let stems: HashSet<&str> =
@@ -177,10 +177,9 @@ impl Sweep<'_> {
         let packs = self.objects.packs()?;
         let (leaving, staying): (Vec<_>, Vec<_>) =
             packs.iter().partition(|pack| stems.contains(pack.stem()));
-        let has = |pack: &herma_store::pack::read::Pack, id: &ObjectId| match pack.index().find(id)
-        {
+        let has = |pack: &crate::pack::read::Pack, id: &ObjectId| match pack.index().find(id) {
             Ok(found) => Ok(found.is_some()),
-            Err(herma_store::object::copy::CopyError::Fs(e)) => Err(Error::from(e)),
+            Err(crate::object::copy::CopyError::Fs(e)) => Err(GcError::from(e)),
             Err(_) => Ok(false),
         };
         for id in late {
@@ -203,7 +202,7 @@ impl Sweep<'_> {
 
     /// Removes what git derived from the packs that are going: it would name objects that are gone. Git
     /// does without.
-    fn remove_summaries(&self, packs: &Dir, trash: &mut Trash<'_>) -> Result<(), Error> {
+    fn remove_summaries(&self, packs: &Dir, trash: &mut Trash<'_>) -> Result<(), GcError> {
         for entry in packs.entries()? {
             if entry.name.to_bytes().starts_with(b"multi-pack-index") {
                 trash.put(packs, &entry.name, &entry.name)?;
@@ -224,7 +223,7 @@ impl Sweep<'_> {
 
     /// Removes loose objects that are in a pack, as `git prune-packed` does: readers look into the packs
     /// first, so this needs no lock.
-    fn remove_doubled(&self) -> Result<(), Error> {
+    fn remove_doubled(&self) -> Result<(), GcError> {
         for id in &self.plan.loose {
             let hex = id.to_hex();
             if let Ok(fan) = self.dirs.objects().open_dir(&hex[..2]) {
@@ -250,7 +249,7 @@ impl Sweep<'_> {
         walk: &Walk<'_>,
         old: &[ObjectId],
         trash: &mut Trash<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), GcError> {
         for id in old.iter().filter(|id| !walk.has(id)) {
             let hex = id.to_hex();
             let Ok(fan) = self.dirs.objects().open_dir(&hex[..2]) else {

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use herma_fs::{Dir, FileKind};
-use herma_store::ObjectId;
-use herma_store::layout::{HermaDirs, StoreDirs, ensure_dir};
-use herma_store::repair::recover;
-use herma_store::repair::set_aside::SetAside;
 
-use crate::error::Error;
+use crate::ObjectId;
+use crate::gc::GcError;
+use crate::layout::{HermaDirs, StoreDirs, ensure_dir};
+use crate::repair::recover;
+use crate::repair::set_aside::SetAside;
 
 /// What belongs to a pack, in the order in which it is taken away: the index first, because a pack counts
 /// only while its index is there.
@@ -26,24 +26,24 @@ const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
 const MAX_DIGITS: usize = 18;
 
 /// The trash of one collection; its directory is made when something is put in.
-pub(crate) struct Trash<'a> {
+pub struct Trash<'a> {
     herma: &'a HermaDirs,
     number: u64,
     dir: Option<Dir>,
     /// How many bytes were put in.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl<'a> Trash<'a> {
     /// Begins the trash of a new collection.
-    pub(crate) fn begin(dirs: &'a StoreDirs) -> Result<Self, Error> {
+    pub fn begin(dirs: &'a StoreDirs) -> Result<Self, GcError> {
         let herma = dirs.for_writing()?;
         let number = 1 + numbers(herma)?.into_iter().max().unwrap_or(0);
         Ok(Self { herma, number, dir: None, bytes: 0 })
     }
 
     /// Takes a file out of use. On a disk that has no room even for that it is deleted.
-    pub(crate) fn put(&mut self, from: &Dir, name: &CStr, new: &CStr) -> Result<(), Error> {
+    pub fn put(&mut self, from: &Dir, name: &CStr, new: &CStr) -> Result<(), GcError> {
         let Some(stat) = from.stat_opt(name)? else {
             return Ok(());
         };
@@ -61,7 +61,7 @@ impl<'a> Trash<'a> {
     }
 
     /// Takes a pack out of use.
-    pub(crate) fn put_pack(&mut self, packs: &Dir, stem: &str) -> Result<(), Error> {
+    pub fn put_pack(&mut self, packs: &Dir, stem: &str) -> Result<(), GcError> {
         for part in PARTS {
             let name = std::ffi::CString::new(format!("{stem}.{part}"));
             if let Ok(name) = name {
@@ -73,7 +73,7 @@ impl<'a> Trash<'a> {
 }
 
 /// The numbers of the directories in the trash.
-fn numbers(herma: &HermaDirs) -> Result<Vec<u64>, Error> {
+fn numbers(herma: &HermaDirs) -> Result<Vec<u64>, GcError> {
     let entries = herma.trash.entries()?;
     let names = entries.iter().filter_map(|entry| entry.name.to_str().ok());
     // Anything longer was not named by a collection.
@@ -82,7 +82,7 @@ fn numbers(herma: &HermaDirs) -> Result<Vec<u64>, Error> {
 }
 
 /// How many bytes are in the trash.
-pub(crate) fn bytes(dirs: &StoreDirs) -> Result<u64, Error> {
+pub fn bytes(dirs: &StoreDirs) -> Result<u64, GcError> {
     let Some(herma) = dirs.herma() else {
         return Ok(0);
     };
@@ -100,7 +100,7 @@ pub(crate) fn bytes(dirs: &StoreDirs) -> Result<u64, Error> {
 }
 
 /// The directories in the trash, beginning at the store's own directory.
-pub(crate) fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, Error> {
+pub fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, GcError> {
     let Some(herma) = dirs.herma() else {
         return Ok(Vec::new());
     };
@@ -115,7 +115,7 @@ pub(crate) fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Deletes what has been in the trash for at least `grace`; says how many bytes that were.
-pub(crate) fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, Error> {
+pub fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, GcError> {
     let herma = dirs.for_writing()?;
     let now = herma_fs::process::file_clock();
     let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
@@ -142,7 +142,7 @@ pub(crate) fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, Error> {
     Ok(freed)
 }
 
-fn open_if_dir(trash: &Dir, name: &CStr) -> Result<Option<Dir>, Error> {
+fn open_if_dir(trash: &Dir, name: &CStr) -> Result<Option<Dir>, GcError> {
     match trash.stat_opt(name)? {
         Some(stat) if stat.kind == FileKind::Directory => Ok(Some(trash.open_dir(name)?)),
         _ => Ok(None),
@@ -150,11 +150,11 @@ fn open_if_dir(trash: &Dir, name: &CStr) -> Result<Option<Dir>, Error> {
 }
 
 /// Moves packs and loose objects back that hold one of these objects; says how many files that were.
-pub(crate) fn bring_back(
+pub fn bring_back(
     dirs: &StoreDirs,
     missing: &BTreeSet<ObjectId>,
     set_aside: &SetAside,
-) -> Result<usize, Error> {
+) -> Result<usize, GcError> {
     let herma = dirs.for_writing()?;
     let mut brought = 0;
     for entry in herma.trash.entries()? {
@@ -186,9 +186,8 @@ pub(crate) fn bring_back(
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
 mod tests {
-    use herma_store::layout;
-
     use super::*;
+    use crate::layout;
 
     #[test]
     fn what_was_taken_out_of_use_a_moment_ago_can_still_come_back() {

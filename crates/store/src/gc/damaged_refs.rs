@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use herma_store::ObjectId;
-use herma_store::object::Kind;
-use herma_store::objects::{ObjectError, Objects};
-use herma_store::verify::Survey;
-
-use crate::types::message::Message;
+use crate::ObjectId;
+use crate::object::Kind;
+use crate::object::commit::receipt_of;
+use crate::objects::{ObjectError, Objects};
+use crate::verify::Survey;
 
 /// What a ref leads to, as far as nothing before it does.
 struct Root<'r> {
@@ -78,7 +77,7 @@ fn follow(
             continue;
         };
         root.trees.push(commit.tree);
-        root.trees.extend(Message::parse(&commit.message).extra);
+        root.trees.extend(receipt_of(&commit.message));
         if !shallow.contains(&id) {
             let parents = commit.parents.into_iter();
             root.own.extend(parents.filter(|parent| is_ours(parent)));

@@ -14,7 +14,6 @@ use herma_worktree::reason::Reason;
 
 use super::view::{Bytes, Entry, Reader};
 use super::{Conflict, Content, Outcome, Reversed};
-use crate::restore::apply::ancestors;
 
 /// What is different from the present.
 #[derive(Clone, Default)]
@@ -125,7 +124,7 @@ impl<'a> Overlay<'a> {
         present: &Reader<'a>,
         path: &RelPath,
     ) -> Result<bool, DiffError> {
-        for dir in ancestors(path) {
+        for dir in path.ancestors() {
             if self.file(present, &dir)?.is_some() {
                 return Ok(true);
             }
@@ -141,7 +140,7 @@ impl<'a> Overlay<'a> {
         path: &RelPath,
     ) -> Result<(), DiffError> {
         let mut missing = Vec::new();
-        for dir in ancestors(path) {
+        for dir in path.ancestors() {
             if self.directory(present, &dir)?.is_some() {
                 break;
             }

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use herma_fs::{Dir, FileKind};
-use herma_store::ObjectId;
-use herma_store::layout::StoreDirs;
-use herma_store::object::copy::CopyError;
-use herma_store::objects::Objects;
-use herma_store::pack::read::Pack;
 
 use super::mark::Walk;
 use super::victims::PackFacts;
-use crate::error::Error;
+use crate::ObjectId;
+use crate::gc::GcError;
+use crate::layout::StoreDirs;
+use crate::object::copy::CopyError;
+use crate::objects::Objects;
+use crate::pack::read::Pack;
 
 /// No pack has it.
 const NOBODY: u32 = u32::MAX;
@@ -30,9 +30,11 @@ pub(crate) struct Held {
 }
 
 /// A loose object.
-pub(crate) struct LooseFile {
-    pub(crate) id: ObjectId,
-    pub(crate) bytes: u64,
+pub struct LooseFile {
+    /// Its id.
+    pub id: ObjectId,
+    /// How long its file is.
+    pub bytes: u64,
     /// When it was last written or used by git, in nanoseconds since 1970.
     pub(crate) touched: i64,
     /// Its place in the walk, if it is alive.
@@ -60,7 +62,7 @@ impl Inventory {
         objects: &Objects,
         walk: &Walk<'_>,
         doomed: &BTreeSet<ObjectId>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, GcError> {
         let mut inventory = Self { holders: vec![NOBODY; walk.order().len()], ..Self::default() };
         // What something alive needs again is not doomed any more.
         let doomed: BTreeSet<ObjectId> =
@@ -114,7 +116,7 @@ impl Inventory {
         &mut self,
         objects: &Objects,
         lost: &BTreeSet<ObjectId>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), GcError> {
         self.lost.clone_from(lost);
         for pack in objects.packs()? {
             let holds = |id: &ObjectId| !matches!(pack.index().find(id), Ok(None));
@@ -162,7 +164,7 @@ impl Inventory {
     }
 }
 
-fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error> {
+fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, GcError> {
     let mut facts = PackFacts {
         bytes: 0,
         live_bytes: 0,
@@ -206,7 +208,7 @@ fn hold(pack_dir: &Dir, pack: &Arc<Pack>, walk: &Walk<'_>) -> Result<Held, Error
 }
 
 /// The loose objects below `objects`; without a walk none counts as alive.
-pub(crate) fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFile>, Error> {
+pub fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFile>, GcError> {
     let mut found = Vec::new();
     for first in 0..=u8::MAX {
         let fan = format!("{first:02x}");
