@@ -9,6 +9,7 @@
 mod disk;
 mod goals;
 mod ground;
+mod kernel;
 mod machine;
 mod measure;
 mod options;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use measure::print_peak_memory;
-use options::{Options, Section};
+use options::{Options, Section, Size};
 use peers::Places;
 use results::Results;
 use sections::keeping::Keeping;
@@ -125,6 +126,9 @@ fn measure_section(
     match section {
         Section::Saving => {
             for size in &options.sizes {
+                if *size == Size::Kernel && !kernel::install(place)? {
+                    continue;
+                }
                 let record = Saving::new(options, places, place, size)?.measure()?;
                 record.finish(results);
                 keep(results)?;

@@ -80,8 +80,9 @@ Usage: cargo xtask <COMMAND>
                             docs/bench and the goals of docs/BENCHMARKS.md
       --only SECTION        Only `saving`, `hooks`, `checkpoints`, `keeping`, `big-file`, `sessions`, `python`, or
                             `report`, which measures nothing (can be repeated) [default: the first four]
-      --size SIZE           `small`, `medium`, `large`, `huge` (250, 6,500, 80,000, 1,000,000 files) or a number (can be
-                            repeated) [default: all but huge, and 1,500 and 20,000]
+      --size SIZE           `small`, `medium`, `large`, `huge` (250, 6,500, 80,000, 1,000,000 files), a number, or `kernel`,
+                            Debian's kernel source, which is installed (can be repeated) [default: all but huge, and 1,500
+                            and 20,000]
       --tree PATH           A copy of this tree instead
       --full                Also a million files, a file of 1 GiB, sessions, 10,000 checkpoints, 2,000 states
       --rounds N            Interleaved rounds [default: 11]

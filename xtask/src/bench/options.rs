@@ -44,6 +44,8 @@ pub enum Size {
     Huge,
     /// Generated, of so many files.
     Files(usize),
+    /// Debian's kernel source, which the benchmark installs.
+    Kernel,
     /// Somebody's own.
     Given,
 }
@@ -63,8 +65,8 @@ const SECTIONS: [(&str, Section); 8] = [
 const USUAL_SECTIONS: [Section; 4] =
     [Section::Saving, Section::Hooks, Section::Checkpoints, Section::Keeping];
 /// The sizes between the two that are measured in all ways make the curve over the number of files.
-const USUAL_SIZES: [Size; 5] =
-    [Size::Small, Size::Files(1_500), Size::Medium, Size::Files(20_000), Size::Large];
+const USUAL_SIZES: [Size; 6] =
+    [Size::Small, Size::Files(1_500), Size::Medium, Size::Files(20_000), Size::Large, Size::Kernel];
 
 impl Size {
     fn parse(word: &str) -> Result<Self> {
@@ -73,6 +75,7 @@ impl Size {
             "medium" => Self::Medium,
             "large" => Self::Large,
             "huge" => Self::Huge,
+            "kernel" => Self::Kernel,
             number => match number.parse() {
                 Ok(files) if files > 0 => Self::Files(files),
                 _ => return Err(format!("bench: no size {word}").into()),
@@ -88,7 +91,7 @@ impl Size {
             Self::Large => 80_000,
             Self::Huge => 1_000_000,
             Self::Files(files) => *files,
-            Self::Given => 0,
+            Self::Kernel | Self::Given => 0,
         }
     }
 
@@ -100,13 +103,14 @@ impl Size {
             Self::Large => "large".to_owned(),
             Self::Huge => "huge".to_owned(),
             Self::Files(files) => files.to_string(),
+            Self::Kernel => "kernel".to_owned(),
             Self::Given => "given".to_owned(),
         }
     }
 
     /// Whether all programs do all their work here; elsewhere only Herma and git save.
     pub const fn is_for_everybody(&self) -> bool {
-        matches!(self, Self::Medium | Self::Large | Self::Given)
+        matches!(self, Self::Medium | Self::Large | Self::Kernel | Self::Given)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::bench::peers::{
     Borg, Git, Herma, HermaKind, Jj, Peer, Places, Restic, SEED_MOST_FILES, Seed,
 };
 use crate::bench::results::Recorder;
-use crate::bench::walk;
+use crate::bench::{kernel, walk};
 
 pub const WALK: &str = "bare walk";
 pub const STEP_WALK: &str = "bare walk, between steps";
@@ -84,6 +84,7 @@ impl<'a> Saving<'a> {
         let is_for_everybody = size.is_for_everybody();
         let ground = match (&options.tree, size) {
             (Some(tree), Size::Given) => Ground::copied(place, tree, is_for_everybody)?,
+            (_, Size::Kernel) => Ground::copied(place, &place.join(kernel::TREE), true)?,
             _ => Ground::generated(place, size.files(), is_for_everybody)?,
         };
         let mut record = Recorder::new(subject(&size.name()));
