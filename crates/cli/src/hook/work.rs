@@ -9,6 +9,7 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
+use herma_shell::{Command, may_change};
 
 use super::log::HookLog;
 use super::{Heard, projects};
@@ -272,6 +273,13 @@ fn end_open(project: &Project<'_>, event: &Event) -> Result<(), Error> {
     Ok(())
 }
 
+/// Is it a command that certainly only reads? Then one look, before it, is enough.
+fn only_reads(tool: &ToolUse) -> bool {
+    let text = tool.command.as_deref().filter(|text| !text.trim().is_empty());
+    let is_certain = |text: &str| may_change(&Command::Text(text.into())).is_none();
+    tool.class == ToolClass::Shell && text.is_some_and(is_certain)
+}
+
 fn end_call(
     env: &CommandEnv,
     project: &Project<'_>,
@@ -281,6 +289,8 @@ fn end_call(
     let which = WhichStep::Call(heard.event.call_key().unwrap_or_default());
     let ended = if tool.in_background {
         project.end_step_unknown(&which)
+    } else if only_reads(tool) {
+        project.end_step_unchanged(&which)
     } else {
         project.end_step(&which, &NoProgress)
     };

@@ -588,6 +588,24 @@ fn doctor_can_tell_when_an_agent_was_last_heard_of() {
 
 /// Its answer is not its end: what it still does belongs to nobody else, and is not called done.
 #[test]
+fn a_command_that_certainly_only_reads_costs_one_look() {
+    let env = test_env();
+    let project = repository(&env);
+    let claude = claude(&project);
+    for (command, is_looked_for) in [("ls -la | sort", false), ("ls > made.txt", true)] {
+        let input = json!({"command": command});
+        claude.before(command, "Bash", &input);
+        let before = checkpoints(&project);
+        project.write("by-hand.txt", command);
+        claude.after(command, "Bash", &input);
+        assert_eq!(checkpoints(&project) - before, usize::from(is_looked_for), "{command}");
+    }
+    let ends = steps(&project).into_iter().map(|step| step["state"].clone());
+    let ends: Vec<_> = ends.collect();
+    assert_eq!(ends, [json!("changed"), json!("unchanged")]);
+}
+
+#[test]
 fn a_command_that_goes_on_in_the_background_is_not_called_over() {
     let env = test_env();
     let project = repository(&env);

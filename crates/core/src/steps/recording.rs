@@ -40,7 +40,7 @@ pub struct BegunStep {
 pub struct EndedStep {
     /// The step, and how it ended.
     pub step: Step,
-    /// The save after it; none when the state after it is not known.
+    /// The save after it; none when the state after it is not known, or was not looked at.
     pub saved: Option<Saved>,
 }
 
@@ -176,6 +176,18 @@ impl Project<'_> {
         let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
         let step = find_open(&log, which)?;
         let step = self.end_unknown(&store, &mut log, step)?;
+        Ok(EndedStep { step, saved: None })
+    }
+
+    /// Notes that a tool call has ended that certainly changed nothing: it was over, as far as files go, when it began. Nobody
+    /// looks; what others changed meanwhile is found by the next one who does, and is not the call's.
+    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        let store = self.engine.open_for_writing()?;
+        let _lock = self.lock(&store.dirs)?;
+        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+        let step = find_open(&log, which)?;
+        let end = StepEnd::Unchanged(Moment { next_step: step.number + 1, ..step.before });
+        let step = self.write_end(&store, &mut log, step, end)?;
         Ok(EndedStep { step, saved: None })
     }
 

@@ -100,3 +100,21 @@ fn a_step_that_changed_nothing_makes_no_checkpoint() {
     assert!(matches!(step.end, StepEnd::Unchanged(_)));
     assert_eq!(p.list().len(), count);
 }
+
+#[test]
+fn what_is_edited_beside_a_command_that_only_reads_is_nobody_elses() {
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    let reads = p.begin("claude", "bash");
+    let beside = p.begin("codex", "bash");
+    p.write("a.txt", "two\n");
+    p.end(beside);
+    p.write("a.txt", "two\nby hand\n");
+    let which = WhichStep::Number(reads);
+    let ended = p.project().end_step_unchanged(&which).unwrap();
+    assert!(matches!(ended.step.end, StepEnd::Unchanged(_)));
+    assert!(ended.saved.is_none(), "nobody looked");
+    p.save("later");
+    p.expect("a.txt", &[("two\n", &beside.to_string()), ("by hand\n", "hand")]);
+    assert!(p.project().end_step_unchanged(&which).is_err(), "it is over");
+}
