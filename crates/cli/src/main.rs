@@ -20,6 +20,7 @@ mod commands;
 mod conversations;
 mod environment;
 #[cfg(fuzzing)]
+#[path = "../../../fuzz/doors/cli.rs"]
 pub mod fuzzing;
 mod hook;
 mod mcp;

@@ -21,6 +21,7 @@ pub mod cleanup;
 pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]
+#[path = "../../../fuzz/doors/core.rs"]
 pub mod fuzzing;
 mod history;
 pub mod project;

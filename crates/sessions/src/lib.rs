@@ -21,6 +21,7 @@ pub mod export;
 pub mod files;
 pub mod filters;
 #[cfg(fuzzing)]
+#[path = "../../../fuzz/doors/sessions.rs"]
 pub mod fuzzing;
 pub mod index;
 pub mod list;

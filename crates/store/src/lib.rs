@@ -14,6 +14,7 @@
 
 pub mod error;
 #[cfg(fuzzing)]
+#[path = "../../../fuzz/doors/store.rs"]
 pub mod fuzzing;
 pub mod gc;
 pub mod id;

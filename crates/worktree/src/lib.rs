@@ -21,6 +21,7 @@
 //!   disk file systems; on tmpfs only `rehash` is a complete answer.
 
 #[cfg(fuzzing)]
+#[path = "../../../fuzz/doors/worktree.rs"]
 pub mod fuzzing;
 pub mod held;
 pub mod lists;
