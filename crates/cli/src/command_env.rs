@@ -4,11 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use herma_core::engine::{Engine, EngineOptions, Project};
-use herma_core::error::Error;
-use herma_core::types::checkpoint::Spec;
-use herma_core::types::clock::{Clock, Timestamp};
-use herma_core::{Checkpoint, RelPath, Saved};
+use herma_core::types::clock::Timestamp;
+use herma_core::{Checkpoint, Clock, Engine, EngineOptions, Error, Project, RelPath, Saved, Spec};
 
 /// What a command may fail with belongs to it.
 pub(crate) use crate::command_error::{CommandError, Kind, MAKE_AGAIN, Result, WithState};

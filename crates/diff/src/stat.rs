@@ -156,12 +156,8 @@ fn count_file(
         (file.insertions, file.deletions) = (Some(0), Some(0));
         return Ok(Some((file, 0)));
     }
-    let Some(old) = text_of(old, change.old_path(), change.old, limit)? else {
-        return Ok(None);
-    };
-    let Some(new) = text_of(new, &change.path, change.new, limit)? else {
-        return Ok(None);
-    };
+    let Some(old) = text_of(old, change.old_path(), change.old, limit)? else { return Ok(None) };
+    let Some(new) = text_of(new, &change.path, change.new, limit)? else { return Ok(None) };
     file.sizes = Some((old.len() as u64, new.len() as u64));
     if is_binary(&old) || is_binary(&new) {
         file.binary = true;

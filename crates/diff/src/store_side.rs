@@ -28,9 +28,7 @@ impl<'s> StoreSide<'s> {
     }
 
     fn pending(&self, id: &ObjectId) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(pending) = self.pending else {
-            return Ok(None);
-        };
+        let Some(pending) = self.pending else { return Ok(None) };
         Ok(pending(id)?.map(|object| object.data))
     }
 }

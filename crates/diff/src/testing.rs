@@ -85,9 +85,7 @@ impl Memory {
             }
             let id = id_of(Kind::Tree, &bytes).unwrap();
             trees.insert(id, entries);
-            let Some((parent, name)) = path.split() else {
-                return (Self { trees, blobs }, id);
-            };
+            let Some((parent, name)) = path.split() else { return (Self { trees, blobs }, id) };
             let entry = TreeEntry { mode: EntryMode::Directory, name: name.into(), id };
             directories.get_mut(&(depth - 1, parent)).unwrap().push(entry);
         }

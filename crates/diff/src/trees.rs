@@ -149,9 +149,7 @@ impl Walk<'_> {
         if old == new {
             return;
         }
-        let Some(name) = old.or(new).map(|entry| &entry.name) else {
-            return;
-        };
+        let Some(name) = old.or(new).map(|entry| &entry.name) else { return };
         let path = directory.path.join(name);
         self.path_bytes += path.as_bytes().len();
         let in_scope = directory.in_scope || self.scope.contains(&path);

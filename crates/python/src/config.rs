@@ -38,9 +38,7 @@ fn stated(home: &Path) -> Result<(Option<u64>, Option<u64>), Unreadable> {
     }
     let file = yaml::read(&text).map_err(|_| Unreadable)?;
     let section = file.as_map().and_then(|file| file.get("checkpoints"));
-    let Some(section) = section.and_then(Value::as_map) else {
-        return Ok((None, None));
-    };
+    let Some(section) = section.and_then(Value::as_map) else { return Ok((None, None)) };
     Ok((number(section.get(SNAPSHOTS))?, number(section.get(SIZE))?))
 }
 

@@ -108,9 +108,7 @@ impl Listener {
 
     /// Calls the function. The state is not locked meanwhile: the function may take its time.
     fn tell(&self, stage: &'static str, done: u64, total: Option<u64>) {
-        let Some(callback) = &self.callback else {
-            return;
-        };
+        let Some(callback) = &self.callback else { return };
         if self.is_cancelled() {
             return;
         }
@@ -144,9 +142,7 @@ impl Listener {
                 Ok(())
             })
             .build();
-        let Ok(pool) = pool else {
-            return work(self);
-        };
+        let Ok(pool) = pool else { return work(self) };
         let (sender, receiver) = mpsc::sync_channel(1);
         let done = pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
@@ -205,9 +201,7 @@ pub(crate) struct Heard<T> {
 impl<T> Heard<T> {
     /// What was raised comes first. A failure that has another cause than being stopped is noted on it.
     pub(crate) fn or_raise(self, py: Python<'_>, finished: Option<&str>) -> PyResult<T> {
-        let Some(raised) = self.raised else {
-            return self.done.map_err(errors::raise);
-        };
+        let Some(raised) = self.raised else { return self.done.map_err(errors::raise) };
         match (&self.done, finished) {
             (Ok(_), Some(what)) => {
                 let text = format!("herma: the {what} was finished before this was raised");

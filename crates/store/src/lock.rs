@@ -56,9 +56,7 @@ impl StoreDirs {
     pub fn lock_shared(&self, wait: Duration) -> Result<Guard, StoreError> {
         // Whether or not the gate opened in time, the lock itself decides.
         let gate = self.shared(GATE, wait)?;
-        let Some(acquired) = self.shared(STORE, wait)? else {
-            return Ok(Guard::without_lock());
-        };
+        let Some(acquired) = self.shared(STORE, wait)? else { return Ok(Guard::without_lock()) };
         let mut guard = guard(acquired, "the store", wait)?;
         guard.waited += match gate {
             Some(Acquired::Yes(gate)) => gate.waited(),
@@ -70,9 +68,7 @@ impl StoreDirs {
 
     /// Asks for a shared lock; `None` where a reader finds no lock file.
     fn shared(&self, name: &str, wait: Duration) -> Result<Option<Acquired>, StoreError> {
-        let Some(herma) = self.herma() else {
-            return Ok(None);
-        };
+        let Some(herma) = self.herma() else { return Ok(None) };
         Ok(match self.access() {
             Access::Write => Some(lock::acquire(&herma.dir, name, Mode::Shared, wait)?),
             Access::Read => lock::acquire_existing(&herma.dir, name, Mode::Shared, wait)?,
@@ -94,9 +90,7 @@ impl StoreDirs {
 
     /// Is somebody collecting just now?
     pub fn is_collecting(&self) -> Result<bool, StoreError> {
-        let Some(herma) = self.herma() else {
-            return Ok(false);
-        };
+        let Some(herma) = self.herma() else { return Ok(false) };
         let asked = lock::acquire_existing(&herma.dir, COLLECT, Mode::Shared, Duration::ZERO)?;
         Ok(matches!(asked, Some(Acquired::Busy { .. })))
     }

@@ -89,9 +89,7 @@ impl<'a> LockFile<'a> {
         what: &str,
     ) -> Result<Option<Self>, StoreError> {
         let name = lock_name(target);
-        let Some(own) = temp.as_mut() else {
-            return Err(StoreError::Abandoned);
-        };
+        let Some(own) = temp.as_mut() else { return Err(StoreError::Abandoned) };
         let plain = match directory.link(own.name(), dir, name.as_str()) {
             Ok(()) => None,
             Err(e) if e.is_exists() => return Ok(None),
@@ -134,9 +132,7 @@ impl<'a> LockFile<'a> {
     /// The same, where a power cut may bring the old content back unless it is to be
     /// [`Durability::Synced`].
     pub(crate) fn commit_with(mut self, durability: Durability) -> Result<(), StoreError> {
-        let Some(temp) = &self.temp else {
-            return Err(StoreError::Abandoned);
-        };
+        let Some(temp) = &self.temp else { return Err(StoreError::Abandoned) };
         // ORDER: content before name, or a power cut leaves an empty file under the name.
         temp.sync()?;
         if self.linked {
@@ -215,9 +211,7 @@ fn examine(
         Acquired::Yes(guard) => Some(guard),
         Acquired::Unsupported => None,
     };
-    let Some(found) = dir.stat_opt(name)? else {
-        return Ok(Held::No);
-    };
+    let Some(found) = dir.stat_opt(name)? else { return Ok(Held::No) };
     match owner_of(tmp, &found, what)? {
         Some((owner, _)) if owner.owner_lives() => Ok(Held::By(Some(owner.pid()))),
         Some((_, temp_name)) => {
@@ -245,9 +239,7 @@ fn is_abandoned(age: i64, since_boot: Duration) -> bool {
 fn owner_of(tmp: &Dir, found: &Stat, what: &str) -> Result<Option<(TempName, String)>, StoreError> {
     let mut gone = None;
     for entry in tmp.entries()? {
-        let Some(owner) = TempName::parse(entry.name.as_bytes()) else {
-            continue;
-        };
+        let Some(owner) = TempName::parse(entry.name.as_bytes()) else { continue };
         let name = entry.name.to_string_lossy().into_owned();
         let is_its = if found.links < 2 {
             noted_lock(tmp, &name).is_some_and(|noted| noted == what)

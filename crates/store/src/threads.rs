@@ -146,9 +146,7 @@ fn alone() -> Option<ThreadPool> {
 
 /// How many threads can each have some files open at once.
 fn most_with_files() -> usize {
-    let Some(limit) = herma_fs::process::descriptor_limit() else {
-        return usize::MAX;
-    };
+    let Some(limit) = herma_fs::process::descriptor_limit() else { return usize::MAX };
     let left = limit.saturating_sub(OTHER_FILES) / FILES_EACH;
     usize::try_from(left).map_or(usize::MAX, |left| left.max(1))
 }
@@ -241,9 +239,7 @@ fn start(thread: ThreadBuilder, stack: usize) -> std::io::Result<JoinHandle<()>>
 
 /// Waits until the threads of all work that is done are gone. For a process that is about to fork.
 pub fn wait_until_gone() {
-    let Some(mut leaving) = try_lock() else {
-        return;
-    };
+    let Some(mut leaving) = try_lock() else { return };
     if leaving.process == std::process::id() {
         let threads = std::mem::take(&mut leaving.threads);
         drop(leaving);
@@ -267,9 +263,7 @@ fn leave(threads: Vec<JoinHandle<()>>) {
 }
 
 fn wait_for_earlier() {
-    let Some(mut leaving) = try_lock() else {
-        return;
-    };
+    let Some(mut leaving) = try_lock() else { return };
     if leaving.process == std::process::id() {
         let threads = std::mem::take(&mut leaving.threads);
         let (gone, going): (Vec<_>, _) = threads.into_iter().partition(JoinHandle::is_finished);

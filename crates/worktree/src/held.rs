@@ -222,9 +222,7 @@ impl<'a> Held<'a> {
 
     /// Are ignore files in the state of a cache others than when a step began?
     fn has_other_ignore_files(&self, begun: &Begun, cache: &StatCache) -> bool {
-        let Some(root) = cache.dir(StatCache::ROOT) else {
-            return true;
-        };
+        let Some(root) = cache.dir(StatCache::ROOT) else { return true };
         let side = StoreSide::new(self.objects);
         match herma_diff::compare(Some((&side, begun.tree)), Some((&side, root.tree)), &[]) {
             Ok(changes) => changes.iter().any(|change| {

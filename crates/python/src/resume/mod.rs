@@ -64,9 +64,7 @@ pub(crate) fn resume_read<'py>(
     let session = session(session_id)?;
     let store = open(&directory.0)?;
     let found = without_interpreter(py, || store.and_then(|store| store.look(&session)))?;
-    let Some(Ok(record)) = found else {
-        return Ok(None);
-    };
+    let Some(Ok(record)) = found else { return Ok(None) };
     let content = Value::Map(record.content().clone());
     value::to_python(py, &content).map(Some)
 }
@@ -90,9 +88,7 @@ pub(crate) fn resume_delete(
 /// The names of the files that are called like records, sorted, without their ending.
 #[pyfunction]
 pub(crate) fn resume_list(py: Python<'_>, directory: AnyPath) -> PyResult<Vec<String>> {
-    let Some(store) = open(&directory.0)? else {
-        return Ok(Vec::new());
-    };
+    let Some(store) = open(&directory.0)? else { return Ok(Vec::new()) };
     let listed = without_interpreter(py, || store.list())?.map_err(|error| failed(&error))?;
     let stem = |file: &str| file.strip_suffix(".yaml").unwrap_or(file).to_owned();
     Ok(listed.iter().map(|listed| stem(&listed.file)).collect())
@@ -105,9 +101,7 @@ pub(crate) fn resume_gc(
     directory: AnyPath,
     max_age_days: u32,
 ) -> PyResult<Vec<String>> {
-    let Some(store) = open(&directory.0)? else {
-        return Ok(Vec::new());
-    };
+    let Some(store) = open(&directory.0)? else { return Ok(Vec::new()) };
     let collected = without_interpreter(py, || {
         let now = clock::now();
         let plan = gc::plan(&store, &now, max_age_days)?;

@@ -130,9 +130,7 @@ impl<'f> Walk<'f> {
 
     /// Follows text of the present shell.
     pub(crate) fn text(&mut self, text: &[u8]) {
-        let Ok(text) = std::str::from_utf8(text) else {
-            return self.not_understood();
-        };
+        let Ok(text) = std::str::from_utf8(text) else { return self.not_understood() };
         if !is_parsable(text) || self.when.command > MAX_COMMANDS {
             return self.too_intricate();
         }
@@ -436,9 +434,7 @@ impl<'f> Walk<'f> {
         }
         let words: Vec<Word> = words.iter().map(|word| self.word(word)).collect();
         self.redirects(redirects);
-        let Some((first, rest)) = words.split_first() else {
-            return;
-        };
+        let Some((first, rest)) = words.split_first() else { return };
         match first.as_literal() {
             Some(name) if self.functions.contains(name) => {}
             Some(b"cd") => self.change_directory(rest),

@@ -65,9 +65,7 @@ fn missing_settings(config: &[u8]) -> Result<String, StoreError> {
 /// their meaning. What cannot be read as a file is left alone, Herma itself does not need it.
 pub(crate) fn refresh_excludes(store: &Dir) -> Result<bool, StoreError> {
     let info = store.open_dir("info")?;
-    let Ok(found) = info.read_opt("exclude", SMALL_FILE) else {
-        return Ok(false);
-    };
+    let Ok(found) = info.read_opt("exclude", SMALL_FILE) else { return Ok(false) };
     let found = found.unwrap_or_default();
     let lines: HashSet<&[u8]> = found.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).collect();
     let mut text = Vec::new();

@@ -194,24 +194,16 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
 
 /// Opens `base`, whatever it holds, with the directory it is in; `None` if it is not there.
 pub fn open_base(base: &Path) -> Result<Option<(Dir, Dir)>, StoreError> {
-    let Some((parent, name)) = split(base)? else {
-        return Ok(None);
-    };
-    let Some(base) = open_real(&parent, name)? else {
-        return Ok(None);
-    };
+    let Some((parent, name)) = split(base)? else { return Ok(None) };
+    let Some(base) = open_real(&parent, name)? else { return Ok(None) };
     require_owner(&base)?;
     Ok(Some((parent, base)))
 }
 
 /// Opens the store below `base` for reading, writing nothing; `None` if there is no store.
 pub fn open(base: &Path) -> Result<Option<StoreDirs>, StoreError> {
-    let Some((_, base)) = open_base(base)? else {
-        return Ok(None);
-    };
-    let Some(store) = open_real(&base, OsStr::new("store"))? else {
-        return Ok(None);
-    };
+    let Some((_, base)) = open_base(base)? else { return Ok(None) };
+    let Some(store) = open_real(&base, OsStr::new("store"))? else { return Ok(None) };
     refuse_unsafe(&store)?;
     if !holds_anything(&store)? {
         return Ok(None);
@@ -297,9 +289,7 @@ pub fn ensure_dir(parent: &Dir, name: &OsStr) -> herma_fs::Result<Dir> {
 
 /// Opens a directory that must not be a symlink or anything else; `None` if nothing is there.
 pub fn open_real(parent: &Dir, name: &OsStr) -> Result<Option<Dir>, StoreError> {
-    let Some(stat) = parent.stat_opt(name)? else {
-        return Ok(None);
-    };
+    let Some(stat) = parent.stat_opt(name)? else { return Ok(None) };
     if stat.kind != FileKind::Directory {
         return Err(Distrust::NotADirectory(parent.path().join(name)).into());
     }

@@ -52,9 +52,7 @@ impl Loose {
 
     /// Opens an object and reads its header; `None` when there is no such file.
     pub fn open(&self, id: &ObjectId) -> Result<Option<LooseObject>, CopyError> {
-        let Some(dir) = self.open_fan(id.as_bytes()[0])? else {
-            return Ok(None);
-        };
+        let Some(dir) = self.open_fan(id.as_bytes()[0])? else { return Ok(None) };
         let hex = id.to_hex();
         let name = CString::new(&hex[2..]).expect("digits have no zero byte");
         let file = match OpenFile::open(&dir, &name) {
@@ -137,9 +135,7 @@ impl Loose {
 
     /// The ids whose first byte is this one, in order. Names that are not ids are not objects.
     pub fn ids_in(&self, first: u8) -> Result<Vec<ObjectId>, CopyError> {
-        let Some(dir) = self.open_fan(first)? else {
-            return Ok(Vec::new());
-        };
+        let Some(dir) = self.open_fan(first)? else { return Ok(Vec::new()) };
         let prefix = format!("{first:02x}").into_bytes();
         let id = |name: &[u8]| ObjectId::from_hex(&[&prefix, name].concat());
         let entries = dir.entries()?;

@@ -70,9 +70,7 @@ impl Cache {
         state.objects.insert(key, (Arc::clone(object), now));
         state.by_use.insert(now, key);
         while state.bytes > self.capacity {
-            let Some((_, oldest)) = state.by_use.pop_first() else {
-                break;
-            };
+            let Some((_, oldest)) = state.by_use.pop_first() else { break };
             state.remove(&oldest);
         }
     }

@@ -254,9 +254,7 @@ impl Objects {
     /// The ids that begin with these hexadecimal digits, in order. Anything but 1 to 40 lower-case
     /// digits matches nothing. Fails only if nothing was found and something could not be read.
     pub fn find_prefix(&self, hex: &[u8]) -> Result<Vec<ObjectId>, ObjectError> {
-        let Some(prefix) = IdPrefix::from_hex(hex) else {
-            return Ok(Vec::new());
-        };
+        let Some(prefix) = IdPrefix::from_hex(hex) else { return Ok(Vec::new()) };
         let (found, failures) = self.find_in(&*self.packs.list()?, &prefix);
         if !found.is_empty() && failures.vanished.is_none() {
             return Ok(found);

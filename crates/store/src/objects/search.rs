@@ -149,9 +149,7 @@ impl Objects {
     pub fn is_whole_in(&self, stem: &str, id: &ObjectId) -> Result<bool, ObjectError> {
         let list = self.packs.list()?;
         let pack = list.packs().find(|pack| pack.stem() == stem);
-        let Some(pack) = pack else {
-            return Ok(false);
-        };
+        let Some(pack) = pack else { return Ok(false) };
         let checked = match pack.index().find(id) {
             Ok(None) => return Ok(false),
             Ok(Some(offset)) => self.check_copy(pack, offset, &list, id),
@@ -309,9 +307,7 @@ impl Bases for KnownBases<'_> {
         let mut failures = Failures::default();
         for at in 0..self.list.len() {
             let found = self.list.open(at).and_then(|pack| {
-                let Some(pack) = pack else {
-                    return Ok(None);
-                };
+                let Some(pack) = pack else { return Ok(None) };
                 let offset = pack.index().find(id)?;
                 Ok(offset.map(|offset| Base::Packed(Arc::clone(pack), offset)))
             });

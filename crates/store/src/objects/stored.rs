@@ -50,9 +50,7 @@ impl Form {
     /// The delta, if it is well compressed and a change to `base`. A delta that cannot be read is none:
     /// the object itself has been read, and a new delta can be made.
     pub(crate) fn delta_against(&self, base: &ObjectId) -> Option<StoredDelta> {
-        let Self::Delta(pack, offset) = self else {
-            return None;
-        };
+        let Self::Delta(pack, offset) = self else { return None };
         let mut entry = pack.entry(*offset).ok()?;
         let same_base = match entry.kind {
             EntryKind::Whole(_) => false,

@@ -119,9 +119,7 @@ impl PackFiles {
             else {
                 continue;
             };
-            let Some(pack) = find(format!("{stem}.pack").as_bytes()) else {
-                continue;
-            };
+            let Some(pack) = find(format!("{stem}.pack").as_bytes()) else { continue };
             // A stat that finds nothing: the pack was removed after the listing.
             let index = dir.stat_opt(entry.name.as_c_str())?;
             if let (Some(index), Some(pack)) = (index, dir.stat_opt(pack)?) {

@@ -480,9 +480,7 @@ impl Refs<'_> {
         let mut at = 0;
         for component in path.split('/') {
             at += component.len() + usize::from(at > 0);
-            let Some(stat) = dir.stat_opt(component)? else {
-                return Ok(());
-            };
+            let Some(stat) = dir.stat_opt(component)? else { return Ok(()) };
             if stat.kind == FileKind::Directory {
                 dir = dir.open_dir(component)?;
                 continue;
@@ -563,9 +561,7 @@ pub(crate) fn read_loose(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
 /// Reads a loose ref that is known to be a file. A project may have very many of them.
 fn read_value(dir: &Dir, leaf: &str) -> Result<Loose, StoreError> {
     let mut buffer = [0; MAX_LOOSE];
-    let Some(length) = dir.read_small(leaf, &mut buffer)? else {
-        return Ok(Loose::Absent);
-    };
+    let Some(length) = dir.read_small(leaf, &mut buffer)? else { return Ok(Loose::Absent) };
     // A full buffer is something larger, cut off.
     let bytes = buffer[..length].trim_ascii_end();
     Ok(match ObjectId::from_hex(bytes) {

@@ -95,9 +95,7 @@ impl Roll {
 
 /// Writes the roll anew, if it does not say what there is. Whoever calls this has seen that nothing on it was lost.
 pub fn renew(dirs: &StoreDirs, project: &ProjectId) -> Result<(), StoreError> {
-    let Ok(state) = dirs.for_writing()?.projects.open_dir(project.as_str()) else {
-        return Ok(());
-    };
+    let Ok(state) = dirs.for_writing()?.projects.open_dir(project.as_str()) else { return Ok(()) };
     let present = Roll::present(dirs, project)?;
     match Roll::read(dirs, project) {
         Some(roll) if roll.refs == present.refs && roll.lines <= 2 * roll.refs.len() + 64 => Ok(()),
@@ -141,9 +139,7 @@ pub fn strike<'n>(
         }
     }
     for (project, names) in going {
-        let Some(mut roll) = Roll::read(dirs, &project) else {
-            continue;
-        };
+        let Some(mut roll) = Roll::read(dirs, &project) else { continue };
         let before = roll.refs.len();
         roll.refs.retain(|name, _| !names.contains(&name.as_str()));
         if roll.refs.len() == before {

@@ -197,9 +197,7 @@ fn kind_at(store: &Dir, path: &str) -> Result<Option<FileKind>, StoreError> {
 /// Makes a store usable that was one before: what is no directory and no file where one belongs is set aside,
 /// and what cannot be read is written again. A store of a later format is left alone.
 pub fn mend(base: &Dir, stamp: &str) -> Result<Vec<RepairedFile>, StoreError> {
-    let Some(store) = layout::open_real(base, OsStr::new("store"))? else {
-        return Ok(Vec::new());
-    };
+    let Some(store) = layout::open_real(base, OsStr::new("store"))? else { return Ok(Vec::new()) };
     trust::check(&store)??;
     match layout::check_kind(&store) {
         Err(e @ (StoreError::NewerFormat { .. } | StoreError::UnknownGitFeature { .. })) => {
@@ -215,9 +213,7 @@ pub fn mend(base: &Dir, stamp: &str) -> Result<Vec<RepairedFile>, StoreError> {
     let herma = store.open_dir("herma")?;
     let set_aside = SetAside::at(&herma, stamp.to_owned())?;
     for rule in &RULES {
-        let Some(what) = problem(&store, rule)? else {
-            continue;
-        };
+        let Some(what) = problem(&store, rule)? else { continue };
         let is_there = kind_at(&store, rule.path)?.is_some();
         if !is_there && !was_made {
             continue;
@@ -279,9 +275,7 @@ fn clear_the_way(
         }
     }
     for prefix in roll::PREFIXES {
-        let Ok(dir) = store.open_beneath(prefix.trim_end_matches('/').as_bytes()) else {
-            continue;
-        };
+        let Ok(dir) = store.open_beneath(prefix.trim_end_matches('/').as_bytes()) else { continue };
         for entry in dir.entries()? {
             let name = entry.name.to_string_lossy();
             let is_project = ProjectId::parse(entry.name.to_bytes()).is_some();

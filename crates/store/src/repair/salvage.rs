@@ -96,9 +96,7 @@ fn take_out(
     });
     for (scan, at, id) in items {
         if seen.insert(id) && !is_elsewhere(&id) {
-            let Ok(object) = scan.build(at) else {
-                return Ok(false);
-            };
+            let Ok(object) = scan.build(at) else { return Ok(false) };
             writer.add(object.kind, &object.data)?;
         }
     }
@@ -106,9 +104,7 @@ fn take_out(
     let own = packs.iter().filter(|pack| pack.stem() == stem);
     for (id, _) in own.flat_map(|pack| pack.index().entries()).flatten() {
         if seen.insert(id) && is_whole_in(stem, &id) && !is_elsewhere(&id) {
-            let Ok(object) = objects.read(&id) else {
-                return Ok(false);
-            };
+            let Ok(object) = objects.read(&id) else { return Ok(false) };
             writer.add(object.kind, &object.data)?;
         }
     }

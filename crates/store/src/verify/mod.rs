@@ -271,9 +271,7 @@ impl<'a> Survey<'a> {
 
     /// Remembers whether a tree that was looked through is hurt.
     fn leave(&mut self, level: Option<Level>) -> bool {
-        let Some(level) = level else {
-            return false;
-        };
+        let Some(level) = level else { return false };
         let known = if level.is_hurt { &mut self.unclean } else { &mut self.clean };
         known.insert(level.id);
         level.is_hurt

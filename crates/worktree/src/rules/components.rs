@@ -90,9 +90,7 @@ pub(crate) fn match_path(
             ([component, behind @ ..], Some(name)) if glob(component, name) => wanted = behind,
             (_, None) => return false,
             _ => {
-                let Some((behind, later)) = &mut retry else {
-                    return false;
-                };
+                let Some((behind, later)) = &mut retry else { return false };
                 later.next();
                 (wanted, names) = (*behind, later.clone());
             }

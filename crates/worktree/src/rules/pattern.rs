@@ -117,9 +117,7 @@ impl Pattern {
     }
 
     fn matches_path(&self, path: &[u8]) -> bool {
-        let Some(literal) = self.glob.first_wildcard_pos else {
-            return self.glob.text == path;
-        };
+        let Some(literal) = self.glob.first_wildcard_pos else { return self.glob.text == path };
         let (start, rest) = self.glob.text.split_at(literal);
         let path = path.strip_prefix(start.as_bytes());
         path.is_some_and(|path| match &self.components {
@@ -146,9 +144,7 @@ impl Pattern {
         }
         let mut wanted = text.split(|b| *b == b'/');
         for name in dir.split(|b| *b == b'/') {
-            let Some(part) = wanted.next() else {
-                return false;
-            };
+            let Some(part) = wanted.next() else { return false };
             // A bracket or an escape that spans a slash cannot be compared component by component.
             if part.ends_with(b"\\") || (part.contains(&b'[') && !part.contains(&b']')) {
                 return true;

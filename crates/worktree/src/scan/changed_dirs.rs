@@ -25,9 +25,7 @@ impl ChangedDirs {
             for name in path.split(|b| *b == b'/').filter(|name| !name.is_empty()) {
                 // What is not in the cache any more is below something that changed.
                 let entry = cache.find_kind(index, name, true);
-                let Some(child) = entry.and_then(|entry| entry.child()) else {
-                    break;
-                };
+                let Some(child) = entry.and_then(|entry| entry.child()) else { break };
                 entered.insert(child);
                 index = child;
             }

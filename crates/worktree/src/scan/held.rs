@@ -45,9 +45,7 @@ impl<'r> Walk<'r> {
         is_dir: bool,
         reason: Option<Reason>,
     ) -> bool {
-        let Some(held) = self.held else {
-            return false;
-        };
+        let Some(held) = self.held else { return false };
         let is_rule = matches!(reason, Some(Reason::Excluded | Reason::Ignored));
         let keeps = |scope: &Scope<'_>| match scope.judge(path, is_dir, self.tracked) {
             Verdict::Keep => true,
@@ -99,9 +97,7 @@ impl<'r> Walk<'r> {
         name: &CStr,
         stat: Stat,
     ) -> Result<Option<EntryRecord>, StoreError> {
-        let Some(held) = self.held else {
-            return Ok(None);
-        };
+        let Some(held) = self.held else { return Ok(None) };
         let path = here.path_of(name.to_bytes());
         let kind = match stat.kind {
             FileKind::Symlink => EntryMode::Symlink,

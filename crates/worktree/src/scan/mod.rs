@@ -192,9 +192,7 @@ impl<'r> Walk<'r> {
 
     /// Is it known that nothing happened in this directory and below it?
     fn is_known_unchanged(&self, index: u32) -> bool {
-        let (Some(changed), Some(cache)) = (self.changed(), self.cache) else {
-            return false;
-        };
+        let (Some(changed), Some(cache)) = (self.changed(), self.cache) else { return false };
         let record = cache.dir(index);
         let needs_look = |record: &DirRecord| record.look && !changed.is_seen();
         !changed.leads_to_changes(index)
@@ -246,9 +244,7 @@ impl<'r> Walk<'r> {
         if self.stop.load(Ordering::Relaxed) {
             return Walked::Gone;
         }
-        let Ok(stat) = here.dir.stat_self() else {
-            return Walked::LeftOut(Reason::Unreadable);
-        };
+        let Ok(stat) = here.dir.stat_self() else { return Walked::LeftOut(Reason::Unreadable) };
         let known = cached.and_then(|index| Some((index, self.cache?, self.cache?.dir(index)?)));
         if let Some(reason) = self.owner(here, &stat, known.map(|k| (k.0, k.2))) {
             return Walked::LeftOut(reason);
@@ -310,9 +306,7 @@ impl<'r> Walk<'r> {
 
     /// Is a subdirectory that was somebody else's still theirs, and for the same reason?
     pub(crate) fn is_still_foreign(&self, here: &Here<'_, 'r>, name: &CStr, was: Reason) -> bool {
-        let Ok(dir) = here.dir.open_dir_to_look(name) else {
-            return false;
-        };
+        let Ok(dir) = here.dir.open_dir_to_look(name) else { return false };
         let now = dir.stat_self().ok().and_then(|stat| {
             let crossed = self.owners.boundary.crossed_by(&stat);
             let path = || here.path_of(name.to_bytes());
@@ -417,9 +411,7 @@ impl<'r> Walk<'r> {
         if self.rules.secrets != SecretRules::NamesAndContent {
             return Judged::Saved(None);
         }
-        let Some(finding) = secrets::find(content) else {
-            return Judged::Saved(None);
-        };
+        let Some(finding) = secrets::find(content) else { return Judged::Saved(None) };
         let path = here.path_of(name);
         if self.scope(here).names(&path) {
             return Judged::Saved(None);

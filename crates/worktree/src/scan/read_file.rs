@@ -210,9 +210,7 @@ impl Reader<'_> {
             Err(_) => return Ok(unreadable),
         };
         self.write_back_if_recent(&file, &seen);
-        let Ok(before) = stat_file(&file) else {
-            return Ok(unreadable);
-        };
+        let Ok(before) = stat_file(&file) else { return Ok(unreadable) };
         if before.kind != FileKind::File {
             return Ok(Attempt::Again);
         }

@@ -37,9 +37,7 @@ pub(crate) fn has_same_shape(cache: &StatCache, walked: &Walked) -> bool {
             _ => return false,
         };
         let places = dir.below.iter().map(|(place, _)| *place);
-        let Some(children) = cache.same_shape(index, &dir.entries, places) else {
-            return false;
-        };
+        let Some(children) = cache.same_shape(index, &dir.entries, places) else { return false };
         let below = dir.below.iter().map(|(_, walked)| walked);
         stack.extend(children.into_iter().zip(below));
     }
@@ -53,9 +51,7 @@ pub(crate) fn update(cache: &mut StatCache, walked: Walked) -> Option<Edits> {
     let mut changes = Vec::new();
     let mut stack = vec![(StatCache::ROOT, RelPath::root(), walked)];
     while let Some((index, path, walked)) = stack.pop() {
-        let Walked::New(dir) = walked else {
-            continue;
-        };
+        let Walked::New(dir) = walked else { continue };
         let places = dir.below.iter().map(|(place, _)| *place);
         let children = cache.same_shape(index, &dir.entries, places)?;
         for file in cache.edited(index, &dir.entries)? {
@@ -105,9 +101,7 @@ mod tests {
 
     /// What the walk says changed is what comparing both states says.
     fn check_edits(root: &Path, was: Arc<StatCache>, now: &Present) -> bool {
-        let Some(edits) = &now.edits else {
-            return false;
-        };
+        let Some(edits) = &now.edits else { return false };
         let root = || Dir::open(root).unwrap();
         let base = was.dir(StatCache::ROOT).unwrap().tree;
         let was = PresentSide::new(root(), was);

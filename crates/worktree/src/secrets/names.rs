@@ -12,9 +12,7 @@ pub fn is_secret(path: &[u8], is_dir: bool) -> bool {
     };
     let mut buffer = [0; 255];
     // Longer names exist on no file system here and are refused as reserved before.
-    let Some(lower) = buffer.get_mut(..name.len()) else {
-        return false;
-    };
+    let Some(lower) = buffer.get_mut(..name.len()) else { return false };
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
     let parent = parents.rsplit(|b| *b == b'/').next().unwrap_or_default();

@@ -20,9 +20,7 @@ const BODY_ENTROPY: f64 = 4.5;
 pub(crate) fn private_key(text: &[u8], start: usize) -> bool {
     let armour = window(text, start, ARMOUR);
     let head = &armour[b"-----BEGIN".len().min(armour.len())..];
-    let Some(title_end) = head.find(b"-----") else {
-        return false;
-    };
+    let Some(title_end) = head.find(b"-----") else { return false };
     let title = &head[..title_end];
     let names_key = title.ends_with(b"PRIVATE KEY") || title == b" PGP PRIVATE KEY BLOCK";
     names_key && title.len() < 40 && is_body(&head[title_end + 5..])
@@ -94,9 +92,7 @@ pub(crate) fn bot_token(text: &[u8], start: usize, run: &[u8]) -> bool {
     if run.len() != 35 || !run.starts_with(b"AA") {
         return false;
     }
-    let Some(before) = text[..start].strip_suffix(b":") else {
-        return false;
-    };
+    let Some(before) = text[..start].strip_suffix(b":") else { return false };
     let before = &before[before.len().saturating_sub(12)..];
     let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit());
     let number = &before[before.len() - digits.count()..];
@@ -142,12 +138,8 @@ pub(crate) fn database_address(text: &[u8], start: usize, keyword: &str) -> bool
         .position(|byte| byte.is_ascii_whitespace() || b"\"'`<>\\{}$()[],;".contains(byte));
     let address = &rest[..end.unwrap_or(rest.len())];
     let authority = address.split_once_str(b"/").map_or(address, |(first, _)| first);
-    let Some((login, host)) = authority.rsplit_once_str(b"@") else {
-        return false;
-    };
-    let Some((user, password)) = login.split_once_str(b":") else {
-        return false;
-    };
+    let Some((login, host)) = authority.rsplit_once_str(b"@") else { return false };
+    let Some((user, password)) = login.split_once_str(b":") else { return false };
     !user.is_empty() && is_password(password) && is_server(host)
 }
 

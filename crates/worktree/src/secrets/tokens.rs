@@ -81,9 +81,7 @@ const fn token(
 impl Token {
     /// Is there such a secret where its prefix was found?
     pub(crate) fn is_at(&self, text: &[u8], start: usize) -> bool {
-        let Some(rest) = text.get(start + self.prefix.len()..) else {
-            return false;
-        };
+        let Some(rest) = text.get(start + self.prefix.len()..) else { return false };
         begins_at(text, start, self.alphabet) && self.fits(rest)
     }
 
@@ -261,9 +259,7 @@ const BETWEEN: usize = 16;
 impl Token {
     /// Is a value of this shape given to the name that was found at `start`?
     pub(crate) fn follows(&self, text: &[u8], start: usize) -> bool {
-        let Some(rest) = text.get(start + self.prefix.len()..) else {
-            return false;
-        };
+        let Some(rest) = text.get(start + self.prefix.len()..) else { return false };
         let mut between = rest.iter().take(BETWEEN);
         let value = between.position(|byte| !assigns(*byte));
         let joined = self.prefix.ends_with('=');

@@ -57,9 +57,7 @@ impl Changed {
 
     /// Notes that this range of the cache is about to change.
     pub(crate) fn note(&mut self, bytes: &[u8], range: Range<usize>) {
-        let Self::Some { blocks, rest } = self else {
-            return;
-        };
+        let Self::Some { blocks, rest } = self else { return };
         for index in range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES) {
             if blocks.insert(index) {
                 *rest = rest.wrapping_sub(of_block(&bytes[place(bytes, index)], index));

@@ -311,14 +311,10 @@ impl StatCache {
         // A directory has one place. A cache in which it has several could be walked for ever.
         let mut unseen = self.dirs;
         while let Some((dir, path)) = stack.pop() {
-            let Some(fewer) = unseen.checked_sub(1) else {
-                return;
-            };
+            let Some(fewer) = unseen.checked_sub(1) else { return };
             unseen = fewer;
             for entry in self.entries(dir).into_iter().flatten().flatten() {
-                let Some(name) = self.name(&entry) else {
-                    continue;
-                };
+                let Some(name) = self.name(&entry) else { continue };
                 let reason = entry.listed_reason();
                 // A directory without a list has nothing left out below it.
                 let has_list = |dir: &u32| self.dir(*dir).is_some_and(|dir| !dir.left.is_null());

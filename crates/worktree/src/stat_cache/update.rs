@@ -89,9 +89,7 @@ impl StatCache {
 
     /// The names of these records, if they are beside each other.
     fn names_of(&self, records: &[u8], length: usize) -> Option<&[u8]> {
-        let Some(first) = records.get(..4) else {
-            return (length == 0).then_some(&[]);
-        };
+        let Some(first) = records.get(..4) else { return (length == 0).then_some(&[]) };
         let start = self.names_at.checked_add(u32_at(first, 0) as usize)?;
         self.bytes.get(start..start.checked_add(length)?)
     }

@@ -123,9 +123,7 @@ impl GitDir {
             return Ok(TrackedFiles::default());
         };
         let tracked = TrackedFiles::parse(&bytes)?;
-        let Some(base) = tracked.base() else {
-            return Ok(tracked);
-        };
+        let Some(base) = tracked.base() else { return Ok(tracked) };
         let name = format!("sharedindex.{base}");
         let bytes = self.own.read_opt(&*name, LARGEST_INDEX)?;
         let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
@@ -149,9 +147,7 @@ impl GitDir {
     /// The directories this repository has on record as worktrees of it. A record that cannot be read names none.
     pub fn worktrees(&self) -> Vec<PathBuf> {
         let shared = self.common.as_ref().unwrap_or(&self.own);
-        let Ok(records) = shared.open_dir("worktrees") else {
-            return Vec::new();
-        };
+        let Ok(records) = shared.open_dir("worktrees") else { return Vec::new() };
         let entries = records.entries().unwrap_or_default();
         let named = entries.iter().take(MOST_WORKTREES).filter_map(|entry| {
             let record = records.open_dir(entry.name.as_c_str()).ok()?;

@@ -203,9 +203,7 @@ fn changes<'a>(process: &mut Process<'_, '_>, paths: impl Iterator<Item = &'a [u
 
 /// All but the last are moved to the last.
 fn moves(process: &mut Process<'_, '_>, paths: &[&[u8]]) {
-    let Some((target, sources)) = paths.split_last() else {
-        return;
-    };
+    let Some((target, sources)) = paths.split_last() else { return };
     for source in sources {
         process.replaces(source);
         process.does(Effect::Brings {

@@ -36,16 +36,12 @@ const ONLY_SHELL_KNOWS: &str = "what it changes is known only when it runs";
 
 /// Notes what a program with these arguments can change.
 pub(crate) fn effects(process: &mut Process<'_, '_>, arguments: &[Argument]) {
-    let Some((first, rest)) = arguments.split_first() else {
-        return;
-    };
+    let Some((first, rest)) = arguments.split_first() else { return };
     let Some(first) = first else {
         return process.unknown("which program runs is known only when it runs");
     };
     process.program = first.clone();
-    let Some(name) = program_name(first) else {
-        return process.unknown(ANYTHING);
-    };
+    let Some(name) = program_name(first) else { return process.unknown(ANYTHING) };
     process.program = name.into();
     process.walk.is_endless |= prints_without_end(name, rest);
     let is_known = readers::effects(process, name, rest)

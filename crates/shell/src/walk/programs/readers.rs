@@ -110,17 +110,13 @@ fn names_option(text: &[u8], option: &[u8]) -> bool {
 
 /// `find` changes files by some of its actions only.
 fn find(process: &mut Process<'_, '_>, arguments: &[Argument]) {
-    let Some(words) = texts(arguments) else {
-        return process.unknown(ODD_OPTIONS);
-    };
+    let Some(words) = texts(arguments) else { return process.unknown(ODD_OPTIONS) };
     let flags = words.iter().take_while(|word| matches!(**word, b"-H" | b"-L" | b"-P")).count();
     let follows = words[..flags].iter().any(|flag| *flag != b"-P");
     let is_start = |word: &&&[u8]| !matches!(word.first(), Some(b'-' | b'(' | b'!'));
     let starts = words[flags..].iter().take_while(is_start).count();
     let (starts, tests) = words[flags..].split_at(starts);
-    let Some(removes) = actions(process, tests) else {
-        return process.unknown(ANYTHING);
-    };
+    let Some(removes) = actions(process, tests) else { return process.unknown(ANYTHING) };
     if removes && follows {
         return process.unknown("it follows links, also out of the project");
     }

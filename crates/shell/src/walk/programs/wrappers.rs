@@ -96,9 +96,7 @@ fn as_other_user(process: &mut Process<'_, '_>, command: Option<&[Argument]>) {
 fn environment(process: &mut Process<'_, '_>, arguments: &[Argument]) {
     let mut rest = arguments;
     while let [argument, others @ ..] = rest {
-        let Some(text) = argument else {
-            return process.unknown(ONLY_SHELL_KNOWS);
-        };
+        let Some(text) = argument else { return process.unknown(ONLY_SHELL_KNOWS) };
         let equals = text.iter().position(|byte| *byte == b'=');
         rest = match (text.as_slice(), equals) {
             (b"-i" | b"-" | b"--ignore-environment" | b"--", _) => others,

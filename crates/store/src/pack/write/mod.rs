@@ -139,9 +139,7 @@ impl<'a> PackWriter<'a> {
     /// costs as much as writing it, is spared. Being wrong costs a few bytes.
     fn names_something_new(&self, mut tree: &[u8]) -> bool {
         while let Some(end) = tree.iter().position(|byte| *byte == 0) {
-            let Some((id, rest)) = tree[end + 1..].split_first_chunk() else {
-                return false;
-            };
+            let Some((id, rest)) = tree[end + 1..].split_first_chunk() else { return false };
             if self.claims.get(&ObjectId::from_bytes(*id)).is_some() {
                 return true;
             }
@@ -185,9 +183,7 @@ impl<'a> PackWriter<'a> {
     /// Reads back an object added to this pack; `None` if it is not in it. One above 64 MiB is [too
     /// large](StoreError::TooLarge).
     pub fn read(&self, id: &ObjectId) -> Result<Option<Object>, StoreError> {
-        let Some(place) = self.claims.get(id) else {
-            return Ok(None);
-        };
+        let Some(place) = self.claims.get(id) else { return Ok(None) };
         if let Some(object) = self.recent.get(id) {
             return Ok(Some(object));
         }
@@ -200,9 +196,7 @@ impl<'a> PackWriter<'a> {
             what: "it did not read back as it was written".to_owned(),
         };
         let header = read::header(known, place.offset).map_err(|_| damaged())?;
-        let (EntryKind::Whole(kind), size, header) = header else {
-            return Err(damaged());
-        };
+        let (EntryKind::Whole(kind), size, header) = header else { return Err(damaged()) };
         if size > READ_LIMIT {
             return Err(StoreError::TooLarge { id: *id, size });
         }
@@ -248,9 +242,7 @@ impl<'a> PackWriter<'a> {
             return Err(StoreError::Abandoned);
         }
         let mut before = self.parts.into_packs()?;
-        let Some(last) = before.pop() else {
-            return Ok(Vec::new());
-        };
+        let Some(last) = before.pop() else { return Ok(Vec::new()) };
         let finished = |number, pack, claims: &SortedClaims| {
             Finished::new(self.herma, pack, claims.of_pack(number), durability)
         };
