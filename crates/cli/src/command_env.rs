@@ -20,9 +20,10 @@ use crate::terminal::{shown, time};
 pub(crate) const FINISH_PURGE: &str = "`herma checkpoints gc` finishes what it began; then run the same `herma purge` again for the rest.";
 
 /// How a command that did not fail ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Done.
+    #[default]
     Done,
     /// Done, but something was left out, and named.
     LeftOut,

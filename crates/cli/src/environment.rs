@@ -63,7 +63,6 @@ impl OuterStep {
 impl Environment {
     /// Asks the system.
     pub(crate) fn read() -> Self {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
         let stdout_is_terminal = std::io::stdout().is_terminal();
         Self {
@@ -116,6 +115,11 @@ impl Environment {
     }
 }
 
+/// A variable that holds something.
+fn set(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// What the value of a switch means; `None` if nobody can tell.
 fn switch(value: &OsStr) -> Option<bool> {
     match value.to_str()?.trim().to_ascii_lowercase().as_str() {
@@ -133,21 +137,14 @@ fn timeout(value: &OsStr) -> Option<Duration> {
 
 /// What agents say in variables. No others are looked at.
 pub(crate) fn agent_variables() -> Vec<(&'static str, OsString)> {
-    let set = |name: &'static str| {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-        Some((name, value))
-    };
-    herma_agents::variables().filter_map(set).collect()
+    herma_agents::variables().filter_map(|name| Some((name, set(name)?))).collect()
 }
 
 /// Where this user's agents keep their settings; `None` without a home.
 pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
     let home = user_home.filter(|home| home.is_absolute())?.to_owned();
-    let set = |name: &'static str| {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-        Some((name, PathBuf::from(value)))
-    };
-    let variables = herma_agents::place_variables().filter_map(set).collect();
+    let variables = herma_agents::place_variables();
+    let variables = variables.filter_map(|name| Some((name, set(name)?.into()))).collect();
     Some(Places { has_cline_documents: home.join("Documents/Cline").is_dir(), home, variables })
 }
 
@@ -155,23 +152,21 @@ pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
 /// link and move what is behind it.
 pub(crate) fn own_program() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?.canonicalize().ok()?;
-    let name = program.file_name()?.to_owned();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(&name));
     let is_it = |candidate: &PathBuf| candidate.canonicalize().is_ok_and(|found| found == program);
-    let linked = candidates.find(is_it);
+    let linked = in_search_path(program.file_name()?).into_iter().find(is_it);
     Some(linked.unwrap_or(program))
 }
 
 /// A program of this name in the search path.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
-        .find(|candidate| candidate.is_file())
+    in_search_path(name.as_ref()).into_iter().find(|candidate| candidate.is_file())
+}
+
+/// Where a program of this name may be, in the order of the search path.
+fn in_search_path(name: &OsStr) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+    directories.map(|directory| directory.join(name)).collect()
 }
 
 /// `HERMA_PAGER`, which may be set to nothing to have no pager, then `PAGER`, then `less`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// Options every command has.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Act as if started in this directory
@@ -51,9 +51,10 @@ pub(crate) enum Switch {
 }
 
 /// When to use colour.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` is set
+    #[default]
     Auto,
     /// Always
     Always,
@@ -64,15 +65,7 @@ pub(crate) enum ColorChoice {
 impl GlobalArgs {
     /// `--json` and nothing else, for command lines that could not be read.
     pub(crate) fn plain_json() -> Self {
-        Self {
-            directory: None,
-            root: None,
-            home: None,
-            json: true,
-            color: ColorChoice::Never,
-            quiet: true,
-            no_pager: true,
-            checkpoints: None,
-        }
+        let color = ColorChoice::Never;
+        Self { json: true, color, quiet: true, no_pager: true, ..Self::default() }
     }
 }

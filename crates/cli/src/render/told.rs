@@ -10,6 +10,7 @@ use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 
 /// What is to be told of a conversation.
+#[derive(Default)]
 pub(crate) struct Told {
     followed: Option<Followed>,
     left_alone: Vec<LeftAlone>,
@@ -19,8 +20,8 @@ pub(crate) struct Told {
 
 impl Told {
     /// None was concerned.
-    pub(crate) const fn nothing() -> Self {
-        Self { followed: None, left_alone: Vec::new(), is_plan: false, error: None }
+    pub(crate) fn nothing() -> Self {
+        Self::default()
     }
 
     /// The files moved, and the conversation did not.

@@ -58,9 +58,7 @@ impl Problem {
     pub(crate) fn concerns_cleaning(&self) -> bool {
         self.key.is_none_or(Key::is_about_cleaning)
     }
-}
 
-impl Problem {
     /// Could it make a cleaning delete the wrong sessions?
     pub(crate) fn concerns_sessions(&self) -> bool {
         self.key.is_none_or(|key| key.section == keys::SESSIONS)

@@ -49,7 +49,7 @@ impl Label {
 }
 
 /// Paints text, or leaves it as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Theme {
     is_colored: bool,
 }

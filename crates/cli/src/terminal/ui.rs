@@ -25,7 +25,7 @@ use crate::options::{ColorChoice, GlobalArgs};
 pub(crate) const SHOWN_NAMES: usize = 20;
 
 /// The terminal, or what stands in for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ui {
     /// Colours for stdout.
     pub(crate) theme: Theme,
@@ -77,19 +77,7 @@ impl Ui {
 
     /// No terminal at all: an answer collects what would be printed, as JSON or as text.
     pub(crate) fn answering(answer: Arc<Answer>, json: bool) -> Self {
-        Self {
-            theme: Theme::new(false),
-            words_theme: Theme::new(false),
-            is_terminal: false,
-            stderr_is_terminal: false,
-            stdin_is_terminal: false,
-            width: None,
-            height: None,
-            pager: String::new(),
-            json,
-            quiet: true,
-            answer: Some(answer),
-        }
+        Self { json, quiet: true, answer: Some(answer), ..Self::default() }
     }
 
     /// Where a listing goes: through the pager when a person reads it and it is long.

@@ -47,6 +47,7 @@ pub(crate) enum What {
 }
 
 /// What is known of the conversation so far.
+#[derive(Default)]
 pub(crate) struct Traffic {
     /// Where the agent was started.
     directory: PathBuf,
@@ -62,12 +63,7 @@ type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 impl Traffic {
     pub(crate) fn new(directory: PathBuf) -> Self {
-        Self {
-            directory,
-            sessions: BTreeMap::new(),
-            opening: BTreeMap::new(),
-            prompts: BTreeMap::new(),
-        }
+        Self { directory, ..Self::default() }
     }
 
     /// Reads a line; several messages may be in it. `None`: it cannot be read.

@@ -94,6 +94,7 @@ fn expand(path: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// What to show, and what came of it.
+#[derive(Default)]
 struct Reply {
     action: &'static str,
     outcome: Outcome,
@@ -109,17 +110,7 @@ struct Reply {
 
 impl Reply {
     fn new(action: &'static str) -> Self {
-        Self {
-            action,
-            outcome: Outcome::Done,
-            message: Message::new(),
-            checkpoint: None,
-            safety: None,
-            written: None,
-            removed: None,
-            kept: Vec::new(),
-            is_undone: false,
-        }
+        Self { action, ..Self::default() }
     }
 
     fn saying(action: &'static str, words: &str) -> Self {
