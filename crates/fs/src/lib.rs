@@ -20,7 +20,6 @@
 pub mod dir;
 mod error;
 pub mod file;
-mod line;
 pub mod lock;
 pub mod process;
 pub mod publish;

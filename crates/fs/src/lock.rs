@@ -3,6 +3,10 @@
 //! A lock is `flock` on a file that always exists. The kernel frees it when the process ends, however
 //! it ends, so there is never a lock file to delete by hand. The holder writes its process id into the
 //! file, for messages only.
+//!
+//! The kernel serves those who wait in no particular order. A queue of our own in front of it made 16 savers of one project wait
+//! longer, not shorter (p99 of a save 1.9 to 2.3 s with it, 1.5 to 1.8 s without; unoptimised builds in turns, on a busy
+//! machine), so there is none.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,9 +17,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::line::Place;
 use crate::sync::point;
-use crate::{Dir, Error, Result, line};
+use crate::{Dir, Error, Result};
 
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,6 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
-    place: Option<Place>,
     waited: Duration,
 }
 
@@ -47,9 +49,6 @@ impl Drop for Lock {
         // descriptor, and with it the lock, until it runs another program or ends. If this fails, there
         // is still the closing.
         let _ = flock(&self.file, FlockOperation::Unlock);
-        if let Some(place) = &self.place {
-            place.leave(&self.file);
-        }
     }
 }
 
@@ -92,7 +91,7 @@ pub fn acquire_existing(
 }
 
 fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acquired, Errno> {
-    let (at_once, in_line) = match mode {
+    let (at_once, waiting) = match mode {
         Mode::Shared => (FlockOperation::NonBlockingLockShared, FlockOperation::LockShared),
         Mode::Exclusive => {
             (FlockOperation::NonBlockingLockExclusive, FlockOperation::LockExclusive)
@@ -100,18 +99,12 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
     };
     let start = Instant::now();
     let mut waited = Duration::ZERO;
-    let mut place = None;
-    // Who comes last does not take what somebody has been waiting for.
-    let mut answer = if wait.is_zero() || line::is_empty(&file) {
-        ask(&file, at_once)
-    } else {
-        Err(Errno::WOULDBLOCK)
-    };
+    let mut answer = ask(&file, at_once);
     if answer == Err(Errno::WOULDBLOCK) && !wait.is_zero() {
-        (place, answer) = if cfg!(shuttle) {
-            (None, take_turns(&file, at_once))
+        answer = if cfg!(shuttle) {
+            take_turns(&file, at_once)
         } else {
-            stand_in_line(&file, in_line, wait)?
+            wait_for(&file, waiting, wait)?
         };
         waited = start.elapsed();
     }
@@ -123,46 +116,36 @@ fn acquire_on(file: File, mode: Mode, wait: Duration) -> std::result::Result<Acq
         Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Acquired::Unsupported),
         Err(e) => return Err(e),
     }
-    match (mode, &place) {
-        (Mode::Exclusive, _) => write_holder(&file),
-        // The next one may share it.
-        (Mode::Shared, Some(place)) => place.leave(&file),
-        (Mode::Shared, None) => {}
+    if mode == Mode::Exclusive {
+        write_holder(&file);
     }
-    Ok(Acquired::Yes(Lock { file, place, waited }))
+    Ok(Acquired::Yes(Lock { file, waited }))
 }
 
 pub(crate) fn ask(file: &File, operation: FlockOperation) -> rustix::io::Result<()> {
     rustix::io::retry_on_intr(|| flock(file, operation))
 }
 
-/// Waits for those who came before, then for the lock; `WOULDBLOCK` when that takes longer than `wait`.
-fn stand_in_line(
+/// Waits for the lock; `WOULDBLOCK` when that takes longer than `wait`.
+fn wait_for(
     file: &File,
     operation: FlockOperation,
     wait: Duration,
-) -> std::result::Result<(Option<Place>, rustix::io::Result<()>), Errno> {
+) -> std::result::Result<rustix::io::Result<()>, Errno> {
     let asking = file.try_clone().map_err(|e| errno_of(&e))?;
     // Holds nothing back: an answer is taken by the one who waits, or not at all.
     let (sender, receiver) = mpsc::sync_channel(0);
     let asker = thread::Builder::new().name("lock".to_owned());
-    // The calls cannot be told when to give up, so a thread makes them.
+    // The call cannot be told when to give up, so a thread makes it.
     let spawned = asker.spawn(move || {
-        let place = Place::draw(&asking);
-        if let Some(place) = &place {
-            place.wait(&asking);
-        }
         let answer = ask(&asking, operation);
-        if let Err(mpsc::SendError((place, _))) = sender.send((place, answer)) {
+        if sender.send(answer).is_err() {
             // Nobody waits any more.
             let _ = flock(&asking, FlockOperation::Unlock);
-            if let Some(place) = place {
-                place.leave(&asking);
-            }
         }
     });
     spawned.map_err(|e| errno_of(&e))?;
-    Ok(receiver.recv_timeout(wait).unwrap_or((None, Err(Errno::WOULDBLOCK))))
+    Ok(receiver.recv_timeout(wait).unwrap_or(Err(Errno::WOULDBLOCK)))
 }
 
 /// Where a scheduler runs all threads as one, waiting in the kernel would keep the holder from ever letting go.
@@ -220,66 +203,10 @@ mod tests {
         };
         assert!(matches!(take(Duration::from_millis(20)), Acquired::Busy { .. }));
         drop(first);
-        // The one who gave up is served first, and lets go at once.
+        // The one who gave up may be given it first, and lets go at once.
         let Acquired::Yes(second) = take(Duration::from_secs(60)) else {
             panic!("nobody wants it");
         };
         drop(second);
-    }
-
-    #[test]
-    fn who_asked_first_is_served_first() {
-        let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open(temp.path()).unwrap();
-        let take = |wait| acquire(&dir, "lock", Mode::Exclusive, wait).unwrap();
-        let Acquired::Yes(first) = take(Duration::ZERO) else {
-            panic!("nobody holds it");
-        };
-        let order = std::sync::Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            for number in 0..4 {
-                let (take, order) = (&take, &order);
-                scope.spawn(move || {
-                    let Acquired::Yes(lock) = take(Duration::from_secs(60)) else {
-                        panic!("it is let go");
-                    };
-                    order.lock().unwrap().push(number);
-                    thread::sleep(Duration::from_millis(30));
-                    drop(lock);
-                });
-                thread::sleep(Duration::from_millis(30));
-            }
-            drop(first);
-        });
-        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn who_wants_it_alone_does_not_wait_for_those_who_come_later_to_share_it() {
-        let temp = tempfile::tempdir().unwrap();
-        let dir = Dir::open(temp.path()).unwrap();
-        let take = |mode, wait| acquire(&dir, "lock", mode, wait).unwrap();
-        let first = take(Mode::Shared, Duration::ZERO);
-        let order = std::sync::Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            let (take, order) = (&take, &order);
-            let ask = |mode, name| {
-                scope.spawn(move || {
-                    let lock = take(mode, Duration::from_secs(60));
-                    order.lock().unwrap().push(name);
-                    drop(lock);
-                });
-            };
-            ask(Mode::Exclusive, "alone");
-            let file = dir.open_permanent("lock").unwrap();
-            while line::is_empty(&file) {
-                thread::sleep(Duration::from_millis(1));
-            }
-            ask(Mode::Shared, "later");
-            // Who does not wait behind the other one has it at once.
-            thread::sleep(Duration::from_millis(50));
-            drop(first);
-        });
-        assert_eq!(*order.lock().unwrap(), ["alone", "later"]);
     }
 }
