@@ -43,6 +43,8 @@ pub struct Stat {
     pub mode: u32,
     /// Size in bytes.
     pub size: u64,
+    /// The bytes it takes on disk.
+    pub disk: u64,
     /// Last change of content, nanoseconds since 1970.
     pub mtime: i64,
     /// Last change of content or attributes, nanoseconds since 1970. No program can set it back.
@@ -60,6 +62,9 @@ pub struct Stat {
     /// Group.
     pub gid: u32,
 }
+
+/// Room on disk is told in units of so many bytes, whatever the file system's own are.
+const BLOCK: u64 = 512;
 
 /// What is asked of the kernel about each file. Which mount it is on costs nothing more.
 #[cfg(target_os = "linux")]
@@ -81,6 +86,7 @@ impl Stat {
             kind: FileKind::from_rustix(FileType::from_raw_mode(u32::from(s.stx_mode))),
             mode: u32::from(s.stx_mode) & 0o7777,
             size: s.stx_size,
+            disk: s.stx_blocks.saturating_mul(BLOCK),
             mtime: nanos(&s.stx_mtime),
             ctime: nanos(&s.stx_ctime),
             dev: (u64::from(s.stx_dev_major) << 32) | u64::from(s.stx_dev_minor),
@@ -98,6 +104,7 @@ impl Stat {
             kind: FileKind::from_rustix(FileType::from_raw_mode(s.st_mode as _)),
             mode: (s.st_mode as u32) & 0o7777,
             size: s.st_size as u64,
+            disk: (s.st_blocks as u64).saturating_mul(BLOCK),
             mtime: nanos(s.st_mtime as i64, s.st_mtime_nsec as i64),
             ctime: nanos(s.st_ctime as i64, s.st_ctime_nsec as i64),
             dev: s.st_dev as u64,

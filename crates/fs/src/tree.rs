@@ -72,7 +72,8 @@ impl Dir {
     /// Like [`Self::tree_bytes`], with the latest time anything in it was changed.
     pub fn tree_measure(&self, name: &CStr) -> Result<TreeMeasure> {
         let top = self.open_below(name, Access::Look)?;
-        let mut found = TreeMeasure { bytes: 0, newest: top.stat_self()?.mtime };
+        let stat = top.stat_self()?;
+        let mut found = TreeMeasure { bytes: 0, disk: stat.disk, newest: stat.mtime };
         let left = measure_files(&top, &mut found)?;
         let mut walk = Walk::new(top, left)?;
         loop {
@@ -201,6 +202,8 @@ fn remove_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
 pub struct TreeMeasure {
     /// The sizes of all regular files.
     pub bytes: u64,
+    /// What all of it takes on disk, each file for itself and with the directories: tiny files take much more than their sizes.
+    pub disk: u64,
     /// When something in it was last changed, in nanoseconds since 1970.
     pub newest: i64,
 }
@@ -212,6 +215,7 @@ fn measure_files(dir: &Dir, found: &mut TreeMeasure) -> Result<Vec<CString>> {
             continue;
         };
         found.newest = found.newest.max(stat.mtime);
+        found.disk += stat.disk;
         match stat.kind {
             FileKind::Directory => directories.push(entry.name),
             _ => found.bytes += file_bytes(&stat),

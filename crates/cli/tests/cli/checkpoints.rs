@@ -1,5 +1,9 @@
 //! `herma checkpoints`: status, clear and gc.
 
+use std::process::Command;
+
+use herma_testkit::Bounded;
+
 use super::{json, random_text, test_env, without_sizes};
 
 /// Three checkpoints of one project, one of another that is deleted afterwards.
@@ -37,6 +41,7 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     Leave files out of later checkpoints with a line in the project's .hermaignore, or in all projects
     with: herma config set exclude PATTERN...
 
+    On disk: [SIZE]
     Packs: 4
     Trash: [SIZE]
     Limits: 200 checkpoints per project, [SIZE] in all, 7 days without use
@@ -80,6 +85,23 @@ fn status_tells_programs_the_same() {
     assert_eq!(json["limits"]["max_snapshots"], 200);
     assert_eq!(json["packs"], 4);
     assert_eq!(json["last_cleaning"], serde_json::Value::Null);
+}
+
+#[test]
+fn status_says_what_du_says() {
+    let env = test_env();
+    let project = env.work_dir("shop");
+    for version in 0..20 {
+        project.write("cart.txt", &version.to_string());
+        project.run(["save"]).success();
+    }
+    let status = json(&project.run(["checkpoints", "--json"]).success());
+    let store = env.home().join("checkpoints/store");
+    let du = Command::new("du").arg("-sk").arg(store).bounded_output().unwrap();
+    let du = String::from_utf8(du.stdout).unwrap();
+    let du = du.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024;
+    let told = status["store_disk_bytes"].as_u64().unwrap();
+    assert!(told * 2 <= du * 3 && du * 2 <= told * 3, "{told} is told, {du} is taken");
 }
 
 #[test]

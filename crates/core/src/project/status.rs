@@ -8,7 +8,6 @@ use herma_store::gc::trash;
 use crate::cleanup::Presence;
 use crate::cleanup::due::CleaningRecord;
 use crate::cleanup::holdings::{Lengths, ProjectCost, costs};
-use crate::cleanup::room::store_bytes;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
@@ -26,6 +25,8 @@ pub struct StoreStatus {
     pub exists: bool,
     /// The size of the store.
     pub store_bytes: u64,
+    /// What it takes on disk, as `du` counts it.
+    pub store_disk_bytes: u64,
     /// The size it is kept to; 0 is no limit.
     pub size_limit: u64,
     /// How much of it is in the trash.
@@ -88,7 +89,8 @@ impl Engine {
             return Ok(status);
         };
         status.exists = true;
-        status.store_bytes = store_bytes(&store.dirs)?;
+        let whole = store.dirs.base().tree_measure(c"store")?;
+        (status.store_bytes, status.store_disk_bytes) = (whole.bytes, whole.disk);
         status.size_limit = self.size_limit_of(&store.dirs)?;
         status.trash_bytes = trash::bytes(&store.dirs)?;
         status.packs = store.objects.pack_names()?.len();

@@ -9,6 +9,7 @@ fn stat(ino: u64) -> Stat {
         kind: herma_fs::FileKind::File,
         mode: 0o644,
         size: 7,
+        disk: 0,
         mtime: 1,
         ctime: 2,
         dev: 3,

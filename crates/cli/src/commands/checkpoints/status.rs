@@ -177,7 +177,8 @@ fn write_disk(
     env: &CommandEnv,
     now: f64,
 ) -> io::Result<()> {
-    writeln!(out, "\nPacks:           {}", status.packs)?;
+    writeln!(out, "\nOn disk:         {}", size(status.store_disk_bytes))?;
+    writeln!(out, "Packs:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
     let keeping = env.engine.settings().keeping;
     writeln!(out, "Limits:          {}", limits::in_words(&keeping, status.size_limit))?;
@@ -213,6 +214,7 @@ fn status_json(status: &StoreStatus, env: &CommandEnv) -> impl Serialize {
         base: PathJson::of(&status.base),
         exists: status.exists,
         store_size_bytes: status.store_bytes,
+        store_disk_bytes: status.store_disk_bytes,
         legacy_size_bytes: status.legacy_bytes,
         pre_v2_size_bytes: status.pre_v2_bytes,
         total_size_bytes: status.total_bytes(),
