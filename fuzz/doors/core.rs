@@ -4,12 +4,13 @@
 //! also says what must hold of the answer, because "it did not panic" is the least of it.
 
 use crate::cleanup::{CleaningRecord, clock};
-use crate::purge::record as purge_record;
-use crate::restore::journal::Journal;
+use crate::records::journal::Journal;
+use crate::records::purge as purge_record;
+use crate::records::step::marks::Marks;
+use crate::records::step::{log, record};
+use crate::records::undo::UndoRecord;
 use crate::save::receipts;
-use crate::steps::marks::Marks;
-use crate::steps::{calls, log, record};
-use crate::undo::record::UndoRecord;
+use crate::steps::calls;
 
 /// The journal of a restore, and where undo and redo stand.
 pub fn journal(bytes: &[u8]) {

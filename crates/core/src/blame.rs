@@ -19,96 +19,11 @@ use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::ScanError;
-use herma_worktree::reason::Reason;
 
 use crate::engine::{Progress, Project};
-use crate::error::Error;
-use crate::steps::{Author, Step};
+use crate::error::{AuthorshipError, Error};
+use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
-
-/// Why it cannot be said who wrote a file.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AuthorshipError {
-    /// A directory, a link or a nested repository.
-    #[error("{path} is not a file")]
-    NotAFile {
-        /// The path.
-        path: RelPath,
-    },
-    /// A file without lines.
-    #[error("{path} is a binary file: it has no lines")]
-    Binary {
-        /// The file.
-        path: RelPath,
-    },
-    /// A file beyond all that is compared line by line.
-    #[error("{path} is larger than {limit} bytes, too large to be looked at line by line")]
-    TooLarge {
-        /// The file.
-        path: RelPath,
-        /// The limit it exceeds.
-        limit: u64,
-    },
-    /// A file that was there and is gone.
-    #[error("{path} is not there any more")]
-    Gone {
-        /// The file.
-        path: RelPath,
-    },
-    /// A file that no checkpoint takes in, so that nobody knows who changed it.
-    #[error("{path} is left out of checkpoints ({})", .reason.word())]
-    LeftOut {
-        /// The file.
-        path: RelPath,
-        /// Why.
-        reason: Reason,
-    },
-}
-
-/// Who a line or a version is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LineAuthor {
-    /// Somebody before the oldest checkpoint that has it.
-    Earlier,
-    /// A person, or a program no agent started.
-    Hand,
-    /// This step.
-    Step(u64),
-    /// One or more of these steps, or a person meanwhile: nobody can tell.
-    Unattributed(Vec<u64>),
-}
-
-impl LineAuthor {
-    /// The word JSON uses.
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Earlier => "earlier",
-            Self::Hand => "hand",
-            Self::Step(_) => "step",
-            Self::Unattributed(_) => "unattributed",
-        }
-    }
-
-    /// The steps it names.
-    pub fn steps(&self) -> &[u64] {
-        match self {
-            Self::Earlier | Self::Hand => &[],
-            Self::Step(number) => std::slice::from_ref(number),
-            Self::Unattributed(numbers) => numbers,
-        }
-    }
-}
-
-impl From<Author> for LineAuthor {
-    fn from(author: Author) -> Self {
-        match author {
-            Author::Hand => Self::Hand,
-            Author::Step(number) => Self::Step(number),
-            Author::Unattributed(numbers) => Self::Unattributed(numbers),
-        }
-    }
-}
 
 /// A checkpoint, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

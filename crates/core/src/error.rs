@@ -11,12 +11,12 @@ use herma_store::path::BadName;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::ModesError;
 use herma_worktree::present::ScanError;
+use herma_worktree::reason::Reason;
 
-use crate::blame::AuthorshipError;
 use crate::project::{RootError, RootRefused};
-use crate::restore::{Kept, RestoreError};
-use crate::steps::recording::WhichStep;
+use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{BadCheckpointName, BadSpec};
+use crate::types::kept::Kept;
 
 /// What an engine call answers when it cannot do its work.
 #[derive(Debug, thiserror::Error)]
@@ -348,4 +348,108 @@ impl From<ModesError> for Error {
             _ => Self::Restore(RestoreError::BadModes),
         }
     }
+}
+
+/// Why a restore could not be planned or applied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The present state of these files could not be saved; nothing was changed.
+    #[error("the present state of {} could not be saved first", names(.paths))]
+    Unsafe {
+        /// The files.
+        paths: Vec<RelPath>,
+    },
+    /// The checkpoint cannot be read. Nothing was changed, or the journal knows the way back.
+    #[error("{path} cannot be read from the checkpoint")]
+    Damaged {
+        /// The file or directory.
+        path: RelPath,
+        /// What the store said.
+        source: ObjectError,
+    },
+    /// What is to be displaced cannot be brought back from the store, and could not be stored again; nothing was changed.
+    #[error("the stored copy of {path} cannot be read back, and it could not be stored again")]
+    Unproven {
+        /// The file.
+        path: RelPath,
+        /// Why not.
+        source: Box<Error>,
+    },
+    /// The checkpoint's list of modes is malformed; nothing was changed.
+    #[error("the checkpoint's list of modes is malformed")]
+    BadModes,
+    /// On this file system these are not different names; nothing was changed.
+    #[error("the file system takes these names for one: {}", names(.paths))]
+    OneName {
+        /// The names, those that belong together one after the other.
+        paths: Vec<RelPath>,
+    },
+    /// Writing stopped part way. The journal knows how to go on or back.
+    #[error("the restore stopped at {path}")]
+    Stopped {
+        /// Where.
+        path: RelPath,
+        /// What the system said.
+        source: herma_fs::Error,
+    },
+}
+
+impl RestoreError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Damaged { source: ObjectError::Fs(_), .. } => ErrorKind::Failed,
+            Self::Damaged { .. } | Self::Unproven { .. } | Self::BadModes => ErrorKind::Damaged,
+            _ => ErrorKind::Failed,
+        }
+    }
+}
+
+fn names(paths: &[RelPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
+    match paths.len() {
+        0..=3 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), more - 3),
+    }
+}
+
+/// Why it cannot be said who wrote a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorshipError {
+    /// A directory, a link or a nested repository.
+    #[error("{path} is not a file")]
+    NotAFile {
+        /// The path.
+        path: RelPath,
+    },
+    /// A file without lines.
+    #[error("{path} is a binary file: it has no lines")]
+    Binary {
+        /// The file.
+        path: RelPath,
+    },
+    /// A file beyond all that is compared line by line.
+    #[error("{path} is larger than {limit} bytes, too large to be looked at line by line")]
+    TooLarge {
+        /// The file.
+        path: RelPath,
+        /// The limit it exceeds.
+        limit: u64,
+    },
+    /// A file that was there and is gone.
+    #[error("{path} is not there any more")]
+    Gone {
+        /// The file.
+        path: RelPath,
+    },
+    /// A file that no checkpoint takes in, so that nobody knows who changed it.
+    #[error("{path} is left out of checkpoints ({})", .reason.word())]
+    LeftOut {
+        /// The file.
+        path: RelPath,
+        /// Why.
+        reason: Reason,
+    },
 }

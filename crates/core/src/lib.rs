@@ -4,7 +4,8 @@
 //! [`Settings`] and a [`Clock`], and get values back. All file access goes through `herma-fs`.
 //!
 //! * [`engine`]: what the command line and the bindings call; [`types`]: what they are given
-//! * [`project`]: which directory is the project, and may it be saved at all
+//! * [`project`]: which directory is the project, and may it be saved at all; `projects`: all of a store
+//! * [`records`]: the small files that are kept for each project
 //! * `save`: the look becomes objects, durable before a ref names them
 //! * [`restore`]: plan → prove → apply → verify, with the journal
 //! * [`undo`]: back and forth along the states there were; single steps taken back, keeping what came after
@@ -25,7 +26,9 @@ pub mod error;
 pub mod fuzzing;
 mod history;
 pub mod project;
+mod projects;
 pub mod purge;
+pub mod records;
 mod repair;
 pub mod restore;
 mod save;
@@ -44,11 +47,13 @@ pub use types::checkpoint::{Checkpoint, Spec};
 pub use types::clock::Clock;
 pub use types::settings::Settings;
 
-pub use crate::blame::{AuthorshipError, Blame, BlameLine, LineAuthor, LineOrigin, SavedIn};
-pub use crate::project::import_legacy::{ImportOptions, Imported};
-pub use crate::project::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};
-pub use crate::project::status::{ProjectStatus, StoreStatus};
+pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
+pub use crate::error::AuthorshipError;
+pub use crate::projects::import_legacy::{ImportOptions, Imported};
+pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};
+pub use crate::projects::status::{ProjectStatus, StoreStatus};
 pub use crate::purge::away::InterruptedPurge;
+pub use crate::records::step::{LineAuthor, OutsideOfStep};
 pub use crate::repair::refs::{RepairedRecord, RepairedRef};
 pub use crate::repair::verify::{
     BrokenRef, DamagedFinding, DamagedRecord, Verified, VerifyOptions,
@@ -59,11 +64,11 @@ pub use crate::restore::run::Restored;
 pub use crate::save::{Lost, SaveOptions, Saved, Waited};
 pub use crate::steps::calls::{BegunCall, Call};
 pub use crate::steps::list::ListedStep;
-pub use crate::steps::passed_over::OutsideOfStep;
-pub use crate::steps::recording::{BegunStep, EndedStep, WhichStep};
+pub use crate::steps::recording::{BegunStep, EndedStep};
 pub use crate::timeline::compare::{Comparison, State};
 pub use crate::timeline::file_history::{FileHistory, Version, VersionChange};
 pub use crate::timeline::session_changes::SessionChanges;
+pub use crate::types::asked::WhichStep;
 pub use crate::undo::Undone;
 pub use crate::undo::plan::{Extent, StepOutcome, TakeBack, TakeBackPlan, TakenBack, WhyLeft};
 pub use crate::undo::preview::Preview;

@@ -1,6 +1,6 @@
 //! What an interrupted command that moved files left to do to a conversation.
 
-use herma_core::undo::record::UndoRecord;
+use herma_core::records::undo::UndoRecord;
 use herma_core::{Project, Spec};
 use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
 use herma_store::ObjectId;

@@ -13,9 +13,9 @@ use herma_store::objects::Objects;
 use herma_store::{ProjectId, layout, lock};
 
 use crate::engine::Engine;
+use crate::engine::open::ids_below;
 use crate::error::Error;
 use crate::history::History;
-use crate::project::adopt::ids_below;
 
 /// How many checkpoints each project has.
 pub type CheckpointCounts = BTreeMap<ProjectId, usize>;

@@ -23,11 +23,11 @@ use super::facts::last_run;
 use super::plan::{Limits, Orphans, larger};
 use super::room::{PackFiles, store_bytes};
 use super::{CleanRequest, Cleaned};
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress};
 use crate::error::Error;
 use crate::history::{History, Labels};
-use crate::project::adopt::project_ids;
+use crate::types::asked::Due;
 use crate::types::settings::Keeping;
 
 /// So many packs are merged; git's own number.
@@ -44,21 +44,6 @@ const MAX_ROUNDS: usize = 20;
 
 /// After a cleaning with a problem, so many seconds pass before the next one.
 const PAUSE_AFTER_PROBLEM: f64 = 600.0;
-
-/// Why it is time to clean up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
-    /// A project has more checkpoints than it may.
-    Count,
-    /// There are many packs, or many loose objects.
-    Packs,
-    /// The store is nearly as large as it may be.
-    Size,
-    /// The disk is nearly full.
-    Disk,
-    /// The last cleaning was long ago.
-    Interval,
-}
 
 impl Engine {
     /// Is it time to clean up, after a save of this project? Looks at a few directories only.

@@ -19,15 +19,14 @@ use super::facts::{CheckpointFacts, ProjectFacts, project_facts};
 use super::notes::Note;
 use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
-use crate::engine::open::OpenStore;
+use crate::engine::lock::lock_project;
+use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{Engine, Project};
 use crate::error::Error;
 use crate::history::{Entry, History, Labels};
-use crate::purge::refs::lock_project;
-use crate::restore::interrupted::own_state;
+use crate::records::step::log::StepLog;
+use crate::records::step::{Step, log, marks};
 use crate::save::unsettled;
-use crate::steps::log::StepLog;
-use crate::steps::{Step, log, marks};
 use crate::types::checkpoint::{Checkpoint, Spec};
 
 /// How long an unattended cleaning waits for a project that is being saved.

@@ -14,13 +14,12 @@ use super::plan::larger;
 use super::presence;
 use super::presence::Presence;
 use crate::engine::Engine;
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::error::Error;
 use crate::history::{Entry, History, Labels};
 use crate::project::Identity;
-use crate::project::adopt::project_ids;
-use crate::restore::interrupted::{own_state, records_of};
-use crate::steps::log::StepLog;
+use crate::records::step::log::StepLog;
+use crate::restore::interrupted::records_of;
 use crate::steps::recording::open_steps;
 use crate::types::message::Message;
 

@@ -4,11 +4,11 @@
 //! [`plan`](plan()) turns both into a [`Plan`]. That is a value, which [`Engine::plan_cleaning`] hands out to be shown
 //! and confirmed. `execute` carries it out, project by project under the project's lock, where everything it rests
 //! on is looked at once more. Then `room` frees the room of what went. Nothing is planned again because of what that
-//! wrote. Nothing goes at all while refs are lost (`lost_refs`).
+//! wrote. Nothing goes at all while refs are lost (`repair::lost_refs`).
 //!
 //! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `rules`, `bytes`
 //!   with `holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
-//! * doing: `execute`, `room`, `lost_refs`, `clear` (everything goes)
+//! * doing: `execute`, `room`, `clear` (everything goes)
 //! * `due`: when it is time, without anybody asking
 //!
 //! A rule drops only what its limit demands. Order comes from sequence numbers; times are used for age, for thinning
@@ -22,7 +22,6 @@ pub mod due;
 pub(crate) mod execute;
 pub mod facts;
 pub mod holdings;
-pub(crate) mod lost_refs;
 pub mod notes;
 pub mod plan;
 pub mod presence;
@@ -45,14 +44,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 pub use clear::{CheckpointCounts, Cleared};
-pub use due::{CleaningRecord, Due};
+pub use due::CleaningRecord;
 use execute::{forget_steps, in_words, note_missing, put_right};
 pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use herma_store::ProjectId;
 use herma_store::gc::{Collected, Thoroughness, trash};
 use herma_store::layout::StoreDirs;
 use holdings::Lengths;
-use lost_refs::refuse_lost;
 pub use notes::{Held, Note, Over, Protection};
 pub use plan::{Dropped, ForgottenProject, Limits, Orphans, Plan, Rule, plan};
 pub use presence::{Doubt, Presence};
@@ -61,6 +59,8 @@ use room::{PackFiles, is_pressed, make_room, store_bytes, urgent};
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
+use crate::repair::lost_refs::refuse_lost;
+pub use crate::types::asked::Due;
 
 /// Seconds in an hour.
 const HOUR: f64 = 3600.0;

@@ -16,7 +16,7 @@ use super::plan::Limits;
 use super::{CleanRequest, Cleaned};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::purge::doomed;
+use crate::records::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.
 const PACKS_PER_STORE: u64 = 20;

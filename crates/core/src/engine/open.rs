@@ -1,6 +1,6 @@
 //! Opening the store for one operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,11 @@ use herma_store::{ObjectId, ProjectId, layout};
 use herma_worktree::stat_cache::StatCache;
 
 use super::{Engine, Project};
+use crate::engine::lock::lock_project;
 use crate::error::Error;
 use crate::history::History;
 use crate::project::{Identity, Place};
-use crate::purge::record::{PurgeRecord, read_rewritten};
-use crate::purge::refs::lock_project;
-use crate::restore::interrupted::own_state;
-use crate::save::Stored;
+use crate::records::purge::{PurgeRecord, read_rewritten};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
 
@@ -427,6 +425,53 @@ pub(crate) fn believed(
         .checkpoint
         .is_some_and(|id| history.contains(&id) && store.objects.contains(&id).unwrap_or(false));
     alive.then(|| Arc::new(cache))
+}
+
+/// A project's own state, if there is any.
+pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+    let Some(herma) = store.dirs.herma() else {
+        return Ok(None);
+    };
+    match herma.projects.open_dir(project.as_str()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// The ids of all projects that have refs, readable or not, or a record.
+pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+    let mut ids = BTreeSet::new();
+    for prefix in ["refs/herma/", "refs/hermes/"] {
+        ids.extend(ids_below(&store.dirs, prefix)?);
+    }
+    if let Ok(dir) = store.dirs.store().open_dir("projects") {
+        for entry in dir.entries()? {
+            let stem = entry.name.to_bytes().strip_suffix(b".json");
+            ids.extend(stem.and_then(ProjectId::parse));
+        }
+    }
+    Ok(ids)
+}
+
+/// The ids of the projects that have refs below `prefix`, readable or not.
+pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>, Error> {
+    let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
+    let names = listing.refs.into_iter().map(|(name, _)| name);
+    let id = |name: String| {
+        let id = name.strip_prefix(prefix)?.split('/').next()?;
+        ProjectId::parse(id.as_bytes())
+    };
+    Ok(names.chain(listing.broken).filter_map(id).collect())
+}
+
+/// Which of the objects a stat cache names are in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// All of them.
+    All,
+    /// Trees, blobs and modes; lists of what was left out may be missing.
+    TreesOnly,
 }
 
 #[cfg(test)]

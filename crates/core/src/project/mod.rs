@@ -5,12 +5,6 @@
 //! * [`identity`]: `projects/<id>.json`, read and written as Hermes does
 //! * [`place`]: which directory it was, so that it can be known again
 
-pub(crate) mod adopt;
-pub(crate) mod adopt_steps;
-pub(crate) mod import_legacy;
-pub(crate) mod legacy;
-pub(crate) mod status;
-
 pub mod identity;
 mod json;
 pub mod place;

@@ -9,13 +9,13 @@ use herma_store::objects::Objects;
 use herma_store::{ObjectId, ProjectId, gc};
 
 use crate::cleanup::room::purging;
+use crate::engine::open::{own_state, project_ids};
 use crate::engine::{Engine, Progress, Project};
 use crate::error::Error;
-use crate::project::adopt::project_ids;
-use crate::purge::record::PurgeRecord;
-use crate::purge::{Purged, doomed};
+use crate::purge::Purged;
+use crate::records::doomed;
+use crate::records::purge::PurgeRecord;
 use crate::repair::verify::{VerifyOptions, verify_store};
-use crate::restore::interrupted::own_state;
 
 /// A purge that was begun and not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]

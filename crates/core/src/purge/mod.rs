@@ -17,8 +17,6 @@ pub(crate) mod refs;
 pub(crate) mod run;
 pub(crate) mod survey;
 
-pub(crate) mod doomed;
-pub(crate) mod record;
 pub(crate) mod rewrite;
 pub(crate) mod search;
 

@@ -21,18 +21,19 @@ use herma_store::{ObjectId, ProjectId, RelPath};
 use herma_worktree::present::Present;
 
 use crate::cleanup::room::store_bytes;
-use crate::engine::open::OpenStore;
+use crate::engine::lock::{carry_out, lock_project};
+use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, Progress, Project};
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::project::adopt::project_ids;
-use crate::purge::record::PurgeRecord;
-use crate::purge::refs::{carry_out, lock_project, own_refs, plan_refs};
+use crate::purge::refs::{own_refs, plan_refs};
 use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
 use crate::purge::survey::Survey;
-use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten, doomed};
-use crate::restore::interrupted::{own_state, records_of};
+use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten};
+use crate::records::doomed;
+use crate::records::purge::PurgeRecord;
+use crate::restore::interrupted::records_of;
 
 impl Project<'_> {
     /// What a purge would find and do. Nothing is changed.

@@ -12,11 +12,10 @@ use herma_store::gc::mark::Walk;
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, ProjectId, RelPath};
 
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Progress, Stage};
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::project::adopt::project_ids;
 use crate::purge::search::{Contents, Place, at_paths};
 use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 

@@ -9,15 +9,15 @@ use herma_store::refs::roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
 use herma_store::{ObjectId, ProjectId};
 
-use crate::cleanup::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::engine::Engine;
-use crate::engine::open::OpenStore;
+use crate::engine::lock::lock_project;
+use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
 use crate::history::History;
-use crate::purge::record::read_rewritten;
-use crate::purge::refs::lock_project;
-use crate::repair::refs::{RepairedRef, receipt_in};
-use crate::restore::interrupted::own_state;
+use crate::records::purge::read_rewritten;
+use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
+use crate::repair::refs::RepairedRef;
+use crate::save::receipts::receipt_in;
 
 /// How many checkpoints of a project are looked for behind one.
 const MAX_CHECKPOINTS_BEHIND: usize = 100_000;

@@ -9,6 +9,7 @@
 //! that are not named there, and can be dropped.
 
 pub(crate) mod lost;
+pub(crate) mod lost_refs;
 pub(crate) mod refs;
 pub(crate) mod state_files;
 pub(crate) mod verify;
@@ -26,10 +27,9 @@ use herma_store::repair::{own_files, rebuild, recover, salvage};
 use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::{ObjectId, layout};
 
-use crate::engine::open::{OpenStore, stamp};
+use crate::engine::open::{OpenStore, project_ids, stamp};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::project::adopt::project_ids;
 use crate::repair::lost::{missing_commits, missing_cuts};
 use crate::repair::refs::{RepairedRecord, RepairedRef, missing_candidates};
 use crate::repair::verify::{Verified, VerifyOptions, verify_store};

@@ -21,13 +21,13 @@ use herma_store::repair::set_aside::SetAside;
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
-use crate::engine::open::OpenStore;
+use crate::engine::lock::lock_project;
+use crate::engine::open::{OpenStore, project_ids};
 use crate::error::Error;
 use crate::history::History;
 use crate::project::Identity;
-use crate::project::adopt::project_ids;
-use crate::purge::refs::lock_project;
 use crate::repair::verify::{OUR_REFS, other_extra, read_record};
+use crate::save::receipts::receipt_in;
 use crate::types::message::Message;
 
 /// A ref that named nothing.
@@ -290,13 +290,6 @@ fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
     checkpoint_of(checkpoint)?;
     let id = store.dirs.refs().read(checkpoint).ok()??;
     receipt_in(store, &id)
-}
-
-/// The receipt a commit names, if it is there.
-pub(crate) fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
-    let commit = store.objects.read_commit(id).ok()?;
-    let extra = Message::parse(&commit.message).extra?;
-    store.objects.read_tree(&extra).ok().map(|_| extra)
 }
 
 /// The commit that the ref of a checkpoint must have named, if something else tells.

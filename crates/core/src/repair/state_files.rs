@@ -11,20 +11,18 @@ use herma_store::layout::plain_file::{read_plain, what_stands_there};
 use herma_store::refs::roll;
 use herma_store::repair::set_aside::SetAside;
 
-use crate::cleanup::lost_refs::known_ids;
 use crate::engine::Engine;
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
-use crate::purge::record;
-use crate::purge::record::PurgeRecord;
+use crate::records::journal::Journal;
+use crate::records::purge::PurgeRecord;
+use crate::records::step::{log, marks, record as step_record};
+use crate::records::undo::UndoRecord;
+use crate::records::{journal, purge as record};
 use crate::repair::RepairedFile;
+use crate::repair::lost_refs::known_ids;
 use crate::repair::verify::DamagedRecord;
-use crate::restore::interrupted::own_state;
-use crate::restore::journal;
-use crate::restore::journal::Journal;
 use crate::save::unsettled;
-use crate::steps::{log, marks, record as step_record};
-use crate::undo::record::UndoRecord;
 
 /// No such file is larger.
 const MAX_SIZE: u64 = 256 << 20;

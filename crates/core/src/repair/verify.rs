@@ -15,18 +15,16 @@ use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
 use herma_worktree::present::ScanError;
 
-use crate::cleanup::lost_refs::{known_ids, lost_refs, misplaced};
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
 use crate::history::{Entry, History};
 use crate::project::Identity;
-use crate::project::adopt::project_ids;
-use crate::purge::record::PurgeRecord;
+use crate::records::purge::PurgeRecord;
 use crate::repair::lost::{missing_cuts, missing_extras};
+use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::repair::refs::misled_refs;
 use crate::repair::state_files::damaged_state;
-use crate::restore::interrupted::own_state;
 use crate::types::message::Message;
 
 /// Records of projects are small; anything larger is something else.

@@ -23,11 +23,13 @@ use rayon::prelude::*;
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
+use crate::restore::Plan;
 use crate::restore::apply::Applied;
 use crate::restore::apply::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
-use crate::restore::{Kept, KeptWhy, Plan, RestoreOptions};
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
+use crate::types::kept::{Kept, KeptWhy};
 
 /// Up to this many files are synced one by one; beyond it the file system is synced once, which was quicker for 100 files even
 /// on a disk whose `fsync` takes 0.1 ms.

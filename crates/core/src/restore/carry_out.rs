@@ -8,18 +8,17 @@ use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
 use herma_worktree::present::{Present, ScanError};
 
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, Stored};
 use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
-use crate::restore::RestoreOptions;
+use crate::records::journal::Journal;
 use crate::restore::apply::write::Writer;
 use crate::restore::apply::{Applied, Applier};
 use crate::restore::arrival::syncs_each;
-use crate::restore::journal::Journal;
 use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
-use crate::save::Stored;
+use crate::types::asked::RestoreOptions;
 
 impl Project<'_> {
     /// Changes the files, looks whether they arrived, and notes how to get back.

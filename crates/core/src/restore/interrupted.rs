@@ -6,15 +6,15 @@ use herma_store::{ObjectId, ProjectId, RelPath, layout};
 use herma_worktree::reason::Reason;
 use herma_worktree::sink::HashOnly;
 
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{NoProgress, Progress, Project};
 use crate::error::Error;
 use crate::history::History;
+use crate::records::journal;
+use crate::records::journal::{Journal, TempKind, parse_temp_name};
+use crate::records::undo::UndoRecord;
 use crate::restore::apply::write::content_id;
-use crate::restore::journal;
-use crate::restore::journal::{Journal, TempKind, parse_temp_name};
 use crate::restore::run::{Restored, Task};
-use crate::undo::record::UndoRecord;
 
 /// A restore that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,18 +126,6 @@ pub(crate) fn records_of(
     match own_state(store, project)? {
         Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
         None => Ok((None, UndoRecord::default())),
-    }
-}
-
-/// A project's own state, if there is any.
-pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
-    let Some(herma) = store.dirs.herma() else {
-        return Ok(None);
-    };
-    match herma.projects.open_dir(project.as_str()) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(e) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e.into()),
     }
 }
 

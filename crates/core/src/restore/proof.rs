@@ -11,7 +11,7 @@
 //!
 //! [`Proven`] is what a restore is carried out with, and only a proof makes one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use herma_store::object::{EntryMode, TreeEntry};
@@ -24,13 +24,13 @@ use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, RestoreError};
+use crate::records::undo::UndoRecord;
 use crate::restore::run::before;
-use crate::restore::{ActionKind, Plan, RestoreError};
+use crate::restore::{ActionKind, Plan};
+use crate::save::receipts::receipt_of;
 use crate::save::{Draft, Saved};
 use crate::types::checkpoint::Origin;
-use crate::types::message::Message;
-use crate::undo::record::UndoRecord;
 
 /// The state before a restore.
 pub(crate) struct Before {
@@ -182,29 +182,6 @@ fn displaced(plan: &Plan, present: &StatCache) -> Vec<(RelPath, ObjectId)> {
             is_file.then(|| (action.path.clone(), entry.id))
         })
         .collect()
-}
-
-/// Reads a commit, its receipt and the trees of all lists in it. Returns the project's tree, and the contents of the receipt.
-pub(crate) fn receipt_of(
-    objects: &Objects,
-    checkpoint: &ObjectId,
-) -> Result<(ObjectId, Vec<ObjectId>), ObjectError> {
-    let commit = objects.read_commit(checkpoint)?;
-    let mut stack: Vec<ObjectId> = Message::parse(&commit.message).extra.into_iter().collect();
-    let mut seen = HashSet::new();
-    let mut contents = Vec::new();
-    while let Some(list) = stack.pop() {
-        for entry in objects.read_tree(&list)? {
-            if !seen.insert(entry.id) {
-                continue;
-            }
-            match entry.mode {
-                EntryMode::Directory => stack.push(entry.id),
-                _ => contents.push(entry.id),
-            }
-        }
-    }
-    Ok((commit.tree, contents))
 }
 
 /// Reads a commit, and its receipt with all lists. Returns its tree.

@@ -1,6 +1,6 @@
 //! Restoring: save the present, plan, apply, verify.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
@@ -11,7 +11,7 @@ use herma_worktree::modes::Modes;
 use herma_worktree::owner::Owners;
 use herma_worktree::present::Present;
 use herma_worktree::reason::Reason;
-use herma_worktree::receipt::{LeftOut, Receipt};
+use herma_worktree::receipt::Receipt;
 use herma_worktree::side::PresentSide;
 use herma_worktree::sink::HashOnly;
 use herma_worktree::stat_cache::StatCache;
@@ -19,18 +19,20 @@ use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, RestoreError};
 use crate::history::History;
-use crate::restore::apply::read_ahead::ReadAhead;
-use crate::restore::journal::Journal;
+use crate::records::journal::Journal;
+use crate::records::undo::Move;
 use crate::restore::plan::same_name::Asking;
 use crate::restore::plan::{Planner, Prepared, same_name};
-use crate::restore::{Action, ActionKind, Kept, KeptWhy, Lack, Plan, RestoreError, RestoreOptions};
-use crate::save::receipts::read_left_out;
+use crate::restore::{Action, ActionKind, Plan};
+use crate::save::read_ahead::ReadAhead;
+use crate::save::receipts::{by_path, read_left_out};
 use crate::save::saved_before::SavedBefore;
 use crate::save::{Draft, Lost, SaveOptions, Saved, Waited, vouches_for_absence};
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
-use crate::undo::record::Move;
+use crate::types::kept::{Kept, KeptWhy, Lack};
 
 /// What a restore did.
 #[derive(Clone, Debug)]
@@ -354,15 +356,6 @@ pub(crate) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Err
         Err(e) if e.kind() == ErrorKind::Damaged && !matches!(e, Error::Restore(_)) => Ok(None),
         read => read.map(Some),
     }
-}
-
-/// What a checkpoint says nothing about, by path.
-pub(crate) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
-    let items = left_out.into_iter();
-    items
-        .filter(|item| !item.reason.is_captured())
-        .map(|item| (item.path.into(), item.reason))
-        .collect()
 }
 
 /// Checks that every file the plan changes or removes is held, whole, by the save just made.

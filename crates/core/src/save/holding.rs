@@ -6,12 +6,11 @@ use herma_worktree::present::info_exclude_rules;
 use herma_worktree::rules::ExcludeSettings;
 
 use crate::engine::Project;
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::interrupted::own_state;
-use crate::steps::log::StepLog;
-use crate::steps::{Step, StepRules};
+use crate::records::step::log::StepLog;
+use crate::records::step::{Step, StepRules};
 
 /// So many of the newest steps may have ended with the newest checkpoint.
 const STEPS_SEARCHED: u64 = 16;

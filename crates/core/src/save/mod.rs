@@ -1,8 +1,10 @@
 //! Saving: scan, store, publish, in the order that makes a crash leave the old state or the new one.
 
+pub(crate) mod comparable;
 pub(crate) mod holding;
 pub(crate) mod neighbours;
 pub(crate) mod publish;
+pub(crate) mod read_ahead;
 pub(crate) mod receipts;
 pub(crate) mod reliance;
 pub(crate) mod saved_before;
@@ -24,17 +26,16 @@ use herma_worktree::present::{
 use herma_worktree::receipt::{Receipt, why_left_out};
 use herma_worktree::stat_cache::StatCache;
 
-use crate::cleanup::due::Due;
-use crate::engine::open::{OpenStore, believed};
+use crate::engine::open::{OpenStore, Stored, believed};
 use crate::engine::{NoProgress, Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::{Entry, History};
-use crate::restore::apply::read_ahead::ReadAhead;
-use crate::restore::run::by_path;
 use crate::save::publish::NewState;
-use crate::save::receipts::read_left_out;
+use crate::save::read_ahead::ReadAhead;
+use crate::save::receipts::{by_path, read_left_out};
 use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
+use crate::types::asked::Due;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin, check_checkpoint_name};
 use crate::types::message::Message;
 
@@ -526,15 +527,6 @@ pub(crate) fn vouches_for_absence(
         let mut paths = paths.iter();
         paths.all(|path| why_left_out(&left_out, path).is_none())
     })
-}
-
-/// Which of the objects a stat cache names are in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
-    /// All of them.
-    All,
-    /// Trees, blobs and modes; lists of what was left out may be missing.
-    TreesOnly,
 }
 
 /// The counts, and everything that no rule leaves out and that is missing or worth a warning.

@@ -1,15 +1,19 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
-use herma_store::object::TreeEntry;
-use herma_store::objects::Objects;
+use std::collections::{BTreeMap, HashSet};
+
+use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::objects::{ObjectError, Objects};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists;
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::{LeftOut, Receipt, Summary};
 
 use crate::engine::Project;
+use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::types::checkpoint::Checkpoint;
+use crate::types::message::Message;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;
@@ -162,6 +166,48 @@ pub(crate) fn why_left_out(
         };
     }
     Ok(None)
+}
+
+/// What no state vouches for, by path.
+pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;
+
+/// What a checkpoint says nothing about, by path.
+pub(crate) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
+    let items = left_out.into_iter();
+    items
+        .filter(|item| !item.reason.is_captured())
+        .map(|item| (item.path.into(), item.reason))
+        .collect()
+}
+
+/// Reads a commit, its receipt and the trees of all lists in it. Returns the project's tree, and the contents of the receipt.
+pub(crate) fn receipt_of(
+    objects: &Objects,
+    checkpoint: &ObjectId,
+) -> Result<(ObjectId, Vec<ObjectId>), ObjectError> {
+    let commit = objects.read_commit(checkpoint)?;
+    let mut stack: Vec<ObjectId> = Message::parse(&commit.message).extra.into_iter().collect();
+    let mut seen = HashSet::new();
+    let mut contents = Vec::new();
+    while let Some(list) = stack.pop() {
+        for entry in objects.read_tree(&list)? {
+            if !seen.insert(entry.id) {
+                continue;
+            }
+            match entry.mode {
+                EntryMode::Directory => stack.push(entry.id),
+                _ => contents.push(entry.id),
+            }
+        }
+    }
+    Ok((commit.tree, contents))
+}
+
+/// The receipt a commit names, if it is there.
+pub(crate) fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
+    let commit = store.objects.read_commit(id).ok()?;
+    let extra = Message::parse(&commit.message).extra?;
+    store.objects.read_tree(&extra).ok().map(|_| extra)
 }
 
 #[cfg(test)]

@@ -15,10 +15,9 @@ use herma_store::pack::sign::PackSign;
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Project;
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
-use crate::restore::interrupted::own_state;
-use crate::restore::proof::receipt_of;
+use crate::save::receipts::receipt_of;
 
 /// What the store has lost of what a stat cache relies on.
 #[derive(Debug, Default)]

@@ -16,16 +16,14 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::journal::read_record;
+use crate::records::step::log::StepLog;
+use crate::records::step::marks::Marks;
+use crate::records::step::{Step, StepKind, StepStart};
+use crate::records::{LOOK, forget_look, read_record};
 use crate::save::{SaveOptions, Saved};
-use crate::steps::log::StepLog;
-use crate::steps::marks::Marks;
 use crate::steps::recording::{before_options, open_steps};
-use crate::steps::{Step, StepKind, StepStart};
 use crate::types::checkpoint::Checkpoint;
 
-/// Where the last look is noted, in a project's own directory.
-const LOOK: &str = "look";
 const MAX_LOOK: u64 = 200;
 
 /// A tool call that an agent's hook tells of.
@@ -121,7 +119,7 @@ impl Project<'_> {
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(Vec::new());
         };
-        let Some(state) = crate::restore::interrupted::own_state(&store, &self.id)? else {
+        let Some(state) = crate::engine::open::own_state(&store, &self.id)? else {
             return Ok(Vec::new());
         };
         let log = StepLog::open(&state)?;
@@ -183,12 +181,6 @@ fn is_same(step: &Step, start: &StepStart) -> bool {
         && known.facts.session == start.facts.session
         && known.command == start.command
         && known.paths == start.paths
-}
-
-/// Files are about to be other than they were when somebody looked last.
-pub(crate) fn forget_look(state: &Dir) {
-    // Where it cannot be removed, it is as old as before.
-    let _ = state.remove_file(LOOK);
 }
 
 fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>, Error> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Step;
-use super::record::cut_name;
+use crate::records::step::record::cut_name;
 
 /// Which steps somebody means: those that fit everything that is said. Saying nothing means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

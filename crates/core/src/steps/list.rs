@@ -10,9 +10,10 @@ use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
+use crate::records::step::{Step, StepEnd};
+use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::publish::count;
-use crate::steps::{Step, StepChoice, StepEnd};
-use crate::timeline::comparable::{Foreign, may_be_foreign};
+use crate::steps::StepChoice;
 use crate::types::checkpoint::ChangeCount;
 
 /// So many of the files a step changed are named.

@@ -7,38 +7,11 @@ use herma_worktree::receipt::{Summary, why_left_out};
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::restore::run::by_path;
-use crate::save::receipts::left_out_of;
-use crate::steps::outside::{LeftOutThen, Outside, Sighting};
-use crate::steps::{Step, StepEnd};
-use crate::timeline::LeftOutMap;
+use crate::records::step::outside::{LeftOutThen, Outside, Sighting};
+use crate::records::step::{OutsideOfStep, Step, StepEnd};
+use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
-
-/// What a step changed that no checkpoint holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutsideOfStep {
-    /// The step.
-    pub step: u64,
-    /// What it changed.
-    pub outside: Outside,
-}
-
-impl OutsideOfStep {
-    /// What a step changed, as far as it is within these paths; all of it if there are none.
-    pub(crate) fn of(step: &Step, paths: &[RelPath]) -> Option<Self> {
-        let mut outside = step.outside.clone();
-        if !paths.is_empty() {
-            let is_asked = |path: &[u8]| {
-                let path = RelPath::new(path);
-                path.is_ok_and(|path| paths.iter().any(|asked| path.starts_with(asked)))
-            };
-            outside.changes.retain(|change| is_asked(&change.path));
-            outside.more = 0;
-        }
-        (!outside.is_empty()).then_some(Self { step: step.number, outside })
-    }
-}
 
 impl Project<'_> {
     /// What no checkpoint holds, as it is now. What cannot be looked at is not watched.

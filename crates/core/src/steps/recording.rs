@@ -8,20 +8,19 @@ use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::RestoreOptions;
-use crate::restore::interrupted::own_state;
-use crate::restore::journal::Journal;
+use crate::records::journal::Journal;
+use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
+use crate::records::step::marks::{Marks, Turn};
+use crate::records::step::outside::{Outside, Sighting};
+use crate::records::step::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
+use crate::records::undo::Move;
 use crate::save::{SaveOptions, Saved};
-use crate::steps::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
-use crate::steps::marks::{Marks, Turn};
-use crate::steps::outside::{Outside, Sighting};
-use crate::steps::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
+use crate::types::asked::{RestoreOptions, WhichStep};
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
-use crate::undo::record::Move;
 
 /// A step that has begun.
 #[derive(Clone, Debug)]
@@ -42,15 +41,6 @@ pub struct EndedStep {
     pub step: Step,
     /// The save after it; none when the state after it is not known, or was not looked at.
     pub saved: Option<Saved>,
-}
-
-/// Which step is meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhichStep {
-    /// The one with this number.
-    Number(u64),
-    /// The newest open one with the agent's own id of the call.
-    Call(String),
 }
 
 impl Project<'_> {
@@ -357,7 +347,7 @@ impl Project<'_> {
         newest: u64,
     ) -> Result<(), Error> {
         let state = self.state_dir(&store.dirs)?;
-        crate::steps::calls::forget_look(&state);
+        crate::records::forget_look(&state);
         let mut log = StepLog::open(&state)?;
         let kind = kind_of(journal.by);
         if noted(&log, kind, journal)?.is_some() {

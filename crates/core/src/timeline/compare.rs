@@ -15,8 +15,8 @@ use crate::engine::open::OpenStore;
 use crate::engine::{NoProgress, Progress, Project};
 use crate::error::Error;
 use crate::history::History;
+use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::timeline::Made;
-use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::types::checkpoint::Checkpoint;
 
 /// One side of a comparison.

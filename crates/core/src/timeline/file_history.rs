@@ -6,10 +6,9 @@ use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
 use herma_worktree::present::ScanError;
 
-use crate::blame::{AuthorshipError, LineAuthor};
 use crate::engine::{Progress, Project};
-use crate::error::Error;
-use crate::steps::Step;
+use crate::error::{AuthorshipError, Error};
+use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
 use crate::types::checkpoint::Checkpoint;
 

@@ -3,16 +3,15 @@
 //! Most states on the timeline are checkpoints. Where a restore brought back only a part, the state it led to
 //! is put together again from the two checkpoints, in memory.
 
-pub(crate) mod comparable;
 pub(crate) mod compare;
 pub(crate) mod file_history;
 pub(crate) mod labels;
+pub(crate) mod partition;
 pub(crate) mod session_changes;
 pub(crate) mod states;
-pub(crate) mod stretches;
 pub(crate) mod versions;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use herma_diff::merge::Labels;
@@ -24,23 +23,18 @@ use herma_store::object::{Kind, Object, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
-use herma_worktree::reason::Reason;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
-use crate::restore::RestoreOptions;
-use crate::restore::run::by_path;
-use crate::save::receipts::read_left_out;
-use crate::steps::Step;
+use crate::records::step::Step;
+use crate::save::comparable::{Foreign, may_be_foreign};
+use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
 use crate::steps::passed_over::were_there;
-use crate::timeline::comparable::{Foreign, may_be_foreign};
 use crate::timeline::states::Timeline;
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
-
-/// What no state vouches for, by path.
-pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;
 
 /// A project's timeline and what led along it.
 pub(crate) struct Story {
@@ -215,4 +209,21 @@ pub(crate) fn parts_of(
         None => Modes::unknown(project.open_root()?.stat_self()?.mode),
     };
     Ok(StateParts { modes, left_out: by_path(read_left_out(&store.objects, checkpoint)?) })
+}
+
+/// What belongs to the present beside its tree.
+pub(crate) fn present_parts(
+    store: &OpenStore,
+    present: &Present,
+    pending: &Pending<'_>,
+) -> Result<StateParts, Error> {
+    let mut left_out = Vec::new();
+    present.cache.each_left_out(|path, why| {
+        left_out.push(why.at(path));
+        true
+    });
+    Ok(StateParts {
+        modes: Modes::read_pending(&store.objects, pending, present.modes)?,
+        left_out: by_path(left_out),
+    })
 }

@@ -22,13 +22,13 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::steps::recording::WhichStep;
-use crate::steps::{Step, StepChoice, StepEnd};
+use crate::records::step::{Step, StepEnd};
+use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
+use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::timeline::{StateParts, Story};
-use crate::undo::partition::Sorted;
-use crate::undo::steps::present_parts;
+use crate::timeline::{StateParts, Story, present_parts};
+use crate::types::asked::WhichStep;
 
 /// What chosen steps changed.
 pub struct SessionChanges {

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use herma_worktree::present::StateIds;
 
-use crate::restore::RestoreOptions;
-use crate::steps::{Step, StepEnd};
+use crate::records::step::{Author, Step, StepEnd};
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
@@ -24,17 +24,6 @@ pub(crate) struct Point {
     pub(crate) state: StateIds,
     /// The checkpoint that holds it and says what it vouches for; `None` for the present.
     pub(crate) checkpoint: Option<Checkpoint>,
-}
-
-/// Who led from one state to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// No step was under way: a person did it, or a program no agent started.
-    Hand,
-    /// This step.
-    Step(u64),
-    /// One or more of these steps, or a person meanwhile.
-    Unattributed(Vec<u64>),
 }
 
 /// How a stretch relates to chosen steps.
@@ -171,7 +160,7 @@ impl Timeline {
     }
 
     /// Does a point hold the state a moment speaks of?
-    fn is_at(&self, index: usize, moment: &crate::steps::Moment) -> bool {
+    fn is_at(&self, index: usize, moment: &crate::records::step::Moment) -> bool {
         let Some(here) = &self.points[index].checkpoint else {
             return false;
         };
@@ -180,7 +169,7 @@ impl Timeline {
             || self.holds(moment).is_some_and(|state| state == self.points[index].state)
     }
 
-    fn holds(&self, moment: &crate::steps::Moment) -> Option<StateIds> {
+    fn holds(&self, moment: &crate::records::step::Moment) -> Option<StateIds> {
         let mut checkpoints = self.points.iter().filter_map(|p| p.checkpoint.as_ref());
         let found = checkpoints.find(|checkpoint| checkpoint.id == moment.checkpoint)?;
         Some((found.tree, found.modes))
@@ -261,7 +250,7 @@ impl Timeline {
     }
 }
 
-fn end_order(moment: &crate::steps::Moment) -> Order {
+fn end_order(moment: &crate::records::step::Moment) -> Order {
     let after = moment.next_step.saturating_mul(2);
     (moment.sequence, after.saturating_sub(1))
 }

@@ -4,11 +4,10 @@
 //! a line (`undo/record.rs`): the past of the record, then, if anything happened since the last move, where that led and what
 //! saves found since. Below the line are the checkpoints that are older than all of it.
 
-pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod preview;
-pub mod record;
 pub(crate) mod steps;
+pub(crate) mod stretches;
 
 use std::sync::Arc;
 
@@ -23,13 +22,13 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::{Entry, History};
-use crate::restore::run::{Restored, Task, by_path, unless_damaged};
-use crate::restore::{Plan, RestoreOptions};
-use crate::save::receipts::read_left_out;
-use crate::steps::passed_over::OutsideOfStep;
-use crate::timeline::LeftOutMap;
+use crate::records::step::OutsideOfStep;
+use crate::records::undo::{MAX_UNDO_STATES, Move, UndoRecord};
+use crate::restore::Plan;
+use crate::restore::run::{Restored, Task, unless_damaged};
+use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
-use crate::undo::record::{MAX_UNDO_STATES, Move, UndoRecord};
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]

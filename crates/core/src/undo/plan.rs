@@ -9,10 +9,11 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 use herma_worktree::stat_cache::StatCache;
 
+use crate::records::step::{Doubt, OutsideOfStep};
+use crate::restore::Plan;
 use crate::restore::run::Restored;
-use crate::restore::{Plan, RestoreOptions};
-use crate::steps::passed_over::OutsideOfStep;
-use crate::steps::{Doubt, StepChoice};
+use crate::steps::StepChoice;
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
 
 /// What to take back.

@@ -13,26 +13,24 @@ use herma_reversal as reversal;
 use herma_reversal::{Outcome, Request, Reversed, Run};
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
-use herma_worktree::modes::Modes;
 use herma_worktree::present::Present;
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
+use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd};
+use crate::records::undo::Move;
 use crate::restore::plan::requested;
-use crate::restore::run::{Task, before, by_path};
-use crate::restore::{Requested, RestoreOptions, Then};
+use crate::restore::run::{Task, before};
+use crate::restore::{Requested, Then};
 use crate::save::{Draft, vouches_for_absence};
-use crate::steps::passed_over::OutsideOfStep;
-use crate::steps::recording::WhichStep;
-use crate::steps::{Doubt, Step, StepEnd};
-use crate::timeline::stretches::Stretches;
-use crate::timeline::{StateParts, Story, parts_of};
+use crate::timeline::partition::Sorted;
+use crate::timeline::{StateParts, Story, parts_of, present_parts};
+use crate::types::asked::{RestoreOptions, WhichStep};
 use crate::types::checkpoint::{Checkpoint, Origin};
-use crate::undo::partition::Sorted;
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
-use crate::undo::record::Move;
+use crate::undo::stretches::Stretches;
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
@@ -425,21 +423,4 @@ fn is_idle(step: &Step) -> bool {
 fn doubts_of(told: &Story, steps: &BTreeSet<u64>) -> Vec<(u64, Doubt)> {
     let step = |number: &u64| Some((*number, told.step(*number)?.doubt()));
     steps.iter().filter_map(step).collect()
-}
-
-/// What belongs to the present beside its tree.
-pub(crate) fn present_parts(
-    store: &OpenStore,
-    present: &Present,
-    pending: &Pending<'_>,
-) -> Result<StateParts, Error> {
-    let mut left_out = Vec::new();
-    present.cache.each_left_out(|path, why| {
-        left_out.push(why.at(path));
-        true
-    });
-    Ok(StateParts {
-        modes: Modes::read_pending(&store.objects, pending, present.modes)?,
-        left_out: by_path(left_out),
-    })
 }

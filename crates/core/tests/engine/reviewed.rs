@@ -195,14 +195,14 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
     let project = p.project();
     let state = p.store().join("herma/projects").join(project.id().as_str());
     let state = herma_fs::Dir::open(&state).unwrap();
-    let journal = herma_core::restore::journal::Journal {
+    let journal = herma_core::records::journal::Journal {
         token: 1,
         safety: second.id,
         target: first.id,
         options: RestoreOptions::default(),
         started: 0,
-        by: herma_core::undo::record::Move::Restore,
-        undo: herma_core::undo::record::UndoRecord::default(),
+        by: herma_core::records::undo::Move::Restore,
+        undo: herma_core::records::undo::UndoRecord::default(),
     };
     journal.write(&state, &state).unwrap();
     for checkpoint in [&first, &second] {

@@ -10,7 +10,8 @@ use herma_store::RelPath;
 use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 
 use crate::restore::ActionKind;
-use crate::restore::plan::{Content, Prepared};
+use crate::restore::plan::Prepared;
+use crate::save::read_ahead::Content;
 
 /// Files that say what a save leaves out: with another one of these, the same files are another state.
 const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];

@@ -7,7 +7,6 @@
 
 pub(crate) mod as_written;
 pub(crate) mod holes;
-pub(crate) mod read_ahead;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;

@@ -12,14 +12,10 @@ use herma_store::pack::write::recent::RecentContents;
 use herma_worktree::owner::Boundary;
 use herma_worktree::stat_cache::EntryRecord;
 
-use crate::restore::Lack;
+use crate::records::journal::{TempKind, temp_name};
 use crate::restore::apply::holes::Holes;
-use crate::restore::apply::read_ahead::ReadAhead;
-use crate::restore::journal::{TempKind, temp_name};
-use crate::restore::plan::Content;
-
-/// No link can point to more bytes than the longest path the kernel takes.
-const LONGEST_TARGET: u64 = 4095;
+use crate::save::read_ahead::{Content, ReadAhead, read_link_target};
+use crate::types::kept::Lack;
 
 /// Setuid and setgid of a file that is replaced.
 const TAKEN_OVER: u32 = 0o6000;
@@ -284,22 +280,6 @@ impl Writer<'_> {
         put_back(dir, &aside, name)?;
         Ok(Done::ChangedMeanwhile)
     }
-}
-
-/// Where a saved link points, if a link can point there.
-pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u8>, ObjectError> {
-    let (kind, size) = objects.read_header(id)?;
-    if kind != Kind::Blob {
-        return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
-    }
-    if (1..=LONGEST_TARGET).contains(&size) {
-        let target = objects.read(id)?.data;
-        if !target.contains(&0) {
-            return Ok(target);
-        }
-    }
-    let what = "it is no symlink target".to_owned();
-    Err(ObjectError::Damaged { id: *id, what })
 }
 
 /// Can this be the file the safety checkpoint holds? Times and the inode are another matter: renaming a file or removing another

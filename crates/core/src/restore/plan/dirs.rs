@@ -16,8 +16,9 @@ use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
 use herma_worktree::stat_cache::{DirSearch, EntryKind, EntryRecord, StatCache};
 
 use crate::error::Error;
+use crate::restore::ActionKind;
 use crate::restore::plan::{DirectoryMode, Draft, Planner};
-use crate::restore::{ActionKind, KeptWhy};
+use crate::types::kept::KeptWhy;
 
 /// New files in a directory get its group.
 const SETGID: u32 = 0o2000;

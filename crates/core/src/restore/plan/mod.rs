@@ -21,7 +21,7 @@ use herma_worktree::stat_cache::{DirSearch, StatCache};
 
 use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
 use crate::error::Error;
-use crate::restore::apply::read_ahead::ReadAhead;
+use crate::save::read_ahead::{Content, ReadAhead};
 use crate::types::checkpoint::Checkpoint;
 
 /// Everything a plan is made from.
@@ -73,14 +73,6 @@ impl Prepared {
         let unknown = self.unknown.clone();
         unknown.map_or(Ok(()), |path| Err(Error::PathUnknown { path }))
     }
-}
-
-/// What belongs at a path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Content {
-    pub(crate) id: ObjectId,
-    pub(crate) mode: EntryMode,
-    pub(crate) bits: u32,
 }
 
 /// The mode of a directory of the target.

@@ -9,7 +9,7 @@ use herma_store::object::EntryMode;
 
 use crate::error::Error;
 use crate::restore::plan::{Draft, Planner};
-use crate::restore::{Kept, KeptWhy};
+use crate::types::kept::{Kept, KeptWhy};
 
 /// A path that was asked for by name.
 #[derive(Clone, Debug, PartialEq, Eq)]

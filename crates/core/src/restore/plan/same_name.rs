@@ -12,8 +12,8 @@ use herma_store::RelPath;
 use herma_worktree::stat_cache::StatCache;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::error::Error;
-use crate::restore::{ActionKind, Plan, RestoreError};
+use crate::error::{Error, RestoreError};
+use crate::restore::{ActionKind, Plan};
 
 /// What is made to see which names are one, and removed at once. It has a letter with two cases and one that
 /// can be written in two ways.

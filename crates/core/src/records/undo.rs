@@ -14,7 +14,7 @@ use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::restore::journal::read_record;
+use crate::records::read_record;
 
 const FILE: &str = "undo";
 const VERSION: u32 = 1;

@@ -4,12 +4,11 @@ use herma_fs::publish::Durability;
 use herma_store::ProjectId;
 
 use crate::engine::Project;
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
-use crate::restore::interrupted::own_state;
-use crate::steps::StepEnd;
-use crate::steps::log::StepLog;
-use crate::steps::marks::Marks;
+use crate::records::step::StepEnd;
+use crate::records::step::log::StepLog;
+use crate::records::step::marks::Marks;
 
 impl Project<'_> {
     /// Takes over the steps and turns of another project, whose checkpoints have got other places in the

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{cut_name, cut_prompt};
 use crate::error::Error;
-use crate::restore::journal::read_record;
+use crate::records::read_record;
 
 /// Where they are, in a project's own directory.
 pub(crate) const FILE: &str = "turns";

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
-use crate::restore::RestoreOptions;
-use crate::steps::outside::Outside;
+use crate::records::step::outside::Outside;
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Facts;
 
 const VERSION: u32 = 1;
@@ -148,7 +148,7 @@ impl StepStart {
 }
 
 /// Cuts a name as [`StepStart::cut`] does.
-pub(super) fn cut_name(name: &str) -> String {
+pub(crate) fn cut_name(name: &str) -> String {
     let mut name = name.to_owned();
     excerpt(&mut name, MAX_NAME);
     name
@@ -282,7 +282,7 @@ pub(crate) mod tests {
     use herma_worktree::reason::Reason;
 
     use super::*;
-    use crate::steps::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
+    use crate::records::step::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
 
     pub(crate) fn step() -> Step {
         let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };

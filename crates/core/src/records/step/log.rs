@@ -10,7 +10,7 @@ use herma_fs::{Dir, Errno};
 
 use super::{Step, record};
 use crate::error::Error;
-use crate::restore::journal::read_record;
+use crate::records::read_record;
 
 /// Where they are, in a project's own directory.
 pub(crate) const DIR: &CStr = c"steps";
@@ -222,7 +222,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::steps::record::tests::step;
+    use crate::records::step::record::tests::step;
 
     #[test]
     fn a_list_with_a_limit_reads_no_older_steps() {

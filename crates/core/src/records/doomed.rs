@@ -11,7 +11,7 @@ use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 
 use crate::error::Error;
-use crate::restore::journal::read_record;
+use crate::records::read_record;
 
 const FILE: &str = "purging";
 /// About a million contents.

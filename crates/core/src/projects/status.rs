@@ -11,7 +11,7 @@ use crate::cleanup::holdings::{Lengths, ProjectCost, costs};
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::project::legacy::{LegacyArchive, PreV2Project};
+use crate::projects::legacy::{LegacyArchive, PreV2Project};
 
 /// How many files of a project are named as the ones that take most.
 const NAMED_FILES: usize = 5;

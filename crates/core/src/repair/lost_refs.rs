@@ -16,16 +16,15 @@ use herma_store::{ObjectId, ProjectId};
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Engine;
-use crate::engine::open::OpenStore;
+use crate::engine::lock::lock_project;
+use crate::engine::open::{OpenStore, ids_below, own_state, project_ids};
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::project::adopt::{ids_below, project_ids};
-use crate::purge::record::PurgeRecord;
-use crate::purge::refs::lock_project;
+use crate::records::purge::PurgeRecord;
+use crate::records::step::log::StepLog;
 use crate::repair::refs::misled_refs;
 use crate::repair::verify::read_record;
-use crate::restore::interrupted::{own_state, records_of};
-use crate::steps::log::StepLog;
+use crate::restore::interrupted::records_of;
 
 /// How many of them an error names.
 const NAMED: usize = 5;

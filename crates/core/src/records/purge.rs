@@ -12,7 +12,7 @@ use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::restore::journal::read_record;
+use crate::records::read_record;
 
 const FILE: &str = "purge";
 pub(crate) const REWRITTEN: &str = "rewritten";

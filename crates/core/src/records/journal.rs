@@ -3,15 +3,15 @@
 //! It is written and synced before the first file changes and removed, synced too, after the last one
 //! is durable. Finding one means a restore was interrupted: the project may be part old, part new.
 
+use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
-use herma_fs::{Dir, Errno};
 use herma_store::{ObjectId, RelPath};
 use serde::{Deserialize, Serialize};
 
-use super::RestoreOptions;
 use crate::error::Error;
-use crate::undo::record;
-use crate::undo::record::{Move, UndoRecord};
+use crate::records::undo::{Move, UndoRecord};
+use crate::records::{read_record, undo as record};
+use crate::types::asked::RestoreOptions;
 
 pub(crate) const FILE: &str = "journal";
 const VERSION: u32 = 1;
@@ -113,15 +113,6 @@ impl Journal {
             Err(e) if e.is_not_found() => Ok(()),
             Err(e) => Err(e.into()),
         }
-    }
-}
-
-/// Reads a small file of a project's own state. Something else in its place, or more than any record
-/// has, is a damaged record and counts as none.
-pub(crate) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
-    match dir.read_opt(name, limit) {
-        Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => Ok(None),
-        other => Ok(other?),
     }
 }
 

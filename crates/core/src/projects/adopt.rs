@@ -1,20 +1,17 @@
 //! Projects the store knows, and reconnecting one that was moved or renamed.
 
-use std::collections::BTreeSet;
-
 use herma_fs::publish::Durability;
-use herma_store::layout::StoreDirs;
 use herma_store::object::EntryMode;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
-use crate::engine::open::OpenStore;
+use crate::engine::lock::lock_project;
+use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, KnownProject, Project};
 use crate::error::Error;
 use crate::history::{History, Labels};
 use crate::project::{Identity, Place, Places};
-use crate::purge::refs::lock_project;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;
@@ -28,32 +25,6 @@ impl Engine {
         let projects = store.dirs.store().open_dir("projects").ok();
         project_ids(&store)?.into_iter().map(|id| known(&store, projects.as_ref(), id)).collect()
     }
-}
-
-/// The ids of all projects that have refs, readable or not, or a record.
-pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
-    let mut ids = BTreeSet::new();
-    for prefix in ["refs/herma/", "refs/hermes/"] {
-        ids.extend(ids_below(&store.dirs, prefix)?);
-    }
-    if let Ok(dir) = store.dirs.store().open_dir("projects") {
-        for entry in dir.entries()? {
-            let stem = entry.name.to_bytes().strip_suffix(b".json");
-            ids.extend(stem.and_then(ProjectId::parse));
-        }
-    }
-    Ok(ids)
-}
-
-/// The ids of the projects that have refs below `prefix`, readable or not.
-pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>, Error> {
-    let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
-    let names = listing.refs.into_iter().map(|(name, _)| name);
-    let id = |name: String| {
-        let id = name.strip_prefix(prefix)?.split('/').next()?;
-        ProjectId::parse(id.as_bytes())
-    };
-    Ok(names.chain(listing.broken).filter_map(id).collect())
 }
 
 fn known(

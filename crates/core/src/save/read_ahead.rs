@@ -16,9 +16,7 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::sink::{HashOnly, Sink};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::restore::RestoreError;
-use crate::restore::apply::write::read_link_target;
-use crate::restore::plan::Content;
+use crate::error::RestoreError;
 
 /// So many bytes of content are read and hashed before the first file changes.
 const READ: u64 = 64 << 20;
@@ -106,6 +104,33 @@ fn read_blob(
 fn take(left: &AtomicU64, size: u64) -> bool {
     let less = |left: u64| left.checked_sub(size);
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+}
+
+/// What belongs at a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) id: ObjectId,
+    pub(crate) mode: EntryMode,
+    pub(crate) bits: u32,
+}
+
+/// No link can point to more bytes than the longest path the kernel takes.
+const LONGEST_TARGET: u64 = 4095;
+
+/// Where a saved link points, if a link can point there.
+pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u8>, ObjectError> {
+    let (kind, size) = objects.read_header(id)?;
+    if kind != Kind::Blob {
+        return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
+    }
+    if (1..=LONGEST_TARGET).contains(&size) {
+        let target = objects.read(id)?.data;
+        if !target.contains(&0) {
+            return Ok(target);
+        }
+    }
+    let what = "it is no symlink target".to_owned();
+    Err(ObjectError::Damaged { id: *id, what })
 }
 
 #[cfg(test)]

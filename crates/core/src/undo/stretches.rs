@@ -11,11 +11,10 @@ use herma_worktree::receipt::why_left_out;
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
+use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::timeline::{StateParts, Story};
-use crate::undo::partition::Sorted;
+use crate::timeline::{StateParts, Story, present_parts};
 use crate::undo::plan::TakeBackPlan;
-use crate::undo::steps::present_parts;
 
 /// A timeline up to the present, and where its objects are.
 pub(crate) struct Stretches<'s> {

@@ -1,0 +1,345 @@
+//! A step as it is remembered: what a tool call, a command or Herma itself did, between which two states.
+//!
+//! * [`record`]: a step as a small file, replaced as a whole when the step ends
+//! * [`log`]: all steps of a project, found again by number or by the call's id
+//! * [`marks`]: which turn of which session is under way, so that separate processes agree on it
+//! * [`outside`]: what a step did to files no checkpoint holds
+
+pub(crate) mod log;
+pub(crate) mod marks;
+pub mod outside;
+pub(crate) mod record;
+
+use herma_fs::process::TempName;
+use herma_store::{ObjectId, RelPath};
+use herma_worktree::reason::Reason;
+
+use crate::records::step::outside::{Outside, Sighting};
+use crate::types::asked::RestoreOptions;
+use crate::types::checkpoint::Facts;
+
+/// A tool call nobody has ended after so many seconds has ended all the same.
+const LONGEST_CALL: i64 = 3600;
+/// A command under `herma run` may take a day.
+const LONGEST_RUN: i64 = 24 * 3600;
+
+/// What kind of step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// A tool call of an agent.
+    Tool,
+    /// A command under `herma run`.
+    Run,
+    /// Herma brought a state back.
+    Restore,
+    /// Herma undid something.
+    Undo,
+    /// Herma did again what was undone.
+    Redo,
+}
+
+impl StepKind {
+    /// The word records and JSON use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Run => "run",
+            Self::Restore => "restore",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::Tool, Self::Run, Self::Restore, Self::Undo, Self::Redo]
+            .into_iter()
+            .find(|kind| kind.word() == word)
+    }
+
+    /// Is it one of Herma's own moves between states, rather than work?
+    pub const fn is_move(self) -> bool {
+        matches!(self, Self::Restore | Self::Undo | Self::Redo)
+    }
+}
+
+/// What an agent is about to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepStart {
+    /// Who asks, in which conversation.
+    pub facts: Facts,
+    /// The agent's own id of the tool call.
+    pub call: Option<String>,
+    /// The command line, for tools that run one.
+    pub command: Option<String>,
+    /// The files the tool names, for tools that name some: labels, which may lie outside the project.
+    pub paths: Vec<String>,
+    /// The beginning of the prompt that led to it.
+    pub prompt: Option<String>,
+    /// The step that this one is part of.
+    pub within: Option<u64>,
+    /// The agent within the conversation, for the agent of an agent. It may be at work in the background, so
+    /// its calls do not end with a turn.
+    pub sub_agent: Option<String>,
+    /// The directories of other projects that the same call is recorded in, too: labels.
+    pub also_in: Vec<String>,
+}
+
+/// A moment in the life of a project: what was the newest checkpoint, and which step would come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The checkpoint that held the state.
+    pub checkpoint: ObjectId,
+    /// The place of the newest checkpoint in the order of saving.
+    pub sequence: u64,
+    /// The number of the next step.
+    pub next_step: u64,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// Not yet.
+    Open,
+    /// With every file as before.
+    Unchanged(Moment),
+    /// In another state.
+    Changed(Moment),
+    /// Nobody said how: the one who was to say it was killed, or the work went on in the background.
+    Unknown(Moment),
+}
+
+impl StepEnd {
+    /// The word records and JSON use.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Unchanged(_) => "unchanged",
+            Self::Changed(_) => "changed",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// When it ended.
+    pub const fn moment(&self) -> Option<&Moment> {
+        match self {
+            Self::Open => None,
+            Self::Unchanged(moment) | Self::Changed(moment) | Self::Unknown(moment) => Some(moment),
+        }
+    }
+}
+
+/// Why it is not known what belongs to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It has not ended: all that changed since it began counts as its own.
+    StillOpen,
+    /// Nobody said how it ended: what changed until the next time somebody looked counts as its own.
+    EndUnknown,
+    /// A checkpoint before or after it is gone: what changed until the next one that is left counts too.
+    CheckpointGone,
+}
+
+impl Doubt {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::StillOpen => "open",
+            Self::EndUnknown => "end-unknown",
+            Self::CheckpointGone => "checkpoint-gone",
+        }
+    }
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its number in this project, which no other step ever gets.
+    pub number: u64,
+    /// What kind of step it is.
+    pub kind: StepKind,
+    /// What was to be done.
+    pub start: StepStart,
+    /// The state before.
+    pub before: Moment,
+    /// The state after.
+    pub end: StepEnd,
+    /// The part of the project that one of Herma's own moves was about.
+    pub part: RestoreOptions,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// The process that is going to end it, if it is known.
+    pub owner: Option<String>,
+    /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
+    pub late: bool,
+    /// What no checkpoint holds, as it was when the step began; until somebody says how it ended.
+    pub(crate) watched: Sighting,
+    /// What it changed that no checkpoint holds.
+    pub outside: Outside,
+    /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
+    pub rules: Option<StepRules>,
+}
+
+/// Rules about what is left out that are in no checkpoint, as they were when a step began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepRules {
+    /// The setting `exclude`.
+    pub exclude: Vec<String>,
+    /// The setting `include`.
+    pub include: Vec<String>,
+    /// What `.git/info/exclude` says.
+    pub info_exclude: Vec<u8>,
+}
+
+impl StepRules {
+    /// More than this is not recorded with each step; then the rules at its end count.
+    const MOST_BYTES: usize = 16 << 10;
+
+    /// Are they short enough to be recorded?
+    pub(crate) fn is_recorded(&self) -> bool {
+        let patterns = self.exclude.iter().chain(&self.include);
+        let bytes: usize = patterns.map(String::len).sum();
+        bytes + self.info_exclude.len() <= Self::MOST_BYTES
+    }
+}
+
+impl Step {
+    /// Who did it, in a word.
+    pub fn agent(&self) -> &str {
+        match (&self.start.facts.agent, self.kind.is_move()) {
+            (Some(agent), _) => agent,
+            (None, true) => "herma",
+            (None, false) => "unnamed",
+        }
+    }
+
+    /// What is in doubt about it, if it is not known where it began or ended.
+    pub(crate) const fn doubt(&self) -> Doubt {
+        match self.end {
+            StepEnd::Open => Doubt::StillOpen,
+            StepEnd::Unknown(_) => Doubt::EndUnknown,
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) => Doubt::CheckpointGone,
+        }
+    }
+
+    /// Is it open although the process that was to end it is gone?
+    pub(crate) fn is_abandoned(&self) -> bool {
+        let owner = self.owner.as_ref().and_then(|owner| TempName::parse(owner.as_bytes()));
+        self.is_open() && owner.is_some_and(|owner| !owner.owner_lives())
+    }
+
+    /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?
+    pub fn is_idle(&self) -> bool {
+        matches!(self.end, StepEnd::Unchanged(_)) && self.outside.is_empty()
+    }
+
+    /// What was there, left out, when it began, as far as that matters by now.
+    pub(crate) fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
+        let watched = self.watched.were_there();
+        let watched = watched.map(|then| (then.path.into(), then.reason));
+        self.outside.were_there().chain(watched)
+    }
+
+    /// Is it under way?
+    pub fn is_open(&self) -> bool {
+        self.end == StepEnd::Open
+    }
+
+    /// When it counts as over though nobody ended it, in seconds since 1970.
+    pub(crate) fn given_up_at(&self) -> i64 {
+        let longest = match self.kind {
+            StepKind::Run => LONGEST_RUN,
+            _ => LONGEST_CALL,
+        };
+        self.started.saturating_add(longest)
+    }
+
+    /// The checkpoint after it, if there is one that nobody else had a hand in.
+    pub fn after(&self) -> Option<ObjectId> {
+        match self.end {
+            StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some(moment.checkpoint),
+            StepEnd::Open | StepEnd::Unknown(_) => None,
+        }
+    }
+}
+
+/// Who led from one state to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// No step was under way: a person did it, or a program no agent started.
+    Hand,
+    /// This step.
+    Step(u64),
+    /// One or more of these steps, or a person meanwhile.
+    Unattributed(Vec<u64>),
+}
+
+/// What a step changed that no checkpoint holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideOfStep {
+    /// The step.
+    pub step: u64,
+    /// What it changed.
+    pub outside: Outside,
+}
+
+impl OutsideOfStep {
+    /// What a step changed, as far as it is within these paths; all of it if there are none.
+    pub(crate) fn of(step: &Step, paths: &[RelPath]) -> Option<Self> {
+        let mut outside = step.outside.clone();
+        if !paths.is_empty() {
+            let is_asked = |path: &[u8]| {
+                let path = RelPath::new(path);
+                path.is_ok_and(|path| paths.iter().any(|asked| path.starts_with(asked)))
+            };
+            outside.changes.retain(|change| is_asked(&change.path));
+            outside.more = 0;
+        }
+        (!outside.is_empty()).then_some(Self { step: step.number, outside })
+    }
+}
+
+/// Who a line or a version is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineAuthor {
+    /// Somebody before the oldest checkpoint that has it.
+    Earlier,
+    /// A person, or a program no agent started.
+    Hand,
+    /// This step.
+    Step(u64),
+    /// One or more of these steps, or a person meanwhile: nobody can tell.
+    Unattributed(Vec<u64>),
+}
+
+impl LineAuthor {
+    /// The word JSON uses.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Earlier => "earlier",
+            Self::Hand => "hand",
+            Self::Step(_) => "step",
+            Self::Unattributed(_) => "unattributed",
+        }
+    }
+
+    /// The steps it names.
+    pub fn steps(&self) -> &[u64] {
+        match self {
+            Self::Earlier | Self::Hand => &[],
+            Self::Step(number) => std::slice::from_ref(number),
+            Self::Unattributed(numbers) => numbers,
+        }
+    }
+}
+
+impl From<Author> for LineAuthor {
+    fn from(author: Author) -> Self {
+        match author {
+            Author::Hand => Self::Hand,
+            Author::Step(number) => Self::Step(number),
+            Author::Unattributed(numbers) => Self::Unattributed(numbers),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a caller asks for.
+
+use herma_store::RelPath;
+
+/// What part of a checkpoint to bring back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// Only these files and directories; empty means everything.
+    pub paths: Vec<RelPath>,
+    /// Leave these files and directories as they are.
+    pub keep: Vec<RelPath>,
+}
+
+/// Which step is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhichStep {
+    /// The one with this number.
+    Number(u64),
+    /// The newest open one with the agent's own id of the call.
+    Call(String),
+}
+
+/// Why it is time to clean up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A project has more checkpoints than it may.
+    Count,
+    /// There are many packs, or many loose objects.
+    Packs,
+    /// The store is nearly as large as it may be.
+    Size,
+    /// The disk is nearly full.
+    Disk,
+    /// The last cleaning was long ago.
+    Interval,
+}
