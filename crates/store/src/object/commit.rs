@@ -195,7 +195,10 @@ pub const MESSAGE_MARK: &[u8] = b"\n\nHerma-Checkpoint: 1\n";
 pub fn receipt_of(message: &[u8]) -> Option<ObjectId> {
     let block = &message[message.rfind(MESSAGE_MARK)? + MESSAGE_MARK.len()..];
     let lines = block.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| line.strip_prefix(b"Herma-Extra: ")).last().and_then(ObjectId::from_hex)
+    lines
+        .filter_map(|line| line.strip_prefix(b"Herma-Extra: "))
+        .next_back()
+        .and_then(ObjectId::from_hex)
 }
 
 #[cfg(test)]
