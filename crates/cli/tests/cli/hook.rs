@@ -265,14 +265,16 @@ fn a_directory_that_is_not_there_is_nobodys_project() {
     let mut env = test_env();
     env.set("CLAUDE_PROJECT_DIR", "/nonexistent/project");
     let project = repository(&env);
+    let other = env.work_dir("elsewhere").files([("b.txt", "one\n")]);
     let agent = claude(&project);
     let gone = json!({
-        "cwd": "/nonexistent/x", "tool_name": "Bash", "tool_use_id": "1",
+        "cwd": other.join("gone"), "tool_name": "Bash", "tool_use_id": "1",
         "tool_input": {"command": "make"},
     });
     agent.event("PreToolUse", &gone);
     agent.before("2", "Bash", &json!({"command": "make"}));
     assert_eq!(steps(&project).len(), 2);
+    assert_eq!(checkpoints(&other), 0, "what is above it was not meant");
 }
 
 #[test]
