@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `rules`, `secrets`, `skips`, `size`,
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
 //! `layout`.
 
 mod bench;
@@ -15,6 +15,7 @@ mod interleavings;
 mod mutants;
 mod power;
 mod python;
+mod release;
 mod rules;
 mod skips;
 mod test_names;
@@ -101,6 +102,7 @@ Usage: cargo xtask <COMMAND>
                             need each other in a circle that is not known
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
       --schedules N         Orders for each test [default: 20000]
+  release                   Builds the program as it is given away, into target/dist, with its symbols in a file beside it
   rules [OPTIONS]           Random days on which ignore files, git's index, branches, settings and limits change between and
                             inside steps: undo leads back, or names what it leaves
       --cases N             So many days [default: 1000]
@@ -130,6 +132,7 @@ fn main() -> ExitCode {
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
         Some("layout") => house::layout::run(rest),
+        Some("release") => release::run(rest),
         Some("rules") => rules::run(rest),
         Some("size") => house::size::run(rest),
         Some("skips") => skips::run(rest),
