@@ -193,6 +193,8 @@ pub fn run(args: &[String]) -> Result<()> {
     let options = Options::parse(args)?;
     let place = workspace::target()?.join("mutants");
     fs::create_dir_all(&place)?;
+    let lock = fs::File::create(place.join("lock"))?;
+    lock.try_lock().map_err(|_| "mutants: another run works in the same clone")?;
     let clone = place.join("clone");
     if clone.exists() {
         // Of a run that was interrupted.
