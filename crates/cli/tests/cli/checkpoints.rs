@@ -88,6 +88,7 @@ fn status_tells_programs_the_same() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it asks du")]
 fn status_says_what_du_says() {
     let env = test_env();
     let project = env.work_dir("shop");

@@ -74,7 +74,7 @@ fn collect_ours(value: &Value, state: &mut Map<String, Value>, depth: usize) {
 }
 
 struct Server {
-    server: Interactive,
+    conversation: Interactive,
     deadline: Instant,
     last: u64,
 }
@@ -84,7 +84,7 @@ impl Server {
         let server = Interactive::start(program, &["app-server"], directory).map_err(|error| {
             failed(&format!("`codex app-server` could not be started: {error}"))
         })?;
-        Ok(Self { server, deadline: Instant::now() + CODEX_TIMEOUT, last: 0 })
+        Ok(Self { conversation: server, deadline: Instant::now() + CODEX_TIMEOUT, last: 0 })
     }
 
     fn tell(&mut self, method: &str) -> Result<()> {
@@ -96,7 +96,7 @@ impl Server {
         self.send(&json!({"id": self.last, "method": method, "params": params}))?;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
-            let line = self.server.receive(left);
+            let line = self.conversation.receive(left);
             let line = line.ok_or_else(|| failed(&format!("Codex did not answer `{method}`")))?;
             let Ok(answer) = serde_json::from_slice::<Value>(&line) else { continue };
             if answer.get("id").and_then(Value::as_u64) != Some(self.last) {
@@ -110,7 +110,7 @@ impl Server {
     }
 
     fn send(&mut self, message: &Value) -> Result<()> {
-        let sent = self.server.send(message.to_string().as_bytes());
+        let sent = self.conversation.send(message.to_string().as_bytes());
         sent.map_err(|error| failed(&format!("`codex app-server` ended: {error}")))
     }
 }
