@@ -8,7 +8,7 @@
 //! 3. [`stat`] counts lines, within a budget;
 //! 4. [`patch`] writes what `git apply` accepts, from the hunks that [`lines`] finds.
 //!
-//! For keeping some changes and not others there are [`lines::hunks`] to choose from, [`merge`] for two sets
+//! For keeping some changes and not others there are `lines::hunks` to choose from, [`merge`] for two sets
 //! of changes to the same text, and [`lines::origins`], which says where a line comes from.
 //!
 //! Sides may be hostile or damaged. Nothing here recurses into trees, every content is read under a

@@ -6,11 +6,11 @@
 //! Steps that follow each other are one [`Run`]; several runs are taken back one after the other, the
 //! newest first.
 //!
-//! * [`entries`]: the rule for one file, link or nested repository
-//! * [`changes`]: what a run did: contents, moves, modes
-//! * [`decide`]: what becomes of each of these in the present, wherever the file is by now
-//! * [`overlay`]: the result, as what differs from the present
-//! * [`directories`]: the same rule for directories and their modes
+//! * `entries`: the rule for one file, link or nested repository
+//! * `changes`: what a run did: contents, moves, modes
+//! * `decide`: what becomes of each of these in the present, wherever the file is by now
+//! * `overlay`: the result, as what differs from the present
+//! * `directories`: the same rule for directories and their modes
 //! * [`write`]: the result as objects, with the ids a save of it would have
 //!
 //! The same merge the other way round, [`compose`], puts runs on top of each other: what a session did,

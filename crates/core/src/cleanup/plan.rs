@@ -1,6 +1,6 @@
 //! What a person wants kept, and the plan: exactly what goes, by which rule, and what a person should know about it.
 //!
-//! While the rules work on it the plan is a [`Draft`]: every checkpoint with what was decided about it so far.
+//! While the rules work on it the plan is a `Draft`: every checkpoint with what was decided about it so far.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -5,10 +5,10 @@
 //! names the one before it. Each says in its message what was taken out of it. So a restore knows that it
 //! says nothing about that path, and leaves alone what is there.
 //!
-//! * [`search`]: where the paths are in a tree, and where else the same contents are
-//! * [`rewrite`]: commits, trees and receipts without them
-//! * [`record`]: what is about to be done to the refs of a project, so that whoever comes next can finish it
-//! * [`doomed`]: contents that must not be readable any more, for collection
+//! * `search`: where the paths are in a tree, and where else the same contents are
+//! * `rewrite`: commits, trees and receipts without them
+//! * `records::purge`: what is about to be done to the refs of a project, so that whoever comes next can finish it
+//! * `records::doomed`: contents that must not be readable any more, for collection
 //!
 //! The order of everything is in `run`.
 

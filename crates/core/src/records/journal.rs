@@ -52,7 +52,7 @@ struct Form {
 impl Journal {
     /// Reads the journal of a project; `None` if no restore is in progress. One that cannot be read
     /// counts as none: after a power cut it was never synced, so no file was changed under it. A damaged one is told of by
-    /// `verify` and by `repair`, with [`Journal::safety_in`].
+    /// `verify` and by `repair`, with `Journal::safety_in`.
     pub fn read(dir: &Dir) -> Result<Option<Self>, Error> {
         let bytes = read_record(dir, FILE, 16 << 20)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))

@@ -2,7 +2,7 @@
 //!
 //! * [`journal`]: a restore in progress; [`undo`]: where undo and redo stand
 //! * [`step`]: what agents did
-//! * [`purge`]: what a purge is about to do, and which ids became which; [`doomed`]: what it must not leave behind
+//! * `purge`: what a purge is about to do, and which ids became which; `doomed`: what it must not leave behind
 
 pub(crate) mod doomed;
 pub mod journal;

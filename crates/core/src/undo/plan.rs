@@ -40,7 +40,7 @@ impl TakeBack {
     }
 }
 
-/// What taking back would do. Nothing is changed before [`Project::take_back_as_planned`].
+/// What taking back would do. Nothing is changed before `Project::take_back_as_planned`.
 #[derive(Clone, Debug)]
 pub struct TakeBackPlan {
     /// What was asked for.

@@ -2,7 +2,7 @@
 //!
 //! Git's histogram algorithm does the work. For each block it matches it looks at the whole rest
 //! again, which takes seconds at forty thousand lines and hours at a few million. So where the two
-//! texts differ over more than [`REGION_LINES`], the lines that occur once on each side are lined up
+//! texts differ over more than `REGION_LINES`, the lines that occur once on each side are lined up
 //! first, and histogram only sees what is between them. Should a text have no such lines, the two
 //! sides are cut into as many equal parts: the result is longer than it could be, still exact, and
 //! in time.

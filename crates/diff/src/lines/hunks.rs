@@ -1,6 +1,6 @@
 //! Hunks to choose from: shown one by one, split into smaller ones, and applied without the others.
 //!
-//! The hunks are those of [`lines::hunks`](crate::lines::hunks), and their text is what a patch
+//! The hunks are those of `lines::hunks`, and their text is what a patch
 //! shows. Splitting cuts at the unchanged lines inside a hunk. As with `git add -p`, the parts on both
 //! sides of the cut show those lines, so neighbours may overlap, but only in lines nobody changes.
 

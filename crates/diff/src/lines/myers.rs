@@ -2,9 +2,9 @@
 //!
 //! Merging compares each side with the base and then asks which changes touch. Several alignments may
 //! be equally short, and each would make other conflicts, so ours has to be the very one git chooses:
-//! the same lines left out beforehand ([`crate::lines::myers_prune`]), the same middle of the way, the same
+//! the same lines left out beforehand (`crate::lines::myers_prune`), the same middle of the way, the same
 //! point at which looking for the best way is given up for a good one, and the same sliding of blocks
-//! ([`crate::lines::slide`]).
+//! (`crate::lines::slide`).
 //!
 //! The search is Eugene Myers's: walk from both ends at once, one edit further in each round, until
 //! the two fronts meet; then do the same with the two halves.

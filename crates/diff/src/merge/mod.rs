@@ -2,8 +2,8 @@
 //!
 //! Both sides are compared with the base. What only one side changed is taken from it; what both
 //! changed in the same way is taken once. Where they changed the same or touching lines differently
-//! there is a conflict ([`crate::merge::overlay`]), which is then made as small as is useful
-//! ([`crate::merge::refine`]).
+//! there is a conflict (`crate::merge::overlay`), which is then made as small as is useful
+//! (`crate::merge::refine`).
 //!
 //! The comparison is git's default one ([`crate::lines::myers`]), not the one our diffs use: which changes
 //! touch, and so what conflicts, depends on every detail of it, and this one has been the same in
@@ -13,7 +13,7 @@
 //!
 //! * Lines are all that is understood: whether a text is one at all
 //!   ([`is_binary`](super::lines::is_binary)) is for the caller to ask.
-//! * Where that takes too long ([`EXACT_WORK`]) the faster alignment of our diffs is used. The merge is right then too, but
+//! * Where that takes too long (`EXACT_WORK`) the faster alignment of our diffs is used. The merge is right then too, but
 //!   may show other conflicts than git's.
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Changes as a git patch: the bytes `git apply` takes, or lines for a terminal to colour.
 //!
 //! The patch is made one line at a time and handed to a callback, so a caller can colour it, cut it
-//! short or page it without holding it whole. [`write`] and [`to_bytes`] keep the exact bytes. What
+//! short or page it without holding it whole. `write` and [`to_bytes`] keep the exact bytes. What
 //! is printed follows git's own output with `--histogram --no-rename-empty`, quoting included.
 
 mod base85;

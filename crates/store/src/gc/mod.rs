@@ -4,7 +4,7 @@
 //! is taken away only while nobody is between finding it in the store and publishing a ref to it. Savers
 //! hold the shared lock for all of that time.
 //!
-//! 1. under the shared lock: [`mark`] what is alive, take stock ([`inventory`]), choose ([`victims`]), and
+//! 1. under the shared lock: [`mark`] what is alive, take stock (`inventory`), choose ([`victims`]), and
 //!    write one new pack with what is alive in the chosen ones, every object read and checked on the way
 //! 2. under the exclusive lock, for some milliseconds: look at the refs again, walk what is new, spare the
 //!    packs that turn out to be needed, and rename the others into the [`trash`]

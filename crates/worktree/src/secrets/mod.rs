@@ -2,9 +2,9 @@
 //!
 //! A name decides before the file is opened. Content is looked into while the file is in memory for being
 //! hashed, so that only what is new or changed is looked into, and only files up to [`MAX_SEARCHED_BYTES`] bytes of text.
-//! A quick pass finds long words, another the few keywords of secrets that have none ([`detector`], [`runs`]);
+//! A quick pass finds long words, another the few keywords of secrets that have none (`detector`, `runs`);
 //! only there is it decided whether this is a secret: prefix, alphabet, length, a boundary on either side,
-//! and randomness ([`tokens`], [`shapes`], [`plausible`]). The time is linear in the size of the file,
+//! and randomness (`tokens`, `shapes`, `plausible`). The time is linear in the size of the file,
 //! whatever is in it.
 //!
 //! What is found is left out only if it is new to the store and to the user's git, and not made for a test

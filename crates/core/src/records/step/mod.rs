@@ -1,8 +1,8 @@
 //! A step as it is remembered: what a tool call, a command or Herma itself did, between which two states.
 //!
-//! * [`record`]: a step as a small file, replaced as a whole when the step ends
-//! * [`log`]: all steps of a project, found again by number or by the call's id
-//! * [`marks`]: which turn of which session is under way, so that separate processes agree on it
+//! * `record`: a step as a small file, replaced as a whole when the step ends
+//! * `log`: all steps of a project, found again by number or by the call's id
+//! * `marks`: which turn of which session is under way, so that separate processes agree on it
 //! * [`outside`]: what a step did to files no checkpoint holds
 
 pub(crate) mod log;

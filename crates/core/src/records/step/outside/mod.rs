@@ -1,9 +1,9 @@
 //! What lies in a project and in no checkpoint, watched while a step is under way.
 //!
 //! A step can destroy what checkpoints leave out, and nobody could bring it back; so nobody may say that it changed
-//! nothing. When a step begins, its record notes what is there ([`sighting`]): of files that are left out their kind,
+//! nothing. When a step begins, its record notes what is there (`sighting`): of files that are left out their kind,
 //! size and time, of directories that are left out as a whole, or belong to somebody else, that they are there and how
-//! many names are in them, of git repositories where `HEAD` and the branches are ([`repository`]). When it ends, that is
+//! many names are in them, of git repositories where `HEAD` and the branches are (`repository`). When it ends, that is
 //! looked at again, and what is gone or different stays in the record ([`Outside`]). Nothing here is ever opened for its content but git's own
 //! small files, nothing is followed out of the project, and everything is bounded.
 //!
@@ -13,7 +13,7 @@
 //!
 //! What was there and left out need not have changed to be at stake: a save that finds no file different makes no new checkpoint, so
 //! the one before the step may not say that it was there, and once a step has made it part of the project it looks as if the step
-//! had made it. So the record also says that ([`LeftOutThen`]), and undo leaves it alone.
+//! had made it. So the record also says that (`LeftOutThen`), and undo leaves it alone.
 
 mod noise;
 mod repository;
