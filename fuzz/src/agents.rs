@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use herma_agents::install::{HookCommand, Places, Scope};
-use herma_agents::payload::{LONGEST_COMMAND, LONGEST_ID, LONGEST_PROMPT};
+use herma_agents::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, MAX_PROMPT_BYTES};
 use herma_agents::slash::message::Span;
 use herma_agents::slash::{Message, Platform};
 use herma_agents::{Agent, Event, EventKind, Surroundings, slash};
@@ -97,13 +97,13 @@ pub fn slash(text: &str) {
 
 fn check(event: &Event) {
     let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
-    assert!(ids.into_iter().flatten().all(|id| id.len() <= LONGEST_ID));
-    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT));
+    assert!(ids.into_iter().flatten().all(|id| id.len() <= MAX_ID_BYTES));
+    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= MAX_PROMPT_BYTES));
     assert!(event.roots.iter().all(|root| root.is_absolute()));
     assert!(event.directory.as_ref().is_some_and(|directory| directory.is_absolute()));
     if let Some(tool) = &event.tool {
-        assert!(tool.name.len() <= LONGEST_ID);
-        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= LONGEST_COMMAND));
+        assert!(tool.name.len() <= MAX_ID_BYTES);
+        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= MAX_COMMAND_BYTES));
         assert!(tool.paths.len() <= 1000);
         assert!(tool.paths.iter().all(|path| path.as_os_str().len() <= 4096));
     }

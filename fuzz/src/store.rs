@@ -21,7 +21,7 @@ use herma_store::path::check_name;
 use sha1::Digest;
 
 /// No small delta may make more than this: the rest of the memory is for what the fuzzer needs itself.
-const MOST_MADE: u64 = 64 << 20;
+const MAX_MADE_BYTES: u64 = 64 << 20;
 
 /// A tree: what is read can be written, and reads the same.
 pub fn tree(bytes: &[u8]) {
@@ -71,7 +71,7 @@ fn message(bytes: &[u8]) {
 pub fn delta(bytes: &[u8]) {
     let [base, delta] = crate::parts(bytes);
     let sizes = delta::sizes(delta);
-    if sizes.is_ok_and(|sizes| sizes.result > MOST_MADE) {
+    if sizes.is_ok_and(|sizes| sizes.result > MAX_MADE_BYTES) {
         return;
     }
     if let Ok(made) = delta::apply(base, delta) {

@@ -3,7 +3,7 @@
 //! A million files in a hundred thousand directories, a hundred thousand in one, directories two thousand deep
 //! with paths no system call takes, and one file of 20 GiB that is mostly a hole. Each is made in a temporary
 //! directory (`TMPDIR`; in memory it goes faster) and removed again. What a command needs at its peak is
-//! held against [`MOST_MEMORY`].
+//! held against [`MAX_MEMORY_BYTES`].
 
 use std::fs;
 use std::fs::File;
@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use crate::{Result, bench, workspace};
 
 /// No command may have more than this at any time.
-const MOST_MEMORY: u64 = 300 << 20;
+const MAX_MEMORY_BYTES: u64 = 300 << 20;
 const FILES_OF_A_DIRECTORY: usize = 10;
 /// Directories in one directory.
 const DIRECTORIES_OF_A_DIRECTORY: usize = 100;
@@ -66,7 +66,7 @@ pub fn run(args: &[String]) -> Result<()> {
     for scene in [many_files, one_directory, deep, sparse] {
         most = most.max(scene(&herma, &options)?);
     }
-    if most > MOST_MEMORY {
+    if most > MAX_MEMORY_BYTES {
         return Err(format!("{} MiB are more than allowed", most >> 20).into());
     }
     Ok(())

@@ -11,9 +11,9 @@ use crate::{Result, workspace};
 pub const HERMES: &str = "hermes-agent==0.19.0";
 
 /// No wheel may be larger.
-const LARGEST_WHEEL: u64 = 10 << 20;
+const MAX_WHEEL_BYTES: u64 = 10 << 20;
 /// Importing the module may take so many milliseconds more than importing `sqlite3`.
-const LONGEST_IMPORT: f64 = 30.0;
+const MAX_IMPORT_MS: f64 = 30.0;
 const IMPORT_ROUNDS: usize = 15;
 
 /// How the extension is built.
@@ -129,7 +129,7 @@ impl Venv {
     fn check_import_time(&self) -> Result<()> {
         let (ours, theirs) = (self.import_time("herma.hermes")?, self.import_time("sqlite3")?);
         println!("import herma.hermes: {ours:.1} ms, import sqlite3: {theirs:.1} ms");
-        if ours - theirs > LONGEST_IMPORT {
+        if ours - theirs > MAX_IMPORT_MS {
             return Err(format!("python: the import takes {:.1} ms more", ours - theirs).into());
         }
         Ok(())
@@ -159,7 +159,7 @@ fn check_size(wheel: &Path) -> Result<()> {
     let bytes = fs::metadata(wheel)?.len();
     let megabytes = bytes as f64 / f64::from(1 << 20);
     println!("{}: {megabytes:.1} MB", wheel.display());
-    if bytes > LARGEST_WHEEL {
+    if bytes > MAX_WHEEL_BYTES {
         return Err("python: the wheel is larger than 10 MB".into());
     }
     Ok(())

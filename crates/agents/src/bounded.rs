@@ -13,10 +13,10 @@ use bstr::ByteSlice;
 
 /// Deeper nesting than this is refused. The parser skips unknown values without recursion, so this bounds
 /// memory, not the stack.
-const DEEPEST: usize = 1024;
+const MAX_NESTING: usize = 1024;
 
 /// The rest of a longer string is dropped.
-pub(crate) const LONGEST_TEXT: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much is read at once.
 const CHUNK: usize = 32 * 1024;
@@ -149,7 +149,7 @@ impl<'a> Bounded<'a> {
     }
 
     fn put_plain(&mut self, bytes: &[u8]) {
-        let room = LONGEST_TEXT.saturating_sub(self.text_length);
+        let room = MAX_TEXT_BYTES.saturating_sub(self.text_length);
         self.ready.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.text_length = self.text_length.saturating_add(bytes.len());
     }
@@ -189,7 +189,7 @@ impl<'a> Bounded<'a> {
             }
             b'{' | b'[' => {
                 self.depth += 1;
-                if self.depth > DEEPEST && self.stop.is_none() {
+                if self.depth > MAX_NESTING && self.stop.is_none() {
                     self.stop = Some(Stop::TooDeep);
                 }
             }
@@ -279,8 +279,8 @@ impl<'a> Bounded<'a> {
         self.drop_half_pair();
         let length = self.text_length.saturating_add(unit.len());
         // Once something did not fit, nothing after it may: the text would have a hole.
-        self.text_length = if length > LONGEST_TEXT { LONGEST_TEXT } else { length };
-        if length <= LONGEST_TEXT {
+        self.text_length = if length > MAX_TEXT_BYTES { MAX_TEXT_BYTES } else { length };
+        if length <= MAX_TEXT_BYTES {
             self.ready.extend_from_slice(unit);
         }
     }
@@ -374,14 +374,14 @@ mod tests {
     #[test]
     fn a_long_string_is_cut_between_characters() {
         let mut json = b"[\"".to_vec();
-        json.extend("é".repeat(LONGEST_TEXT).as_bytes());
+        json.extend("é".repeat(MAX_TEXT_BYTES).as_bytes());
         json.extend(b"\",1]");
         let mut source = json.as_slice();
         let mut bounded = Bounded::new(&mut source, u64::MAX);
         let mut all = Vec::new();
         bounded.read_to_end(&mut all).expect("shallow");
         let (text, one): (String, u8) = serde_json::from_slice(&all).expect("still JSON");
-        assert_eq!((text.len(), one), (LONGEST_TEXT, 1));
+        assert_eq!((text.len(), one), (MAX_TEXT_BYTES, 1));
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
         assert!(bounded.read_to_end(&mut Vec::new()).is_err());
         assert!(matches!(bounded.finish(), (11, Some(Stop::TooLarge))));
 
-        let deep = vec![b'['; DEEPEST + 1];
+        let deep = vec![b'['; MAX_NESTING + 1];
         let mut source = deep.as_slice();
         let mut bounded = Bounded::new(&mut source, u64::MAX);
         assert!(bounded.read_to_end(&mut Vec::new()).is_err());

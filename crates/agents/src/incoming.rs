@@ -19,7 +19,7 @@ use crate::payload::Payload;
 use crate::payload::fields::TOP;
 
 /// Payloads above this many bytes are not read to their end.
-pub const LARGEST_PAYLOAD: u64 = 64 * 1024 * 1024;
+pub const MAX_PAYLOAD_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What came in.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub struct Incoming {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PayloadProblem {
-    /// It is longer than [`LARGEST_PAYLOAD`].
-    #[error("the payload is larger than {LARGEST_PAYLOAD} bytes")]
+    /// It is longer than [`MAX_PAYLOAD_BYTES`].
+    #[error("the payload is larger than {MAX_PAYLOAD_BYTES} bytes")]
     TooLarge,
     /// There is none.
     #[error("the payload is empty")]
@@ -80,7 +80,7 @@ pub fn read(named: Agent, surroundings: &Surroundings, payload: &mut dyn Read) -
 
 /// Reads a payload. What follows it is left for the caller, since an agent may keep its end open.
 fn read_payload(source: &mut dyn Read) -> (u64, Result<Payload, PayloadProblem>) {
-    let mut bounded = Bounded::new(source, LARGEST_PAYLOAD);
+    let mut bounded = Bounded::new(source, MAX_PAYLOAD_BYTES);
     let read = Payload::read(&mut bounded, &agents::FIELDS);
     let (size, stop) = match read {
         Ok(Some(_)) => bounded.so_far(),

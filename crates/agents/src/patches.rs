@@ -8,10 +8,10 @@
 use std::path::PathBuf;
 
 /// Longer names are no names.
-pub(crate) const LONGEST_PATH: usize = 4096;
+pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
 /// No more files than this are taken from one text.
-pub(crate) const MOST_PATHS: usize = 1000;
+pub(crate) const MAX_PATHS_OF_CALL: usize = 1000;
 
 const BLOCK_HEADERS: [&str; 4] =
     ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
@@ -36,7 +36,7 @@ pub fn paths(text: &str) -> Vec<PathBuf> {
                 lines.next();
             }
         }
-        if found.paths.len() >= MOST_PATHS {
+        if found.paths.len() >= MAX_PATHS_OF_CALL {
             break;
         }
     }
@@ -100,18 +100,18 @@ struct Found {
 
 impl Found {
     fn add(&mut self, name: String) {
-        if name.is_empty() || name.len() > LONGEST_PATH || name.contains('\0') {
+        if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains('\0') {
             return;
         }
         let path = PathBuf::from(name);
-        if self.paths.len() < MOST_PATHS && self.seen.insert(path.clone()) {
+        if self.paths.len() < MAX_PATHS_OF_CALL && self.seen.insert(path.clone()) {
             self.paths.push(path);
         }
     }
 
     /// A name as diffs write it: quoted, or up to the tab before a time.
     fn add_diff_name(&mut self, written: &str, prefix: Prefix) {
-        if written.len() > 4 * LONGEST_PATH + 2 || is_no_file(written) {
+        if written.len() > 4 * MAX_PATH_BYTES + 2 || is_no_file(written) {
             return;
         }
         if let Some((name, _)) = unquote(written) {
@@ -123,7 +123,7 @@ impl Found {
 
     /// `a/x b/x`: the only place that names a file whose mode alone changes, or an empty one.
     fn add_git_header(&mut self, both: &str) {
-        if both.len() > 8 * LONGEST_PATH {
+        if both.len() > 8 * MAX_PATH_BYTES {
             return;
         }
         if let Some((old, rest)) = unquote(both) {
@@ -257,18 +257,18 @@ mod tests {
 
     #[test]
     fn hostile_names_and_numbers_are_bounded() {
-        let long = format!("*** Add File: {}\n", "x".repeat(LONGEST_PATH + 1));
+        let long = format!("*** Add File: {}\n", "x".repeat(MAX_PATH_BYTES + 1));
         assert_eq!(names(&long), Vec::<String>::new());
         assert_eq!(names("*** Add File: a\0b\n*** Add File: \n"), Vec::<String>::new());
         let many: Vec<String> = (0..5000).map(|number| format!("*** Add File: {number}")).collect();
-        assert_eq!(names(&many.join("\n")).len(), MOST_PATHS);
+        assert_eq!(names(&many.join("\n")).len(), MAX_PATHS_OF_CALL);
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_within_bounds(text in r#"((--- |\+\+\+ |diff --git |\*\*\* Move to: |rename to )?(["ab/\\07né \t]){0,12}\n){0,8}"#) {
             let found = paths(&text);
-            prop_assert!(found.len() <= MOST_PATHS);
+            prop_assert!(found.len() <= MAX_PATHS_OF_CALL);
             for path in found {
                 prop_assert!(!path.as_os_str().is_empty());
             }

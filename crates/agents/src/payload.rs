@@ -11,18 +11,18 @@ use std::path::PathBuf;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::patches;
-use crate::patches::{LONGEST_PATH, MOST_PATHS};
+use crate::patches::{MAX_PATH_BYTES, MAX_PATHS_OF_CALL};
 
 pub(crate) mod fields;
 
 use fields::{Field, Place, Text};
 
 /// Names and ids are cut to this many bytes.
-pub const LONGEST_ID: usize = 256;
+pub const MAX_ID_BYTES: usize = 256;
 /// Prompts are cut to this many bytes.
-pub const LONGEST_PROMPT: usize = 4 * 1024;
+pub const MAX_PROMPT_BYTES: usize = 4 * 1024;
 /// Command lines are cut to this many bytes.
-pub const LONGEST_COMMAND: usize = 64 * 1024;
+pub const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
 /// The name under which the files of patches are kept, beside the fields of the same object.
 pub(crate) const PATCHED: &str = "\0patched";
@@ -141,14 +141,14 @@ impl Payload {
     fn add(&mut self, spot: Spot, text: Text, value: &str) {
         match text {
             Text::Value => {}
-            Text::Id => self.add_cut(spot, value, LONGEST_ID),
-            Text::Prompt => self.add_cut(spot, value, LONGEST_PROMPT),
+            Text::Id => self.add_cut(spot, value, MAX_ID_BYTES),
+            Text::Prompt => self.add_cut(spot, value, MAX_PROMPT_BYTES),
             Text::Path => self.add_path(spot, value),
             Text::Patch => self.add_patch(spot.0, value),
             Text::Command => {
                 self.add_patch(spot.0, value);
                 if !patches::is_patch(value) {
-                    self.add_cut(spot, value, LONGEST_COMMAND);
+                    self.add_cut(spot, value, MAX_COMMAND_BYTES);
                 }
             }
         }
@@ -170,8 +170,8 @@ impl Payload {
 
     /// A path is kept whole or not at all: a shorter one would be another file.
     fn add_path(&mut self, spot: Spot, path: &str) {
-        let usable = !path.is_empty() && path.len() <= LONGEST_PATH && !path.contains('\0');
-        if !usable || self.paths >= MOST_PATHS {
+        let usable = !path.is_empty() && path.len() <= MAX_PATH_BYTES && !path.contains('\0');
+        if !usable || self.paths >= MAX_PATHS_OF_CALL {
             return;
         }
         match self.fields.iter_mut().find(|(known, _)| *known == spot) {
@@ -363,7 +363,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         self.note(Kept::Present);
         // Lists of lists are nothing any agent sends, and following them would be recursion.
-        let worth_reading = if self.in_list { 0 } else { MOST_PATHS };
+        let worth_reading = if self.in_list { 0 } else { MAX_PATHS_OF_CALL };
         for _ in 0..worth_reading {
             let element = Value { payload: self.payload, in_list: true, ..self };
             if list.next_element_seed(element)?.is_none() {

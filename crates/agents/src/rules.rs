@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
 use crate::payload::fields::{Field, Place, TOP};
-use crate::payload::{LONGEST_COMMAND, LONGEST_ID, PATCHED, Payload, Spot, cut};
+use crate::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
 const PATH_NAMES: [&str; 16] = [
@@ -194,7 +194,7 @@ impl Rules {
     fn session(&self, payload: &Payload, surroundings: &Surroundings) -> Option<String> {
         payload.first(self.session).or_else(|| {
             let value = surroundings.variable(self.session_variable?)?.to_str()?;
-            Some(cut(value, LONGEST_ID).to_owned())
+            Some(cut(value, MAX_ID_BYTES).to_owned())
         })
     }
 
@@ -295,7 +295,7 @@ fn command(payload: &Payload, place: Place) -> Option<String> {
     };
     let command =
         line("command", " ").or_else(|| line("commands", "\n")).or_else(|| line("cmd", " "))?;
-    Some(cut(&command, LONGEST_COMMAND).to_owned())
+    Some(cut(&command, MAX_COMMAND_BYTES).to_owned())
 }
 
 fn in_background(payload: &Payload, place: Place) -> bool {

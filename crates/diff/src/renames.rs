@@ -205,7 +205,7 @@ fn fingerprints(
 /// Git's `hash_chars`: the measure must be git's, so that similarities are the ones people know.
 fn pieces(content: &[u8]) -> Vec<(u32, u32)> {
     const HASH_BASE: u32 = 107_927;
-    const LONGEST_PIECE: u32 = 64;
+    const MAX_PIECE_BYTES: u32 = 64;
     let is_text = !is_binary(content);
     let mut counts: HashMap<u32, u32> = HashMap::new();
     let (mut high, mut low, mut length) = (0_u32, 0_u32, 0_u32);
@@ -218,7 +218,7 @@ fn pieces(content: &[u8]) -> Vec<(u32, u32)> {
             low = (low << 7) ^ (before >> 25);
             length += 1;
         }
-        let ends = length == LONGEST_PIECE || byte == b'\n' || bytes.peek().is_none();
+        let ends = length == MAX_PIECE_BYTES || byte == b'\n' || bytes.peek().is_none();
         if ends && length > 0 {
             let hash = high.wrapping_add(low.wrapping_mul(0x61)) % HASH_BASE;
             *counts.entry(hash).or_default() += length;

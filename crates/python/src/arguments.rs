@@ -42,7 +42,7 @@ fn several(object: Borrowed<'_, '_, PyAny>) -> PyResult<Vec<PathBuf>> {
 }
 
 /// More of anything are not meant, and one after the other they would fill the memory.
-const MOST_ITEMS: usize = 1 << 20;
+const MAX_ITEMS: usize = 1 << 20;
 
 /// The items of a collection, which are counted as they come: what it says of its length may be anything.
 pub(crate) fn items<'py, T>(
@@ -52,8 +52,8 @@ pub(crate) fn items<'py, T>(
 ) -> PyResult<Vec<T>> {
     let mut found = Vec::new();
     for item in object.try_iter()? {
-        if found.len() == MOST_ITEMS {
-            let text = format!("`{what}` has more than {MOST_ITEMS} items");
+        if found.len() == MAX_ITEMS {
+            let text = format!("`{what}` has more than {MAX_ITEMS} items");
             return Err(BadRequest::new_err(text));
         }
         found.push(one(item?)?);

@@ -59,7 +59,7 @@ fn seconds(lock_wait: f64) -> PyResult<Duration> {
 /// How many threads look at files: more than a disk has any use for are not started.
 struct Threads(usize);
 
-const MOST_THREADS: u64 = 64;
+const MAX_THREADS: u64 = 64;
 
 impl<'py> FromPyObject<'_, 'py> for Threads {
     type Error = PyErr;
@@ -69,7 +69,7 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
             None | Some(0) => {
                 Err(BadRequest::new_err("threads is 1 or more; leave it out for one for each core"))
             }
-            Some(number) => Ok(Self(number.min(MOST_THREADS) as usize)),
+            Some(number) => Ok(Self(number.min(MAX_THREADS) as usize)),
         }
     }
 }

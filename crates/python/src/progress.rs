@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// As much room as a main thread has.
 const STACK_BYTES: usize = 8 << 20;
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Calls from functions that are told of calls, and so on. Each is in threads of its own, so that Python itself never
 /// finds that there are too many.
@@ -134,7 +134,7 @@ impl Listener {
         let mut threads = Vec::new();
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(
-                std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
+                std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)),
             )
             .spawn_handler(|thread| {
                 let builder = std::thread::Builder::new().stack_size(STACK_BYTES);

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 /// A function that never returns must not keep a process alive.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(2);
 
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
@@ -83,7 +83,7 @@ fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
     LAST_THREAD.get_or_init(py, || std::thread::current().id());
     EXITING.store(true, Ordering::SeqCst);
     let begun = Instant::now();
-    while UNDER_WAY.load(Ordering::SeqCst) > 0 && begun.elapsed() < LONGEST_WAIT {
+    while UNDER_WAY.load(Ordering::SeqCst) > 0 && begun.elapsed() < MAX_WAIT {
         py.detach(|| std::thread::sleep(PAUSE));
         py.check_signals()?;
     }

@@ -11,7 +11,7 @@ use proptest::test_runner::Config;
 use super::testing::{LABELS, State, World, result};
 use super::{Conflicts, Request, Reversed, Run, compose, reverse};
 
-const MOST_EDITS: usize = 10;
+const MAX_EDITS: usize = 10;
 const KINDS: usize = 14;
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
         chosen: flags[2],
         joined: flags[3],
     });
-    prop::collection::vec(edit, 1..=MOST_EDITS)
+    prop::collection::vec(edit, 1..=MAX_EDITS)
 }
 
 fn own_lines(name: &str, number: usize) -> String {
@@ -44,7 +44,7 @@ fn own_lines(name: &str, number: usize) -> String {
 /// The project before any edit.
 fn first() -> World {
     let mut world = World::new();
-    for number in 0..MOST_EDITS {
+    for number in 0..MAX_EDITS {
         world = world
             .file(&format!("pre/{number}"), own_lines("pre", number))
             .file(&format!("old{number}/a"), own_lines("old a", number))
@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn taking_the_last_run_back_is_going_back(edits in edits(), start in 0..MOST_EDITS) {
+    fn taking_the_last_run_back_is_going_back(edits in edits(), start in 0..MAX_EDITS) {
         let worlds = worlds(&edits);
         let from = start.min(edits.len() - 1);
         let present = worlds.last().unwrap();

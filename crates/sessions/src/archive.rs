@@ -30,7 +30,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 /// Where the archives are, in the directory of the transcripts.
 pub const DIRECTORY: &str = "archive";
 /// The longest name an archive gets.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 /// A piece of a file in one line.
 const PIECE: usize = 192 << 10;
 
@@ -184,7 +184,7 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     if stem.starts_with('.') {
         stem.replace_range(..1, "%2e");
     }
-    stem.truncate(LONGEST_NAME);
+    stem.truncate(MAX_NAME_BYTES);
     let mut name = format!("{stem}.jsonl.gz");
     let mut number = 1;
     // Only this process gives names here: it has the lock.

@@ -22,7 +22,7 @@ const JOURNAL: &str = "pending";
 const DAMAGED: &str = "pending.damaged";
 pub(crate) const HEADER: &str = "herma pending deletions 1";
 /// No id is longer when it is written down.
-const LONGEST_LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 /// How long another deletion is waited for.
 const WAIT: Duration = Duration::from_secs(10);
 
@@ -195,7 +195,7 @@ struct Lines<'p, R>(BufReader<R>, &'p Path);
 impl<R: Read> Lines<'_, R> {
     fn next(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
-        let read = (&mut self.0).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let read = (&mut self.0).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
         read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
         // A line without its end was cut off.
         if line.pop() != Some(b'\n') {

@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::filters::Filter;
 
 /// A longer query is nobody's search.
-const LONGEST_QUERY: usize = 2048;
+const MAX_QUERY_BYTES: usize = 2048;
 
 /// More words do not make it clearer what is meant.
-const MOST_WORDS: usize = 32;
+const MAX_QUERY_WORDS: usize = 32;
 
 /// One message with what was looked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +34,9 @@ pub struct Found {
 
 /// The messages in which all words of `query` occur, `limit` at most.
 pub fn search(database: &Database, query: &str, filter: &Filter, limit: u64) -> Result<Vec<Found>> {
-    let end = query.char_indices().nth(LONGEST_QUERY);
+    let end = query.char_indices().nth(MAX_QUERY_BYTES);
     let query = end.map_or(query, |(end, _)| &query[..end]);
-    let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
+    let words: Vec<&str> = query.split_whitespace().take(MAX_QUERY_WORDS).collect();
     if words.is_empty() {
         return Ok(Vec::new());
     }

@@ -27,7 +27,7 @@ const ABANDONED_AFTER: i64 = 600 * 1_000_000_000;
 const CLOCK_STEP: i64 = 5 * 1_000_000_000;
 
 /// No path in the store that is locked is longer.
-const LONGEST_NOTE: u64 = 4096;
+const MAX_NOTE_BYTES: u64 = 4096;
 
 /// The permanent file whose lock is held while stale locks are removed.
 pub(crate) const SWEEP: &str = "sweep";
@@ -179,7 +179,7 @@ fn note_of(what: &str) -> Vec<u8> {
 /// Which path in the store a temporary file says its maker has locked, if it says so.
 pub(crate) fn noted_lock(tmp: &Dir, name: &str) -> Option<String> {
     // Longer, or gone by now: it is no note.
-    let bytes = tmp.read_opt(name, LONGEST_NOTE).ok().flatten()?;
+    let bytes = tmp.read_opt(name, MAX_NOTE_BYTES).ok().flatten()?;
     let text = String::from_utf8(bytes).ok()?;
     let path = text.strip_prefix(NOTE)?.strip_suffix('\n')?;
     Some(path.to_owned())

@@ -34,7 +34,7 @@ const WAITING_STACK: usize = 32 << 20;
 const PART_STACK: usize = 8 << 20;
 
 /// So many threads may be on their way out before somebody waits for them.
-const MOST_LEAVING: usize = 32;
+const MAX_ENDING_THREADS: usize = 32;
 
 /// Where no thread can be had, it is tried again so often,
 const START_TRIES: usize = 200;
@@ -267,7 +267,7 @@ fn wait_for_earlier() {
     if leaving.process == std::process::id() {
         let threads = std::mem::take(&mut leaving.threads);
         let (gone, going): (Vec<_>, _) = threads.into_iter().partition(JoinHandle::is_finished);
-        if going.len() <= MOST_LEAVING {
+        if going.len() <= MAX_ENDING_THREADS {
             leaving.threads = going;
             drop(leaving);
             join(gone);

@@ -26,7 +26,7 @@ use crate::Bounded;
 use crate::output::Output;
 
 /// No command takes this long to say something.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT_FOR_SCREEN: Duration = Duration::from_secs(60);
 
 /// What ends the input on a terminal, and what a terminal's owner types to send it.
 const CONTROL_D: &[u8] = b"\x04";
@@ -73,7 +73,7 @@ impl Terminal {
     /// Waits until the program has printed this.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT_FOR_SCREEN;
         while !String::from_utf8_lossy(&self.shown).contains(text) {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(bytes) = self.screen.recv_timeout(left) else {
@@ -104,7 +104,7 @@ impl Terminal {
     /// Waits until the program has printed this after everything that was waited for before.
     #[track_caller]
     pub fn wait_for_next(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT_FOR_SCREEN;
         loop {
             let new = String::from_utf8_lossy(&self.shown[self.seen..]).into_owned();
             if let Some(place) = new.find(text) {
@@ -130,7 +130,7 @@ impl Terminal {
     #[track_caller]
     pub fn finish(mut self) -> Output {
         let status = self.child.wait().expect("it is our child");
-        while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
+        while let Ok(bytes) = self.screen.recv_timeout(MAX_WAIT_FOR_SCREEN) {
             self.shown.extend(bytes);
         }
         let text = String::from_utf8_lossy(&self.shown).replace("\r\n", "\n");

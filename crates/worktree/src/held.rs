@@ -27,7 +27,7 @@ use super::stat_cache::{EntryKind, EntryRecord, StatCache};
 use crate::rules::{ExcludeSettings, Rules, Scope};
 
 /// An ignore file that is larger has no rules, as on disk.
-const LARGEST_IGNORE_FILE: u64 = 4 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 4 << 20;
 
 /// Which states a scan is to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl<'a> Held<'a> {
         let (mode, id) = self.at(&self.holding.begun[step].tree, &path)?;
         let is_file = matches!(mode, EntryMode::File | EntryMode::Executable);
         let (_, size) = self.objects.read_header(&id).ok().filter(|_| is_file)?;
-        if size > LARGEST_IGNORE_FILE {
+        if size > MAX_IGNORE_FILE_BYTES {
             return None;
         }
         Some(self.objects.read(&id).ok()?.data)

@@ -201,7 +201,7 @@ pub const GOALS: &[Goal] = &[
 ];
 
 /// No command may have more than this at any time, with a million files.
-const MOST_MEMORY: f64 = 300.0 * 1_048_576.0;
+const MAX_MEMORY_BYTES: f64 = 300.0 * 1_048_576.0;
 
 impl Goal {
     /// What the figures say; `None` where they say nothing.
@@ -277,7 +277,7 @@ fn memory_row(results: &Results) -> String {
         Some(bytes) => format!(
             "| {name} | {:.0} MiB | | < 300 MiB | {} |",
             bytes / 1_048_576.0,
-            verdict(Some(bytes < MOST_MEMORY))
+            verdict(Some(bytes < MAX_MEMORY_BYTES))
         ),
         None => format!("| {name} | not measured | | < 300 MiB | |"),
     }

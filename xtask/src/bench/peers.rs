@@ -19,7 +19,7 @@ pub use git::Git;
 pub use herma::{Herma, Kind as HermaKind};
 pub use jj::Jj;
 pub use restic::Restic;
-pub use seed::{MOST_FILES as SEED_MOST_FILES, Seed};
+pub use seed::{MAX_FILES as SEED_MOST_FILES, Seed};
 
 /// A program that keeps a tree.
 pub trait Peer {

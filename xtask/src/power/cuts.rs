@@ -28,7 +28,7 @@ const ANSWERS: usize = 8;
 /// … and up to so many microseconds later.
 const DELAY: usize = 80_000;
 /// Nobody waits longer for the answers.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT_FOR_WRITER: Duration = Duration::from_secs(30);
 
 /// What is to be cut, and how often.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ pub fn cut_during<W: Send>(
         scope.spawn(|| live_next_door(disk.path(), is_cut, neighbour));
         let start = Instant::now();
         let is_on = || working.iter().any(|writer| !writer.is_finished());
-        while answers() < wanted && is_on() && start.elapsed() < PATIENCE {
+        while answers() < wanted && is_on() && start.elapsed() < MAX_WAIT_FOR_WRITER {
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(delay);

@@ -4,8 +4,8 @@ use std::io;
 use std::io::Read;
 use std::path::PathBuf;
 
-use herma_agents::incoming::LARGEST_PAYLOAD;
-use herma_agents::payload::{LONGEST_COMMAND, LONGEST_ID, LONGEST_PROMPT};
+use herma_agents::incoming::MAX_PAYLOAD_BYTES;
+use herma_agents::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, MAX_PROMPT_BYTES};
 use herma_agents::{Agent, Event, EventKind, PayloadProblem};
 use proptest::prelude::*;
 
@@ -15,14 +15,14 @@ use crate::corpus;
 fn assert_bounded(event: &Event) {
     let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
     for id in ids.into_iter().flatten() {
-        assert!(id.len() <= LONGEST_ID);
+        assert!(id.len() <= MAX_ID_BYTES);
     }
-    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= LONGEST_PROMPT));
+    assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= MAX_PROMPT_BYTES));
     let mut paths: Vec<&PathBuf> = event.roots.iter().chain(&event.directory).collect();
     if let Some(tool) = &event.tool {
-        assert!(tool.name.len() <= LONGEST_ID);
-        assert!(tool.call.as_ref().is_none_or(|call| call.len() <= LONGEST_ID));
-        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= LONGEST_COMMAND));
+        assert!(tool.name.len() <= MAX_ID_BYTES);
+        assert!(tool.call.as_ref().is_none_or(|call| call.len() <= MAX_ID_BYTES));
+        assert!(tool.command.as_ref().is_none_or(|command| command.len() <= MAX_COMMAND_BYTES));
         paths.extend(tool.paths.iter().chain(&tool.directory));
     }
     assert!(paths.len() <= 1002);
@@ -63,7 +63,7 @@ fn an_endless_payload_is_given_up() {
     let mut endless = b"{\"content\":\"".chain(io::repeat(b'x'));
     let incoming = herma_agents::read(Agent::Claude, &corpus::surroundings(None), &mut endless);
     assert!(matches!(incoming.problem, Some(PayloadProblem::TooLarge)));
-    assert!(incoming.size > LARGEST_PAYLOAD && incoming.size < LARGEST_PAYLOAD + (1 << 20));
+    assert!(incoming.size > MAX_PAYLOAD_BYTES && incoming.size < MAX_PAYLOAD_BYTES + (1 << 20));
     assert_eq!(incoming.event.kind, EventKind::TurnStart);
 }
 
@@ -145,10 +145,10 @@ fn long_texts_and_lists_are_cut_and_a_path_is_never_cut() {
     );
     let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload.as_bytes());
     assert_bounded(&event);
-    assert_eq!(event.session.map(|session| session.len()), Some(LONGEST_ID));
+    assert_eq!(event.session.map(|session| session.len()), Some(MAX_ID_BYTES));
     assert_eq!(event.directory, Some(PathBuf::from("/started/here")));
     let tool = event.tool.expect("a tool");
-    assert_eq!(tool.command.map(|command| command.len()), Some(LONGEST_COMMAND));
+    assert_eq!(tool.command.map(|command| command.len()), Some(MAX_COMMAND_BYTES));
     assert_eq!(tool.paths.len(), 1000);
     assert_eq!(tool.paths[0], PathBuf::from("/f0"));
 

@@ -24,7 +24,7 @@ const OLDER: &str = "hook.log.1";
 const MAX_LOG_BYTES: u64 = 1 << 20;
 
 /// Sessions are called by so many bytes.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_BYTES: usize = 80;
 
 /// The log.
 pub(crate) struct HookLog {
@@ -96,5 +96,5 @@ impl HookLog {
 /// A name in a log is as long as it needs to be to know it again.
 fn beginning(name: &str) -> &[u8] {
     let bytes = name.as_bytes();
-    &bytes[..bytes.len().min(LONGEST_NAME)]
+    &bytes[..bytes.len().min(MAX_NAME_BYTES)]
 }

@@ -42,7 +42,7 @@ const AGENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The half that does the work waits for other processes longer than that: nobody waits for it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// One agent gives the end of a session a second.
-const PATIENCE_AT_THE_END: Duration = Duration::from_millis(700);
+const MAX_WAIT_AT_THE_END: Duration = Duration::from_millis(700);
 
 /// A call, as it came in.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Heard {
         match self.event.kind {
             // Nothing has been asked of the agent yet, so the first save of a large project has time.
             EventKind::SessionStart => Duration::ZERO,
-            EventKind::SessionEnd => PATIENCE_AT_THE_END,
+            EventKind::SessionEnd => MAX_WAIT_AT_THE_END,
             _ => AGENT_TIMEOUT,
         }
     }

@@ -21,13 +21,13 @@ use crate::terminal::shown;
 /// Where sessions and their projects are noted, in the directory of the hooks.
 const SESSIONS: &str = "sessions";
 /// A session and a path are no longer than this.
-const LONGEST_NOTE: u64 = 1 << 14;
+const MAX_NOTE_BYTES: u64 = 1 << 14;
 /// So many sessions are remembered.
-const MOST_SESSIONS: usize = 500;
+const MAX_REMEMBERED_SESSIONS: usize = 500;
 /// A tool that names files all over the place has so many projects saved besides its own.
-const MOST_OTHERS: usize = 3;
+const MAX_OTHER_PROJECTS: usize = 3;
 /// Of a command, so many words are looked at.
-const MOST_WORDS: usize = 64;
+const MAX_COMMAND_WORDS: usize = 64;
 
 /// The projects of a call.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ impl Projects {
         if !is_owner && !has_marker(&root) && !env.engine.knows(&root) {
             let shown = shown(directory);
             self.notes.push(format!("{shown} is in no project"));
-        } else if self.roots.len() <= MOST_OTHERS {
+        } else if self.roots.len() <= MAX_OTHER_PROJECTS {
             self.roots.push(root);
         } else {
             let shown = shown(root);
@@ -132,7 +132,7 @@ fn named_by_command(event: &Event) -> Vec<PathBuf> {
     let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&()<>={},".contains(c));
     let words = words.filter(|word| !word.is_empty() && !word.starts_with('-'));
     let mut directories: Vec<PathBuf> = words
-        .take(MOST_WORDS)
+        .take(MAX_COMMAND_WORDS)
         .filter_map(|word| {
             let path = base.join(word);
             let directory = if path.is_dir() { Some(&*path) } else { path.parent() };
@@ -190,7 +190,7 @@ impl Note {
 
     fn read(&self) -> Option<PathBuf> {
         let name = name_of(&self.key);
-        let bytes = self.sessions.read_opt(name.as_str(), LONGEST_NOTE).ok()??;
+        let bytes = self.sessions.read_opt(name.as_str(), MAX_NOTE_BYTES).ok()??;
         let rest = bytes.strip_prefix(self.key.as_bytes())?;
         let root = PathBuf::from(OsStr::from_bytes(rest.strip_prefix(b"\0")?));
         root.is_absolute().then_some(root)
@@ -220,7 +220,7 @@ fn short_sum(bytes: &[u8]) -> u64 {
 
 fn forget_old(sessions: &Dir) {
     let Ok(entries) = sessions.entries() else { return };
-    if entries.len() <= MOST_SESSIONS {
+    if entries.len() <= MAX_REMEMBERED_SESSIONS {
         return;
     }
     let mut dated: Vec<_> = entries
@@ -228,7 +228,7 @@ fn forget_old(sessions: &Dir) {
         .filter_map(|entry| Some((sessions.stat(entry.name.as_c_str()).ok()?.mtime, entry)))
         .collect();
     dated.sort_by_key(|(time, _)| *time);
-    for (_, entry) in dated.iter().take(entries.len() - MOST_SESSIONS) {
+    for (_, entry) in dated.iter().take(entries.len() - MAX_REMEMBERED_SESSIONS) {
         let _ = sessions.remove_file(entry.name.as_c_str());
     }
 }

@@ -1,7 +1,7 @@
 //! What the threads of a server share, under orders of their steps that are chosen one by one.
 //!
 //! Only with `--cfg shuttle`, which `cargo xtask interleavings` sets. A wait that nobody ends is found as a deadlock:
-//! time does not pass here, so no patience ever runs out.
+//! time does not pass here, so no wait ever ends by its limit.
 
 use std::io;
 use std::io::Write;

@@ -113,8 +113,8 @@ impl Outbox {
     }
 
     /// Waits until everything is written, but not for longer than this.
-    pub(crate) fn drain(&self, patience: Duration) {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn drain(&self, time_limit: Duration) {
+        let deadline = Instant::now() + time_limit;
         let mut state = self.state();
         let is_left = |state: &State| {
             state.is_writing || !state.answers.is_empty() || !state.notifications.is_empty()

@@ -19,7 +19,7 @@ const NAMED_FILES: usize = 10;
 /// So many of the steps that overlap one are named in its line.
 const NAMED_OVERLAPS: usize = 5;
 /// Agents and tools get no more columns than this.
-const WIDEST_NAME: usize = 20;
+const MAX_NAME_COLUMNS: usize = 20;
 
 /// Which step it is, as `--json` has it wherever one is named.
 pub(crate) fn named_step_json(step: &Step) -> impl Serialize + use<> {
@@ -167,7 +167,7 @@ pub(crate) fn write_lines(
     let names = |listed: &ListedStep| {
         let agent = escape(listed.step.agent().as_bytes());
         let tool = escape(tool(&listed.step).as_bytes());
-        [agent, tool].map(|name| listing::fit(&name, Some(WIDEST_NAME)))
+        [agent, tool].map(|name| listing::fit(&name, Some(MAX_NAME_COLUMNS)))
     };
     let rows: Vec<(&ListedStep, [String; 2])> =
         steps.iter().map(|listed| (listed, names(listed))).collect();

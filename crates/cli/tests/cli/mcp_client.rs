@@ -11,12 +11,12 @@ use herma_testkit::{Bounded, TestEnv};
 use serde_json::{Value, json};
 
 /// Nothing here takes that long; whoever waits longer waits for ever.
-const PATIENCE: Duration = Duration::from_secs(120);
+const MAX_WAIT_FOR_ANSWER: Duration = Duration::from_secs(120);
 
 /// Waits until something is so.
 #[track_caller]
 pub(super) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MAX_WAIT_FOR_ANSWER;
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}: this never happened");
         thread::sleep(Duration::from_millis(5));
@@ -49,7 +49,7 @@ impl Server {
     #[track_caller]
     pub(super) fn connect(&self) -> Client<BufReader<UnixStream>, UnixStream> {
         let stream = UnixStream::connect(&self.path).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(MAX_WAIT_FOR_ANSWER)).expect("a socket");
         let reader = BufReader::new(stream.try_clone().expect("a socket"));
         Client::new(reader, stream)
     }

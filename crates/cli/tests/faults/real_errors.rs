@@ -158,7 +158,7 @@ fn wide() -> Tree {
 }
 
 /// With fewer than this many descriptors the loader of programs gives up.
-const FEWEST: u32 = 5;
+const MIN_DESCRIPTORS: u32 = 5;
 const MANY: u32 = 48;
 
 #[test]
@@ -167,7 +167,7 @@ fn real_errors_with_few_descriptors_no_file_is_skipped() {
         return;
     }
     let (mut worked, mut failed) = (0, 0);
-    for limit in FEWEST..=MANY {
+    for limit in MIN_DESCRIPTORS..=MANY {
         let env = test_env();
         let project = env.work_dir("project");
         wide().write(project.path());
@@ -235,7 +235,7 @@ fn real_errors_with_few_descriptors_a_restore_is_whole_or_can_be_reversed() {
     let env = test_env();
     let project = changed_project(&env);
     let (mut worked, mut failed) = (0, 0);
-    for limit in FEWEST..=MANY {
+    for limit in MIN_DESCRIPTORS..=MANY {
         let limit = format!("--nofile={limit}");
         let output = limited(&env, &limit, &["restore", "old"]);
         if output.status.code() == Some(0) {

@@ -27,7 +27,7 @@ use super::{DAY, HOUR};
 use crate::project::python_float;
 
 /// A clock may run on for so long between two looks at it.
-const LONGEST_PAUSE: f64 = 30.0 * DAY;
+const MAX_PAUSE_SECONDS: f64 = 30.0 * DAY;
 /// A record may be so far ahead: time zones set wrongly, two machines on one disk.
 pub(super) const AHEAD: f64 = DAY;
 
@@ -69,7 +69,7 @@ pub fn trust(now: f64, last_run: Option<f64>, newest_record: Option<f64>) -> Tru
         return Trust::Unconfirmed;
     }
     match last_run {
-        Some(last) if last <= now && now <= last + LONGEST_PAUSE => Trust::Trusted,
+        Some(last) if last <= now && now <= last + MAX_PAUSE_SECONDS => Trust::Trusted,
         Some(last) if last.is_finite() && last <= now => Trust::JumpedAhead,
         _ => by_records(now, newest_record),
     }
@@ -79,7 +79,7 @@ fn by_records(now: f64, newest_record: Option<f64>) -> Trust {
     match newest_record {
         None => Trust::Trusted,
         Some(newest) if newest > now + AHEAD => Trust::Behind,
-        Some(newest) if newest >= now - LONGEST_PAUSE => Trust::Trusted,
+        Some(newest) if newest >= now - MAX_PAUSE_SECONDS => Trust::Trusted,
         Some(_) => Trust::Unconfirmed,
     }
 }

@@ -22,7 +22,7 @@ use crate::records::doomed;
 const PACKS_PER_STORE: u64 = 20;
 
 /// However little the store may have, a merged pack may have so much.
-const SMALLEST_PACK: u64 = 256 << 10;
+const MIN_PACK_BYTES: u64 = 256 << 10;
 
 /// What must not be readable any more goes, and nothing else that takes long.
 pub(crate) fn purging(litter_at_once: bool) -> CollectOptions {
@@ -168,7 +168,7 @@ impl Engine {
         options.threads = self.options.settings.threads;
         let limit = self.size_limit_of(dirs)?;
         if limit > 0 {
-            let share = (limit / PACKS_PER_STORE).max(SMALLEST_PACK);
+            let share = (limit / PACKS_PER_STORE).max(MIN_PACK_BYTES);
             options.max_pack = options.max_pack.min(share);
         }
         let report = |stage, done| {

@@ -35,7 +35,7 @@ use crate::repair::refs::{RepairedRecord, RepairedRef, missing_candidates};
 use crate::repair::verify::{Verified, VerifyOptions, verify_store};
 
 /// How often a store is read again because something in it was mended.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// What a repair did, and what it could not do.
 #[derive(Clone, Debug, Default)]
@@ -180,7 +180,7 @@ fn mend_packs(
 ) -> Result<Vec<ObjectId>, Error> {
     let all = VerifyOptions { read_data: true, project: None };
     let directory = store.dirs.objects().open_dir("pack")?;
-    let mut rounds = 0..MOST_ROUNDS;
+    let mut rounds = 0..MAX_ROUNDS;
     loop {
         let (after, damaged) = verify_store(store, &all, progress)?;
         repaired.after = after;

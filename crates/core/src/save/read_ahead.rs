@@ -115,7 +115,7 @@ pub(crate) struct Content {
 }
 
 /// No link can point to more bytes than the longest path the kernel takes.
-const LONGEST_TARGET: u64 = 4095;
+const MAX_TARGET_BYTES: u64 = 4095;
 
 /// Where a saved link points, if a link can point there.
 pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u8>, ObjectError> {
@@ -123,7 +123,7 @@ pub(crate) fn read_link_target(objects: &Objects, id: &ObjectId) -> Result<Vec<u
     if kind != Kind::Blob {
         return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
     }
-    if (1..=LONGEST_TARGET).contains(&size) {
+    if (1..=MAX_TARGET_BYTES).contains(&size) {
         let target = objects.read(id)?.data;
         if !target.contains(&0) {
             return Ok(target);

@@ -22,7 +22,7 @@ const MANY_EDITS: isize = 256;
 const LINES_PER_EDIT: isize = 4;
 
 /// More lines than this are not searched: the fronts would take more memory than the texts.
-const MOST_LINES: usize = 4_000_000;
+const MAX_LINES: usize = 4_000_000;
 
 /// Compares texts again and again, as long as it may.
 pub(crate) struct Comparer {
@@ -46,7 +46,7 @@ impl Comparer {
     ) -> Option<Vec<Hunk>> {
         let (mut old, mut new) = (Marked::unchanged(before), Marked::unchanged(after));
         let (old_kept, new_kept) = prune(&mut old, &mut new, &mut self.occurrences);
-        if old_kept.lines.len() + new_kept.lines.len() > MOST_LINES {
+        if old_kept.lines.len() + new_kept.lines.len() > MAX_LINES {
             return None;
         }
         let mut fronts = Fronts::new(old_kept.lines.len(), new_kept.lines.len(), self.work_left);
@@ -140,7 +140,7 @@ struct Fronts {
     forward: Vec<isize>,
     backward: Vec<isize>,
     /// After so many edits the search takes the furthest point it has reached.
-    patience: isize,
+    max_edits: isize,
     work_left: u64,
 }
 
@@ -150,7 +150,7 @@ impl Fronts {
         Self {
             forward: vec![0; diagonals],
             backward: vec![0; diagonals],
-            patience: (rough_root(diagonals) as isize).max(MANY_EDITS),
+            max_edits: (rough_root(diagonals) as isize).max(MANY_EDITS),
             work_left,
         }
     }
@@ -230,7 +230,7 @@ impl Search<'_> {
                     return Some(Middle::new(old, new, false, true));
                 }
             }
-            if edits >= fronts.patience {
+            if edits >= fronts.max_edits {
                 return Some(self.furthest(fronts, forward, backward));
             }
         }

@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 const MAX_RECORD_BYTES: usize = 4 << 20;
 
 /// What everything that is neither text nor number takes of that, at least.
-const LEAST: usize = 2;
+const MIN_VALUE_BYTES: usize = 2;
 
 /// Deeper data is refused; a record could not be read back, and a loop has no end.
 const MAX_NESTING: usize = 64;
@@ -82,8 +82,8 @@ impl Reader<'_, '_> {
 
     fn take(&mut self, value: &Value) -> PyResult<()> {
         let size = match value {
-            Value::Text(text) | Value::Number(text) => text.len() + LEAST,
-            _ => LEAST,
+            Value::Text(text) | Value::Number(text) => text.len() + MIN_VALUE_BYTES,
+            _ => MIN_VALUE_BYTES,
         };
         let left = self.room.checked_sub(size);
         self.room =

@@ -33,7 +33,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(1);
 /// How often a writer tries.
 const ATTEMPTS: u32 = 15;
 /// No text or blob that is read may be longer.
-const LONGEST_VALUE: i32 = 256 << 20;
+const MAX_VALUE_BYTES: i32 = 256 << 20;
 
 /// What the database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Database {
     }
 
     /// How long each of the tries to write waits for another writer; one second unless this is called.
-    pub fn set_patience(&mut self, wait: Duration) -> Result<()> {
+    pub fn set_busy_timeout(&mut self, wait: Duration) -> Result<()> {
         Ok(self.connection.busy_timeout(wait)?)
     }
 
@@ -262,7 +262,7 @@ fn connect(path: &Path, access: Access) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     if access == Access::Read {
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

@@ -14,7 +14,7 @@ const LAST: &str = "last_vacuum";
 /// At least this part of the pages must be empty: one in five.
 const WORTH: u64 = 5;
 /// And at least this many bytes.
-const LEAST: u64 = 4 << 20;
+const MIN_FREE_BYTES: u64 = 4 << 20;
 /// Pages of a search index merged in one transaction.
 const MERGED_PAGES: i64 = 500;
 const DAY: f64 = 86_400.0;
@@ -41,7 +41,7 @@ pub fn vacuum(database: &mut Database, min_interval_days: f64, now: f64) -> Resu
     let page = database.pragma_number("page_size")?;
     let empty = database.pragma_number("freelist_count")?;
     let before = database.size()?;
-    let is_worth_it = empty.saturating_mul(page) >= LEAST
+    let is_worth_it = empty.saturating_mul(page) >= MIN_FREE_BYTES
         && empty.saturating_mul(WORTH) >= database.pragma_number("page_count")?;
     if !is_worth_it || ran_lately(database, min_interval_days, now)? {
         return Ok(Vacuumed::NotNeeded);
@@ -104,7 +104,7 @@ fn obstacle(database: &Database, size: u64) -> Result<Option<String>> {
         }
         // The new database, and the log it goes through.
         let free = Dir::open(home)?.free_bytes()?;
-        if free < size.saturating_mul(2) + LEAST {
+        if free < size.saturating_mul(2) + MIN_FREE_BYTES {
             return Ok(Some("there is not enough room on the disk".to_owned()));
         }
     }

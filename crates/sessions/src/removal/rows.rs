@@ -14,7 +14,7 @@ const HELD: Duration = Duration::from_millis(40);
 /// How long others have before the next: about as long as a waiting writer sleeps between two tries.
 const GAP: Duration = Duration::from_millis(8);
 const FIRST_BATCH: u64 = 32;
-const LARGEST_BATCH: u64 = 4096;
+const MAX_BATCH_ROWS: u64 = 4096;
 
 #[derive(Clone, Copy)]
 struct Range {
@@ -41,7 +41,7 @@ pub(super) fn delete(
         if held > HELD {
             size = (size / 2).max(1);
         } else if held < HELD / 2 {
-            size = (size * 2).min(LARGEST_BATCH);
+            size = (size * 2).min(MAX_BATCH_ROWS);
         }
         after = range.to;
         if after < end {

@@ -9,10 +9,10 @@ use super::store::{Problem, ResumeStore, SessionId};
 use super::value::{Map, Value};
 
 /// How many sessions back a record is looked for.
-pub const MOST_HOPS: usize = 5;
+pub const MAX_HOPS: usize = 5;
 
 /// How many characters of a record are shown.
-pub const MOST_CHARACTERS: usize = 4000;
+pub const MAX_INJECTED_CHARACTERS: usize = 4000;
 
 const LINE_LENGTH: usize = 46;
 
@@ -37,7 +37,7 @@ pub fn nearest(
 ) -> Lineage {
     let mut lineage = Lineage::default();
     let mut here = session.clone();
-    for _ in 0..MOST_HOPS {
+    for _ in 0..MAX_HOPS {
         let told = || match store.look(&here) {
             Some(Ok(record)) => record.parent_session_id().map(str::to_owned),
             _ => None,
@@ -63,7 +63,7 @@ pub fn block(record: &Record) -> Option<String> {
         return None;
     }
     let mut content = lines(record).join("\n");
-    if let Some((end, _)) = content.char_indices().nth(MOST_CHARACTERS) {
+    if let Some((end, _)) = content.char_indices().nth(MAX_INJECTED_CHARACTERS) {
         content.truncate(end);
         content.push_str("\n[... truncated at char limit ...]");
     }
@@ -266,7 +266,7 @@ mod tests {
     fn a_long_record_is_cut_at_four_thousand_characters() {
         let long = block(&record(&format!("task: {}\n", "ä".repeat(9000)))).unwrap();
         let content = long.lines().nth(3).unwrap();
-        assert_eq!(content.chars().count(), MOST_CHARACTERS);
+        assert_eq!(content.chars().count(), MAX_INJECTED_CHARACTERS);
         assert!(long.ends_with("\n[... truncated at char limit ...]"));
     }
 

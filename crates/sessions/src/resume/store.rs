@@ -38,13 +38,13 @@ const LAST_COLLECTION: &str = ".last_resume_gc";
 const DIRECTORY: &str = "checkpoints";
 
 /// The longest such file worth reading.
-const LONGEST_MARK: u64 = 64;
+const MAX_MARK_BYTES: u64 = 64;
 
 /// How many files of one name are set aside in one second.
-const MOST_SET_ASIDE: u32 = 10_000;
+const MAX_SET_ASIDE_NAMES: u32 = 10_000;
 
 /// The longest session id: with `.yaml` and a stamp it still is a file name.
-const LONGEST_ID: usize = 200;
+const MAX_ID_BYTES: usize = 200;
 
 /// The name of a session, safe as the name of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,8 +59,8 @@ impl SessionId {
     /// Accepts letters, digits, `_` and `-`, and nothing before, between or behind them.
     pub fn parse(text: &str) -> Result<Self, BadSessionId> {
         let is_safe = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        if text.is_empty() || text.len() > LONGEST_ID || !text.bytes().all(is_safe) {
-            return Err(BadSessionId(text.chars().take(LONGEST_ID).collect()));
+        if text.is_empty() || text.len() > MAX_ID_BYTES || !text.bytes().all(is_safe) {
+            return Err(BadSessionId(text.chars().take(MAX_ID_BYTES).collect()));
         }
         Ok(Self(text.to_owned()))
     }
@@ -171,7 +171,7 @@ impl ResumeStore {
 
     /// When unattended cleaning last ran, in seconds since 1970; `None` if nobody knows.
     pub(super) fn last_collection(&self) -> Result<Option<f64>, ResumeError> {
-        let text = match self.dir.read_opt(LAST_COLLECTION, LONGEST_MARK) {
+        let text = match self.dir.read_opt(LAST_COLLECTION, MAX_MARK_BYTES) {
             Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => None,
             other => other?,
         };
@@ -366,7 +366,7 @@ impl ResumeStore {
                     self.dir.sync()?;
                     return Ok(format!("{SET_ASIDE}/{new}"));
                 }
-                Err(e) if e.is_exists() && number < MOST_SET_ASIDE => number += 1,
+                Err(e) if e.is_exists() && number < MAX_SET_ASIDE_NAMES => number += 1,
                 Err(e) => return Err(e.into()),
             }
         }

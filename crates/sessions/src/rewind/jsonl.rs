@@ -10,7 +10,7 @@ use super::went_on;
 use crate::error::{Error, Result};
 
 /// File systems know no longer names.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// A file of a session that a rewind leaves as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn left_alone(sessions_dir: Option<&Dir>, session: &str) -> Result<Vec<LeftA
     };
     let mut found = Vec::new();
     let kind = |name: &str| -> Result<Option<FileKind>> {
-        if name.len() > LONGEST_NAME {
+        if name.len() > MAX_NAME_BYTES {
             return Ok(None);
         }
         Ok(dir.stat_opt(name)?.map(|stat| stat.kind))
@@ -59,7 +59,7 @@ pub(super) fn jsonl_name(session: &str) -> Option<String> {
 }
 
 pub(super) fn jsonl_length(dir: &Dir, session: &str) -> Result<Option<u64>> {
-    let Some(name) = jsonl_name(session).filter(|name| name.len() <= LONGEST_NAME) else {
+    let Some(name) = jsonl_name(session).filter(|name| name.len() <= MAX_NAME_BYTES) else {
         return Ok(None);
     };
     let stat = dir.stat_opt(name.as_str())?;

@@ -23,7 +23,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 
 const SCHEMA: &str = "herma.cut-conversation/1";
 /// No line is longer than the longest value a database may hold, and some.
-const LONGEST_LINE: u64 = 1 << 30;
+const MAX_LINE_BYTES: u64 = 1 << 30;
 /// Bytes of the transcript in one line.
 const PIECE: usize = 192 << 10;
 
@@ -437,7 +437,7 @@ impl<'f> Lines<'f> {
 
     fn next(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let read = (&mut self.reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let read = (&mut self.reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
         read.map_err(|e| herma_fs::Error::on("read", path, e))?;
         Ok((line.pop() == Some(b'\n')).then_some(line))
     }

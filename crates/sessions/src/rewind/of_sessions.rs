@@ -11,7 +11,7 @@ use super::intent::EndName;
 use crate::error::Result;
 
 /// The first line of an end is no longer: an id, and the names of some columns.
-const LONGEST_HEAD: u64 = 4 << 20;
+const MAX_HEAD_BYTES: u64 = 4 << 20;
 
 /// What ends and notes say first, whatever else they say.
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ fn session_of(dir: &Dir, name: &CStr) -> Result<Option<String>> {
     };
     let mut head = Vec::new();
     BufReader::new(file)
-        .take(LONGEST_HEAD)
+        .take(MAX_HEAD_BYTES)
         .read_until(b'\n', &mut head)
         .map_err(|e| herma_fs::Error::on("read", dir.path(), e))?;
     let head = serde_json::from_slice::<Head>(&head).ok();

@@ -69,7 +69,7 @@ fn a_writer_that_never_ends_makes_us_give_up_in_words() {
     home.add("a", NOW, Some(NOW), &[]);
     let other = home.connect();
     let mut database = home.open();
-    database.set_patience(Duration::from_millis(10)).unwrap();
+    database.set_busy_timeout(Duration::from_millis(10)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let renamed = session::rename(&mut database, "a", "title");
     assert!(matches!(renamed, Err(Error::Busy { .. })), "{renamed:?}");

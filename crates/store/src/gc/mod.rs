@@ -78,7 +78,7 @@ pub struct CollectOptions {
     /// Files that only a damaged directory names may be lost with it.
     pub despite_damage: bool,
     /// How long to go on asking for the store when somebody is always using it.
-    pub patience: Duration,
+    pub time_limit: Duration,
     /// Threads for compressing; 0 takes one per core.
     pub threads: usize,
     /// What must not be readable any more, unless something alive needs it: it goes at once, whatever it
@@ -97,7 +97,7 @@ impl Default for CollectOptions {
             grace: Duration::from_secs(3600),
             at_once: false,
             despite_damage: false,
-            patience: Duration::from_secs(10),
+            time_limit: Duration::from_secs(10),
             threads: 0,
             doomed: BTreeSet::new(),
             litter_at_once: false,
@@ -154,7 +154,7 @@ pub fn collect(
 ) -> Result<Collected, GcError> {
     let mut collected = Collected { doomed_left: options.doomed.clone(), ..Collected::default() };
     // The longest wait a shared lock can have is for another collector, and we are the only one.
-    let shared = dirs.lock_shared(options.patience)?;
+    let shared = dirs.lock_shared(options.time_limit)?;
     if !shared.is_locked() {
         return Err(StoreError::NoLocks.into());
     }
@@ -218,7 +218,7 @@ fn replace_packs(
 ) -> Result<(), GcError> {
     let mut merge = Merge::new(dirs, objects, inventory, options, report);
     loop {
-        let shared = dirs.lock_shared(options.patience)?;
+        let shared = dirs.lock_shared(options.time_limit)?;
         let plan = merge.next(walk, collected)?;
         drop(shared);
         let Some(plan) = plan else {
@@ -227,7 +227,7 @@ fn replace_packs(
         let sweep =
             Sweep { dirs, objects, inventory, plan: &plan, litter_at_once: options.litter_at_once };
         report(CollectStage::Removing, 0);
-        sweep.run(walk, options.patience, collected)?;
+        sweep.run(walk, options.time_limit, collected)?;
         if options.at_once || !options.doomed.is_empty() {
             collected.freed_bytes += trash::empty(dirs, Duration::ZERO)?;
         }

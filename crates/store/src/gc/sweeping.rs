@@ -38,11 +38,11 @@ pub(crate) struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Takes away what is not needed, unless the store is in use for all of `patience`.
+    /// Takes away what is not needed, unless the store is in use for all of `time_limit`.
     pub(crate) fn run(
         &self,
         walk: &mut Walk<'_>,
-        patience: Duration,
+        time_limit: Duration,
         collected: &mut Collected,
     ) -> Result<(), GcError> {
         self.remove_doubled()?;
@@ -51,7 +51,7 @@ impl Sweep<'_> {
         let mut old = self.old_loose();
         let mut packs_are_done = false;
         loop {
-            let Some(_exclusive) = self.lock(walk, patience)? else {
+            let Some(_exclusive) = self.lock(walk, time_limit)? else {
                 collected.postponed = true;
                 break;
             };
@@ -139,12 +139,12 @@ impl Sweep<'_> {
 
     /// Waits for a moment when nobody is in the store. In between, what was saved meanwhile is walked, so
     /// that little is left to do under the lock.
-    fn lock(&self, walk: &mut Walk<'_>, patience: Duration) -> Result<Option<Guard>, GcError> {
-        let deadline = Instant::now() + patience;
+    fn lock(&self, walk: &mut Walk<'_>, time_limit: Duration) -> Result<Option<Guard>, GcError> {
+        let deadline = Instant::now() + time_limit;
         let mut pause = DRAIN;
         loop {
             {
-                let _shared = self.dirs.lock_shared(patience)?;
+                let _shared = self.dirs.lock_shared(time_limit)?;
                 self.look_again(walk)?;
             }
             match self.dirs.lock_exclusive(DRAIN) {

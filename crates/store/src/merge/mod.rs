@@ -49,7 +49,7 @@ const MAX_WRITTEN_CHAIN: u32 = 50;
 const TAKEN_UP: u32 = MAX_WRITTEN_CHAIN / 2;
 
 /// Smaller objects are not worth a delta.
-const SMALLEST: u64 = 32;
+const MIN_DELTA_BYTES: u64 = 32;
 
 /// Larger objects would take too much memory.
 const MAX_OBJECT_BYTES: u64 = 64 << 20;
@@ -234,8 +234,8 @@ impl Merge<'_> {
             let like = item.like.and_then(|like| self.known.get(like));
             let like = like.map_or(0, |like| like.size);
             if size.max(like) > WHOLE_ENTRY as u64 && count == 0 {
-                let by_delta =
-                    (SMALLEST..=MAX_OBJECT_BYTES).contains(&like) && size <= MAX_OBJECT_BYTES;
+                let by_delta = (MIN_DELTA_BYTES..=MAX_OBJECT_BYTES).contains(&like)
+                    && size <= MAX_OBJECT_BYTES;
                 let whole = size <= WHOLE_ENTRY as u64;
                 return Ok(if by_delta || whole { Next::Chunk(1) } else { Next::Stream });
             }
@@ -283,7 +283,7 @@ impl Merge<'_> {
         let largest = if alone { MAX_OBJECT_BYTES } else { WHOLE_ENTRY as u64 };
         let base = self.shallow(item.like).filter(|base| {
             let base = &self.known[*base];
-            let sizes = SMALLEST..=largest;
+            let sizes = MIN_DELTA_BYTES..=largest;
             base.kind == object.kind
                 && sizes.contains(&base.size)
                 && sizes.contains(&size)

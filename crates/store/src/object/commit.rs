@@ -37,7 +37,7 @@ pub struct Signature {
 }
 
 /// The largest offset four digits can say: 99 hours and 99 minutes.
-const MOST_MINUTES: u32 = 99 * 60 + 99;
+const MAX_ZONE_MINUTES: u32 = 99 * 60 + 99;
 
 fn bad(what: &'static str) -> Malformed {
     Malformed { kind: Kind::Commit, what }
@@ -142,7 +142,7 @@ impl Signature {
         data.extend_from_slice(if name.trim_ascii().is_empty() { b"<" } else { b" <" });
         data.extend_from_slice(&plain(&self.email));
         let sign = if self.offset_minutes < 0 { '-' } else { '+' };
-        let minutes = self.offset_minutes.unsigned_abs().min(MOST_MINUTES);
+        let minutes = self.offset_minutes.unsigned_abs().min(MAX_ZONE_MINUTES);
         let hours = (minutes / 60).min(99);
         let when = format!("> {} {sign}{hours:02}{:02}", self.seconds, minutes - hours * 60);
         data.extend_from_slice(when.as_bytes());

@@ -24,7 +24,7 @@ const SAMPLES: usize = 4;
 const SAMPLE: usize = 4 << 10;
 
 /// The most bytes that one block can store.
-const LONGEST_STORED: usize = 0xffff;
+const MAX_STORED_BYTES: usize = 0xffff;
 
 /// An entry that was streamed into a temporary file.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ fn may_become_shorter(piece: &[u8]) -> bool {
 
 /// Writes bytes as they are, as blocks of a deflate stream that begin at a byte.
 fn store(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    for block in bytes.chunks(LONGEST_STORED) {
+    for block in bytes.chunks(MAX_STORED_BYTES) {
         let length = block.len() as u16;
         out.write_all(&[0])?;
         out.write_all(&length.to_le_bytes())?;

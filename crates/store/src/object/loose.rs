@@ -21,7 +21,7 @@ use crate::object::{Kind, Object};
 const OFTEN: u32 = 100;
 
 /// A kind, a space, twenty digits and a zero byte fit.
-const LONGEST_HEADER: usize = 32;
+const MAX_HEADER_BYTES: usize = 32;
 
 /// The loose objects of a store.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Loose {
             Err(e) => return Err(e),
         };
         let mut reader = Reader::new(Arc::clone(&file), 0);
-        let mut start = vec![0; LONGEST_HEADER];
+        let mut start = vec![0; MAX_HEADER_BYTES];
         let length = reader.fill(&mut start).map_err(|e| CopyError::inflating(&file, e))?;
         start.truncate(length);
         let (kind, size, header) =

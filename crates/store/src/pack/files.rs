@@ -15,17 +15,17 @@ use herma_fs::{Dir, Errno, Stat};
 use crate::object::copy::{CopyError, OpenFile};
 
 /// How many pack files are kept open, where files may be.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN_FILES: usize = 64;
 
 /// Where few files may be open, this part of them may be those.
 const SHARE: u64 = 6;
 
 /// How many pack files may be kept open by a process that may open so many in all.
 fn most_open() -> usize {
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| {
+    static MAX_OPEN: OnceLock<usize> = OnceLock::new();
+    *MAX_OPEN.get_or_init(|| {
         let share = herma_fs::process::descriptor_limit().map(|limit| limit / SHARE);
-        share.map_or(MOST_OPEN, |share| (share as usize).clamp(1, MOST_OPEN))
+        share.map_or(MAX_OPEN_FILES, |share| (share as usize).clamp(1, MAX_OPEN_FILES))
     })
 }
 

@@ -29,7 +29,7 @@ use crate::{ObjectId, object};
 const CHECKSUM: u64 = 20;
 
 /// No entry is smaller: a header, and the shortest zlib stream.
-const SMALLEST_ENTRY: u64 = 9;
+const MIN_ENTRY_BYTES: u64 = 9;
 
 /// How much memory is used for objects that deltas may build on.
 const CACHE: usize = 64 << 20;
@@ -93,7 +93,7 @@ pub(crate) fn read_pack(
     }
     let count = u32::from_be_bytes([start[8], start[9], start[10], start[11]]);
     let end = file.stat.size.saturating_sub(CHECKSUM);
-    if u64::from(count) > end / SMALLEST_ENTRY {
+    if u64::from(count) > end / MIN_ENTRY_BYTES {
         return Err(CopyError::damaged(&file, "it is shorter than it says"));
     }
     let mut trailer = [0; CHECKSUM as usize];

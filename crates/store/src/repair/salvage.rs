@@ -26,10 +26,10 @@ use crate::repair::set_aside::SetAside;
 const PIECE: u64 = 1 << 16;
 
 /// No header of an entry is longer: a size, and the id or the place of a base.
-const LONGEST_HEADER: u64 = 32;
+const MAX_HEADER_BYTES: u64 = 32;
 
 /// How often an entry is looked for where none need be: a crafted pack has as many such places as bytes.
-const MOST_TRIES: u64 = 4_000_000;
+const MAX_TRIES: u64 = 4_000_000;
 
 /// What was taken out of a damaged pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub(crate) fn read_what_can_be_read(directory: &Dir, stem: &str) -> Result<Scan,
     let end = file.stat.size;
     let mut scan = Scan::new(file);
     let mut offset = FIRST_ENTRY;
-    let mut tries = MOST_TRIES;
+    let mut tries = MAX_TRIES;
     while offset < end {
         offset = match scan.read_entry(offset, end) {
             Ok(next) => next,
@@ -177,7 +177,7 @@ fn next_entry(
             if pair[0] != 0x78 || u16::from_be_bytes([pair[0], pair[1]]) % 31 != 0 {
                 continue;
             }
-            let first = stream.saturating_sub(LONGEST_HEADER).max(from);
+            let first = stream.saturating_sub(MAX_HEADER_BYTES).max(from);
             for start in (first..stream).rev() {
                 *tries = tries.saturating_sub(1);
                 // Anything that is not exactly an entry fails; so does a part of a longer header.

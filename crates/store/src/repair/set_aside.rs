@@ -11,7 +11,7 @@ use crate::layout::{StoreDirs, ensure_dir};
 const MAX_SAME_NAMES: u32 = 100_000;
 
 /// Longer names are cut, so that the stamp fits in front.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The directory for what was replaced.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn free_name(
     put: impl Fn(&str) -> herma_fs::Result<()>,
 ) -> Result<String, StoreError> {
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
-    let end = ends.take_while(|end| *end <= LONGEST_NAME).last();
+    let end = ends.take_while(|end| *end <= MAX_NAME_BYTES).last();
     let name = &name[..end.unwrap_or(0)];
     let mut number = 1;
     loop {

@@ -22,10 +22,10 @@ use crate::objects::{ObjectError, Objects};
 use crate::threads::Threads;
 
 /// How many paths are named for one checkpoint; the others are counted.
-const MOST_PATHS: usize = 100;
+const MAX_PATHS_NAMED: usize = 100;
 
 /// How often trees that are known to be hurt are walked through again for the paths of one checkpoint.
-const MOST_STEPS: u64 = 100_000;
+const MAX_STEPS: u64 = 100_000;
 
 /// The paths a checkpoint cannot give back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Hurt {
     }
 
     fn add(&mut self, path: BString) {
-        if self.paths.len() < MOST_PATHS {
+        if self.paths.len() < MAX_PATHS_NAMED {
             self.paths.push(path);
         } else {
             self.more += 1;
@@ -257,7 +257,7 @@ impl<'a> Survey<'a> {
                 first.get_or_insert_with(|| what.clone());
             } else if entry.mode == EntryMode::Directory && !self.clean.contains(&entry.id) {
                 steps += u64::from(self.unclean.contains(&entry.id));
-                if steps > MOST_STEPS {
+                if steps > MAX_STEPS {
                     level.is_hurt = true;
                     hurt.more += 1;
                 } else {
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(survey.object_count(), 63);
         assert_eq!(survey.damaged().collect::<Vec<_>>(), [&lost]);
         let (hurt, what) = survey.hurt(&top);
-        assert_eq!(hurt.paths.len(), MOST_PATHS);
+        assert_eq!(hurt.paths.len(), MAX_PATHS_NAMED);
         assert!(hurt.more > 0 && hurt.paths[0].ends_with(b"/a/lost"));
         assert_eq!(what.unwrap(), format!("object {lost} is missing"));
     }

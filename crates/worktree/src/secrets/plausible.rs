@@ -15,17 +15,17 @@ const PLACEHOLDERS: [&[u8]; 22] = [
 ];
 
 /// Runs of one character, or of characters that count up, do not get this long by chance.
-const LONGEST_RUN: usize = 6;
+const MAX_RUN_CHARACTERS: usize = 6;
 
 /// Bits per character below which text is not random.
-const LEAST_ENTROPY: f64 = 3.0;
+const MIN_ENTROPY: f64 = 3.0;
 /// The same for text too short to have more.
-const LEAST_OF_SHORT: f64 = 2.75;
+const MIN_ENTROPY_OF_SHORT: f64 = 2.75;
 const SHORT_TEXT: usize = 20;
 
 /// Could this be the random part of a real secret?
 pub(crate) fn is_random(text: &[u8]) -> bool {
-    let least = if text.len() <= SHORT_TEXT { LEAST_OF_SHORT } else { LEAST_ENTROPY };
+    let least = if text.len() <= SHORT_TEXT { MIN_ENTROPY_OF_SHORT } else { MIN_ENTROPY };
     entropy(text) >= least && !is_placeholder(text)
 }
 
@@ -35,7 +35,9 @@ pub(crate) fn is_placeholder(text: &[u8]) -> bool {
     let spelled = PLACEHOLDERS
         .iter()
         .any(|word| lower.find_iter(word).any(|at| is_spelled(&text[at..at + word.len()])));
-    spelled || longest_run(&lower, 0) > LONGEST_RUN || longest_run(&lower, 1) > LONGEST_RUN
+    spelled
+        || longest_run(&lower, 0) > MAX_RUN_CHARACTERS
+        || longest_run(&lower, 1) > MAX_RUN_CHARACTERS
 }
 
 /// Is a word written as words are?

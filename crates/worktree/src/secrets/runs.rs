@@ -1,13 +1,13 @@
-//! Finds the long words of a text: what has no space, dot or quote in it for [`LEAST`] characters.
+//! Finds the long words of a text: what has no space, dot or quote in it for [`MIN_WORD_CHARACTERS`] characters.
 //!
 //! Nearly every secret is such a word, or has one right behind its prefix, and nearly no other text is.
 //! The text is looked at in blocks of eight bytes, many at once: a long word fills two neighbours
 //! wherever it begins.
 
 /// Words of fewer characters are not found.
-pub(crate) const LEAST: usize = 24;
+pub(crate) const MIN_WORD_CHARACTERS: usize = 24;
 
-/// A word of at least `LEAST` characters fills two of these in a row.
+/// A word of at least `MIN_WORD_CHARACTERS` characters fills two of these in a row.
 const BLOCK_BYTES: usize = 8;
 /// How many bytes are looked at together: as many blocks as a byte has bits.
 const CHUNK: usize = 8 * BLOCK_BYTES;
@@ -79,7 +79,7 @@ impl<'t> Runs<'t> {
         let behind = &self.text[known..];
         let end = behind.iter().position(|byte| !in_run(*byte));
         let end = known + end.unwrap_or(behind.len());
-        (end - start >= LEAST).then_some((start, end))
+        (end - start >= MIN_WORD_CHARACTERS).then_some((start, end))
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
             let mut expected = Vec::new();
             let mut start = 0;
             for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-') {
-                if word.len() >= LEAST {
+                if word.len() >= MIN_WORD_CHARACTERS {
                     expected.push((start, start + word.len()));
                 }
                 start += word.len() + 1;

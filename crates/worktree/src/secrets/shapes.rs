@@ -12,7 +12,7 @@ use super::tokens::{Alphabet, escape_before};
 /// An armoured key is looked at this far.
 const ARMOUR: usize = 4096;
 /// This much of it must be there: a document that only shows the first line has none.
-const LEAST_BODY: usize = 60;
+const MIN_BODY_BYTES: usize = 60;
 /// Random data in base64 has about six bits for each character; a body that was made up has less.
 const BODY_ENTROPY: f64 = 4.5;
 
@@ -48,7 +48,7 @@ fn is_body(armour: &[u8]) -> bool {
             body.extend_from_slice(line);
         }
     }
-    body.len() >= LEAST_BODY && entropy(&body) >= BODY_ENTROPY && !is_placeholder(&body[..40])
+    body.len() >= MIN_BODY_BYTES && entropy(&body) >= BODY_ENTROPY && !is_placeholder(&body[..40])
 }
 
 /// Are these the claims of a signed web token, with a header before and a signature behind them? Where

@@ -17,12 +17,12 @@ use herma_store::{ObjectId, StoreError};
 use super::{IndexError, TrackedFiles};
 
 /// Larger indexes are not read: about five million files.
-const LARGEST_INDEX: u64 = 1 << 30;
+const MAX_INDEX_BYTES: u64 = 1 << 30;
 /// git itself reads no larger ignore file.
-const LARGEST_EXCLUDE: u64 = 100 << 20;
-const LARGEST_POINTER: u64 = 64 * 1024;
+const MAX_EXCLUDE_BYTES: u64 = 100 << 20;
+const MAX_POINTER_BYTES: u64 = 64 * 1024;
 /// Nobody has more; who made them up is not followed further.
-const MOST_WORKTREES: usize = 4096;
+const MAX_WORKTREES: usize = 4096;
 
 /// Why a repository could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
         Some(FileKind::File) => root.open_named(&pointer(root)?)?,
         _ => return Ok(None),
     };
-    let common = match own.read_opt("commondir", LARGEST_POINTER)? {
+    let common = match own.read_opt("commondir", MAX_POINTER_BYTES)? {
         Some(content) => {
             let path = pointed_at(&content);
             if path.is_empty() || path.contains(&0) {
@@ -84,7 +84,7 @@ pub fn git_dir(root: &Dir) -> Result<Option<GitDir>, GitDirError> {
 
 /// Where the file `.git` of a directory says its git directory is, as it says it.
 pub(crate) fn pointer(directory: &Dir) -> Result<Vec<u8>, GitDirError> {
-    let content = directory.read(".git", LARGEST_POINTER)?;
+    let content = directory.read(".git", MAX_POINTER_BYTES)?;
     let path = content.strip_prefix(b"gitdir:").map(pointed_at);
     let path = path.filter(|path| !path.is_empty() && !path.contains(&0));
     Ok(path.ok_or(GitDirError::BadPointer(".git"))?.to_vec())
@@ -119,13 +119,13 @@ impl GitDir {
 
     /// What the repository tracks, split index included.
     pub fn tracked(&self) -> Result<TrackedFiles, GitDirError> {
-        let Some(bytes) = self.own.read_opt("index", LARGEST_INDEX)? else {
+        let Some(bytes) = self.own.read_opt("index", MAX_INDEX_BYTES)? else {
             return Ok(TrackedFiles::default());
         };
         let tracked = TrackedFiles::parse(&bytes)?;
         let Some(base) = tracked.base() else { return Ok(tracked) };
         let name = format!("sharedindex.{base}");
-        let bytes = self.own.read_opt(&*name, LARGEST_INDEX)?;
+        let bytes = self.own.read_opt(&*name, MAX_INDEX_BYTES)?;
         let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
         Ok(tracked.with_base(&TrackedFiles::parse(&bytes)?))
     }
@@ -149,9 +149,9 @@ impl GitDir {
         let shared = self.common.as_ref().unwrap_or(&self.own);
         let Ok(records) = shared.open_dir("worktrees") else { return Vec::new() };
         let entries = records.entries().unwrap_or_default();
-        let named = entries.iter().take(MOST_WORKTREES).filter_map(|entry| {
+        let named = entries.iter().take(MAX_WORKTREES).filter_map(|entry| {
             let record = records.open_dir(entry.name.as_c_str()).ok()?;
-            let content = record.read_opt("gitdir", LARGEST_POINTER).ok()??;
+            let content = record.read_opt("gitdir", MAX_POINTER_BYTES).ok()??;
             let directory = pointed_at(&content).strip_suffix(b"/.git")?;
             let directory = Path::new(OsStr::from_bytes(directory));
             // Relative to the record, if it is.
@@ -163,7 +163,7 @@ impl GitDir {
     /// The content of `info/exclude`, which worktrees share.
     pub fn info_exclude(&self) -> Result<Option<Vec<u8>>, GitDirError> {
         match self.shared().open_named(b"info") {
-            Ok(info) => Ok(info.read_opt("exclude", LARGEST_EXCLUDE)?),
+            Ok(info) => Ok(info.read_opt("exclude", MAX_EXCLUDE_BYTES)?),
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e.into()),
         }

@@ -16,7 +16,7 @@ const MODE_DIRECTORY: u32 = 0o040_000;
 const FLAG_EXTENDED: u16 = 0x4000;
 
 /// Longer paths cannot be opened on any system here.
-const LONGEST_PATH: usize = 16 * 1024;
+const MAX_PATH_BYTES: usize = 16 * 1024;
 
 /// What a split index says about the shared one below it.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Entries {
         }
         let kept = if self.version == 4 { self.kept_of_previous(reader)? } else { 0 };
         let name = reader.until_nul()?;
-        if kept + name.len() > LONGEST_PATH {
+        if kept + name.len() > MAX_PATH_BYTES {
             return Err(IndexError::Damaged("a path is too long"));
         }
         if self.version < 4 {

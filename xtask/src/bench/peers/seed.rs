@@ -15,7 +15,7 @@ use crate::python::HERMES;
 const SCRIPT: &str = include_str!("seed.py");
 
 /// It refuses directories of more files.
-pub const MOST_FILES: usize = 50_000;
+pub const MAX_FILES: usize = 50_000;
 
 /// The manager and the process it runs in.
 pub struct Seed {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// No agent sends more than this in one request, and no line of a request is longer than the next.
-const LARGEST_BODY: u64 = 64 << 20;
-const LONGEST_LINE: u64 = 64 << 10;
+const MAX_BODY_BYTES: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// An agent that says nothing for so long has gone.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT_FOR_REQUEST: Duration = Duration::from_secs(60);
 
 /// What was asked.
 pub struct Request {
@@ -66,7 +66,7 @@ impl Response {
 
 /// Reads one request.
 pub fn read(stream: &TcpStream) -> io::Result<Request> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(MAX_WAIT_FOR_REQUEST))?;
     let mut reader = BufReader::new(stream);
     let first = line(&mut reader)?;
     let mut words = first.split(' ');
@@ -97,12 +97,12 @@ pub fn read(stream: &TcpStream) -> io::Result<Request> {
 
 fn line(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
-    reader.take(LONGEST_LINE).read_line(&mut line)?;
+    reader.take(MAX_LINE_BYTES).read_line(&mut line)?;
     Ok(line.trim_end().to_owned())
 }
 
 fn exactly(reader: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
-    if length > LARGEST_BODY {
+    if length > MAX_BODY_BYTES {
         return Err(io::Error::other("the request is too large"));
     }
     let mut bytes = Vec::new();
@@ -116,7 +116,7 @@ fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
         let size = line(reader)?;
         let size = size.split(';').next().unwrap_or_default();
         let size = u64::from_str_radix(size, 16).map_err(io::Error::other)?;
-        if size == 0 || body.len() as u64 + size > LARGEST_BODY {
+        if size == 0 || body.len() as u64 + size > MAX_BODY_BYTES {
             line(reader)?;
             return Ok(body);
         }

@@ -12,7 +12,7 @@ use crate::command_env::{CommandEnv, CommandError, Result};
 use crate::terminal::shown;
 
 /// More files than these are counted, not named.
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// The facts, as keys of a record's `state`.
 pub(super) fn gather(env: &CommandEnv, session: &SessionId) -> Map {
@@ -73,10 +73,10 @@ fn checkpoint_facts(
     let from = State::Checkpoint(Box::new(first));
     let comparison = project.changes(&from, &State::Present, &[], false)?;
     let changes = &comparison.changes;
-    let names = changes.iter().take(MOST_FILES);
+    let names = changes.iter().take(MAX_FILES);
     let mut names: Vec<_> = names.map(|change| escape(change.path.as_bytes())).collect();
-    if changes.len() > MOST_FILES {
-        names.push(format!("(and {} more)", changes.len() - MOST_FILES));
+    if changes.len() > MAX_FILES {
+        names.push(format!("(and {} more)", changes.len() - MAX_FILES));
     }
     facts.set("files_changed", Value::texts(names));
     Ok(())

@@ -15,7 +15,7 @@ use crate::render::json::object;
 use crate::terminal::shown;
 
 /// Larger input is refused.
-const LARGEST_JSON: u64 = 4 << 20;
+const MAX_JSON_BYTES: u64 = 4 << 20;
 
 /// Write the record of a session, replacing the one before
 ///
@@ -187,7 +187,7 @@ fn read_json(env: &CommandEnv, file: &Path) -> Result<Update> {
         let no_file = || CommandError::usage("`--from-json` names no file");
         let name = file.file_name().ok_or_else(no_file)?;
         let directory = file.parent().ok_or_else(no_file)?;
-        Dir::open(directory)?.read(name, LARGEST_JSON)?
+        Dir::open(directory)?.read(name, MAX_JSON_BYTES)?
     };
     let unreadable = |what: String| {
         CommandError::usage(format!("`--from-json` cannot be used: {}", escape(what.as_bytes())))
@@ -203,10 +203,10 @@ fn read_input() -> Result<Vec<u8>> {
     let failed = |what: String| CommandError::new(Kind::Failed, what);
     std::io::stdin()
         .lock()
-        .take(LARGEST_JSON + 1)
+        .take(MAX_JSON_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| failed(format!("could not read standard input: {error}")))?;
-    if bytes.len() as u64 > LARGEST_JSON {
+    if bytes.len() as u64 > MAX_JSON_BYTES {
         return Err(failed("standard input is too large".to_owned()));
     }
     Ok(bytes)

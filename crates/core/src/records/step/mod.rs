@@ -19,9 +19,9 @@ use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Facts;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
-const LONGEST_CALL: i64 = 3600;
+const MAX_CALL_SECONDS: i64 = 3600;
 /// A command under `herma run` may take a day.
-const LONGEST_RUN: i64 = 24 * 3600;
+const MAX_RUN_SECONDS: i64 = 24 * 3600;
 
 /// What kind of step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,13 +194,13 @@ pub struct StepRules {
 
 impl StepRules {
     /// More than this is not recorded with each step; then the rules at its end count.
-    const MOST_BYTES: usize = 16 << 10;
+    const MAX_RECORD_BYTES: usize = 16 << 10;
 
     /// Are they short enough to be recorded?
     pub(crate) fn is_recorded(&self) -> bool {
         let patterns = self.exclude.iter().chain(&self.include);
         let bytes: usize = patterns.map(String::len).sum();
-        bytes + self.info_exclude.len() <= Self::MOST_BYTES
+        bytes + self.info_exclude.len() <= Self::MAX_RECORD_BYTES
     }
 }
 
@@ -249,8 +249,8 @@ impl Step {
     /// When it counts as over though nobody ended it, in seconds since 1970.
     pub(crate) fn given_up_at(&self) -> i64 {
         let longest = match self.kind {
-            StepKind::Run => LONGEST_RUN,
-            _ => LONGEST_CALL,
+            StepKind::Run => MAX_RUN_SECONDS,
+            _ => MAX_CALL_SECONDS,
         };
         self.started.saturating_add(longest)
     }

@@ -11,9 +11,9 @@ use std::io::{Seek, SeekFrom, Write};
 const BLOCK_BYTES: u64 = 4096;
 
 /// Shorter runs are written: a file in many pieces is slow to read.
-const SHORTEST: u64 = 16 * BLOCK_BYTES;
+const MIN_HOLE_BYTES: u64 = 16 * BLOCK_BYTES;
 
-static ZEROS: [u8; SHORTEST as usize] = [0; SHORTEST as usize];
+static ZEROS: [u8; MIN_HOLE_BYTES as usize] = [0; MIN_HOLE_BYTES as usize];
 
 /// A new file that is written from its beginning to its end.
 pub(crate) struct Holes<'f> {
@@ -63,11 +63,11 @@ impl<'f> Holes<'f> {
         let mut zeros = std::mem::take(&mut self.zeros);
         self.at += zeros;
         // Not every file system has holes.
-        if zeros >= SHORTEST && self.file.set_len(self.at).is_ok() {
+        if zeros >= MIN_HOLE_BYTES && self.file.set_len(self.at).is_ok() {
             return self.file.seek(SeekFrom::Start(self.at)).map(drop);
         }
         while zeros > 0 {
-            let some = zeros.min(SHORTEST);
+            let some = zeros.min(MIN_HOLE_BYTES);
             self.file.write_all(&ZEROS[..some as usize])?;
             zeros -= some;
         }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_byte_is_where_it_was_whatever_the_pieces() {
-        let long = vec![0; 3 * SHORTEST as usize];
+        let long = vec![0; 3 * MIN_HOLE_BYTES as usize];
         let mut all = b"begin".to_vec();
         all.extend_from_slice(&long);
         all.extend_from_slice(b"middle");
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn empty_files_and_files_of_zeros_keep_their_length() {
         assert_eq!(written(&[]), (Vec::new(), 0));
-        for length in [1, 4096, SHORTEST as usize - 1, SHORTEST as usize + 1] {
+        for length in [1, 4096, MIN_HOLE_BYTES as usize - 1, MIN_HOLE_BYTES as usize + 1] {
             let zeros = vec![0; length];
             assert_eq!(written(&[&zeros]).0, zeros);
         }

@@ -12,10 +12,10 @@ use crate::resume::value::{Map, Value};
 const MAX_NESTING: usize = 64;
 
 /// What aliases may add to a file, in bytes: without a limit, a few lines can stand for gigabytes.
-const MOST_COPIED: usize = 1 << 20;
+const MAX_ALIAS_BYTES: usize = 1 << 20;
 
 /// How many lines are moved to the right: no record has that many.
-const MOST_MOVED: usize = 10_000;
+const MAX_MOVED_LINES: usize = 10_000;
 
 /// Why a text is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -166,7 +166,7 @@ impl Builder<'_> {
                     return Err(self.grammar("an alias inside of what it stands for"));
                 };
                 self.copied += value.weight();
-                if self.copied > MOST_COPIED {
+                if self.copied > MAX_ALIAS_BYTES {
                     return Err(YamlError::TooManyCopies { line });
                 }
                 let value = value.clone();
@@ -202,7 +202,7 @@ impl Builder<'_> {
         let line = self.line;
         if anchor != 0 {
             self.copied += value.weight();
-            if self.copied > MOST_COPIED {
+            if self.copied > MAX_ALIAS_BYTES {
                 return Err(YamlError::TooManyCopies { line });
             }
             self.anchors.insert(anchor, value.clone());
@@ -320,7 +320,7 @@ fn with_old_breaks_indented(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     let mut moved = 0;
     for line in text.split_inclusive('\n') {
-        if line.starts_with(OLD_BREAKS) && moved < MOST_MOVED {
+        if line.starts_with(OLD_BREAKS) && moved < MAX_MOVED_LINES {
             moved += 1;
             out.extend(std::iter::repeat_n(' ', 2 * MAX_NESTING + 2));
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::resume::value::{Map, Value};
 
 /// Longer keys are written `? key`: readers look only so far for the colon of a simple one.
-const LONGEST_SIMPLE_KEY: usize = 120;
+const MAX_SIMPLE_KEY_CHARACTERS: usize = 120;
 
 /// Words that some reader takes for something else than text, in lower case.
 const WORDS: [&str; 13] =
@@ -35,7 +35,7 @@ fn write_map(out: &mut String, map: &Map, depth: usize) {
 /// A key and its value, behind the indentation.
 fn write_entry(out: &mut String, key: &Value, value: &Value, depth: usize) {
     let key = scalar(key, Place::Key);
-    let is_simple = key.len() <= LONGEST_SIMPLE_KEY;
+    let is_simple = key.len() <= MAX_SIMPLE_KEY_CHARACTERS;
     if !is_simple {
         out.push_str("? ");
     }

@@ -20,10 +20,10 @@ const CANDIDATES: usize = 32;
 const LONG_ENOUGH: usize = 4096;
 
 /// The most bytes one copy command can name.
-const LONGEST_COPY: usize = 0xff_ffff;
+const MAX_COPY_BYTES: usize = 0xff_ffff;
 
 /// The most bytes one insertion can hold.
-const LONGEST_INSERTION: usize = 127;
+const MAX_INSERTION_BYTES: usize = 127;
 
 /// The size a copy command without size bytes means.
 const UNWRITTEN_SIZE: usize = 0x1_0000;
@@ -172,7 +172,7 @@ impl Encoder<'_, '_, '_> {
 
     /// Inserts the bytes of the target from what is done up to `end`.
     fn push_insertions(&mut self, end: usize) {
-        for piece in self.target[self.done..end].chunks(LONGEST_INSERTION) {
+        for piece in self.target[self.done..end].chunks(MAX_INSERTION_BYTES) {
             self.delta.push(piece.len() as u8);
             self.delta.extend_from_slice(piece);
         }
@@ -221,7 +221,7 @@ fn push_size(delta: &mut Vec<u8>, size: usize) {
 /// Copies `length` bytes of the base from `from`, in as many commands as it takes.
 fn push_copies(delta: &mut Vec<u8>, mut from: usize, mut length: usize) {
     while length > 0 {
-        let size = length.min(LONGEST_COPY);
+        let size = length.min(MAX_COPY_BYTES);
         push_copy(delta, from, size);
         from += size;
         length -= size;

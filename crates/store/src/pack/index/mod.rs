@@ -21,7 +21,7 @@ use crate::pack::files::PackFiles;
 /// An index with at most this many objects is one bucket.
 const SMALL_INDEX_OBJECTS: u32 = 2048;
 /// A bucket with more objects than this is not kept.
-const LARGEST_BUCKET: u32 = 8192;
+const MAX_BUCKET_ENTRIES: u32 = 8192;
 /// How many entries [`PackIndex::entries_from`] reads at once, at most.
 const CHUNK: u32 = 1024;
 /// So many ids are looked for around the place where they should be, before buckets are read.
@@ -250,7 +250,7 @@ impl PackIndex {
         if let Some(bucket) = slot.get() {
             return Ok(Some((start, bucket)));
         }
-        if end - start > LARGEST_BUCKET {
+        if end - start > MAX_BUCKET_ENTRIES {
             return Ok(None);
         }
         let bucket = self.read(start, end - start)?;

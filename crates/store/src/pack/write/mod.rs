@@ -36,7 +36,7 @@ pub(crate) const WHOLE_ENTRY: usize = 16 << 20;
 const READ_LIMIT: u64 = 64 << 20;
 
 /// The header of an entry of 2^64 bytes is this long.
-const LONGEST_HEADER: usize = 10;
+const MAX_HEADER_BYTES: usize = 10;
 
 /// Tells which objects the store has already, so that they are not written again.
 pub trait Known: Sync {
@@ -187,8 +187,8 @@ impl<'a> PackWriter<'a> {
         if let Some(object) = self.recent.get(id) {
             return Ok(Some(object));
         }
-        let mut known = [0; LONGEST_HEADER];
-        let known = &mut known[..place.length.min(LONGEST_HEADER as u64) as usize];
+        let mut known = [0; MAX_HEADER_BYTES];
+        let known = &mut known[..place.length.min(MAX_HEADER_BYTES as u64) as usize];
         let start = (place.pack, place.offset);
         self.parts.read(start, known)?;
         let damaged = || StoreError::Damaged {

@@ -4,7 +4,7 @@
 //! phone writes curly quotes and long dashes for the plain ones; they are taken for what was meant.
 
 /// Longer input is not a command.
-const LONGEST: usize = 16 << 10;
+const MAX_COMMAND_BYTES: usize = 16 << 10;
 
 /// How the commands are written.
 pub const USAGE: &[&str] = &[
@@ -53,7 +53,7 @@ pub enum Request {
 
 /// Takes apart what was typed.
 pub fn parse(text: &str) -> Request {
-    if text.len() > LONGEST {
+    if text.len() > MAX_COMMAND_BYTES {
         return Request::Unknown;
     }
     let Some(words) = split(text) else { return Request::Unknown };
@@ -264,7 +264,7 @@ mod tests {
         ] {
             assert_eq!(parse(text), Request::Unknown, "{text}");
         }
-        let long = format!("/rollback {}", "a".repeat(LONGEST));
+        let long = format!("/rollback {}", "a".repeat(MAX_COMMAND_BYTES));
         assert_eq!(parse(&long), Request::Unknown);
     }
 

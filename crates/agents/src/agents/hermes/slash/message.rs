@@ -16,9 +16,9 @@
 //! Hidden characters must be spelled out before they come here.
 
 /// A foreign name or reason in a line is cut to this many characters in a chat; to fewer if there is no room.
-const LONGEST_NAMES: [usize; 3] = [160, 48, 16];
+const NAME_WIDTHS: [usize; 3] = [160, 48, 16];
 /// A line of a block is cut to this many characters in a chat.
-const LONGEST_LINE: usize = 400;
+const MAX_LINE_CHARACTERS: usize = 400;
 /// Keeps characters apart that mean something together.
 const APART: char = '\u{200b}';
 
@@ -187,7 +187,7 @@ impl Message {
     pub fn render(&self, platform: Platform) -> String {
         let limit = platform.limit().unwrap_or(usize::MAX);
         let fits =
-            LONGEST_NAMES.iter().find_map(|longest| self.render_within(platform, limit, *longest));
+            NAME_WIDTHS.iter().find_map(|longest| self.render_within(platform, limit, *longest));
         // The lines we write are not that many. Half of a message may end within code, so nothing of it is shown.
         fits.unwrap_or_else(|| "The answer is too long for this place.".to_owned())
     }
@@ -242,8 +242,10 @@ fn line(spans: &[Span], platform: Platform, longest: usize) -> String {
 
 fn block(lines: &[String], platform: Platform) -> String {
     let (open, close) = platform.fences();
-    let lines: Vec<String> =
-        lines.iter().map(|line| platform.spelled(&platform.cut(line, LONGEST_LINE))).collect();
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| platform.spelled(&platform.cut(line, MAX_LINE_CHARACTERS)))
+        .collect();
     format!("{open}{}{close}", lines.join("\n"))
 }
 
@@ -259,7 +261,7 @@ fn shorten(pieces: &mut [Piece], platform: Platform, excess: usize) -> bool {
         && let Some(line) = lines.pop()
     {
         *more += 1;
-        let line = platform.spelled(&platform.cut(&line, LONGEST_LINE));
+        let line = platform.spelled(&platform.cut(&line, MAX_LINE_CHARACTERS));
         saved += line.encode_utf16().count() + 1;
     }
     true

@@ -68,8 +68,8 @@ pub(crate) fn cmd_acp(env: CommandEnv, args: &AcpArgs) -> Result<Outcome> {
     });
     let traffic = Arc::new(Mutex::new(Traffic::new(env.directory.clone())));
     let env = Arc::new(env);
-    let patience = Duration::from_secs(args.wait.into());
-    let saver = Saver::start(&env, name, patience);
+    let time_limit = Duration::from_secs(args.wait.into());
+    let saver = Saver::start(&env, name, time_limit);
     let from_editor =
         Direction { side: Side::Editor, traffic: Arc::clone(&traffic), saver: saver.clone() };
     // Whoever reads from the editor waits for it as long as it likes; the end of the program ends that, too.

@@ -18,9 +18,9 @@ use super::traffic::{Happening, What};
 use crate::command_env::{CommandEnv, Result};
 
 /// Saves that wait for one that takes long. More are not made: the next one covers the same files.
-const MOST_WAITING: usize = 4;
+const MAX_WAITING_SAVES: usize = 4;
 /// Problems that are told; they tend to repeat.
-const MOST_TOLD: usize = 10;
+const MAX_PROBLEMS_TOLD: usize = 10;
 
 struct Job {
     happening: Happening,
@@ -35,7 +35,7 @@ pub(super) struct Saver {
     jobs: Option<SyncSender<Job>>,
     env: Arc<CommandEnv>,
     /// How long a message is held back at most.
-    patience: Duration,
+    time_limit: Duration,
     told: Arc<Told>,
 }
 
@@ -50,27 +50,31 @@ struct Told {
 
 impl Saver {
     /// Starts the thread.
-    pub(super) fn start(env: &Arc<CommandEnv>, agent: Option<String>, patience: Duration) -> Self {
+    pub(super) fn start(
+        env: &Arc<CommandEnv>,
+        agent: Option<String>,
+        time_limit: Duration,
+    ) -> Self {
         if !env.settings.saves_by_itself() {
             env.ui.warning("automatic saves are turned off in the settings; nothing is saved");
-            return Self { jobs: None, env: Arc::clone(env), patience, told: Arc::default() };
+            return Self { jobs: None, env: Arc::clone(env), time_limit, told: Arc::default() };
         }
         let told = Arc::<Told>::default();
         let failures = Arc::clone(&told);
-        let (jobs, todo) = sync_channel::<Job>(MOST_WAITING);
+        let (jobs, todo) = sync_channel::<Job>(MAX_WAITING_SAVES);
         let worker = Arc::clone(env);
         thread::spawn(move || {
             for job in todo {
                 if let Err(error) = work(&worker, agent.as_ref(), &job.happening) {
                     let before = failures.failures.fetch_add(1, Ordering::Relaxed);
-                    if before < MOST_TOLD {
+                    if before < MAX_PROBLEMS_TOLD {
                         worker.ui.warning(format_args!("not saved: {}", error.message()));
                     }
                 }
                 drop(job.done);
             }
         });
-        Self { jobs: Some(jobs), env: Arc::clone(env), patience, told }
+        Self { jobs: Some(jobs), env: Arc::clone(env), time_limit, told }
     }
 
     /// Says, once, that a message cannot be read, and what is done about it.
@@ -91,7 +95,7 @@ impl Saver {
             self.env.ui.warning("not saved: the saves before this one are not done yet");
             return;
         }
-        if waits && is_done.recv_timeout(self.patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if waits && is_done.recv_timeout(self.time_limit) == Err(mpsc::RecvTimeoutError::Timeout) {
             self.env.ui.warning("saving takes long; the message was passed on before it was done");
         }
     }
@@ -106,14 +110,14 @@ impl Saver {
             what: What::TurnEnds,
         };
         let is_queued = jobs.try_send(Job { happening, done }).is_ok();
-        let waited = is_done.recv_timeout(self.patience);
+        let waited = is_done.recv_timeout(self.time_limit);
         // A save that takes longer is ended with us, which leaves no half of it.
         if !is_queued || waited == Err(mpsc::RecvTimeoutError::Timeout) {
             self.env.ui.warning("not saved: a save was not done when the agent ended");
         }
         let failures = self.told.failures.load(Ordering::Relaxed);
-        if failures > MOST_TOLD {
-            let more = failures - MOST_TOLD;
+        if failures > MAX_PROBLEMS_TOLD {
+            let more = failures - MAX_PROBLEMS_TOLD;
             self.env.ui.warning(format_args!("not saved: {more} more saves failed"));
         }
     }

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 
 /// More sessions, or open requests, than this are not remembered.
-const MOST_REMEMBERED: usize = 1000;
+const MAX_REMEMBERED_SESSIONS: usize = 1000;
 /// Ids are cut to this many characters, titles and commands to fewer.
-const LONGEST_ID: usize = 256;
-const LONGEST_TITLE: usize = 60;
-const LONGEST_PROMPT: usize = 4096;
+const MAX_REQUEST_ID_BYTES: usize = 256;
+const MAX_TITLE_CHARACTERS: usize = 60;
+const MAX_PROMPT_BYTES: usize = 4096;
 /// So many projects are saved before a line that cannot be read.
-const MOST_SAVED: usize = 4;
+const MAX_PROJECTS_SAVED: usize = 4;
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,18 +97,18 @@ impl Traffic {
             directory: directory.clone(),
             what: What::TurnBegins { prompt: None },
         };
-        let saved = directories.into_iter().take(MOST_SAVED);
+        let saved = directories.into_iter().take(MAX_PROJECTS_SAVED);
         saved.map(happening).collect()
     }
 
     fn message(&mut self, side: Side, message: &Fields<'_>) -> Option<Happening> {
         let id = message.get("id").map(|id| id.get());
-        let id = id.filter(|id| id.len() <= LONGEST_ID && *id != "null");
+        let id = id.filter(|id| id.len() <= MAX_REQUEST_ID_BYTES && *id != "null");
         let Some(method) = text_of(message, "method") else {
             return self.answer(side, id?, message);
         };
         let params = object(message, "params").unwrap_or_default();
-        let session = text_of(&params, "sessionId").map(|id| cut(&id, LONGEST_ID));
+        let session = text_of(&params, "sessionId").map(|id| cut(&id, MAX_REQUEST_ID_BYTES));
         match side {
             Side::Editor => self.editor_asks(&method, id, session, &params),
             Side::Agent => {
@@ -153,7 +153,7 @@ impl Traffic {
         }
         if let Some(directory) = self.opening.remove(id) {
             let result = object(message, "result")?;
-            let session = cut(&text_of(&result, "sessionId")?, LONGEST_ID);
+            let session = cut(&text_of(&result, "sessionId")?, MAX_REQUEST_ID_BYTES);
             remember(&mut self.sessions, &session, directory);
             return None;
         }
@@ -179,7 +179,7 @@ fn change(method: &str, params: &Fields<'_>) -> Option<What> {
         _ => return None,
     };
     let reason = match detail {
-        Some(detail) => format!("before {tool}: {}", cut(&detail, LONGEST_TITLE)),
+        Some(detail) => format!("before {tool}: {}", cut(&detail, MAX_TITLE_CHARACTERS)),
         None => format!("before {tool}"),
     };
     Some(What::Change { tool, reason })
@@ -199,7 +199,7 @@ fn prompt(params: &Fields<'_>) -> Option<String> {
     let blocks: Vec<&RawValue> = serde_json::from_str(params.get("prompt")?.get()).ok()?;
     blocks.iter().find_map(|block| {
         let block: Fields<'_> = serde_json::from_str(block.get()).ok()?;
-        text_of(&block, "text").map(|text| cut(&text, LONGEST_PROMPT))
+        text_of(&block, "text").map(|text| cut(&text, MAX_PROMPT_BYTES))
     })
 }
 
@@ -216,7 +216,7 @@ fn cut(text: &str, longest: usize) -> String {
 }
 
 fn remember<V>(known: &mut BTreeMap<String, V>, id: &str, value: V) {
-    if known.len() < MOST_REMEMBERED || known.contains_key(id) {
+    if known.len() < MAX_REMEMBERED_SESSIONS || known.contains_key(id) {
         known.insert(id.to_owned(), value);
     }
 }
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut traffic = traffic();
-        for number in 0..3 * MOST_REMEMBERED {
+        for number in 0..3 * MAX_REMEMBERED_SESSIONS {
             let load = format!(
                 r#"{{"id":{number},"method":"session/load","params":{{"cwd":"/a","sessionId":"s{number}"}}}}"#
             );
@@ -361,9 +361,9 @@ mod tests {
             let prompt = PROMPT.replace("\"id\":3", &format!("\"id\":{number}"));
             traffic.read(Side::Editor, prompt.as_bytes());
         }
-        assert_eq!(traffic.sessions.len(), MOST_REMEMBERED);
-        assert_eq!(traffic.opening.len(), MOST_REMEMBERED);
-        assert_eq!(traffic.prompts.len(), MOST_REMEMBERED);
+        assert_eq!(traffic.sessions.len(), MAX_REMEMBERED_SESSIONS);
+        assert_eq!(traffic.opening.len(), MAX_REMEMBERED_SESSIONS);
+        assert_eq!(traffic.prompts.len(), MAX_REMEMBERED_SESSIONS);
         let deep = "[".repeat(1 << 20);
         assert_eq!(traffic.read(Side::Agent, deep.as_bytes()), None);
     }

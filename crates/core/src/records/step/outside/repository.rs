@@ -11,15 +11,15 @@ use herma_store::path::escape;
 use herma_worktree::tracked::git_dir::{GitDir, git_dir};
 use serde::{Deserialize, Serialize};
 
-const LARGEST_HEAD: u64 = 2048;
-const LARGEST_REF: u64 = 1024;
-const LARGEST_PACKED: u64 = 16 << 20;
+const MAX_HEAD_BYTES: u64 = 2048;
+const MAX_REF_BYTES: u64 = 1024;
+const MAX_PACKED_REFS_BYTES: u64 = 16 << 20;
 /// So many loose refs are read of all repositories of a project together.
-const MOST_LOOSE: usize = 2000;
+const MAX_LOOSE_REFS: usize = 2000;
 /// So many branches are remembered by name.
 const MAX_BRANCHES: usize = 400;
 const MAX_REF_DEPTH: usize = 16;
-const MOST_WORKTREES: usize = 64;
+const MAX_WORKTREES: usize = 64;
 /// More changes than these are counted.
 const NAMED: usize = 5;
 
@@ -35,7 +35,7 @@ pub(crate) struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { loose: MOST_LOOSE, branches: MAX_BRANCHES }
+        Self { loose: MAX_LOOSE_REFS, branches: MAX_BRANCHES }
     }
 }
 
@@ -74,7 +74,7 @@ impl Repository {
             return None;
         }
         let git = git_dir(&place).ok()??;
-        let head = git.dir().read_opt("HEAD", LARGEST_HEAD).ok()??;
+        let head = git.dir().read_opt("HEAD", MAX_HEAD_BYTES).ok()??;
         let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
         let refs = Refs::read(&git, &head, bounds);
         let sums = refs.as_ref().map(Refs::sums);
@@ -187,7 +187,7 @@ impl Refs {
     fn read(git: &GitDir, head: &str, bounds: &mut Bounds) -> Option<Self> {
         let shared = git.shared();
         let mut refs = Self::default();
-        if let Some(packed) = shared.read_opt("packed-refs", LARGEST_PACKED).ok()? {
+        if let Some(packed) = shared.read_opt("packed-refs", MAX_PACKED_REFS_BYTES).ok()? {
             for line in packed.lines() {
                 let text = std::str::from_utf8(line).unwrap_or_default();
                 if let Some((id, name)) = text.split_once(' ') {
@@ -203,12 +203,12 @@ impl Refs {
             }
         }
         if let Ok(dir) = shared.open_beneath(b"refs")
-            && let Some(stash) = dir.read_opt("stash", LARGEST_REF).ok()?
+            && let Some(stash) = dir.read_opt("stash", MAX_REF_BYTES).ok()?
         {
             refs.note(STASH, &String::from_utf8_lossy(stash.trim_ascii()));
         }
         if let Ok(dir) = shared.open_beneath(b"reftable") {
-            refs.tables = dir.read_opt("tables.list", LARGEST_PACKED).ok()?;
+            refs.tables = dir.read_opt("tables.list", MAX_PACKED_REFS_BYTES).ok()?;
         }
         let own = head.strip_prefix("ref:").map(str::trim_start);
         if git.is_linked() {
@@ -242,7 +242,7 @@ impl Refs {
                 }
                 FileKind::File if !name.as_bytes().ends_with(b".lock") => {
                     // One that goes while we read is one that goes.
-                    if let Some(value) = dir.read_opt(name, LARGEST_REF).ok()? {
+                    if let Some(value) = dir.read_opt(name, MAX_REF_BYTES).ok()? {
                         let value = String::from_utf8_lossy(value.trim_ascii()).into_owned();
                         self.note(&format!("{prefix}{name}"), &value);
                     }
@@ -288,11 +288,11 @@ fn checked_out_elsewhere(shared: &Dir) -> BTreeSet<String> {
     let Ok(worktrees) = shared.open_beneath(b"worktrees") else {
         return found;
     };
-    for entry in worktrees.entries().unwrap_or_default().into_iter().take(MOST_WORKTREES) {
+    for entry in worktrees.entries().unwrap_or_default().into_iter().take(MAX_WORKTREES) {
         let Ok(dir) = worktrees.open_dir(&*entry.name) else {
             continue;
         };
-        let head = dir.read_opt("HEAD", LARGEST_HEAD).ok().flatten();
+        let head = dir.read_opt("HEAD", MAX_HEAD_BYTES).ok().flatten();
         let head = head.map(|head| String::from_utf8_lossy(head.trim_ascii()).into_owned());
         let branch = head.as_deref().and_then(|head| head.strip_prefix("ref:"));
         let branch = branch.and_then(|name| name.trim_start().strip_prefix(BRANCHES));

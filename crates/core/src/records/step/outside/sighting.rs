@@ -16,10 +16,10 @@ use super::{LeftOutThen, Outside, OutsideChange, OutsideWhat, noise};
 
 /// So many files and directories are watched; what is somebody else's, then single files before whole directories, what no
 /// rule leaves out first.
-const MOST_WATCHED: usize = 1000;
+const MAX_PATHS_WATCHED: usize = 1000;
 /// All paths together take no more.
-const MOST_BYTES: usize = 64 << 10;
-const MOST_REPOSITORIES: usize = 16;
+const MAX_NOTE_BYTES: usize = 64 << 10;
+const MAX_REPOSITORIES: usize = 16;
 /// A directory whose own size is above this is not counted: many names are in it.
 const LARGE_DIRECTORY: u64 = 1 << 20;
 
@@ -60,7 +60,7 @@ impl Sighting {
                     nested.push(BString::from(above));
                 } else if noise::is_watched(why.reason) && !noise::is_made_again(name) {
                     watched.push((BString::from(path), why.reason));
-                } else if !why.reason.is_captured() && quiet.len() < MOST_WATCHED {
+                } else if !why.reason.is_captured() && quiet.len() < MAX_PATHS_WATCHED {
                     quiet.push(LeftOutThen::new(path, why.reason));
                 }
                 true
@@ -76,19 +76,19 @@ impl Sighting {
         }
         files.sort_unstable_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| a.path.cmp(&b.path)));
         let (mut bytes, found) = (0, files.len());
-        files.truncate(MOST_WATCHED);
+        files.truncate(MAX_PATHS_WATCHED);
         files.retain(|seen| {
             bytes += seen.path.len();
-            bytes <= MOST_BYTES
+            bytes <= MAX_NOTE_BYTES
         });
-        quiet.truncate(MOST_WATCHED - files.len());
+        quiet.truncate(MAX_PATHS_WATCHED - files.len());
         quiet.retain(|then| {
             bytes += then.path.len();
-            bytes <= MOST_BYTES
+            bytes <= MAX_NOTE_BYTES
         });
         nested.retain(|above| !above.is_empty());
         nested.sort_unstable();
-        nested.truncate(MOST_REPOSITORIES - 1);
+        nested.truncate(MAX_REPOSITORIES - 1);
         let mut bounds = Bounds::default();
         let all = std::iter::once(BString::default()).chain(nested);
         let repositories = all.filter_map(|above| Repository::at(root, above, &mut bounds));
