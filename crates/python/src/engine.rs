@@ -22,7 +22,7 @@ use crate::clock::SystemClock;
 use crate::config;
 use crate::errors::BadRequest;
 use crate::paths::{Place, shown};
-use crate::progress::{Listener, finishing, listening, quietly};
+use crate::progress::{Listener, finishing, quietly, with_progress};
 use crate::project::Project;
 
 /// Where checkpoints are kept, and how.
@@ -224,7 +224,7 @@ impl Engine {
     /// The state of the store.
     #[pyo3(signature = (*, progress=None))]
     fn status(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Status> {
-        let status = listening(py, progress, |listener| self.inner.status(false, listener))?;
+        let status = with_progress(py, progress, |listener| self.inner.status(false, listener))?;
         Ok(status.into())
     }
 
@@ -281,7 +281,8 @@ impl Engine {
     #[pyo3(signature = (*, progress=None))]
     fn verify(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
         let options = VerifyOptions::default();
-        let verified = listening(py, progress, |listener| self.inner.verify(&options, listener))?;
+        let verified =
+            with_progress(py, progress, |listener| self.inner.verify(&options, listener))?;
         let damaged = verified.damaged.iter().map(|finding| {
             let (id, what) = (finding.id.to_hex(), &finding.what);
             format!("checkpoint {id}: {what}")

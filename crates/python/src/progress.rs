@@ -193,12 +193,12 @@ impl Progress for Listener {
 }
 
 /// How work ended, and what was raised meanwhile by whoever listened.
-pub(crate) struct Heard<T> {
+pub(crate) struct Outcome<T> {
     pub(crate) done: Result<T, herma_core::Error>,
     pub(crate) raised: Option<PyErr>,
 }
 
-impl<T> Heard<T> {
+impl<T> Outcome<T> {
     /// What was raised comes first. A failure that has another cause than being stopped is noted on it.
     pub(crate) fn or_raise(self, py: Python<'_>, finished: Option<&str>) -> PyResult<T> {
         let Some(raised) = self.raised else { return self.done.map_err(errors::raise) };
@@ -217,14 +217,14 @@ impl<T> Heard<T> {
     }
 }
 
-/// Runs `work` without the interpreter, with somebody listening, and tells all that came of it.
-pub(crate) fn hearing<T: Send>(
+/// Runs `work` without the interpreter, telling the callback, and tells all that came of it.
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
-) -> Heard<T> {
+) -> Outcome<T> {
     let stopped =
-        |raised: PyErr| Heard { done: Err(ScanError::Cancelled.into()), raised: Some(raised) };
+        |raised: PyErr| Outcome { done: Err(ScanError::Cancelled.into()), raised: Some(raised) };
     let listener = match Listener::new(py, callback) {
         Ok(listener) => listener,
         Err(raised) => return stopped(raised),
@@ -237,16 +237,16 @@ pub(crate) fn hearing<T: Send>(
     if listener.is_ended() && done.is_err() {
         raised.get_or_insert_with(running::ended);
     }
-    Heard { done, raised }
+    Outcome { done, raised }
 }
 
-/// Runs `work` without the interpreter, with somebody listening.
-pub(crate) fn listening<T: Send>(
+/// Runs `work` without the interpreter, telling the callback.
+pub(crate) fn with_progress<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
 ) -> PyResult<T> {
-    hearing(py, callback, work).or_raise(py, None)
+    watched(py, callback, work).or_raise(py, None)
 }
 
 /// The same for work that changes something. If it came to its end although somebody wanted it stopped, the
@@ -257,7 +257,7 @@ pub(crate) fn finishing<T: Send>(
     what: &str,
     work: impl FnOnce(&Listener) -> Result<T, herma_core::Error> + Send,
 ) -> PyResult<T> {
-    hearing(py, callback, work).or_raise(py, Some(what))
+    watched(py, callback, work).or_raise(py, Some(what))
 }
 
 /// Runs `work` without the interpreter.

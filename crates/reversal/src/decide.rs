@@ -244,9 +244,9 @@ impl<'a> Merger<'a> {
         let found = self.find(moves, from, change.old.is_some())?;
         let places = vec![from.clone(), to.clone(), found.place.clone()];
         let is_ours = places.iter().any(|path| self.is_in_scope(path));
-        let lineage = found.entry.and_then(|entry| entry.lineage);
+        let continues = found.entry.and_then(|entry| entry.continues);
         Ok(is_ours.then(|| Made {
-            about: lineage.unwrap_or(found.place),
+            about: continues.unwrap_or(found.place),
             places,
             ..Made::default()
         }))

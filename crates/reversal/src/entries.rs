@@ -112,7 +112,7 @@ impl<'a> Rule<'a> {
             Conflicts::Theirs => (theirs, Decided::Theirs),
         };
         let entry = entry.cloned().map(|entry| Entry {
-            lineage: ours.map_or(entry.lineage, |ours| ours.lineage.clone()),
+            continues: ours.map_or(entry.continues, |ours| ours.continues.clone()),
             ..entry
         });
         Merged { entry, conflicts: vec![(why, decided)], both: false }
@@ -152,7 +152,7 @@ impl<'a> Rule<'a> {
             return Ok(self.with_permissions(Some(base), ours, theirs, ours.clone()));
         }
         if ours.has_content_of(base) {
-            let taken = Entry { lineage: ours.lineage.clone(), ..theirs.clone() };
+            let taken = Entry { continues: ours.continues.clone(), ..theirs.clone() };
             return Ok(self.with_permissions(Some(base), ours, theirs, taken));
         }
         if !same_kind {

@@ -216,7 +216,7 @@ impl<'a> Overlay<'a> {
     fn renamed(&self, changes: &BTreeMap<RelPath, Outcome>) -> Vec<(RelPath, RelPath)> {
         let mut renamed = Vec::new();
         for (path, entry) in &self.files {
-            let was = entry.as_ref().and_then(|entry| entry.lineage.as_ref());
+            let was = entry.as_ref().and_then(|entry| entry.continues.as_ref());
             let Some(was) = was.filter(|was| *was != path && changes.contains_key(path)) else {
                 continue;
             };

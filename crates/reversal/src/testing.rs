@@ -186,7 +186,7 @@ impl World {
                 max_file_size: None,
                 excludes: &excludes,
                 threads: 1,
-                glance_from: 200,
+                quick_check_from: 200,
             },
             cache: None,
             saved: &NothingSaved,

@@ -55,7 +55,7 @@ pub(crate) struct Entry<'a> {
     /// Where its content is.
     pub(crate) bytes: Bytes<'a>,
     /// Where the file it continues is in the present.
-    pub(crate) lineage: Option<RelPath>,
+    pub(crate) continues: Option<RelPath>,
 }
 
 /// Where a content is.
@@ -187,11 +187,11 @@ impl<'a> Reader<'a> {
             EntryMode::Executable => self.view.modes.file(path, /*executable*/ true),
             EntryMode::Symlink | EntryMode::Nested | EntryMode::Directory => 0,
         };
-        let (bytes, lineage) = match self.role {
+        let (bytes, continues) = match self.role {
             Role::Present => (Bytes::Present(self.view.side, path.clone()), Some(path.clone())),
             Role::Saved => (Bytes::Saved(self.view.side, path.clone()), None),
         };
-        Entry { state, full_mode, bytes, lineage }
+        Entry { state, full_mode, bytes, continues }
     }
 
     /// Is there a directory at this path, and with which mode?

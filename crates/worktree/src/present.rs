@@ -25,7 +25,7 @@ use crate::scan::changed_dirs::ChangedDirs;
 use crate::scan::read_file::Reader;
 pub use crate::scan::read_file::Recent;
 use crate::scan::same_shape::{Edits, has_same_shape, update};
-use crate::scan::unchanged::Glance;
+use crate::scan::unchanged::QuickCheck;
 
 /// Time stamps of files are at most this coarse on file systems that keep them well.
 const TICK: i64 = 10_000_000;
@@ -66,7 +66,7 @@ pub struct ScanSettings<'a> {
     /// Threads for scanning and hashing; 0 takes one per core.
     pub threads: usize,
     /// How many directories a project must have for a look at all of them before a walk.
-    pub glance_from: u32,
+    pub quick_check_from: u32,
 }
 
 /// What to scan, and with which rules.
@@ -298,9 +298,9 @@ fn unless_null(id: ObjectId) -> Option<ObjectId> {
 }
 
 /// Which directories have to be walked, by a look at all of them; `None` if that is what the walk is for.
-fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<ChangedDirs> {
+fn quickly_checked(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<ChangedDirs> {
     let is_enough = walk.trust_listings && !walk.judge_all && !walk.rebuild;
-    let is_large = |cache: &StatCache| cache.directories() >= options.settings.glance_from;
+    let is_large = |cache: &StatCache| cache.directories() >= options.settings.quick_check_from;
     let cache = walk.cache.filter(|cache| is_enough && is_large(cache))?;
     if walk.changed.is_some() {
         return None;
@@ -311,9 +311,9 @@ fn seen_at_a_glance(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<Change
         return None;
     }
     let root = options.root.path();
-    let glance = Glance::new(cache, root, walk.owners.boundary, options.cancelled);
-    let seen = glance.take()?;
-    walk.files_seen.store(glance.names(), Ordering::Relaxed);
+    let check = QuickCheck::new(cache, root, walk.owners.boundary, options.cancelled);
+    let seen = check.take()?;
+    walk.files_seen.store(check.names(), Ordering::Relaxed);
     Some(seen)
 }
 
@@ -323,7 +323,7 @@ fn run(
     header: &mut CacheHeader,
     aim: &Aim,
 ) -> Result<Outcome, ScanError> {
-    if let Some(seen) = seen_at_a_glance(walk, options) {
+    if let Some(seen) = quickly_checked(walk, options) {
         if seen.is_empty() {
             let same = Walked::Same(StatCache::ROOT);
             return conclude(walk, options, header, aim, same);

@@ -25,7 +25,7 @@ pub(crate) fn scanned(
             max_file_size: Some(10 << 20),
             excludes: &excludes,
             threads: 0,
-            glance_from: 200,
+            quick_check_from: 200,
         },
         cache,
         saved: &NothingSaved,

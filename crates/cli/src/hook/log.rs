@@ -1,4 +1,4 @@
-//! The log of the hooks, and when each agent was last heard of.
+//! The log of the hooks, and when each agent was last call of.
 //!
 //! Nobody sees what a hook prints, so this is where it says what it did. A line has the time, who called, what
 //! for, and what came of it; never a command line, a prompt, a file's content or the environment. Logging never
@@ -13,7 +13,7 @@ use herma_fs::Dir;
 use herma_fs::file::stat_file;
 use herma_store::path::escape;
 
-use super::Heard;
+use super::HookCall;
 use crate::environment::SystemClock;
 
 /// Where everything about hooks is, in the home.
@@ -48,8 +48,8 @@ impl HookLog {
     }
 
     /// Notes what came of a call.
-    pub(super) fn came(&self, heard: &Heard, project: Option<&[u8]>, what: &str) {
-        let event = &heard.event;
+    pub(super) fn came(&self, call: &HookCall, project: Option<&[u8]>, what: &str) {
+        let event = &call.event;
         let tool = event.tool.as_ref();
         let parts = [
             (" ", tool.map(|tool| tool.name.as_bytes())),
@@ -61,16 +61,16 @@ impl HookLog {
             .filter_map(|(before, bytes)| Some([before.to_owned(), escape(bytes?)].concat()));
         let parts: String = parts.collect();
         let line = format!("{} {}{parts}", event.agent.word(), event.kind.word());
-        let elapsed = heard.arrived.elapsed().as_millis();
+        let elapsed = call.received.elapsed().as_millis();
         self.append(&format!("{line}: {what} ({elapsed} ms)"));
     }
 
-    /// Notes that an agent was heard of, for `herma doctor`.
-    pub(super) fn seen(&self, heard: &Heard, outcome: &str) {
+    /// Notes that an agent was call of, for `herma doctor`.
+    pub(super) fn seen(&self, call: &HookCall, outcome: &str) {
         let Some(directory) = self.directory() else { return };
         let seconds = SystemClock.now().seconds;
-        let text = format!("{seconds} {} {outcome}\n", heard.event.kind.word());
-        let name = format!("{}.seen", heard.event.agent.word());
+        let text = format!("{seconds} {} {outcome}\n", call.event.kind.word());
+        let name = format!("{}.seen", call.event.agent.word());
         if let Ok(file) = directory.open_permanent(name.as_str()) {
             let _ = file.write_all_at(text.as_bytes(), 0);
             let _ = file.set_len(text.len() as u64);

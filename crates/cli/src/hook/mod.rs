@@ -7,7 +7,7 @@
 //!
 //! * [`projects`]: which directories an agent works on, and remembering that for a session;
 //! * [`work`]: what is saved and noted for each kind of event;
-//! * [`log`]: the log, and when each agent was last heard of.
+//! * [`log`]: the log, and when each agent was last call of.
 
 mod log;
 mod projects;
@@ -46,16 +46,16 @@ const MAX_WAIT_AT_THE_END: Duration = Duration::from_millis(700);
 
 /// A call, as it came in.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct HookCall {
     /// What the agent said.
     pub(crate) event: Event,
     /// When it said it.
-    pub(crate) arrived: BootMoment,
+    pub(crate) received: BootMoment,
     /// Why the payload could not be used.
     pub(crate) problem: Option<String>,
 }
 
-impl Heard {
+impl HookCall {
     /// How long the agent waits.
     fn time_limit(&self) -> Duration {
         match self.event.kind {
@@ -68,7 +68,7 @@ impl Heard {
 
     /// Has the agent gone on by now?
     pub(crate) fn is_late(&self) -> bool {
-        self.arrived.elapsed() > self.time_limit()
+        self.received.elapsed() > self.time_limit()
     }
 
     /// Is there anything to do?
@@ -95,10 +95,10 @@ pub(crate) fn is_call(arguments: &[OsString]) -> bool {
 
 /// Does what a call asks for; returns the exit code, which is 0.
 pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 {
-    let arrived = BootMoment::now();
+    let received = BootMoment::now();
     let for_cursor = arguments.iter().any(|word| word == Agent::Cursor.word());
     let mut answered = false;
-    if panics(|| call(environment, arguments, &arrived, &mut answered)) {
+    if panics(|| answer_call(environment, arguments, &received, &mut answered)) {
         HookLog::at(environment.home(None)).note("a call ended in a panic; this is a defect");
         if for_cursor && !answered {
             answer_cursor();
@@ -113,10 +113,10 @@ fn panics(work: impl FnOnce()) -> bool {
     std::panic::catch_unwind(AssertUnwindSafe(work)).is_err()
 }
 
-fn call(
+fn answer_call(
     environment: &Environment,
     arguments: Vec<OsString>,
-    arrived: &BootMoment,
+    received: &BootMoment,
     answered: &mut bool,
 ) {
     let cli = match one_command::parse(arguments) {
@@ -129,17 +129,17 @@ fn call(
         return ui.status("This is for agents to call. `herma install` tells them to.");
     }
     let log = HookLog::at(environment.home(cli.global.home.as_deref()));
-    let Some(heard) = hear(environment, args, arrived, &log) else { return };
-    if heard.event.agent == Agent::Cursor || args.agent == Agent::Cursor.word() {
+    let Some(call) = hear(environment, args, received, &log) else { return };
+    if call.event.agent == Agent::Cursor || args.agent == Agent::Cursor.word() {
         answer_cursor();
         *answered = true;
     }
-    if !heard.matters() {
+    if !call.matters() {
         return;
     }
     match split() {
         Ok(Half::Called(waiting)) => {
-            let left = heard.time_limit().saturating_sub(heard.arrived.elapsed());
+            let left = call.time_limit().saturating_sub(call.received.elapsed());
             waiting.wait(left);
             return;
         }
@@ -155,7 +155,7 @@ fn call(
     let overrides = Overrides { wait: Some(LOCK_TIMEOUT), ..Overrides::default() };
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {
         // What came of it is in the log, and nobody is there to hear it.
-        Ok(env) => drop(work::work(&env, &heard, &log)),
+        Ok(env) => drop(work::work(&env, &call, &log)),
         Err(error) => log.note(&format!("not saved: {}", error.message())),
     }
 }
@@ -164,9 +164,9 @@ fn call(
 fn hear(
     environment: &Environment,
     args: &HookArgs,
-    arrived: &BootMoment,
+    received: &BootMoment,
     log: &HookLog,
-) -> Option<Heard> {
+) -> Option<HookCall> {
     let mut stdin = TimedStdin::new(READING);
     let Some(named) = Agent::from_word(&args.agent) else {
         stdin.drain(DRAINING);
@@ -184,9 +184,9 @@ fn hear(
     let incoming = herma_agents::read(named, &surroundings, &mut stdin);
     // A writer whose reader goes away gets an error, and not every agent survives that.
     stdin.drain(DRAINING);
-    Some(Heard {
+    Some(HookCall {
         event: incoming.event,
-        arrived: arrived.clone(),
+        received: received.clone(),
         problem: incoming.problem.map(|problem| problem.to_string()),
     })
 }

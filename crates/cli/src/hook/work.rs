@@ -12,7 +12,7 @@ use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_shell::{Command, may_change};
 
 use super::log::HookLog;
-use super::{Heard, projects};
+use super::{HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
 use crate::terminal::{escape, shown};
 use crate::transcript;
@@ -22,42 +22,42 @@ const REPEATS_WITHIN: i64 = 2;
 
 /// Does what a call asks for, in every project it is about, and notes what came of it. The error is what kept
 /// the agent's work from being saved.
-pub(crate) fn work(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), String> {
-    if let Some(problem) = &heard.problem {
-        log.came(heard, None, &format!("{problem}; saving all the same"));
+pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
+    if let Some(problem) = &call.problem {
+        log.came(call, None, &format!("{problem}; saving all the same"));
     }
     if !env.settings.saves_by_itself() {
-        log.came(heard, None, "`checkpoints.enabled` is false: not saved");
-        log.seen(heard, "off");
+        log.came(call, None, "`checkpoints.enabled` is false: not saved");
+        log.seen(call, "off");
         return Ok(());
     }
-    let done = in_projects(env, heard, log);
+    let done = in_projects(env, call, log);
     match &done {
-        Ok(()) => log.seen(heard, "done"),
-        Err(why) => log.seen(heard, &format!("failed {}", escape(why.as_bytes()))),
+        Ok(()) => log.seen(call, "done"),
+        Err(why) => log.seen(call, &format!("failed {}", escape(why.as_bytes()))),
     }
     done
 }
 
-fn in_projects(env: &CommandEnv, heard: &Heard, log: &HookLog) -> Result<(), String> {
+fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
     // Nobody is there to mend them now. A save that leaves out less than it should is better than none.
     for problem in env.settings.problems.iter().filter(|p| p.concerns_saving()) {
-        log.came(heard, None, &format!("{problem}; saving with the default"));
+        log.came(call, None, &format!("{problem}; saving with the default"));
     }
-    let projects = projects::of(env, &heard.event, log);
+    let projects = projects::of(env, &call.event, log);
     for note in &projects.notes {
-        log.came(heard, None, &format!("not saved: {note}"));
+        log.came(call, None, &format!("not saved: {note}"));
     }
     let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
         let place = Some(root.as_os_str().as_bytes());
         let others = projects.roots.iter().filter(|other| *other != root);
         let others: Vec<String> = others.map(shown).collect();
-        match in_project(env, heard, root, others) {
-            Ok(came) => log.came(heard, place, &came),
+        match in_project(env, call, root, others) {
+            Ok(came) => log.came(call, place, &came),
             Err(error) => {
                 let error = CommandError::from(error);
-                log.came(heard, place, &format!("failed: {}", in_full(&error)));
+                log.came(call, place, &format!("failed: {}", in_full(&error)));
                 done = Err(error.message().to_owned());
             }
         }
@@ -74,20 +74,20 @@ fn in_full(error: &CommandError) -> String {
 
 fn in_project(
     env: &CommandEnv,
-    heard: &Heard,
+    call: &HookCall,
     root: &Path,
     others: Vec<String>,
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
-    match (heard.event.kind, &heard.event.tool) {
-        (EventKind::SessionStart, _) => save(env, &project, heard, "a session begins".to_owned()),
-        (EventKind::TurnStart, _) => begin_turn(env, &project, heard),
-        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, heard, tool, others),
-        (EventKind::AfterTool, Some(tool)) => end_call(env, &project, heard, tool),
+    match (call.event.kind, &call.event.tool) {
+        (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
+        (EventKind::TurnStart, _) => begin_turn(env, &project, call),
+        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, others),
+        (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
-            save(env, &project, heard, "a tool without a name".to_owned())
+            save(env, &project, call, "a tool without a name".to_owned())
         }
-        (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &heard.event),
+        (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &call.event),
         (EventKind::Other, _) => Ok("nothing to do".to_owned()),
     }
 }
@@ -123,20 +123,20 @@ fn facts(env: &CommandEnv, event: &Event) -> Facts {
 fn save(
     env: &CommandEnv,
     project: &Project<'_>,
-    heard: &Heard,
+    call: &HookCall,
     reason: String,
 ) -> Result<String, Error> {
     let options = SaveOptions {
         reason: reason.into(),
-        facts: facts(env, &heard.event),
+        facts: facts(env, &call.event),
         ..SaveOptions::default()
     };
-    let saved = project.save_since(&options, &heard.arrived, &NoProgress)?;
-    Ok(told(env, heard, saved.as_ref()))
+    let saved = project.save_since(&options, &call.received, &NoProgress)?;
+    Ok(told(env, call, saved.as_ref()))
 }
 
 /// What a save came to, in words for the log; starts cleaning up if it is time to.
-fn told(env: &CommandEnv, heard: &Heard, saved: Option<&Saved>) -> String {
+fn told(env: &CommandEnv, call: &HookCall, saved: Option<&Saved>) -> String {
     let Some(saved) = saved else { return "shared with another save".to_owned() };
     env.clean_if_due(saved);
     let mut text = if saved.is_new {
@@ -148,21 +148,21 @@ fn told(env: &CommandEnv, heard: &Heard, saved: Option<&Saved>) -> String {
         text.push_str(", but not everything: `herma show 1` names what is missing");
     }
     // At the beginning of a session nobody waits.
-    if heard.is_late() && heard.event.kind != EventKind::SessionStart {
+    if call.is_late() && call.event.kind != EventKind::SessionStart {
         text.push_str(", later than the agent waited");
     }
     text
 }
 
-fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<String, Error> {
-    let event = &heard.event;
+fn begin_turn(env: &CommandEnv, project: &Project<'_>, call: &HookCall) -> Result<String, Error> {
+    let event = &call.event;
     let prompt = event.prompt.as_deref().filter(|text| !text.trim().is_empty());
     let first_line = prompt.and_then(|text| text.trim().lines().next());
     let reason = match first_line {
         Some(line) => format!("before turn: {line}"),
         None => "before a turn".to_owned(),
     };
-    let Some(session) = &event.session else { return save(env, project, heard, reason) };
+    let Some(session) = &event.session else { return save(env, project, call, reason) };
     if is_repeated(env, project, event, session)? {
         return Ok("was noted already".to_owned());
     }
@@ -172,8 +172,8 @@ fn begin_turn(env: &CommandEnv, project: &Project<'_>, heard: &Heard) -> Result<
         facts: Facts { turn: Some(turn.turn), ..facts(env, event) },
         ..SaveOptions::default()
     };
-    let saved = project.save_since(&options, &heard.arrived, &NoProgress)?;
-    Ok(told(env, heard, saved.as_ref()))
+    let saved = project.save_since(&options, &call.received, &NoProgress)?;
+    Ok(told(env, call, saved.as_ref()))
 }
 
 /// One agent tells of its turn before every request to its model; and two hooks may tell of the same.
@@ -198,11 +198,11 @@ fn is_repeated(
 fn begin_call(
     env: &CommandEnv,
     project: &Project<'_>,
-    heard: &Heard,
+    call: &HookCall,
     tool: &ToolUse,
     others: Vec<String>,
 ) -> Result<String, Error> {
-    let event = &heard.event;
+    let event = &call.event;
     if !event.agent.tells_ends() {
         end_open(project, event)?;
     }
@@ -211,18 +211,18 @@ fn begin_call(
     let begun = project.begin_call(
         Call {
             start: StepStart { also_in: others, ..start(env, project, event, tool) },
-            arrived: heard.arrived.clone(),
+            received: call.received.clone(),
             repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
             is_outer: &is_outer,
         },
         &NoProgress,
     )?;
     let number = begun.step.number;
-    let saved = told(env, heard, begun.saved.as_ref());
+    let saved = told(env, call, begun.saved.as_ref());
     if begun.repeated {
         return Ok(format!("{saved}, step {number} already"));
     }
-    if heard.is_late() {
+    if call.is_late() {
         project.note_late(number)?;
     }
     Ok(format!("{saved}, step {number}"))
@@ -283,10 +283,10 @@ fn only_reads(tool: &ToolUse) -> bool {
 fn end_call(
     env: &CommandEnv,
     project: &Project<'_>,
-    heard: &Heard,
+    call: &HookCall,
     tool: &ToolUse,
 ) -> Result<String, Error> {
-    let which = WhichStep::Call(heard.event.call_key().unwrap_or_default());
+    let which = WhichStep::Call(call.event.call_key().unwrap_or_default());
     let ended = if tool.in_background {
         project.end_step_unknown(&which)
     } else if only_reads(tool) {
@@ -305,7 +305,7 @@ fn end_call(
         // Nobody told of its beginning, or its end was told before. What it left behind is worth saving.
         Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) => {
             let reason = format!("after {}, whose beginning was not told", tool.name);
-            save(env, project, heard, reason)
+            save(env, project, call, reason)
         }
         Err(error) => Err(error),
     }

@@ -9,7 +9,7 @@ use herma_fs::process::BootMoment;
 use serde_json::{Map, Value, json};
 
 use super::session::{Session, text};
-use crate::hook::{Heard, HookLog, work};
+use crate::hook::{HookCall, HookLog, work};
 
 /// The tool's name.
 pub(super) const NAME: &str = "herma_hook";
@@ -61,7 +61,7 @@ pub(super) fn describe() -> Value {
 
 /// Calls the tool: the agent reads an empty object, or one with a message for its user.
 pub(super) fn call(session: &Session, arguments: &Map<String, Value>) -> Value {
-    let answer = match hear(arguments).map(|heard| note(session, &heard)) {
+    let answer = match read_call(arguments).map(|call| note(session, &call)) {
         None | Some(Ok(())) => json!({}),
         Some(Err(what)) => json!({"systemMessage": format!("Herma could not save: {what}")}),
     };
@@ -69,19 +69,19 @@ pub(super) fn call(session: &Session, arguments: &Map<String, Value>) -> Value {
 }
 
 /// Does what `herma hook` does, without a process of its own.
-fn note(session: &Session, heard: &Heard) -> Result<(), String> {
-    if !heard.matters() {
+fn note(session: &Session, call: &HookCall) -> Result<(), String> {
+    if !call.matters() {
         return Ok(());
     }
-    let directory = heard.event.directory.as_deref();
+    let directory = call.event.directory.as_deref();
     let env = session.env(directory);
     let env = env.map_err(|error| error.message().to_owned())?;
     let log = HookLog::at(Some(env.home.clone()));
-    work::work(&env, heard, &log)
+    work::work(&env, call, &log)
 }
 
 /// What the hook says, as the payload of a command hook would say it. `None` if it says nothing.
-fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
+fn read_call(arguments: &Map<String, Value>) -> Option<HookCall> {
     let said = |name: &str| {
         let text = arguments.get(name)?.as_str()?;
         (!text.is_empty() && !text.starts_with("${")).then(|| Value::from(text))
@@ -105,9 +105,9 @@ fn hear(arguments: &Map<String, Value>) -> Option<Heard> {
     let payload = Value::from(payload).to_string();
     let surroundings = Surroundings::default();
     let incoming = herma_agents::read(agent, &surroundings, &mut payload.as_bytes());
-    Some(Heard {
+    Some(HookCall {
         event: incoming.event,
-        arrived: BootMoment::now(),
+        received: BootMoment::now(),
         problem: incoming.problem.map(|problem| problem.to_string()),
     })
 }
@@ -118,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    fn read(value: &Value) -> Option<Heard> {
-        hear(value.as_object().unwrap())
+    fn read(value: &Value) -> Option<HookCall> {
+        read_call(value.as_object().unwrap())
     }
 
     #[test]
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn each_agent_is_understood_in_its_own_words() {
-        let heard = read(&json!({
+        let call = read(&json!({
             "event": "BeforeTool", "host": "gemini", "tool": "run_shell_command", "command": "make",
             "session": "s", "cwd": "/home/user/project",
         }));
-        let event = heard.unwrap().event;
+        let event = call.unwrap().event;
         let tool = event.tool.unwrap();
         assert_eq!((event.agent, event.kind), (Agent::Gemini, EventKind::BeforeTool));
         assert_eq!(tool.command.as_deref(), Some("make"));

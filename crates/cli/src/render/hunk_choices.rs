@@ -11,9 +11,9 @@ enum Answer {
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Understood {
     /// It was understood.
-    Understood,
+    Yes,
     /// It means nothing here.
     Unknown,
     /// No more questions.
@@ -52,7 +52,7 @@ impl<'t> Choices<'t> {
     }
 
     /// Takes the answer about the hunk that [`Self::next_open`] went to.
-    pub(crate) fn hear(&mut self, answer: Option<&str>) -> Heard {
+    pub(crate) fn answer(&mut self, answer: Option<&str>) -> Understood {
         let at = self.at;
         match answer {
             Some("y") => self.answers[at] = Some(Answer::Yes),
@@ -62,7 +62,7 @@ impl<'t> Choices<'t> {
             Some("s") => {
                 let split = self.parts[at].split();
                 if split.len() < 2 {
-                    return Heard::Unknown;
+                    return Understood::Unknown;
                 }
                 self.answers.splice(at..=at, vec![None; split.len()]);
                 self.parts.splice(at..=at, split);
@@ -74,11 +74,11 @@ impl<'t> Choices<'t> {
             }
             None | Some("q") => {
                 self.settle(0, Answer::No);
-                return Heard::Quit;
+                return Understood::Quit;
             }
-            Some(_) => return Heard::Unknown,
+            Some(_) => return Understood::Unknown,
         }
-        Heard::Understood
+        Understood::Yes
     }
 
     fn settle(&mut self, from: usize, answer: Answer) {
@@ -116,7 +116,7 @@ mod tests {
             let mut choices = Choices::new(hunks(old, new, 3));
             let mut words = answers.split(' ');
             while choices.next_open().is_some() {
-                choices.hear(words.next());
+                choices.answer(words.next());
             }
             let chosen = apply_chosen(old, choices.chosen()).unwrap();
             assert_eq!(String::from_utf8(chosen).unwrap(), made, "{answers}");

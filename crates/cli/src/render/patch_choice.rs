@@ -5,7 +5,7 @@ use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::{hunks, is_binary};
 use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
 
-use super::hunk_choices::{Choices, Heard};
+use super::hunk_choices::{Choices, Understood};
 use super::patch_lines::write_patch_line;
 use crate::command_error::{CommandError, Kind, Result};
 use crate::terminal::Ui;
@@ -125,10 +125,10 @@ fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool> {
         let number = at + 1;
         let count = choices.len();
         let prompt = format!("({number}/{count}) Take back this hunk [{letters}]? ");
-        match choices.hear(ui.answer(&prompt)?.as_deref()) {
-            Heard::Understood => {}
-            Heard::Unknown => ui.status(HELP),
-            Heard::Quit => return Ok(true),
+        match choices.answer(ui.answer(&prompt)?.as_deref()) {
+            Understood::Yes => {}
+            Understood::Unknown => ui.status(HELP),
+            Understood::Quit => return Ok(true),
         }
     }
     Ok(false)

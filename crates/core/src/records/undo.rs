@@ -155,7 +155,7 @@ impl UndoRecord {
             }
         }
         self.past.dedup();
-        self.arrived(before, target, result)
+        self.moved_to(before, target, result)
     }
 
     /// The record after an interrupted restore from `before` to `target` was taken back: everything is
@@ -164,7 +164,7 @@ impl UndoRecord {
     pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
         self.future.push(target);
         self.future.dedup();
-        self.arrived(target, before, result)
+        self.moved_to(target, before, result)
     }
 
     /// The record after a restore that had nothing to change: it has come to its end, and moved nothing.
@@ -185,7 +185,7 @@ impl UndoRecord {
         self
     }
 
-    fn arrived(mut self, left: ObjectId, at: ObjectId, result: StateIds) -> Self {
+    fn moved_to(mut self, left: ObjectId, at: ObjectId, result: StateIds) -> Self {
         self.left = Some(left);
         self.whole = false;
         self.position = Some(at);

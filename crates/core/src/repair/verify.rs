@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// The quick part of [`Self::verify`]: refs, records and files of the store, without anything that was saved.
-    pub fn glance(&self) -> Result<Verified, Error> {
+    pub fn verify_quickly(&self) -> Result<Verified, Error> {
         let mut verified = Verified::default();
         if let Some(store) = self.open_for_reading()? {
             let all = VerifyOptions::default();

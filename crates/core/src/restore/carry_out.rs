@@ -1,4 +1,4 @@
-//! Carrying out a restore: change the files, look whether they arrived, note how to get back.
+//! Carrying out a restore: change the files, look whether they received, note how to get back.
 
 use std::sync::atomic::AtomicU32;
 
@@ -21,7 +21,7 @@ use crate::restore::run::{Restored, Task};
 use crate::types::asked::RestoreOptions;
 
 impl Project<'_> {
-    /// Changes the files, looks whether they arrived, and notes how to get back.
+    /// Changes the files, looks whether they received, and notes how to get back.
     pub(crate) fn carry_out(
         &self,
         store: &OpenStore,

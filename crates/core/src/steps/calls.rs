@@ -31,7 +31,7 @@ pub struct Call<'a> {
     /// What the agent is about to do.
     pub start: StepStart,
     /// When the hook was called. The tool has waited since then.
-    pub arrived: BootMoment,
+    pub received: BootMoment,
     /// An open call of the same id that is older than so many seconds is another one, whose end nobody told.
     /// `None`: the ids are the agent's own and never come twice.
     pub repeats_within: Option<i64>,
@@ -65,7 +65,7 @@ impl Project<'_> {
         // Told twice or not, what is there now may be gone in a moment.
         let holding = self.holding_steps(&store, &open);
         let (before, saved) =
-            self.save_or_share(&store, &state, &options, &call.arrived, holding, progress)?;
+            self.save_or_share(&store, &state, &options, &call.received, holding, progress)?;
         if let Some(place) = open.iter().rposition(|step| is_same(step, &start)) {
             let step = open[place].clone();
             let age = self.clock().now().seconds.saturating_sub(step.started);
@@ -83,12 +83,12 @@ impl Project<'_> {
         Ok(BegunCall { step, saved, repeated: false })
     }
 
-    /// Saves the project for somebody who has waited since `arrived`. `None` if somebody else's save shows
+    /// Saves the project for somebody who has waited since `received`. `None` if somebody else's save shows
     /// the same state.
     pub fn save_since(
         &self,
         options: &SaveOptions,
-        arrived: &BootMoment,
+        received: &BootMoment,
         progress: &dyn Progress,
     ) -> Result<Option<Saved>, Error> {
         progress.stage(Stage::Waiting);
@@ -96,7 +96,8 @@ impl Project<'_> {
         let _lock = self.lock(&store.dirs)?;
         let state = self.state_dir(&store.dirs)?;
         let holding = Holding::default();
-        let (_, saved) = self.save_or_share(&store, &state, options, arrived, holding, progress)?;
+        let (_, saved) =
+            self.save_or_share(&store, &state, options, received, holding, progress)?;
         Ok(saved)
     }
 
@@ -131,11 +132,11 @@ impl Project<'_> {
         store: &OpenStore,
         state: &Dir,
         options: &SaveOptions,
-        arrived: &BootMoment,
+        received: &BootMoment,
         holding: Holding,
         progress: &dyn Progress,
     ) -> Result<(Checkpoint, Option<Saved>), Error> {
-        if let Some(shared) = self.shared(store, state, arrived)? {
+        if let Some(shared) = self.shared(store, state, received)? {
             return Ok((shared, None));
         }
         let look = BootMoment::now();
@@ -149,18 +150,18 @@ impl Project<'_> {
         Ok((saved.checkpoint.clone(), Some(saved)))
     }
 
-    /// The newest checkpoint, if somebody began to look after `arrived` and found its state.
+    /// The newest checkpoint, if somebody began to look after `received` and found its state.
     fn shared(
         &self,
         store: &OpenStore,
         state: &Dir,
-        arrived: &BootMoment,
+        received: &BootMoment,
     ) -> Result<Option<Checkpoint>, Error> {
         let Some((began, id)) = read_look(state)? else {
             return Ok(None);
         };
         // An interrupted restore may have changed files without anybody looking.
-        if !began.is_not_before(arrived) || self.records(store)?.0.is_some() {
+        if !began.is_not_before(received) || self.records(store)?.0.is_some() {
             return Ok(None);
         }
         let history = History::load(&store.dirs, &store.objects, &self.id)?;

@@ -20,7 +20,7 @@ pub struct Settings {
     /// Threads for scanning and hashing; 0 takes one per core.
     pub threads: usize,
     /// How many directories a project must have for a look at all of them before a walk. Fewer are walked as soon.
-    pub glance_from: u32,
+    pub quick_check_from: u32,
     /// What is kept, and for how long.
     pub keeping: Keeping,
     /// What this caller asks for the projects it saves.
@@ -89,7 +89,7 @@ impl Settings {
             max_file_size: self.max_file_size,
             excludes: &self.excludes,
             threads: self.threads,
-            glance_from: self.glance_from,
+            quick_check_from: self.quick_check_from,
         }
     }
 }
@@ -102,7 +102,7 @@ impl Default for Settings {
             lock_wait: Duration::from_secs(10),
             durability: Durability::Synced,
             threads: 0,
-            glance_from: 200,
+            quick_check_from: 200,
             keeping: Keeping::default(),
             asked: AskedLimits::default(),
         }

@@ -22,18 +22,18 @@ fn start(call: &str, tool: &str) -> StepStart {
 }
 
 impl TestProject {
-    fn call_since(&self, id: &str, arrived: &BootMoment) -> BegunCall {
-        self.begin_call(start(id, "Bash"), arrived, None, &|_| false)
+    fn call_since(&self, id: &str, received: &BootMoment) -> BegunCall {
+        self.begin_call(start(id, "Bash"), received, None, &|_| false)
     }
 
     fn begin_call(
         &self,
         start: StepStart,
-        arrived: &BootMoment,
+        received: &BootMoment,
         repeats_within: Option<i64>,
         is_outer: &dyn Fn(&Step) -> bool,
     ) -> BegunCall {
-        let call = Call { start, arrived: arrived.clone(), repeats_within, is_outer };
+        let call = Call { start, received: received.clone(), repeats_within, is_outer };
         self.project().begin_call(call, &NoProgress).unwrap()
     }
 
@@ -56,8 +56,8 @@ fn calls_that_waited_for_each_other_share_a_save() {
     let saved = begun.saved.unwrap();
     assert!(saved.is_new);
     // It had begun to look after they were called.
-    for (id, arrived) in [("2", second), ("3", third)] {
-        let begun = test.call_since(id, &arrived);
+    for (id, received) in [("2", second), ("3", third)] {
+        let begun = test.call_since(id, &received);
         assert!(begun.saved.is_none(), "{id} looked again");
         assert_eq!(begun.step.before.checkpoint, saved.checkpoint.id);
         assert!(!begun.repeated);
@@ -151,8 +151,8 @@ fn the_same_words_a_while_later_are_another_call() {
     let test = TestProject::new();
     test.write("a", "1");
     let call = || {
-        let arrived = BootMoment::now();
-        test.begin_call(start("~made-up", "bash"), &arrived, Some(20), &|_| false)
+        let received = BootMoment::now();
+        test.begin_call(start("~made-up", "bash"), &received, Some(20), &|_| false)
     };
     let first = call();
     assert!(call().repeated);

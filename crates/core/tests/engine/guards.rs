@@ -361,7 +361,7 @@ fn call(p: &TestProject, session: &str, id: &str) -> (u64, bool) {
             call: Some(id.to_owned()),
             ..StepStart::default()
         },
-        arrived: BootMoment::now(),
+        received: BootMoment::now(),
         repeats_within: None,
         is_outer: &|_| false,
     };
@@ -419,7 +419,7 @@ fn a_look_from_before_an_interrupted_restore_is_not_shared() {
     p.write("a.txt", "left by the restore\n");
     let call = Call {
         start: StepStart::default(),
-        arrived: waiting,
+        received: waiting,
         repeats_within: None,
         is_outer: &|_| false,
     };

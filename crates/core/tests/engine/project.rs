@@ -44,7 +44,7 @@ pub fn engine_with_clock(
         user_home: user_home.map(Path::to_owned),
         clock,
         // Also where there are few directories. What does without is tested beside the code, and by the program.
-        settings: Settings { glance_from: 0, ..settings },
+        settings: Settings { quick_check_from: 0, ..settings },
     })
 }
 

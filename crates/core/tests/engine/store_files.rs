@@ -184,7 +184,7 @@ fn where_history_ends_is_said_again_when_that_was_lost() {
     p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
     std::fs::remove_file(p.store().join("shallow")).unwrap();
     remove_trash(&p);
-    let found = p.engine.glance().unwrap();
+    let found = p.engine.verify_quickly().unwrap();
     assert_eq!(found.metadata[0].file, "shallow", "{found:?}");
     let repaired = p.engine.repair(&NoProgress).unwrap();
     assert!(repaired.after.is_whole(), "{:?}", repaired.after);
@@ -217,7 +217,9 @@ fn damaged_records_configuration_and_locks_are_noticed() {
         let p = scene();
         let file = file.replace("PROJECT", p.project().id().as_str());
         damage(&p.store().join(&file), how);
-        for found in [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.glance()] {
+        for found in
+            [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.verify_quickly()]
+        {
             match found {
                 Ok(found) => {
                     let named = found.metadata.iter().any(|record| record.file == file);
@@ -279,7 +281,9 @@ fn a_damaged_journal_is_named_with_the_checkpoint_of_the_state_before() {
     let text = format!("{{\"versi\u{7f}n\":1,\"token\":7,\"safety\":\"{safety}\",\"target\"");
     std::fs::write(&journal, text).unwrap();
     let named = format!("`herma restore id:{safety}`");
-    for found in [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.glance()] {
+    for found in
+        [p.engine.verify(&VerifyOptions::default(), &NoProgress), p.engine.verify_quickly()]
+    {
         let found = found.unwrap();
         assert!(found.metadata[0].what.contains(&named), "{found:?}");
     }
@@ -287,6 +291,6 @@ fn a_damaged_journal_is_named_with_the_checkpoint_of_the_state_before() {
     assert!(repaired.files[0].what.contains(&named), "{repaired:?}");
     // One that nobody saved is not named.
     std::fs::write(&journal, format!("{{\"safety\":\"{}\"", "7".repeat(40))).unwrap();
-    let found = p.engine.glance().unwrap();
+    let found = p.engine.verify_quickly().unwrap();
     assert!(!found.metadata[0].what.contains("id:"), "{found:?}");
 }

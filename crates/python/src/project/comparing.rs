@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::Project;
 use crate::answers::change::{Change, Diff};
 use crate::arguments::{Paths, Scope, Which, Words, chosen};
-use crate::progress::{Listener, listening};
+use crate::progress::{Listener, with_progress};
 
 impl Project {
     fn compare(
@@ -53,7 +53,7 @@ impl Project {
     ) -> PyResult<Diff> {
         let paths = chosen(paths);
         let options = PatchOptions { context, binary, ..PatchOptions::default() };
-        listening(py, progress, |listener| {
+        with_progress(py, progress, |listener| {
             self.compare((&which, to.as_ref()), &paths, renames, Some(&options), listener)
         })
     }
@@ -73,7 +73,7 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Change>> {
         let paths = chosen(paths);
-        let diff = listening(py, progress, |listener| {
+        let diff = with_progress(py, progress, |listener| {
             self.compare((&which, to.as_ref()), &paths, renames, None, listener)
         })?;
         Ok(diff.changes)
@@ -91,7 +91,7 @@ impl Project {
     ) -> PyResult<Diff> {
         let paths = chosen(paths);
         let choice = StepChoice { session: Some(session.0), ..StepChoice::default() };
-        listening(py, progress, |listener| {
+        with_progress(py, progress, |listener| {
             self.with(|project| {
                 let scope = paths.inside(project)?;
                 let found = project.session_changes(&choice, &scope, renames, listener)?;

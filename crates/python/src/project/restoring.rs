@@ -12,7 +12,7 @@ use super::Project;
 use crate::answers::plan::{Plan, Restored, Way, outside};
 use crate::arguments::{Paths, Scope, StepNumbers, Which, chosen};
 use crate::errors::BadRequest;
-use crate::progress::{Listener, finishing, listening};
+use crate::progress::{Listener, finishing, with_progress};
 
 /// What is finished whoever wants it stopped, once it has begun to write.
 const RESTORE: &str = "restore";
@@ -154,7 +154,7 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Plan> {
         let asked = Asked::new(paths, keep, all, conflicts)?;
-        listening(py, progress, |listener| {
+        with_progress(py, progress, |listener| {
             self.with(|project| asked.plan(project, &which, listener))
         })
     }
@@ -205,7 +205,7 @@ impl Project {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Plan> {
         let said = Asked::new(paths, keep, false, conflicts)?;
-        listening(py, progress, |listener| {
+        with_progress(py, progress, |listener| {
             self.with(|project| {
                 let asked = TakeBack {
                     steps: StepChoice { numbers: steps.0, ..StepChoice::default() },

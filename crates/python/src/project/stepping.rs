@@ -13,7 +13,7 @@ use super::running_step::RunningStep;
 use crate::answers::step::{Step, Turn};
 use crate::arguments::{Labels, StepNumber, StepNumbers, Words, facts, said};
 use crate::errors;
-use crate::progress::{hearing, quietly};
+use crate::progress::{quietly, watched};
 
 /// The number of a step, or the agent's own id of the call.
 enum NumberOrCall {
@@ -78,7 +78,7 @@ impl Project {
         start: StepStart,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Step> {
-        let heard = hearing(py, progress, |listener| {
+        let outcome = watched(py, progress, |listener| {
             let begun = self.with(|project| {
                 if let Some(outer) = start.within {
                     check_open(project, outer)?;
@@ -88,7 +88,7 @@ impl Project {
             self.clean_if_due(Some(&begun.saved));
             Ok(begun)
         });
-        if let (Ok(begun), Some(raised)) = (&heard.done, &heard.raised) {
+        if let (Ok(begun), Some(raised)) = (&outcome.done, &outcome.raised) {
             // Nobody will hear of this step, so nobody would end it.
             let number = begun.step.number;
             if let Err(failed) = self.settle(py, &WhichStep::Number(number)) {
@@ -96,7 +96,7 @@ impl Project {
                 errors::note(raised.value(py), &text);
             }
         }
-        Ok(heard.or_raise(py, None)?.step.into())
+        Ok(outcome.or_raise(py, None)?.step.into())
     }
 
     /// Ends a step. Whatever keeps the state after it from being saved, the step does not stay open, unless
@@ -107,7 +107,7 @@ impl Project {
         which: &WhichStep,
         progress: Option<Py<PyAny>>,
     ) -> Ending {
-        let heard = hearing(py, progress, |listener| {
+        let outcome = watched(py, progress, |listener| {
             let (ended, step) = self.with(|project| {
                 let ended = project.end_step(which, listener)?;
                 let step = as_listed(project, ended.step.clone());
@@ -116,13 +116,13 @@ impl Project {
             self.clean_if_due(ended.saved.as_ref());
             Ok(step)
         });
-        let step = match &heard.done {
+        let step = match &outcome.done {
             Ok(step) => Some(step.clone()),
             // Who waited in vain for somebody else need not wait again.
             Err(error) if error.kind() == ErrorKind::Busy => None,
             Err(_) => self.settle(py, which).ok(),
         };
-        let failed = heard.or_raise(py, Some("step")).err();
+        let failed = outcome.or_raise(py, Some("step")).err();
         Ending { step, failed }
     }
 

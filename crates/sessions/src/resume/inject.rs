@@ -21,7 +21,7 @@ const TITLE: &str =
 
 /// What was found on the way back.
 #[derive(Clone, Debug, Default)]
-pub struct Lineage {
+pub struct Ancestry {
     /// The nearest ancestor that has a record, and the record.
     pub found: Option<(SessionId, Record)>,
     /// Ancestors whose file is no record, and why.
@@ -34,8 +34,8 @@ pub fn nearest(
     store: &ResumeStore,
     session: &SessionId,
     parent_of: impl Fn(&str) -> Option<String>,
-) -> Lineage {
-    let mut lineage = Lineage::default();
+) -> Ancestry {
+    let mut ancestry = Ancestry::default();
     let mut here = session.clone();
     for _ in 0..MAX_HOPS {
         let told = || match store.look(&here) {
@@ -46,15 +46,15 @@ pub fn nearest(
         let Some(parent) = parent.and_then(|parent| SessionId::parse(&parent).ok()) else { break };
         match store.look(&parent) {
             Some(Ok(record)) => {
-                lineage.found = Some((parent, record));
+                ancestry.found = Some((parent, record));
                 break;
             }
-            Some(Err(problem)) => lineage.skipped.push((parent.clone(), problem)),
+            Some(Err(problem)) => ancestry.skipped.push((parent.clone(), problem)),
             None => {}
         }
         here = parent;
     }
-    lineage
+    ancestry
 }
 
 /// The block of a record; `None` when its task is done.

@@ -1,4 +1,4 @@
-//! A glance at the whole project: in which directories is something not as the stat cache has it?
+//! A quick check of the whole project: in which directories is something not as the stat cache has it?
 //!
 //! Mostly in none, or in a few, and then there is nothing to list, to read or to build but for those. So before a walk, its threads share the
 //! directories of the cache, step into one after the other and ask about every name in it. Each has a working directory of its own:
@@ -29,7 +29,7 @@ const SHARE: u32 = 64;
 const TOO_MANY: usize = 4;
 
 /// What is looked at.
-pub(crate) struct Glance<'a> {
+pub(crate) struct QuickCheck<'a> {
     cache: &'a StatCache,
     root: &'a [u8],
     boundary: Boundary,
@@ -48,7 +48,7 @@ struct Changes {
     entered: HashSet<u32>,
 }
 
-impl<'a> Glance<'a> {
+impl<'a> QuickCheck<'a> {
     /// At the project that is at `root` and was as the cache says.
     pub(crate) fn new(
         cache: &'a StatCache,
@@ -68,7 +68,7 @@ impl<'a> Glance<'a> {
         }
     }
 
-    /// The directories that have to be entered. `None` if a glance does not help: everything has to be walked then. Every thread of the present
+    /// The directories that have to be entered. `None` if the check does not help: everything has to be walked then. Every thread of the present
     /// pool takes part, and none of them has a working directory any more that others have a say in: they are to be ours.
     pub(crate) fn take(&self) -> Option<ChangedDirs> {
         if !self.root.starts_with(b"/") {
@@ -212,9 +212,9 @@ mod tests {
 
     fn taken(root: &Path, cache: &StatCache, threads: usize) -> Option<(ChangedDirs, u64)> {
         let boundary = boundary(root);
-        let glance = Glance::new(cache, root, boundary, &|_| false);
-        let seen = in_pool(threads, || glance.take()).unwrap();
-        Some((seen?, glance.names()))
+        let check = QuickCheck::new(cache, root, boundary, &|_| false);
+        let seen = in_pool(threads, || check.take()).unwrap();
+        Some((seen?, check.names()))
     }
 
     /// The directories that are found after `change`.
@@ -292,10 +292,10 @@ mod tests {
         let temp = project();
         let cache = cache_of(temp.path());
         let boundary = boundary(temp.path());
-        let glance = Glance::new(&cache, temp.path(), boundary, &|_| true);
-        assert!(in_pool(2, || glance.take()).unwrap().is_none());
-        let glance = Glance::new(&cache, Path::new("."), boundary, &|_| false);
-        assert!(in_pool(2, || glance.take()).unwrap().is_none());
+        let check = QuickCheck::new(&cache, temp.path(), boundary, &|_| true);
+        assert!(in_pool(2, || check.take()).unwrap().is_none());
+        let check = QuickCheck::new(&cache, Path::new("."), boundary, &|_| false);
+        assert!(in_pool(2, || check.take()).unwrap().is_none());
         for number in 0..20 {
             let file = temp.path().join(format!("{}/{number}/file", number / 8));
             fs::write(file, "changed").unwrap();

@@ -1,7 +1,7 @@
 //! `herma resume inject`
 
 use clap::Args;
-use herma_sessions::resume::inject::Lineage;
+use herma_sessions::resume::inject::Ancestry;
 use herma_sessions::resume::{ResumeStore, SessionId, inject};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
@@ -30,15 +30,15 @@ pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome>
         let in_database = || database.as_ref()?.parent_of(session).ok()?;
         args.parent_of(session).or_else(in_database)
     };
-    let lineage = match ResumeStore::open(&env.home)? {
+    let ancestry = match ResumeStore::open(&env.home)? {
         Some(store) => inject::nearest(&store, &args.session, parent_of),
-        None => Lineage::default(),
+        None => Ancestry::default(),
     };
-    for (session, problem) in &lineage.skipped {
+    for (session, problem) in &ancestry.skipped {
         let problem = escape(problem.to_string().as_bytes());
         env.ui.warning(format_args!("the record of session {session} cannot be used: {problem}"));
     }
-    let found = lineage.found.as_ref();
+    let found = ancestry.found.as_ref();
     let block = found.and_then(|(_, record)| inject::block(record));
     if env.ui.json {
         env.ui.write_json(&object! {

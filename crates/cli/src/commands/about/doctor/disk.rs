@@ -25,7 +25,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
 
 /// Refs that were lost, and records, journals and other files of the store that cannot be used.
 fn look_at_damage(findings: &mut Findings, env: &CommandEnv) {
-    let found = match env.engine.glance() {
+    let found = match env.engine.verify_quickly() {
         Ok(found) => found,
         Err(error) => return findings.add_error("record", error),
     };
