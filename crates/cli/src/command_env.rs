@@ -137,7 +137,7 @@ impl CommandEnv {
     }
 
     /// The step of this project under whose command we run, if we do.
-    pub(crate) fn outer_step(&self, project: &Project<'_>) -> Option<u64> {
+    pub(crate) fn outer_step(&self, project: &Project) -> Option<u64> {
         let outer = self.outer_step.as_ref()?;
         if outer.project != project.id().as_str() {
             return None;
@@ -165,7 +165,7 @@ impl CommandEnv {
     }
 
     /// The project around the directory; says so when a restore of it was interrupted.
-    pub(crate) fn open_project(&self) -> Result<Project<'_>> {
+    pub(crate) fn open_project(&self) -> Result<Project> {
         let project = self.open_project_quietly()?;
         let interrupted = project.interrupted()?.map(|interrupted| interrupted.started);
         if let Some(started) = interrupted.or_else(|| unfinished(&project)) {
@@ -188,7 +188,7 @@ impl CommandEnv {
     }
 
     /// Like [`Self::open_project`], for commands that deal with an interrupted restore themselves.
-    pub(crate) fn open_project_quietly(&self) -> Result<Project<'_>> {
+    pub(crate) fn open_project_quietly(&self) -> Result<Project> {
         let root = match &self.named_root {
             Some(root) => root.clone(),
             // A directory that was deleted is still the one that is meant.
@@ -208,7 +208,7 @@ impl CommandEnv {
     /// Paths from the command line, inside the project.
     pub(crate) fn project_paths(
         &self,
-        project: &Project<'_>,
+        project: &Project,
         paths: &[PathBuf],
     ) -> Result<Vec<RelPath>> {
         paths.iter().map(|path| Ok(project.rel_path(&self.absolute(path))?)).collect()
@@ -216,7 +216,7 @@ impl CommandEnv {
 }
 
 /// The checkpoint a person named.
-pub(crate) fn find(project: &Project<'_>, text: &str) -> Result<Checkpoint> {
+pub(crate) fn find(project: &Project, text: &str) -> Result<Checkpoint> {
     let spec = Spec::parse(text).map_err(|bad| CommandError::from(Error::from(bad)))?;
     Ok(project.find(&spec)?)
 }

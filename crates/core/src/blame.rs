@@ -65,7 +65,7 @@ pub struct Blame {
     pub steps: Vec<Step>,
 }
 
-impl Project<'_> {
+impl Project {
     /// Says for each line of a file, as it is now, who put it there.
     pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame, Error> {
         let told = self.tell(path, progress)?;

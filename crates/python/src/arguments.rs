@@ -85,10 +85,7 @@ impl<'py> FromPyObject<'_, 'py> for Patterns {
 
 impl Paths {
     /// The same paths inside the project; relative ones are relative to its root.
-    pub(crate) fn inside(
-        &self,
-        project: &CoreProject<'_>,
-    ) -> Result<Vec<RelPath>, herma_core::Error> {
+    pub(crate) fn inside(&self, project: &CoreProject) -> Result<Vec<RelPath>, herma_core::Error> {
         let one = |path: &PathBuf| project.rel_path(&project.root().join(path));
         self.0.iter().map(one).collect()
     }
@@ -245,7 +242,7 @@ impl Which {
     /// Finds it.
     pub(crate) fn find(
         &self,
-        project: &CoreProject<'_>,
+        project: &CoreProject,
     ) -> Result<herma_core::Checkpoint, herma_core::Error> {
         match self {
             Self::Known(checkpoint) => Ok(checkpoint.as_ref().clone()),

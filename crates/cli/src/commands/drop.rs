@@ -46,7 +46,7 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
 }
 
 /// Removes a checkpoint that cannot be read, and so cannot be shown either.
-fn drop_damaged(env: &CommandEnv, project: &Project<'_>, checkpoint: &str) -> Result<Outcome> {
+fn drop_damaged(env: &CommandEnv, project: &Project, checkpoint: &str) -> Result<Outcome> {
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
     if env.ui.json {

@@ -33,7 +33,7 @@ pub(crate) struct PinArgs {
 
 /// What `--json` prints for a command that marks or drops a checkpoint: what was done, and to which checkpoint as it was before.
 pub(crate) fn mark_json(
-    project: &Project<'_>,
+    project: &Project,
     action: &str,
     name: Option<&str>,
     checkpoint: Option<&Checkpoint>,

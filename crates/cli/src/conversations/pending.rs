@@ -18,7 +18,7 @@ pub(crate) enum Pending {
 }
 
 /// When a command began that moved the files of a project and not its conversation yet.
-pub(crate) fn unfinished(project: &Project<'_>) -> Option<i64> {
+pub(crate) fn unfinished(project: &Project) -> Option<i64> {
     // Who cannot look cannot say; the commands that move files do.
     let files = super::directory(project.home()).ok()??;
     let ends = Ends::look(&files, project.id().as_str()).ok()??;
@@ -28,7 +28,7 @@ pub(crate) fn unfinished(project: &Project<'_>) -> Option<i64> {
     }
 }
 
-pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending> {
+pub(crate) fn pending(project: &Project, ends: &Ends) -> Result<Pending> {
     let Some(intent) = ends.intent()? else { return Ok(Pending::Nothing) };
     if intent.due.is_none() {
         if project.is_half_way()? {
@@ -52,7 +52,7 @@ pub(crate) fn pending(project: &Project<'_>, ends: &Ends) -> Result<Pending> {
 }
 
 /// Where the files have arrived, and what they left.
-pub(crate) fn arrival(project: &Project<'_>, intent: &Intent, record: &UndoRecord) -> Arrival {
+pub(crate) fn arrival(project: &Project, intent: &Intent, record: &UndoRecord) -> Arrival {
     let is_undo = intent.reversing || intent.aim == Aim::Undo;
     let stack = if is_undo { &record.future } else { &record.past };
     let left = stack.last().map(|id| id.to_hex());

@@ -92,7 +92,7 @@ fn in_project(
     }
 }
 
-fn end_turn(project: &Project<'_>, event: &Event) -> Result<String, Error> {
+fn end_turn(project: &Project, event: &Event) -> Result<String, Error> {
     let ended = match (&event.session, event.kind) {
         (None, _) => return Ok("no session was named".to_owned()),
         (Some(session), EventKind::SessionEnd) => project.end_session(session)?,
@@ -122,7 +122,7 @@ fn facts(env: &CommandEnv, event: &Event) -> Facts {
 
 fn save(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     call: &HookCall,
     reason: String,
 ) -> Result<String, Error> {
@@ -154,7 +154,7 @@ fn told(env: &CommandEnv, call: &HookCall, saved: Option<&Saved>) -> String {
     text
 }
 
-fn begin_turn(env: &CommandEnv, project: &Project<'_>, call: &HookCall) -> Result<String, Error> {
+fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<String, Error> {
     let event = &call.event;
     let prompt = event.prompt.as_deref().filter(|text| !text.trim().is_empty());
     let first_line = prompt.and_then(|text| text.trim().lines().next());
@@ -179,7 +179,7 @@ fn begin_turn(env: &CommandEnv, project: &Project<'_>, call: &HookCall) -> Resul
 /// One agent tells of its turn before every request to its model; and two hooks may tell of the same.
 fn is_repeated(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     event: &Event,
     session: &str,
 ) -> Result<bool, Error> {
@@ -197,7 +197,7 @@ fn is_repeated(
 
 fn begin_call(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     call: &HookCall,
     tool: &ToolUse,
     others: Vec<String>,
@@ -236,7 +236,7 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
     is_its && event.agent.class_of(tool) == ToolClass::Agent
 }
 
-fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse) -> StepStart {
+fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> StepStart {
     let base = tool.directory.clone().or_else(|| event.directory.clone());
     let shown = |path: &std::path::PathBuf| {
         let absolute = base.as_ref().map_or_else(|| path.clone(), |base| base.join(path));
@@ -258,7 +258,7 @@ fn start(env: &CommandEnv, project: &Project<'_>, event: &Event, tool: &ToolUse)
 }
 
 /// The next call tells that the last one is over, where nothing else does.
-fn end_open(project: &Project<'_>, event: &Event) -> Result<(), Error> {
+fn end_open(project: &Project, event: &Event) -> Result<(), Error> {
     for step in project.open_steps()? {
         let facts = &step.start.facts;
         let is_its =
@@ -282,7 +282,7 @@ fn only_reads(tool: &ToolUse) -> bool {
 
 fn end_call(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     call: &HookCall,
     tool: &ToolUse,
 ) -> Result<String, Error> {

@@ -104,7 +104,7 @@ impl Caller {
     pub(crate) fn look<T>(
         &self,
         root: Option<&Path>,
-        by: impl FnOnce(&CommandEnv, &Project<'_>) -> Result<T>,
+        by: impl FnOnce(&CommandEnv, &Project) -> Result<T>,
     ) -> Result<T> {
         let env = self.env(root, root)?;
         let project = env.open_project_quietly()?;

@@ -68,7 +68,7 @@ pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
 }
 
 /// Says so when the line of states has gaps because checkpoints are damaged.
-pub(crate) fn warn_of_gaps(env: &CommandEnv, project: &Project<'_>) -> Result<Outcome> {
+pub(crate) fn warn_of_gaps(env: &CommandEnv, project: &Project) -> Result<Outcome> {
     let damaged = project.damaged()?;
     if damaged.is_empty() {
         return Ok(Outcome::Done);

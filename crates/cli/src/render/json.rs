@@ -67,7 +67,7 @@ pub(crate) fn text(bytes: &[u8]) -> (String, Option<String>) {
 }
 
 /// The project a command was about.
-pub(crate) fn project_json(project: &Project<'_>) -> impl Serialize + use<> {
+pub(crate) fn project_json(project: &Project) -> impl Serialize + use<> {
     object! {
         id: project.id().to_string(),
         #[serde(flatten)]

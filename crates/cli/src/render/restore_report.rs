@@ -27,7 +27,7 @@ pub(crate) enum Format {
 /// Tells what a restore would do.
 pub(crate) fn report_plan(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     plan: &Plan,
     format: Format,
     told: Told,
@@ -54,7 +54,7 @@ pub(crate) fn report_plan(
 /// Tells what a restore did.
 pub(crate) fn report_restored(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     restored: &Restored,
     format: Format,
     what_reverses: &str,
@@ -123,10 +123,7 @@ fn missing_and_kept(kept: &[Kept]) -> (usize, usize) {
 }
 
 /// Tells that there was nothing to finish.
-pub(crate) fn report_nothing_to_continue(
-    env: &CommandEnv,
-    project: &Project<'_>,
-) -> Result<Outcome> {
+pub(crate) fn report_nothing_to_continue(env: &CommandEnv, project: &Project) -> Result<Outcome> {
     env.ui.status("No restore of this project was interrupted.");
     report_conversation(env, project, Told::nothing())
 }
@@ -134,7 +131,7 @@ pub(crate) fn report_nothing_to_continue(
 /// Tells what happened to a conversation where no file was concerned.
 pub(crate) fn report_conversation(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     told: Told,
 ) -> Result<Outcome> {
     report_no_files(env, project, &[], told)
@@ -143,7 +140,7 @@ pub(crate) fn report_conversation(
 /// Tells that nothing was undone, because no checkpoint holds what the last step changed.
 pub(crate) fn report_outside(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     step: &OutsideOfStep,
     told: Told,
 ) -> Result<Outcome> {
@@ -162,7 +159,7 @@ pub(crate) fn report_outside(
 
 fn report_no_files(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     outside: &[OutsideOfStep],
     told: Told,
 ) -> Result<Outcome> {
@@ -198,7 +195,7 @@ fn warn_of_receipt(ui: &Ui, plan: &Plan) {
 }
 
 fn to_json(
-    project: &Project<'_>,
+    project: &Project,
     plan: Option<&Plan>,
     kept: &[Kept],
     restored: Option<&Restored>,

@@ -72,7 +72,7 @@ fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
 }
 
 /// One step and what it changed.
-pub(crate) fn look_up(project: &Project<'_>, number: u64) -> Result<ListedStep> {
+pub(crate) fn look_up(project: &Project, number: u64) -> Result<ListedStep> {
     let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     let mut found = project.steps(&choice)?;
     found.retain(|listed| listed.step.number == number);

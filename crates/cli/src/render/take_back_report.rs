@@ -24,7 +24,7 @@ const SHOWN: usize = 3;
 /// Tells what a plan would do.
 pub(crate) fn report_planned(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     plan: &TakeBackPlan,
     format: Format,
     told: Told,
@@ -66,7 +66,7 @@ pub(crate) fn report_planned(
 /// Tells what was done.
 pub(crate) fn report_taken_back(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     taken: &TakenBack,
     format: Format,
     told: Told,
@@ -286,7 +286,7 @@ const fn word(becomes: &Becomes) -> &'static str {
 }
 
 fn to_json(
-    project: &Project<'_>,
+    project: &Project,
     plan: &TakeBackPlan,
     restored: Option<&Restored>,
     dry_run: bool,

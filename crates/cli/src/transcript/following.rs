@@ -22,7 +22,7 @@ use crate::terminal::shown;
 /// A command that moves files, and what it means for a conversation.
 pub(crate) struct Following<'e> {
     env: &'e CommandEnv,
-    project: &'e Project<'e>,
+    project: &'e Project,
     files: Option<Dir>,
     ends: Option<Ends>,
     intent: Option<Intent>,
@@ -30,7 +30,7 @@ pub(crate) struct Following<'e> {
 
 impl<'e> Following<'e> {
     /// Waits for another command that moves this project and a conversation.
-    pub(crate) fn take(env: &'e CommandEnv, project: &'e Project<'e>) -> Result<Self> {
+    pub(crate) fn take(env: &'e CommandEnv, project: &'e Project) -> Result<Self> {
         let mut following = Self { env, project, files: None, ends: None, intent: None };
         let opened = conversations::directory(&env.home).and_then(|files| {
             let id = project.id().as_str();
@@ -69,7 +69,7 @@ impl<'e> Following<'e> {
     }
 
     /// Takes up what was interrupted, and writes down what this command sets out to do.
-    pub(crate) fn begin(env: &'e CommandEnv, project: &'e Project<'e>, aim: Aim) -> Result<Self> {
+    pub(crate) fn begin(env: &'e CommandEnv, project: &'e Project, aim: Aim) -> Result<Self> {
         let mut following = Self::take(env, project)?;
         if let Pending::Files(_) = following.pending()? {
             return Err(Error::RestoreUnfinished.into());

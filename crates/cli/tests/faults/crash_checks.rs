@@ -127,19 +127,14 @@ fn check_listed(scene: &Scene, listed: &[Checkpoint], cut: Cut) -> Checked {
     need(known.iter().all(|id| before.any(|b| b == id)), || format!("out of order: {known:?}"))
 }
 
-fn check_restores(
-    scene: &Scene,
-    open: &Project<'_>,
-    checkpoint: &Checkpoint,
-    tree: &Tree,
-) -> Checked {
+fn check_restores(scene: &Scene, open: &Project, checkpoint: &Checkpoint, tree: &Tree) -> Checked {
     let done = open.restore(checkpoint, &RestoreOptions::default(), &NoProgress);
     works("restore", done)?;
     same(tree, &scene.project().tree(), "restored")
 }
 
 /// The project is at one end, at the other, or known to be in between; then both ways are open.
-fn check_restore(scene: &Scene, open: &Project<'_>, transaction: Transaction, cut: Cut) -> Checked {
+fn check_restore(scene: &Scene, open: &Project, transaction: Transaction, cut: Cut) -> Checked {
     let (from, to) = ((transaction.from)(), (transaction.to)());
     let (end, other_end) = if transaction.is_taken_back { (&from, &to) } else { (&to, &from) };
     let (now, temporary) = without_temporary(scene.project().tree());
@@ -182,7 +177,7 @@ fn check_mend(engine: &Engine, cut: Cut) -> Checked {
 }
 
 /// The next save works, nothing lies about, and an older checkpoint can be restored.
-fn check_usable(scene: &Scene, engine: &Engine, open: &Project<'_>, cut: Cut) -> Checked {
+fn check_usable(scene: &Scene, engine: &Engine, open: &Project, cut: Cut) -> Checked {
     scene.project().write("after.txt", "after the power cut\n");
     let saved = works("the next save", open.save(&SaveOptions::default(), &NoProgress))?;
     need(saved.is_new, || "the next save saved nothing".to_owned())?;

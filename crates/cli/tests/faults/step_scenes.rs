@@ -136,7 +136,7 @@ pub(super) fn check_step(scene: &Scene) {
 }
 
 /// What a restore did, or took back, is never taken for what a person did.
-fn assert_no_move_is_a_persons(scene: &Scene, open: &Project<'_>) {
+fn assert_no_move_is_a_persons(scene: &Scene, open: &Project) {
     let start = Spec::parse("start").expect("a name");
     let asked = TakeBack {
         since: Some(open.find(&start).expect("the first checkpoint")),

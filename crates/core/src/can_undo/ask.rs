@@ -15,7 +15,7 @@ use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 
-impl Project<'_> {
+impl Project {
     /// Would a checkpoint taken now bring back everything `command`, started in `directory`, can change?
     ///
     /// Nothing is run and nothing is written. The project is scanned, which is as fast as a save in which

@@ -232,7 +232,7 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
     Ok(())
 }
 
-impl Project<'_> {
+impl Project {
     /// Forgets a checkpoint. No other checkpoint changes its id, its time or its place in the order.
     ///
     /// Its objects stay until collection finds that nothing needs them.

@@ -114,8 +114,9 @@ pub struct KnownProject {
 }
 
 /// One project.
-pub struct Project<'e> {
-    pub(crate) engine: &'e Engine,
+#[derive(Clone)]
+pub struct Project {
+    pub(crate) engine: Engine,
     pub(crate) root: PathBuf,
     pub(crate) id: ProjectId,
 }
@@ -166,7 +167,7 @@ impl Engine {
     }
 
     /// The project at `root`, if that may be one. One that was saved may be gone by now: a restore makes it again.
-    pub fn project(&self, root: &Path) -> Result<Project<'_>, Error> {
+    pub fn project(&self, root: &Path) -> Result<Project, Error> {
         let root = herma_fs::dir::canonicalize(root)?;
         let (user_home, home) = (self.options.user_home.as_deref(), &self.options.home);
         match project::check_root(&root, user_home, home, &self.base) {
@@ -174,17 +175,17 @@ impl Engine {
             checked => checked?,
         }
         let id = ProjectId::of(&root);
-        Ok(Project { engine: self, root, id })
+        Ok(Project { engine: self.clone(), root, id })
     }
 
     /// The project that was at `root`, a path [`Project::root`] answered, though its directory may be gone
     /// by now: what is remembered of it can be read, and its open steps can be ended.
-    pub fn former_project(&self, root: &Path) -> Project<'_> {
-        Project { engine: self, root: root.to_owned(), id: ProjectId::of(root) }
+    pub fn former_project(&self, root: &Path) -> Project {
+        Project { engine: self.clone(), root: root.to_owned(), id: ProjectId::of(root) }
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// Herma's home, where its checkpoints are.
     pub fn home(&self) -> &Path {
         &self.engine.options.home

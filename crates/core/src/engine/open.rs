@@ -166,7 +166,7 @@ pub(crate) fn stamp(now: &Timestamp) -> String {
 /// Seconds after which a visit that changed nothing is noted again.
 const VISITS_APART: f64 = 60.0;
 
-impl Project<'_> {
+impl Project {
     /// Opens the store for reading; an error if there is none.
     pub(crate) fn read_store(&self) -> Result<OpenStore, Error> {
         self.engine.open_for_reading()?.ok_or_else(|| Error::NoStore(self.engine.store_dir()))

@@ -48,7 +48,7 @@ fn known(
     })
 }
 
-impl Project<'_> {
+impl Project {
     /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
     /// is this one, then it is that project and no other. Else those count of which most top-level names
     /// are here, unless their own directory is known to be elsewhere.

@@ -10,7 +10,7 @@ use crate::records::step::StepEnd;
 use crate::records::step::log::StepLog;
 use crate::records::step::marks::Marks;
 
-impl Project<'_> {
+impl Project {
     /// Takes over the steps and turns of another project, whose checkpoints have got other places in the
     /// order of saving. Not if steps were recorded here already: two lines of work have no common order.
     pub(crate) fn carry_steps(

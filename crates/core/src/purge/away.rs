@@ -29,7 +29,7 @@ pub struct InterruptedPurge {
 /// How often the store is asked for when somebody is always using it.
 const ATTEMPTS: usize = 3;
 
-impl Project<'_> {
+impl Project {
     /// Collects until the contents are gone, and looks whether they are. Litter goes also if there are none:
     /// nothing says what is in it.
     pub(crate) fn take_away(

@@ -35,7 +35,7 @@ use crate::records::doomed;
 use crate::records::purge::PurgeRecord;
 use crate::restore::interrupted::records_of;
 
-impl Project<'_> {
+impl Project {
     /// What a purge would find and do. Nothing is changed.
     pub fn plan_purge(
         &self,
@@ -55,7 +55,7 @@ impl Project<'_> {
     /// Takes files out of every checkpoint of this project, and their contents out of the store.
     pub fn purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged, Error> {
         check(request)?;
-        let engine = self.engine;
+        let engine = &self.engine;
         let dirs = engine.open_for_cleaning()?;
         let dirs = dirs.ok_or_else(|| Error::NoStore(engine.store_dir()))?;
         let _collector = engine.lock_collector(&dirs, /*attended*/ true)?;

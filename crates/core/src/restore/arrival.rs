@@ -40,7 +40,7 @@ pub(crate) fn syncs_each(plan: &Plan) -> bool {
     plan.actions.len() <= SYNC_EACH
 }
 
-impl Project<'_> {
+impl Project {
     /// Makes what a plan changed last.
     pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<(), Error> {
         if plan.actions.is_empty() {

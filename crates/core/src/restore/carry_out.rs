@@ -20,7 +20,7 @@ use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
 use crate::types::asked::RestoreOptions;
 
-impl Project<'_> {
+impl Project {
     /// Changes the files, looks whether they received, and notes how to get back.
     pub(crate) fn carry_out(
         &self,

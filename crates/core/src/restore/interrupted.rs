@@ -27,7 +27,7 @@ pub struct Interrupted {
     pub started: i64,
 }
 
-impl Project<'_> {
+impl Project {
     pub(crate) fn records(
         &self,
         store: &OpenStore,

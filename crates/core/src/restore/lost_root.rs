@@ -23,7 +23,7 @@ impl Engine {
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// Makes the project's directory again, if it is gone and there is something to bring back into it. Only in the file system it
     /// was in: where a volume is not mounted, its files belong elsewhere. Returns whether it was.
     pub(crate) fn make_root_again(&self, store: &OpenStore) -> Result<bool, Error> {

@@ -63,7 +63,7 @@ struct Unproven {
     source: ObjectError,
 }
 
-impl Project<'_> {
+impl Project {
     /// Saves the present that `draft` found, unless a checkpoint has it, and proves that what `plan` displaces can come
     /// back from there.
     pub(crate) fn secure(

@@ -67,7 +67,7 @@ pub(crate) enum Task {
     Reverse(Journal),
 }
 
-impl Project<'_> {
+impl Project {
     /// What restoring a checkpoint would do. Nothing is written anywhere.
     pub fn plan_restore(
         &self,

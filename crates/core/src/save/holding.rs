@@ -15,7 +15,7 @@ use crate::records::step::{Step, StepRules};
 /// So many of the newest steps may have ended with the newest checkpoint.
 const STEPS_SEARCHED: u64 = 16;
 
-impl Project<'_> {
+impl Project {
     /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
     /// the last step, if nothing happened since, and these. So what Herma wrote, or a step did under other rules, belongs to the
     /// present as long as nobody changed it.

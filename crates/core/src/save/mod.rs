@@ -172,7 +172,7 @@ pub(crate) struct SavedState {
     pub(crate) recent: Arc<RecentContents>,
 }
 
-impl Project<'_> {
+impl Project {
     /// Saves the project, unless nothing changed since the newest checkpoint.
     pub fn save(&self, options: &SaveOptions, progress: &dyn Progress) -> Result<Saved, Error> {
         if let Some(name) = &options.name {

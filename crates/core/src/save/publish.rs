@@ -70,7 +70,7 @@ impl NewState {
     }
 }
 
-impl Project<'_> {
+impl Project {
     #[expect(clippy::too_many_arguments, reason = "one step of one operation, called once")]
     pub(crate) fn publish(
         &self,

@@ -51,7 +51,7 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
     summary
 }
 
-impl Project<'_> {
+impl Project {
     /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
     pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
         let store = self.read_store()?;

@@ -39,7 +39,7 @@ impl Reliance {
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// Does the cheap sign say that the store has all of this checkpoint?
     pub(crate) fn is_relied_on(&self, store: &OpenStore, checkpoint: Option<ObjectId>) -> bool {
         let sign = self.pack_sign(store).filter(|sign| {

@@ -19,7 +19,7 @@ use crate::history::History;
 
 /// The store, as far as it can tell. What cannot be read was not saved.
 pub(crate) struct SavedBefore<'a> {
-    project: &'a Project<'a>,
+    project: &'a Project,
     store: Option<&'a OpenStore>,
     /// The trees of the project's checkpoints, the newest first; read when first asked.
     trees: OnceLock<Vec<ObjectId>>,
@@ -27,7 +27,7 @@ pub(crate) struct SavedBefore<'a> {
 
 impl<'a> SavedBefore<'a> {
     /// Asks this store, if there is one, about this project.
-    pub(crate) fn new(project: &'a Project<'a>, store: Option<&'a OpenStore>) -> Self {
+    pub(crate) fn new(project: &'a Project, store: Option<&'a OpenStore>) -> Self {
         Self { project, store, trees: OnceLock::new() }
     }
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 /// There is a checkpoint the disk may not know of.
 pub(crate) const FILE: &str = "unsettled";
 
-impl Project<'_> {
+impl Project {
     /// Notes that what is about to be published is not synced, if it is not.
     pub(crate) fn note_unsettled(&self, store: &OpenStore) -> Result<(), Error> {
         if self.settings().durability == Durability::Synced {

@@ -50,7 +50,7 @@ pub struct BegunCall {
     pub repeated: bool,
 }
 
-impl Project<'_> {
+impl Project {
     /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has
     /// begun, unless that was told already.
     pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall, Error> {

@@ -38,7 +38,7 @@ pub struct ListedStep {
     pub is_damaged: bool,
 }
 
-impl Project<'_> {
+impl Project {
     /// Is any step of this project on record?
     pub fn has_steps(&self) -> Result<bool, Error> {
         match self.engine.open_for_reading()? {

@@ -13,7 +13,7 @@ use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
 
-impl Project<'_> {
+impl Project {
     /// What no checkpoint holds, as it is now. What cannot be looked at is not watched.
     pub(crate) fn sight_outside(&self, store: &OpenStore) -> Sighting {
         match self.open_root() {

@@ -43,7 +43,7 @@ pub struct EndedStep {
     pub saved: Option<Saved>,
 }
 
-impl Project<'_> {
+impl Project {
     /// Saves the project before a tool call and notes that the call has begun.
     pub fn begin_step(
         &self,

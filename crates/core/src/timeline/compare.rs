@@ -132,7 +132,7 @@ impl Side for MadeSide<'_> {
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// Compares two states, within `scope` if that is not empty.
     pub fn changes(
         &self,

@@ -75,7 +75,7 @@ pub struct FileHistory {
     pub steps: Vec<Step>,
 }
 
-impl Project<'_> {
+impl Project {
     /// Lists every version of the file that is at `path` now, or was last there.
     pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory, Error> {
         let told = self.tell(path, progress)?;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::history::History;
 use crate::types::checkpoint::{Checkpoint, check_checkpoint_name};
 
-impl Project<'_> {
+impl Project {
     /// Gives a checkpoint a name.
     pub fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<(), Error> {
         check_checkpoint_name(name)

@@ -103,7 +103,7 @@ impl Story {
     /// What belongs to a point of the timeline that is not the present.
     pub(crate) fn parts(
         &self,
-        project: &Project<'_>,
+        project: &Project,
         store: &OpenStore,
         point: usize,
     ) -> Result<StateParts, Error> {
@@ -145,7 +145,7 @@ impl Story {
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// Puts the story of this project together, up to a present in this state.
     pub(crate) fn story(
         &self,
@@ -198,7 +198,7 @@ impl Project<'_> {
 
 /// What belongs to a checkpoint beside its tree.
 pub(crate) fn parts_of(
-    project: &Project<'_>,
+    project: &Project,
     store: &OpenStore,
     checkpoint: &Checkpoint,
     modes: Option<ObjectId>,

@@ -60,7 +60,7 @@ struct Ground<'g> {
     pending: &'g Pending<'g>,
 }
 
-impl Project<'_> {
+impl Project {
     /// Compares what was before the chosen steps with what they made of it, within `scope` if that is not
     /// empty. What others did in between is not part of it.
     pub fn session_changes(

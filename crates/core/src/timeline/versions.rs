@@ -58,7 +58,7 @@ pub(crate) enum At {
     Unknown,
 }
 
-impl Project<'_> {
+impl Project {
     /// Puts the story together and looks at what is at a path. Nothing is written.
     pub(crate) fn tell(&self, path: &RelPath, progress: &dyn Progress) -> Result<Told, Error> {
         let store = self.read_store()?;

@@ -41,7 +41,7 @@ pub enum Undone {
     Outside(OutsideOfStep),
 }
 
-impl Project<'_> {
+impl Project {
     /// Goes back to the state before this one: takes back what changed since the last save or move, or else what led
     /// there, be it work or a restore.
     pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {

@@ -70,7 +70,7 @@ impl Side for ResultSide<'_> {
     }
 }
 
-impl Project<'_> {
+impl Project {
     /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
     pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
         let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());

@@ -35,7 +35,7 @@ use crate::undo::stretches::Stretches;
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
 
-impl Project<'_> {
+impl Project {
     /// Works out what taking back would do. Nothing is changed.
     pub fn plan_take_back(
         &self,

@@ -18,7 +18,7 @@ use crate::undo::plan::TakeBackPlan;
 
 /// A timeline up to the present, and where its objects are.
 pub(crate) struct Stretches<'s> {
-    pub(crate) project: &'s Project<'s>,
+    pub(crate) project: &'s Project,
     pub(crate) store: &'s OpenStore,
     pub(crate) told: &'s Story,
     pub(crate) present: &'s Present,

@@ -81,7 +81,7 @@ impl TestProject {
         self.temp.path().join("home")
     }
 
-    pub fn project(&self) -> Project<'_> {
+    pub fn project(&self) -> Project {
         self.engine.project(&self.root).unwrap()
     }
 

@@ -49,7 +49,7 @@ impl Project {
     /// Hands the engine's project to `work`.
     pub(crate) fn with<T>(
         &self,
-        work: impl FnOnce(&CoreProject<'_>) -> Result<T, Error>,
+        work: impl FnOnce(&CoreProject) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let project = self.engine.project(&self.root)?;
         if project.root() != self.root {
@@ -61,7 +61,7 @@ impl Project {
     /// The same where only the store is needed: the directory may be gone.
     pub(crate) fn remembered<T>(
         &self,
-        work: impl FnOnce(&CoreProject<'_>) -> Result<T, Error>,
+        work: impl FnOnce(&CoreProject) -> Result<T, Error>,
     ) -> Result<T, Error> {
         work(&self.engine.former_project(&self.root))
     }
@@ -78,7 +78,7 @@ impl Project {
         &self,
         py: Python<'_>,
         which: &Which,
-        work: impl FnOnce(&CoreProject<'_>, &herma_core::Checkpoint) -> Result<(), Error> + Send,
+        work: impl FnOnce(&CoreProject, &herma_core::Checkpoint) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
         quietly(py, || self.with(|project| work(project, &which.find(project)?)))
     }

@@ -61,7 +61,7 @@ impl Asked {
     /// steps of agents are known and not everything is asked for.
     fn plan(
         &self,
-        project: &CoreProject<'_>,
+        project: &CoreProject,
         which: &Which,
         listener: &Listener,
     ) -> Result<Plan, herma_core::Error> {
@@ -81,7 +81,7 @@ impl Asked {
     /// Taking back what agents did since a checkpoint.
     fn take_back(
         &self,
-        project: &CoreProject<'_>,
+        project: &CoreProject,
         since: Checkpoint,
     ) -> Result<TakeBack, herma_core::Error> {
         Ok(TakeBack {
@@ -101,7 +101,7 @@ impl Asked {
     /// Restores.
     fn restore(
         &self,
-        project: &CoreProject<'_>,
+        project: &CoreProject,
         which: &Which,
         listener: &Listener,
     ) -> Result<Restored, herma_core::Error> {
@@ -120,7 +120,7 @@ impl Asked {
 
 /// Carries out a plan, if everything is still as it was when it was made.
 fn carry_out(
-    project: &CoreProject<'_>,
+    project: &CoreProject,
     plan: &Plan,
     listener: &Listener,
 ) -> Result<Restored, herma_core::Error> {

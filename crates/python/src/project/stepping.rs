@@ -48,13 +48,13 @@ pub(crate) struct Ending {
 }
 
 /// The step with this number, as the list has it.
-fn listed(project: &CoreProject<'_>, number: u64) -> Result<Option<ListedStep>, Error> {
+fn listed(project: &CoreProject, number: u64) -> Result<Option<ListedStep>, Error> {
     let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
     Ok(project.steps(&choice)?.pop())
 }
 
 /// A step that has ended, with what the list knows of it. If that cannot be read, it has ended all the same.
-fn as_listed(project: &CoreProject<'_>, step: CoreStep) -> Step {
+fn as_listed(project: &CoreProject, step: CoreStep) -> Step {
     match listed(project, step.number) {
         Ok(Some(listed)) => listed.into(),
         Ok(None) | Err(_) => step.into(),
@@ -62,7 +62,7 @@ fn as_listed(project: &CoreProject<'_>, step: CoreStep) -> Step {
 }
 
 /// Refuses a step to be part of one that is not under way.
-fn check_open(project: &CoreProject<'_>, outer: u64) -> Result<(), Error> {
+fn check_open(project: &CoreProject, outer: u64) -> Result<(), Error> {
     match listed(project, outer)? {
         None => Err(Error::NoSuchStep(WhichStep::Number(outer))),
         Some(listed) if !listed.step.is_open() => Err(Error::StepIsOver(outer)),

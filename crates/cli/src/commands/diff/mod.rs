@@ -119,7 +119,7 @@ fn count(comparison: &Comparison) -> Result<Vec<FileStat>> {
 
 fn write_json(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     sides: &Sides,
     comparison: &Comparison,
 ) -> Result<Outcome> {

@@ -30,7 +30,7 @@ impl Sides {
     /// Tells checkpoints and paths apart.
     pub(super) fn choose(
         env: &CommandEnv,
-        project: &Project<'_>,
+        project: &Project,
         arguments: &[OsString],
         paths: &[PathBuf],
     ) -> Result<Self> {
@@ -77,7 +77,7 @@ impl Sides {
 /// The checkpoint the argument names; `None` if it must be a path.
 pub(super) fn as_checkpoint(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     argument: &OsStr,
 ) -> Result<Option<Checkpoint>> {
     let Some(spec) = argument.to_str().and_then(|text| Spec::parse(text).ok()) else {

@@ -52,7 +52,7 @@ impl StepsChoiceArgs {
 /// Shows what the chosen steps changed.
 pub(super) fn diff_steps(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     args: &DiffArgs,
     choice: &StepChoice,
 ) -> Result<Outcome> {
@@ -81,7 +81,7 @@ pub(super) fn diff_steps(
 }
 
 /// The paths to look at. A checkpoint makes no sense here: the steps say what is compared.
-fn scope(env: &CommandEnv, project: &Project<'_>, args: &DiffArgs) -> Result<Vec<RelPath>> {
+fn scope(env: &CommandEnv, project: &Project, args: &DiffArgs) -> Result<Vec<RelPath>> {
     if let Some(first) = args.arguments.first()
         && as_checkpoint(env, project, first)?.is_some()
     {
@@ -137,7 +137,7 @@ fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
     outcome
 }
 
-fn write_json(env: &CommandEnv, project: &Project<'_>, found: &SessionChanges) -> Result<()> {
+fn write_json(env: &CommandEnv, project: &Project, found: &SessionChanges) -> Result<()> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     env.ui.write_json(&object! {
         schema: "herma.diff-steps/1",

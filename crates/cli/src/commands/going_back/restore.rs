@@ -113,7 +113,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
 /// can be a path.
-fn checkpoint(project: &Project<'_>, args: &RestoreArgs) -> Result<Option<Checkpoint>> {
+fn checkpoint(project: &Project, args: &RestoreArgs) -> Result<Option<Checkpoint>> {
     let Some(text) = &args.checkpoint else { return Ok(None) };
     let found = find(project, text);
     if found.is_err() && args.choice.is_given() {
@@ -124,7 +124,7 @@ fn checkpoint(project: &Project<'_>, args: &RestoreArgs) -> Result<Option<Checkp
 
 fn take_back_chosen(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     args: &RestoreArgs,
     since: Option<Checkpoint>,
     format: Format,
@@ -162,7 +162,7 @@ fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome> {
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.
-pub(crate) fn with_state_of_files(project: &Project<'_>, error: Error) -> CommandError {
+pub(crate) fn with_state_of_files(project: &Project, error: Error) -> CommandError {
     let error = CommandError::from(error);
     match project.interrupted() {
         Ok(Some(interrupted)) => error

@@ -104,7 +104,7 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(
         env: &CommandEnv,
-        project: &Project<'_>,
+        project: &Project,
         steps: StepChoice,
         since: Option<Checkpoint>,
         paths: &[PathBuf],
@@ -133,7 +133,7 @@ impl Asked {
 /// Takes back what is asked for, or says what that would do.
 pub(crate) fn take_back(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     asked: &TakeBack,
     dry_run: bool,
     format: Format,
@@ -165,7 +165,7 @@ pub(crate) fn take_back(
 }
 
 /// Lets a person choose; is anything left to do?
-fn choose(env: &CommandEnv, project: &Project<'_>, plan: &mut TakeBackPlan) -> Result<bool> {
+fn choose(env: &CommandEnv, project: &Project, plan: &mut TakeBackPlan) -> Result<bool> {
     if !plan.is_empty() {
         let preview = project.preview(plan)?;
         patch_choice::choose(&env.ui, &preview, plan)?;

@@ -100,7 +100,7 @@ const fn format(null: bool) -> Format {
 
 fn go(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     aim: Aim,
     dry_run: bool,
     format: Format,
@@ -130,7 +130,7 @@ pub(crate) enum Travelled {
 }
 
 /// Undoes or redoes, with the conversation that belongs to it.
-pub(crate) fn travel(env: &CommandEnv, project: &Project<'_>, aim: Aim) -> Result<Travelled> {
+pub(crate) fn travel(env: &CommandEnv, project: &Project, aim: Aim) -> Result<Travelled> {
     let mut following = Following::take(env, project)?;
     let aim = match following.pending()? {
         Pending::Files(intent) if aim == Aim::Undo => {
@@ -157,7 +157,7 @@ pub(crate) fn travel(env: &CommandEnv, project: &Project<'_>, aim: Aim) -> Resul
 /// Moves the files, and lets a conversation follow.
 fn moved(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     aim: Aim,
     mut following: Following<'_>,
 ) -> Result<Travelled> {
@@ -166,7 +166,7 @@ fn moved(
     Ok(Travelled::Files(aim, undone, told))
 }
 
-fn step(env: &CommandEnv, project: &Project<'_>, aim: &Aim, dry_run: bool) -> Result<Undone> {
+fn step(env: &CommandEnv, project: &Project, aim: &Aim, dry_run: bool) -> Result<Undone> {
     let progress = env.ui.progress();
     let undone = if *aim == Aim::Redo {
         project.redo(&progress, dry_run)
@@ -178,7 +178,7 @@ fn step(env: &CommandEnv, project: &Project<'_>, aim: &Aim, dry_run: bool) -> Re
 
 fn report(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     aim: &Aim,
     format: Format,
     undone: &Undone,

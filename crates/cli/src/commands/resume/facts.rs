@@ -35,7 +35,7 @@ fn tell(env: &CommandEnv, what: &str, error: &CommandError) {
     env.ui.warning(format_args!("{what} is not in the record: {message}"));
 }
 
-fn git_facts(project: &Project<'_>, facts: &mut Map) -> Result<()> {
+fn git_facts(project: &Project, facts: &mut Map) -> Result<()> {
     let root = Dir::open(project.root())?;
     let position = match git_dir(&root) {
         Ok(Some(git)) => git.position(),
@@ -56,11 +56,7 @@ fn git_facts(project: &Project<'_>, facts: &mut Map) -> Result<()> {
 }
 
 /// The newest checkpoint, and what changed since the first one of the session.
-fn checkpoint_facts(
-    project: &Project<'_>,
-    session: &SessionId,
-    facts: &mut Map,
-) -> Result<(), Error> {
+fn checkpoint_facts(project: &Project, session: &SessionId, facts: &mut Map) -> Result<(), Error> {
     let checkpoints = project.list()?;
     if let Some(newest) = checkpoints.first() {
         facts.set("newest_checkpoint", newest.id.to_hex());

@@ -49,8 +49,8 @@ pub(crate) struct RunArgs {
 }
 
 /// A step around the command.
-struct Bracket<'e> {
-    project: Project<'e>,
+struct Bracket {
+    project: Project,
     begun: BegunStep,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     Ok(Outcome::Command(ended.exit_code()))
 }
 
-fn begin<'e>(env: &'e CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket<'e>> {
+fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
     let project = env.open_project()?;
     let agent = args.agent.clone().or_else(|| {
         let name = Path::new(program).file_name()?;
@@ -134,14 +134,14 @@ fn begin<'e>(env: &'e CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bra
 }
 
 /// What the command's own calls of Herma find in their environment.
-fn variables(bracket: &Bracket<'_>) -> Vec<(&'static str, String)> {
+fn variables(bracket: &Bracket) -> Vec<(&'static str, String)> {
     let number = bracket.begun.step.number.to_string();
     let project = bracket.project.id().to_string();
     vec![(OuterStep::NUMBER, number), (OuterStep::PROJECT, project)]
 }
 
 /// Saves the project after the command, and looks at what changed.
-fn finish(env: &CommandEnv, bracket: &Bracket<'_>) -> Result<herma_core::ListedStep> {
+fn finish(env: &CommandEnv, bracket: &Bracket) -> Result<herma_core::ListedStep> {
     let number = bracket.begun.step.number;
     let which = WhichStep::Number(number);
     let progress = env.ui.progress_after_command();
@@ -167,7 +167,7 @@ fn finish(env: &CommandEnv, bracket: &Bracket<'_>) -> Result<herma_core::ListedS
 
 fn tell(
     env: &CommandEnv,
-    bracket: Option<&Bracket<'_>>,
+    bracket: Option<&Bracket>,
     listed: Option<&herma_core::ListedStep>,
     ended: Ended,
 ) -> Result<()> {
@@ -204,7 +204,7 @@ pub(crate) fn not_started(env: &CommandEnv, program: &OsStr, error: &io::Error) 
 }
 
 /// Ends a step whose command was never run. If that fails it stays open, and says so in the list.
-fn end_quietly(bracket: &Bracket<'_>) {
+fn end_quietly(bracket: &Bracket) {
     let which = WhichStep::Number(bracket.begun.step.number);
     let _ = bracket.project.end_step(&which, &NoProgress);
 }

@@ -111,7 +111,7 @@ fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome> {
     Ok(save::outcome(&begun.saved))
 }
 
-fn tell_begun(env: &CommandEnv, project: &Project<'_>, begun: &BegunStep) -> Result<()> {
+fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<()> {
     let saved = &begun.saved;
     if env.ui.json {
         let left_out = saved.receipt.left_out.iter();
@@ -175,7 +175,7 @@ fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
 }
 
 /// A file as records have it: inside the project if it is there, else as it was given.
-fn shown(env: &CommandEnv, project: &Project<'_>, path: &std::path::Path) -> String {
+fn shown(env: &CommandEnv, project: &Project, path: &std::path::Path) -> String {
     match project.rel_path(&env.absolute(path)) {
         Ok(inside) => inside.to_string(),
         Err(_) => path.to_string_lossy().into_owned(),

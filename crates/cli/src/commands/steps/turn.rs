@@ -66,12 +66,7 @@ pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome> {
     }
 }
 
-fn tell(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    turn: Option<&Turn>,
-    what: &str,
-) -> Result<Outcome> {
+fn tell(env: &CommandEnv, project: &Project, turn: Option<&Turn>, what: &str) -> Result<Outcome> {
     if env.ui.json {
         env.ui.write_json(&object! {
             schema: "herma.turn/1",

@@ -96,7 +96,7 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     findings.0
 }
 
-fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project) {
     let root = shown(project.root());
     let why = if env.named_root.is_some() {
         "named with `--root`".to_owned()
@@ -140,7 +140,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project<
 }
 
 /// A restore whose files have arrived, and whose conversation has not followed.
-fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project) {
     let Some(started) = conversations::pending::unfinished(project) else { return };
     let age = time::age_of_seconds(started, env.now());
     findings.add_with_hint(
@@ -151,7 +151,7 @@ fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Pro
     );
 }
 
-fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project<'_>) {
+fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project) {
     let moved = match project.adoptable() {
         Ok(moved) => moved,
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => return,

@@ -86,7 +86,7 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
 }
 
 /// The project to reconnect: the one that was named, or the only one that looks like this one.
-fn choose(env: &CommandEnv, project: &Project<'_>, id: Option<&str>) -> Result<KnownProject> {
+fn choose(env: &CommandEnv, project: &Project, id: Option<&str>) -> Result<KnownProject> {
     let nothing = "Nothing was changed.";
     if let Some(id) = id {
         let wanted = ProjectId::parse(id.as_bytes()).ok_or_else(|| {

@@ -135,7 +135,7 @@ struct KeptJson {
 /// What an answer is made from.
 struct Asked<'e> {
     env: &'e CommandEnv,
-    project: Project<'e>,
+    project: Project,
     platform: Platform,
     session: Option<&'e str>,
 }
@@ -159,12 +159,7 @@ pub(crate) fn tell_failure(ui: &Ui, args: &SlashArgs, error: &CommandError) -> R
     show(ui, args.platform.into(), None, reply)
 }
 
-fn show(
-    ui: &Ui,
-    platform: Platform,
-    project: Option<&Project<'_>>,
-    reply: Reply,
-) -> Result<Outcome> {
+fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: Reply) -> Result<Outcome> {
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
     if ui.json {

@@ -10,7 +10,7 @@ use crate::render::json::{PathJson, list, object, project_json};
 /// Prints what was found, and what was done unless it was a dry run.
 pub(super) fn write(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     plan: &PurgePlan,
     purged: Option<&Purged>,
 ) -> Result<()> {

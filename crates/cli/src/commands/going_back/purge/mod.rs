@@ -96,12 +96,7 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
 }
 
 /// Shows what would be removed and asks.
-fn confirm(
-    env: &CommandEnv,
-    project: &Project<'_>,
-    args: &PurgeArgs,
-    plan: &PurgePlan,
-) -> Result<()> {
+fn confirm(env: &CommandEnv, project: &Project, args: &PurgeArgs, plan: &PurgePlan) -> Result<()> {
     if args.yes {
         return Ok(());
     }
@@ -114,7 +109,7 @@ fn confirm(
 
 fn report(
     env: &CommandEnv,
-    project: &Project<'_>,
+    project: &Project,
     request: &PurgeRequest,
     purged: &Purged,
 ) -> Result<Outcome> {

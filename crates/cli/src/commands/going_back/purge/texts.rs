@@ -37,12 +37,12 @@ impl Text {
 }
 
 /// The kinds there are; all of them where that cannot be found out.
-pub(super) fn present(env: &CommandEnv, project: &Project<'_>) -> Vec<Text> {
+pub(super) fn present(env: &CommandEnv, project: &Project) -> Vec<Text> {
     let all = vec![Text::Reasons, Text::Steps, Text::ResumeRecords];
     look(env, project).unwrap_or(all)
 }
 
-fn look(env: &CommandEnv, project: &Project<'_>) -> Result<Vec<Text>> {
+fn look(env: &CommandEnv, project: &Project) -> Result<Vec<Text>> {
     let has_records = match ResumeStore::open(&env.home)? {
         Some(store) => !store.list()?.is_empty(),
         None => false,
@@ -57,7 +57,7 @@ fn look(env: &CommandEnv, project: &Project<'_>) -> Result<Vec<Text>> {
 }
 
 /// Says what was not searched.
-pub(super) fn tell(env: &CommandEnv, project: &Project<'_>) {
+pub(super) fn tell(env: &CommandEnv, project: &Project) {
     let there = present(env, project);
     if !there.is_empty() {
         let words: Vec<_> = there.into_iter().map(Text::in_words).collect();

@@ -16,7 +16,7 @@ use crate::render::listing::counted;
 use crate::terminal::{escape, shown, size};
 
 /// Lists what goes, and where else its contents are.
-pub(super) fn describe(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) -> Result<()> {
+pub(super) fn describe(env: &CommandEnv, project: &Project, plan: &PurgePlan) -> Result<()> {
     let mut out = env.ui.data();
     for found in &plan.paths {
         let checkpoints = counted(found.checkpoints, "checkpoint");
@@ -57,7 +57,7 @@ pub(super) fn describe(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan
 }
 
 /// Where a copy is, as seen from this project.
-fn place(project: &Project<'_>, copy: &CopyFound) -> String {
+fn place(project: &Project, copy: &CopyFound) -> String {
     if copy.project == *project.id() {
         return copy.path.to_string();
     }
@@ -90,7 +90,7 @@ pub(super) fn would(plan: &PurgePlan) -> String {
 }
 
 /// What the user has to know besides.
-pub(super) fn warn(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
+pub(super) fn warn(env: &CommandEnv, project: &Project, plan: &PurgePlan) {
     for path in &plan.still_present {
         env.ui.warning(format_args!("{path} is still in the project and will be saved again"));
     }
@@ -119,7 +119,7 @@ pub(super) fn warn(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
 }
 
 /// What was done, and what could not be.
-pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
+pub(super) fn done(env: &CommandEnv, project: &Project, purged: &Purged) {
     let plan = &purged.plan;
     if plan.checkpoints > 0 {
         let held = counted(plan.checkpoints, "checkpoint");
@@ -152,7 +152,7 @@ pub(super) fn done(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
 }
 
 /// Why something is left, and what to do about it.
-fn why_not_all(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
+fn why_not_all(env: &CommandEnv, project: &Project, purged: &Purged) {
     if !purged.damaged.is_empty() {
         env.ui.warning("what these checkpoints need cannot all be read:");
         let names = name_all(env, &purged.damaged);
@@ -183,7 +183,7 @@ fn why_not_all(env: &CommandEnv, project: &Project<'_>, purged: &Purged) {
 }
 
 /// What to type to be rid of the copies that stayed.
-fn how_to_purge_copies(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan) {
+fn how_to_purge_copies(env: &CommandEnv, project: &Project, plan: &PurgePlan) {
     let staying: Vec<&CopyFound> = plan.copies.iter().filter(|copy| !copy.goes).collect();
     if staying.is_empty() {
         env.ui.detail(
@@ -206,7 +206,7 @@ fn how_to_purge_copies(env: &CommandEnv, project: &Project<'_>, plan: &PurgePlan
 }
 
 /// The command that purges a copy, wherever it is typed.
-fn command_for(project: &Project<'_>, copy: &CopyFound) -> String {
+fn command_for(project: &Project, copy: &CopyFound) -> String {
     let root = copy.workdir.as_deref().unwrap_or(project.root());
     let file = root.join(OsStr::from_bytes(copy.path.as_bytes()));
     let typed = |path: &Path| escape(quote(&path.to_string_lossy()).as_bytes());
