@@ -76,7 +76,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
         rehash: args.rehash,
     };
     let saved = env.ui.during(|progress| {
-        project.save(&options, progress).with_state("No checkpoint was made.")
+        project.save_with(&options, progress).with_state("No checkpoint was made.")
     })?;
     env.clean_if_due(&saved);
 

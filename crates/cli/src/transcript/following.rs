@@ -189,7 +189,7 @@ impl<'e> Following<'e> {
             reason: "before the conversation was rewound".into(),
             ..SaveOptions::default()
         };
-        let saved = self.project.save(&options, &NoProgress)?;
+        let saved = self.project.save_with(&options, &NoProgress)?;
         Ok(Arrival { at: None, left: Some(saved.checkpoint.id.to_hex()), alone: true })
     }
 

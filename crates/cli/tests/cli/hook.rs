@@ -690,7 +690,7 @@ fn twenty_projects_saved_by_commands_hooks_and_programs_keep_what_their_own_limi
                 let engine = with_limit(&env, asked(number));
                 let root = engine.project(project.path()).unwrap();
                 let options = herma_core::SaveOptions::default();
-                root.save(&options, &herma_core::engine::NoProgress).unwrap();
+                root.save_with(&options, &herma_core::engine::NoProgress).unwrap();
             }
         }
     };

@@ -128,7 +128,7 @@ fn check_listed(scene: &Scene, listed: &[Checkpoint], cut: Cut) -> Checked {
 }
 
 fn check_restores(scene: &Scene, open: &Project, checkpoint: &Checkpoint, tree: &Tree) -> Checked {
-    let done = open.restore(checkpoint, &RestoreOptions::default(), &NoProgress);
+    let done = open.restore_with(checkpoint, &RestoreOptions::default(), &NoProgress);
     works("restore", done)?;
     same(tree, &scene.project().tree(), "restored")
 }
@@ -147,8 +147,8 @@ fn check_restore(scene: &Scene, open: &Project, transaction: Transaction, cut: C
         need(!interrupted, || "done, but unfinished".to_owned())?;
         same(end, &now, "after a success")?;
     }
-    let undo = || open.undo(&NoProgress, false).map(drop);
-    let redo = || open.redo(&NoProgress, false).map(drop);
+    let undo = || open.undo_with(&NoProgress, false).map(drop);
+    let redo = || open.redo_with(&NoProgress, false).map(drop);
     if interrupted && cut.number.is_multiple_of(2) {
         let finish = open.continue_restore(&NoProgress).map(drop);
         return then(finish, &to, "finished");
@@ -179,7 +179,7 @@ fn check_mend(engine: &Engine, cut: Cut) -> Checked {
 /// The next save works, nothing lies about, and an older checkpoint can be restored.
 fn check_usable(scene: &Scene, engine: &Engine, open: &Project, cut: Cut) -> Checked {
     scene.project().write("after.txt", "after the power cut\n");
-    let saved = works("the next save", open.save(&SaveOptions::default(), &NoProgress))?;
+    let saved = works("the next save", open.save_with(&SaveOptions::default(), &NoProgress))?;
     need(saved.is_new, || "the next save saved nothing".to_owned())?;
     let mut litter = scene.litter();
     // A lock that lost its temporary name waits until somebody wants it.

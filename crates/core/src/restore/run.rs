@@ -125,7 +125,7 @@ impl Project {
     }
 
     /// Brings a checkpoint back. The present state is saved first.
-    pub fn restore(
+    pub fn restore_with(
         &self,
         target: &Checkpoint,
         options: &RestoreOptions,

@@ -174,7 +174,11 @@ pub(crate) struct SavedState {
 
 impl Project {
     /// Saves the project, unless nothing changed since the newest checkpoint.
-    pub fn save(&self, options: &SaveOptions, progress: &dyn Progress) -> Result<Saved, Error> {
+    pub fn save_with(
+        &self,
+        options: &SaveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Saved, Error> {
         if let Some(name) = &options.name {
             check_checkpoint_name(name)
                 .map_err(|source| Error::BadName { name: name.clone(), source })?;

@@ -44,12 +44,12 @@ pub enum Undone {
 impl Project {
     /// Goes back to the state before this one: takes back what changed since the last save or move, or else what led
     /// there, be it work or a restore.
-    pub fn undo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
         self.move_by(Move::Undo, progress, dry_run)
     }
 
     /// Repeats what undo took back.
-    pub fn redo(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
         self.move_by(Move::Redo, progress, dry_run)
     }
 

@@ -17,7 +17,7 @@ fn assert_noted_state_is_the_present(p: &TestProject) {
     let noted = p.project().undo_record().unwrap().result;
     p.forget_cache();
     let options = SaveOptions { rehash: true, ..SaveOptions::default() };
-    let saved = p.project().save(&options, &NoProgress).unwrap();
+    let saved = p.project().save_with(&options, &NoProgress).unwrap();
     let found = (saved.checkpoint.tree, saved.checkpoint.modes);
     assert_eq!(noted, Some(found));
 }

@@ -186,7 +186,7 @@ fn deleted_projects_go_only_when_they_were_really_deleted() {
     let engine = &project.engine;
     let save = || {
         let other = engine.project(&other).unwrap();
-        other.save(&SaveOptions::default(), &NoProgress).unwrap()
+        other.save_with(&SaveOptions::default(), &NoProgress).unwrap()
     };
     save();
     std::fs::remove_dir_all(&other).unwrap();

@@ -18,7 +18,7 @@ use super::project::{TestProject, engine};
 
 fn save(engine: &Engine, root: &Path) -> Saved {
     let project = engine.project(root).unwrap();
-    project.save(&SaveOptions::default(), &NoProgress).unwrap()
+    project.save_with(&SaveOptions::default(), &NoProgress).unwrap()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn no_acknowledged_checkpoint_is_lost_to_a_collector_that_never_rests() {
         let all = project.list().unwrap();
         let checkpoint = all.iter().find(|c| c.id == id).expect("kept");
         let options = RestoreOptions::default();
-        project.restore(checkpoint, &options, &NoProgress).unwrap();
+        project.restore_with(checkpoint, &options, &NoProgress).unwrap();
         assert_eq!(std::fs::read_to_string(root.join(name)).unwrap(), content);
     }
     scene.fsck_but_dangling();

@@ -140,7 +140,7 @@ impl Growth {
             };
             std::fs::write(root.join(name), content).unwrap();
             let project = self.engine.project(root).unwrap();
-            let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
+            let saved = project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
             if self.random.one_in(12) {
                 project.pin(&saved.checkpoint).unwrap();
             }

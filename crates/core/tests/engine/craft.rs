@@ -137,7 +137,7 @@ impl Crafted {
         let options = RestoreOptions::default();
         let planned = project.plan_restore(&target, &options, &NoProgress);
         assert_same(&self.before, &self.p.tree(), "looking changes nothing");
-        match project.restore(&target, &options, &NoProgress) {
+        match project.restore_with(&target, &options, &NoProgress) {
             Ok(_) => {
                 assert!(planned.is_ok(), "what can be restored can be planned");
                 Verdict::Restored

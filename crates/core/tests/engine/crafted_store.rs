@@ -215,7 +215,7 @@ fn a_ref_to_another_projects_commit_stays_inside() {
         p.p.engine
             .project(&other)
             .unwrap()
-            .save(&herma_core::SaveOptions::default(), &herma_core::engine::NoProgress)
+            .save_with(&herma_core::SaveOptions::default(), &herma_core::engine::NoProgress)
             .unwrap();
     let commit = p.point(saved.checkpoint.id);
     p.attack(commit);

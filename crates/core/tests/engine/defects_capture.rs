@@ -190,7 +190,8 @@ fn four_agents_in_one_project_lose_no_checkpoint() {
                     let save = |n: usize| {
                         let file = format!("agent-{agent}.txt");
                         p.write(&file, format!("{n}\n"));
-                        let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
+                        let saved =
+                            project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
                         (file, format!("{n}\n"), saved.checkpoint)
                     };
                     (0..SAVES).map(save).collect::<Vec<_>>()
@@ -288,7 +289,7 @@ fn odd_metadata_a_pipe_or_odd_bytes_in_the_reason_do_not_cost_the_checkpoint() {
     let reason: &[u8] = b"nul \0 and \xff\xfe and \xed\xa0\x80";
     p.write("a.txt", "odd reason\n");
     let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
-    assert!(p.project().save(&options, &NoProgress).unwrap().is_new);
+    assert!(p.project().save_with(&options, &NoProgress).unwrap().is_new);
     assert_eq!(p.find("@").reason, reason);
     p.fsck();
 }

@@ -112,7 +112,7 @@ fn the_store_is_never_saved_into_itself() {
     std::fs::create_dir(&skills).unwrap();
     std::fs::write(skills.join("skill.md"), "x\n").unwrap();
     let project = p.engine.project(&skills).unwrap();
-    let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
+    let saved = project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     assert_eq!(saved.receipt.summary.files, 1, "what is beside the store may be saved");
 }
 

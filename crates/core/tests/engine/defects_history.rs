@@ -39,7 +39,7 @@ fn a_checkpoint_saved_while_others_are_dropped_is_not_lost() {
                 let project = engine.project(&p.root).unwrap();
                 for n in 0..SAVES {
                     p.write(&format!("saver-{saver}.txt"), format!("{n}\n"));
-                    let saved = project.save(&SaveOptions::default(), &NoProgress);
+                    let saved = project.save_with(&SaveOptions::default(), &NoProgress);
                     acknowledged.lock().unwrap().insert(saved.unwrap().checkpoint.id);
                 }
             });

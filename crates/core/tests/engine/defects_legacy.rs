@@ -221,7 +221,7 @@ fn a_save_that_waited_while_the_store_was_cleared_makes_a_new_one() {
         let save = scope.spawn(|| {
             let options = herma_core::SaveOptions { reason: "waited".into(), ..Default::default() };
             let project = engine.project(&p.root).unwrap();
-            project.save(&options, &herma_core::engine::NoProgress)
+            project.save_with(&options, &herma_core::engine::NoProgress)
         });
         std::thread::sleep(Duration::from_millis(100));
         let leaving = base(&p).join(TempName::next().to_string());

@@ -47,7 +47,7 @@ fn a_stray_marker_in_the_home_directory_claims_nothing() {
         let found = engine.find_root(&link.join("notes/today.md")).unwrap();
         assert_eq!(found, home.join("notes"), "home given as {}", given.display());
         let project = engine.project(&found).unwrap();
-        let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
+        let saved = project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
         assert_eq!(saved.receipt.summary.files, 1);
         let broad = [&home, &link, &base.join("users"), &base];
         let system = ["/", "/etc", "/home", "/tmp", "/usr", "/var"].map(Path::new);

@@ -162,7 +162,7 @@ fn objects_of_another_project_are_not_accepted() {
     std::fs::create_dir(&beta_root).unwrap();
     std::fs::write(beta_root.join("beta.txt"), "beta\n").unwrap();
     let beta = p.engine.project(&beta_root).unwrap();
-    beta.save(&herma_core::SaveOptions::default(), &NoProgress).unwrap();
+    beta.save_with(&herma_core::SaveOptions::default(), &NoProgress).unwrap();
     let before = Tree::read(&beta_root);
 
     for id in [alpha.id, alpha.tree] {
@@ -171,7 +171,7 @@ fn objects_of_another_project_are_not_accepted() {
     }
     let options = RestoreOptions::default();
     let is_refused = |result: Result<(), Error>| matches!(result, Err(Error::NotFound { .. }));
-    assert!(is_refused(beta.restore(&alpha, &options, &NoProgress).map(drop)));
+    assert!(is_refused(beta.restore_with(&alpha, &options, &NoProgress).map(drop)));
     assert!(is_refused(beta.plan_restore(&alpha, &options, &NoProgress).map(drop)));
     assert!(is_refused(beta.pin(&alpha)));
     assert!(is_refused(beta.name(&alpha, "mine")));

@@ -234,7 +234,7 @@ fn a_failed_restore_does_not_shift_the_numbers() {
     let mut damaged = listed[2].clone();
     damaged.tree = herma_core::ObjectId::from_bytes([7; 20]);
     let options = RestoreOptions::default();
-    let result = p.project().restore(&damaged, &options, &NoProgress);
+    let result = p.project().restore_with(&damaged, &options, &NoProgress);
     assert!(result.is_err(), "a tree that is not there");
     assert_eq!(p.list(), listed, "nothing was added");
     assert_eq!(p.read("a.txt"), "unsaved\n");
@@ -305,7 +305,7 @@ fn a_restore_says_which_turn_it_went_back_to() {
             },
             ..Default::default()
         };
-        let saved = p.project().save(&options, &herma_core::engine::NoProgress);
+        let saved = p.project().save_with(&options, &herma_core::engine::NoProgress);
         assert!(saved.unwrap().is_new);
     }
     let turns: Vec<_> = p.list().into_iter().map(|c| c.facts.turn).collect();

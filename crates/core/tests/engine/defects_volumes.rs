@@ -136,7 +136,7 @@ fn a_volume_that_is_not_mounted_keeps_all_checkpoints_of_its_projects() {
         let project = p.engine.project(&root).unwrap();
         assert_eq!(project.list().unwrap().len(), 3, "{name}: mounted again");
         let options = SaveOptions::default();
-        assert!(!project.save(&options, &NoProgress).unwrap().is_new);
+        assert!(!project.save_with(&options, &NoProgress).unwrap().is_new);
         p.fsck_but_dangling();
     }
 }

@@ -348,7 +348,7 @@ fn a_changed_size_limit_judges_files_anew() {
     for (limit, expected) in [(1000, Some(&Reason::TooLarge)), (9000, None)] {
         let engine = engine(&p.home(), None, settings(limit));
         let project = engine.project(&p.root).unwrap();
-        project.save(&SaveOptions::default(), &NoProgress).unwrap();
+        project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
         assert_eq!(p.left_out().get("large.bin"), expected, "{limit}");
     }
 }

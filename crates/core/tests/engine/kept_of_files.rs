@@ -145,6 +145,6 @@ fn nothing_is_made_where_nothing_was_saved() {
     let p = TestProject::new();
     let project = p.project();
     std::fs::remove_dir_all(&p.root).unwrap();
-    project.undo(&NoProgress, false).unwrap_err();
+    project.undo_with(&NoProgress, false).unwrap_err();
     assert!(!p.root.exists());
 }

@@ -30,7 +30,7 @@ fn save(engine: &Engine, root: &Path, content: usize) -> bool {
     std::fs::create_dir_all(root).unwrap();
     std::fs::write(root.join("file"), content.to_string()).unwrap();
     let project = engine.project(root).unwrap();
-    let saved = project.save(&SaveOptions::default(), &NoProgress).unwrap();
+    let saved = project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     saved.due.is_some()
 }
 

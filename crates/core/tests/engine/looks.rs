@@ -102,14 +102,14 @@ fn undo_redo_and_restore_look_once() {
     let (p, _) = edited();
     let (project, all) = (p.project(), RestoreOptions::default());
     let one = RestoreOptions { paths: vec![rel("a.txt")], ..RestoreOptions::default() };
-    assert_eq!(looks(|looks| project.undo(looks, false)).0, 1);
+    assert_eq!(looks(|looks| project.undo_with(looks, false)).0, 1);
     assert_eq!(p.read("sub/deep/c.txt"), "one\n");
-    assert_eq!(looks(|looks| project.redo(looks, false)).0, 1);
+    assert_eq!(looks(|looks| project.redo_with(looks, false)).0, 1);
     assert_eq!(p.read("sub/deep/c.txt"), "by hand\n");
     let first = p.list().pop().unwrap();
-    assert_eq!(looks(|looks| project.restore(&first, &one, looks)).0, 1);
+    assert_eq!(looks(|looks| project.restore_with(&first, &one, looks)).0, 1);
     assert_eq!((p.read("a.txt"), p.read("sub/b.txt")), ("one\n".into(), "agent\n".into()));
-    assert_eq!(looks(|looks| project.restore(&first, &all, looks)).0, 1);
+    assert_eq!(looks(|looks| project.restore_with(&first, &all, looks)).0, 1);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn files_come_back_without_the_modes_and_nothing_is_removed_on_suspicion() {
     let plan = p.project().plan_restore(&target, &options, &NoProgress);
     let plan = plan.unwrap();
     assert!(plan.receipt_damaged);
-    let restored = p.project().restore(&target, &options, &NoProgress).unwrap();
+    let restored = p.project().restore_with(&target, &options, &NoProgress).unwrap();
     assert_eq!(restored.plan.actions, plan.actions);
     assert_eq!(p.read("a"), "1");
     assert_eq!(p.read("secret.txt"), "only for me");

@@ -206,7 +206,7 @@ fn a_project_that_was_moved_far_away_is_not_given_up_the_day_it_is_missed() {
     std::fs::write(base.join("here/sibling"), "").unwrap();
     std::fs::write(old.join("a"), "1").unwrap();
     let project = p.engine.project(&old).unwrap();
-    project.save(&SaveOptions::default(), &NoProgress).unwrap();
+    project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     let record = p.store().join(format!("projects/{}.json", project.id()));
     std::fs::rename(&old, new.join("app")).unwrap();
     p.engine.maintain(&NoProgress).unwrap().unwrap();

@@ -68,13 +68,13 @@ impl Work {
         let find = |id: &ObjectId| project.find(&Spec::parse(&format!("id:{id}"))?);
         match self {
             Self::Save => {
-                project.save(&SaveOptions::default(), &NoProgress)?;
+                project.save_with(&SaveOptions::default(), &NoProgress)?;
             }
             Self::Restore(id) => {
-                project.restore(&find(id)?, &RestoreOptions::default(), &NoProgress)?;
+                project.restore_with(&find(id)?, &RestoreOptions::default(), &NoProgress)?;
             }
             Self::Undo => {
-                project.undo(&NoProgress, false)?;
+                project.undo_with(&NoProgress, false)?;
             }
             Self::Drop(id) => project.drop_checkpoint(&find(id)?)?,
             Self::Label(id, name) => {
@@ -231,7 +231,7 @@ impl Run<'_> {
             self.model.disk = target;
         } else {
             self.note("reverse".to_owned());
-            let undone = project.undo(&NoProgress, false).unwrap();
+            let undone = project.undo_with(&NoProgress, false).unwrap();
             assert!(matches!(undone, Undone::Done(_)));
             assert_same(&self.model.disk, &self.project.tree(), "a reversed restore");
         }

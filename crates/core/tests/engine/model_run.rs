@@ -152,7 +152,7 @@ impl<'l> Run<'l> {
         let checkpoint = self.checkpoint(id);
         let plan = project.plan_restore(&checkpoint, &options, &NoProgress);
         let before = files(&self.project.root);
-        let restored = project.restore(&checkpoint, &options, &NoProgress);
+        let restored = project.restore_with(&checkpoint, &options, &NoProgress);
         let mut named = part.paths.iter().chain(&part.keep);
         if named.all(|path| self.model.knows(&target, path)) {
             let restored = restored.unwrap();

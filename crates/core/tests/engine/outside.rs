@@ -262,7 +262,7 @@ pub fn check_told(p: &TestProject, done: &Step, told: &[&str]) {
     assert_eq!(words(done), told);
     assert!(!done.is_idle());
     for dry_run in [true, false] {
-        match p.project().undo(&NoProgress, dry_run).unwrap() {
+        match p.project().undo_with(&NoProgress, dry_run).unwrap() {
             Undone::Outside(outside) => assert_eq!(outside, of(done)[0]),
             other => panic!("{other:?}"),
         }
@@ -298,7 +298,7 @@ fn a_step_that_removes_a_submodule_or_a_project_of_its_own_does_not_change_nothi
     }
     p.git_in("", &["-c", "advice.addEmbeddedRepo=false", "add", "lib"]);
     let own = p.engine.project(&p.path("own")).unwrap();
-    own.save(&SaveOptions::default(), &NoProgress).unwrap();
+    own.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     p.write("a.txt", "two\n");
     p.save("second");
     let gone = step(&p, || p.remove("own"));

@@ -34,7 +34,7 @@ fn worktree(p: &TestProject, at: &str) {
 /// Saves a directory of the project as a project of its own.
 fn save_alone(p: &TestProject, directory: &str) {
     let project = p.engine.project(&p.path(directory)).unwrap();
-    project.save(&SaveOptions::default(), &NoProgress).unwrap();
+    project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
 }
 
 fn path(path: &str) -> RelPath {
@@ -80,10 +80,10 @@ fn another_sessions_work_in_a_linked_worktree_is_no_longer_reset() {
     check_left_alone(&p, ".claude/worktrees/w1", Reason::Worktree);
     // It is a project as any other for itself, and its `.git` is never captured.
     let alone = p.engine.project(&p.path(".claude/worktrees/w1")).unwrap();
-    let saved = alone.save(&SaveOptions::default(), &NoProgress).unwrap();
+    let saved = alone.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     assert_eq!(saved.receipt.summary.files, 2, "{:?}", saved.receipt);
     p.write(".claude/worktrees/w1/theirs", "more\n");
-    alone.restore(&saved.checkpoint, &RestoreOptions::default(), &NoProgress).unwrap();
+    alone.restore_with(&saved.checkpoint, &RestoreOptions::default(), &NoProgress).unwrap();
     assert_eq!(p.read(".claude/worktrees/w1/theirs"), "not committed\n");
     assert!(p.exists(".claude/worktrees/w1/.git"));
     p.git_in("", &["worktree", "remove", "--force", ".claude/worktrees/w1"]);

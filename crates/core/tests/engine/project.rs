@@ -124,7 +124,7 @@ impl TestProject {
 
     pub fn try_save(&self, reason: &str) -> Result<Saved, Error> {
         let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
-        self.engine.project(&self.root)?.save(&options, &NoProgress)
+        self.engine.project(&self.root)?.save_with(&options, &NoProgress)
     }
 
     pub fn save(&self, reason: &str) -> Saved {
@@ -154,7 +154,7 @@ impl TestProject {
     pub fn restore_with(&self, spec: &str, options: &RestoreOptions) -> Result<Restored, Error> {
         let project = self.engine.project(&self.root)?;
         let target = project.find(&Spec::parse(spec)?)?;
-        project.restore(&target, options, &NoProgress)
+        project.restore_with(&target, options, &NoProgress)
     }
 
     pub fn restore(&self, spec: &str) -> Restored {
@@ -167,11 +167,11 @@ impl TestProject {
     }
 
     pub fn undo(&self) -> Result<Undone, Error> {
-        self.engine.project(&self.root).unwrap().undo(&NoProgress, false)
+        self.engine.project(&self.root).unwrap().undo_with(&NoProgress, false)
     }
 
     pub fn redo(&self) -> Result<Undone, Error> {
-        self.engine.project(&self.root).unwrap().redo(&NoProgress, false)
+        self.engine.project(&self.root).unwrap().redo_with(&NoProgress, false)
     }
 
     pub fn tree(&self) -> Tree {

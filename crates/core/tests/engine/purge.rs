@@ -70,7 +70,7 @@ pub fn all_trees(p: &TestProject) -> Vec<Tree> {
     let trees = p.list().into_iter().rev().map(|checkpoint| {
         Tree::new().write(&p.root);
         let options = RestoreOptions::default();
-        project.restore(&checkpoint, &options, &NoProgress).unwrap();
+        project.restore_with(&checkpoint, &options, &NoProgress).unwrap();
         p.tree()
     });
     let trees = trees.collect();

@@ -98,7 +98,7 @@ fn other_projects_are_named_and_purged_only_on_request() {
     let list = project.list().unwrap();
     assert_eq!(list[0].purged, [path("theirs")]);
     std::fs::remove_file(other.join("key")).unwrap();
-    project.restore(&list[0], &RestoreOptions::default(), &NoProgress).unwrap();
+    project.restore_with(&list[0], &RestoreOptions::default(), &NoProgress).unwrap();
     assert!(other.join("key").exists(), "a path is a path of the project it was asked for in");
     assert!(other.join("theirs").exists(), "a restore leaves it alone there, too");
 }
@@ -229,7 +229,7 @@ fn savers_at_work_are_not_harmed() {
                 }
                 let project = engine.project(&other).unwrap();
                 let options = herma_core::SaveOptions::default();
-                project.save(&options, &NoProgress).unwrap().checkpoint
+                project.save_with(&options, &NoProgress).unwrap().checkpoint
             });
             saves.collect()
         });

@@ -265,7 +265,7 @@ fn what_one_project_lost_comes_back_from_another_that_has_the_same_file() {
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("copy"), "0").unwrap();
     let second = p.engine.project(&other).unwrap();
-    let saved = second.save(&SaveOptions::default(), &NoProgress).unwrap();
+    let saved = second.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     assert!(saved.is_new);
     rot_content(&p, "0");
     let repaired = repair(&p);

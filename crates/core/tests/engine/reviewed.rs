@@ -40,7 +40,7 @@ pub(super) fn restore_when(
     let project = p.project();
     let target = project.find(&Spec::parse(spec).unwrap()).unwrap();
     let restored =
-        project.restore(&target, &RestoreOptions::default(), &When(stage, edit)).unwrap();
+        project.restore_with(&target, &RestoreOptions::default(), &When(stage, edit)).unwrap();
     let kept = restored.kept.into_iter();
     kept.map(|kept| (kept.path.to_string(), kept.why)).collect()
 }
@@ -124,7 +124,7 @@ fn a_save_that_reads_everything_does_not_rely_on_damaged_objects() {
     damage_packs(&p);
     p.write("b", "new\n");
     let options = SaveOptions { reason: "second".into(), rehash: true, ..SaveOptions::default() };
-    let saved = p.project().save(&options, &NoProgress).unwrap();
+    let saved = p.project().save_with(&options, &NoProgress).unwrap();
     assert!(saved.is_new);
     p.remove("a");
     p.restore(&format!("id:{}", saved.checkpoint.id));
@@ -140,10 +140,10 @@ fn a_rehash_stores_again_what_is_damaged_though_nothing_changed() {
     p.save("first");
     damage_packs(&p);
     let options = SaveOptions { rehash: true, ..SaveOptions::default() };
-    let saved = p.project().save(&options, &NoProgress).unwrap();
+    let saved = p.project().save_with(&options, &NoProgress).unwrap();
     assert!(!saved.is_new);
     assert_eq!(saved.lost.files, 1);
-    let again = p.project().save(&options, &NoProgress).unwrap();
+    let again = p.project().save_with(&options, &NoProgress).unwrap();
     assert_eq!(again.lost.files, 0);
     // What is left out is none of the state, and a list of it that is new is no damage.
     std::fs::File::create(p.path("large")).unwrap().set_len(1 << 40).unwrap();

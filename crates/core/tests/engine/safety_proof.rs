@@ -161,7 +161,7 @@ fn a_damaged_copy_of_what_finishing_a_restore_displaces_is_stored_again() {
     let target = p.find("2");
     let project = p.project();
     let options = RestoreOptions::default();
-    project.restore(&target, &options, &keep).unwrap();
+    project.restore_with(&target, &options, &keep).unwrap();
     // As if it had been killed before the last file.
     p.write("sub/deep/a.txt", "two\n");
     std::fs::copy(&copy, &journal).unwrap();
@@ -202,7 +202,7 @@ fn what_cannot_be_stored_again_keeps_its_place() {
         }
     });
     let target = p.find("2");
-    let refused = p.project().restore(&target, &RestoreOptions::default(), &full);
+    let refused = p.project().restore_with(&target, &RestoreOptions::default(), &full);
     let error = refused.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.to_string().contains("sub/deep/a.txt"), "{error}");
@@ -224,7 +224,7 @@ fn a_file_that_changes_while_its_copy_is_stored_again_keeps_its_place() {
         }
     });
     let target = p.find("2");
-    let refused = p.project().restore(&target, &RestoreOptions::default(), &edited);
+    let refused = p.project().restore_with(&target, &RestoreOptions::default(), &edited);
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!(p.read("sub/deep/a.txt"), "by hand, meanwhile\n");
 }

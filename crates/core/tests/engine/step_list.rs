@@ -125,7 +125,7 @@ fn herma_s_own_moves_are_listed_within_the_part_they_were_about() {
         ..herma_core::restore::RestoreOptions::default()
     };
     let door = project.project();
-    door.restore(&saved.checkpoint, &only, &NoProgress).unwrap();
+    door.restore_with(&saved.checkpoint, &only, &NoProgress).unwrap();
     let listed = list(&project);
     assert_eq!(listed[0].step.kind, StepKind::Restore);
     assert_eq!(listed[0].changes.unwrap().files, 1);

@@ -70,7 +70,7 @@ pub fn make(p: &TestProject, name: &str) -> PathBuf {
 pub fn save_at(p: &TestProject, root: &Path, reason: &str) -> Saved {
     let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
     let project = p.engine.project(root).unwrap();
-    project.save(&options, &NoProgress).unwrap()
+    project.save_with(&options, &NoProgress).unwrap()
 }
 
 /// The reasons of the checkpoints of the project at `root`, oldest first.
@@ -142,7 +142,7 @@ impl Saves {
             }
             let checkpoint = p.find(&format!("id:{id}"));
             let options = RestoreOptions::default();
-            let restored = p.project().restore(&checkpoint, &options, &NoProgress);
+            let restored = p.project().restore_with(&checkpoint, &options, &NoProgress);
             restored.unwrap_or_else(|e| panic!("checkpoint {number}: {e}"));
             assert_same(tree, &p.tree(), "a checkpoint that must stay");
         }

@@ -161,7 +161,7 @@ impl Scene {
             let target = all.into_iter().find(|one| one.id == kept.id);
             let spec = kept.id.to_hex();
             let target = target.ok_or(Error::NotFound { spec })?;
-            project.restore(&target, &RestoreOptions::default(), &NoProgress)
+            project.restore_with(&target, &RestoreOptions::default(), &NoProgress)
         };
         let restored = self.moves("restore", kept.project, restore)?;
         Ok(restored.is_ok() && Tree::read(root) == kept.tree)

@@ -98,7 +98,7 @@ impl Progress for KeepJournal {
 
 pub fn save(engine: &Engine, root: &Path) -> Result<Saved, herma_core::Error> {
     let options = SaveOptions { reason: "a state".into(), ..SaveOptions::default() };
-    engine.project(root)?.save(&options, &NoProgress)
+    engine.project(root)?.save_with(&options, &NoProgress)
 }
 
 impl Scene {
@@ -178,7 +178,7 @@ impl Scene {
         let target = second.find(&Spec::parse("2").unwrap()).unwrap();
         let text = std::fs::read(root.join("sub/changes")).unwrap();
         let options = RestoreOptions::default();
-        second.restore(&target, &options, &keep).unwrap();
+        second.restore_with(&target, &options, &keep).unwrap();
         std::fs::write(root.join("sub/changes"), text).unwrap();
         std::fs::copy(&keep.to, &keep.from).unwrap();
     }

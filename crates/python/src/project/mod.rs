@@ -130,7 +130,7 @@ impl Project {
             rehash,
         };
         let saved = finishing(py, progress, "save", |listener| {
-            let saved = self.with(|project| project.save(&options, listener))?;
+            let saved = self.with(|project| project.save_with(&options, listener))?;
             self.clean_if_due(Some(&saved));
             Ok(saved)
         })?;

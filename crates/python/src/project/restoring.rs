@@ -111,7 +111,7 @@ impl Asked {
                 paths: self.paths.inside(project)?,
                 keep: self.keep.inside(project)?,
             };
-            return Ok(project.restore(&target, &options, listener)?.into());
+            return Ok(project.restore_with(&target, &options, listener)?.into());
         }
         let asked = self.take_back(project, target)?;
         Ok(project.take_back(&asked, listener)?.into())
@@ -133,7 +133,7 @@ fn carry_out(
             if now != **plan {
                 return Err(herma_core::Error::ChangedSincePlan);
             }
-            Ok(project.restore(&plan.target, options, listener)?.into())
+            Ok(project.restore_with(&plan.target, options, listener)?.into())
         }
     }
 }
@@ -225,7 +225,7 @@ impl Project {
     #[pyo3(signature = (*, progress=None))]
     fn undo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
         let undone = finishing(py, progress, RESTORE, |listener| {
-            self.with(|project| project.undo(listener, false))
+            self.with(|project| project.undo_with(listener, false))
         })?;
         Ok(done(undone))
     }
@@ -236,7 +236,7 @@ impl Project {
     #[pyo3(signature = (*, progress=None))]
     fn redo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
         let redone = finishing(py, progress, RESTORE, |listener| {
-            self.with(|project| project.redo(listener, false))
+            self.with(|project| project.redo_with(listener, false))
         })?;
         Ok(done(redone))
     }

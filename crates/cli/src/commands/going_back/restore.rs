@@ -101,7 +101,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         return report_plan(env, &project, &plan, format, conversation.plan(env)?);
     }
     let mut following = Following::begin(env, &project, conversation.aim())?;
-    let restored = project.restore(&checkpoint, &options, &progress);
+    let restored = project.restore_with(&checkpoint, &options, &progress);
     drop(progress);
     let restored = restored.map_err(|error| {
         following.failed();

@@ -169,9 +169,9 @@ fn moved(
 fn step(env: &CommandEnv, project: &Project, aim: &Aim, dry_run: bool) -> Result<Undone> {
     let progress = env.ui.progress();
     let undone = if *aim == Aim::Redo {
-        project.redo(&progress, dry_run)
+        project.redo_with(&progress, dry_run)
     } else {
-        project.undo(&progress, dry_run)
+        project.undo_with(&progress, dry_run)
     };
     undone.map_err(|error| with_state_of_files(project, error))
 }

@@ -26,7 +26,7 @@ fn what_was_pinned_after_the_plan_was_made_stays() {
     let project = engine.project(&root).unwrap();
     for number in 0..4 {
         std::fs::write(root.join("a"), number.to_string()).unwrap();
-        project.save(&SaveOptions::default(), &NoProgress).unwrap();
+        project.save_with(&SaveOptions::default(), &NoProgress).unwrap();
     }
     let request = CleanRequest {
         limits: Limits { max_snapshots: Some(1), ..Limits::default() },

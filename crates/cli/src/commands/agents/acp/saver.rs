@@ -154,7 +154,7 @@ fn work(env: &CommandEnv, agent: Option<&String>, happening: &Happening) -> Resu
         }
     };
     let options = SaveOptions { reason: reason.into(), facts, ..SaveOptions::default() };
-    let saved = project.save(&options, &NoProgress)?;
+    let saved = project.save_with(&options, &NoProgress)?;
     env.clean_if_due(&saved);
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Asked<'_> {
             let restored = self
                 .env
                 .ui
-                .during(|progress| self.project.restore(&checkpoint, &options, progress));
+                .during(|progress| self.project.restore_with(&checkpoint, &options, progress));
             let restored = restored.map_err(|error| {
                 following.failed();
                 with_state_of_files(&self.project, error)
